@@ -1,0 +1,35 @@
+# Every target does its own set-up: a virtual environment in .venv, once, and again only when
+# pyproject.toml or constraints.txt change. Everything else is `hark` and pytest.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: demo test check bench format clean
+
+demo: $(INSTALLED)
+	$(BIN)/python examples/reverse.py
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/start.py
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else "hark needs Python 3.11 to 3.13; this is %d.%d. Try: make PYTHON=python3.11" % v)'
+	@echo "Setting up .venv (once; PyTorch is the large part) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[train,dev]'
+	@touch $@

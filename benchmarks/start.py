@@ -1,0 +1,32 @@
+"""How long a person waits for the command line: the median of several cold starts, as one table."""
+
+import statistics
+import subprocess
+import sys
+import time
+
+RUNS = 9
+COMMANDS = {
+    "python -c pass": [sys.executable, "-c", "pass"],
+    "hark --help": [sys.executable, "-m", "hark", "--help"],
+    "hark --version": [sys.executable, "-m", "hark", "--version"],
+    "hark config": [sys.executable, "-m", "hark", "config"],
+}
+
+
+def seconds(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    print(f"{'command':<20} {'median s':>9} {'worst s':>9}")
+    for name, command in COMMANDS.items():
+        seconds(command)  # the first start also fills the caches of files and of bytecode
+        times = [seconds(command) for _ in range(RUNS)]
+        print(f"{name:<20} {statistics.median(times):>9.3f} {max(times):>9.3f}")
+
+
+if __name__ == "__main__":
+    main()

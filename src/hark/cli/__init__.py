@@ -1,0 +1,105 @@
+"""The command line: one small file a verb, imported only when it is asked for.
+
+A person sees results on stdout, talk on stderr, a mistake as one line, and the exit codes of good Unix
+tools: 2 for a user's mistake, 1 for a failure, 130 for Ctrl-C.
+"""
+
+import importlib
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import hark
+from hark.errors import HarkError, UserError
+
+VERBS = ("config",)
+"""In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`; its docstring is its help."""
+
+
+class Verbs(TyperGroup):
+    """Looks a verb up by importing its file, so that no verb pays for another's imports."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name not in VERBS:
+            return None
+        verb = getattr(importlib.import_module(f"hark.cli.{cmd_name}"), cmd_name)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(cmd_name)(verb)
+        return typer.main.get_command(app)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            from hark.configfile import suggest
+
+            raise UserError(f"{args[0]}: no such verb" + suggest(args[0], VERBS))
+        return super().resolve_command(ctx, args)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hark {hark.__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(cls=Verbs, add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+
+@app.callback()
+def root(
+    version: Annotated[  # its callback does the work
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+    debug: Annotated[  # main() reads it, wherever it stands on the line
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,
+) -> None:
+    """Train Transformers on your own parallel text, translate, measure and look inside."""
+
+
+def main() -> None:
+    """Run the command line; the only place where an exception becomes a line of text and an exit code."""
+    arguments = sys.argv[1:]
+    debug = "--debug" in arguments
+    if debug:
+        arguments.remove("--debug")
+    try:
+        status = app(arguments, prog_name="hark", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        status = 130
+    except BrokenPipeError:
+        # The reader (`| head`) has what it wanted. Python would complain once more while it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:
+        if debug:
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
+            sys.exit(2)
+        stop(*describe(error))
+    if status == 130:  # some versions of typer turn Ctrl-C into this status, others let it through
+        stop("interrupted", status)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def describe(error: Exception) -> tuple[str, int]:
+    """One line about an error, and its exit code."""
+    if isinstance(error, HarkError):
+        return str(error), error.exit_code
+    if hasattr(error, "format_message"):  # typer's own: a wrong option, a missing argument
+        return error.format_message(), 2
+    where = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"unexpected failure: {where} (run again with --debug to see where)", 1
+
+
+def stop(message: str, status: int) -> None:
+    sys.stderr.write("hark: " + " ".join(message.split()) + "\n")
+    sys.exit(status)

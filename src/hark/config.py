@@ -1,0 +1,188 @@
+"""Every setting of hark: one frozen tree of data, model, train and decode.
+
+The defaults are the paper's base model and recipe (Vaswani et al., 2017). Standard library only.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hark.settings import Section, SettingError, at_least, between, fraction, more_than, setting
+
+Norm = Literal["post", "pre"]
+Activation = Literal["relu", "gelu", "swiglu"]
+Positions = Literal["sinusoidal", "learned", "rotary", "none"]
+Tie = Literal["all", "target", "none"]
+Batching = Literal["packed", "padded"]
+
+
+@dataclass(frozen=True)
+class CorpusConfig(Section):
+    """One parallel corpus: two line-aligned files, or one file (TSV, JSONL, TMX) that holds both sides."""
+
+    source: str = setting("", "file of the source side, or the one file that holds both sides")
+    target: str = setting("", "file of the target side; empty where `source` holds both")
+    name: str = setting("", "what reports call it; empty: the name of the file")
+    weight: float = setting(1.0, "times that it is seen while a corpus of weight 1 is seen once", more_than(0))
+
+    def check(self) -> None:
+        if not self.source:
+            raise SettingError("source", "is empty; name a file")
+
+
+@dataclass(frozen=True)
+class CleanConfig(Section):
+    """The rules of cleaning, in the order in which they are applied; each drop is counted and sampled in the report."""
+
+    normalise: bool = setting(True, "bring text to Unicode NFC, and runs of odd white space to single spaces")
+    garbled: bool = setting(True, "drop pairs with control or replacement characters, or wrongly decoded text")
+    empty: bool = setting(True, "drop pairs with an empty side")
+    max_words: int = setting(200, "drop pairs with a side of more words", at_least(1))
+    max_chars: int = setting(1500, "drop pairs with a side of more characters", at_least(1))
+    max_ratio: float = setting(3.0, "drop pairs with one side this many times as long as the other", more_than(1))
+    identical: bool = setting(True, "drop pairs with the same text on both sides")
+    min_letters: float = setting(
+        0.25, "drop pairs with a side of a smaller share of letters, spaces left out; 0 turns it off", between(0, 1)
+    )
+    language: float = setting(
+        0.8,
+        "drop pairs with a side in another language, where the detector is at least this sure; 1 turns it off",
+        between(0, 1),
+    )
+    held_out: bool = setting(True, "drop pairs with a side that stands in a dev or test set")
+    duplicates: bool = setting(True, "drop all but the first of equal pairs")
+
+
+@dataclass(frozen=True)
+class DataConfig(Section):
+    """The text: which languages, how it becomes tokens, how tokens become batches."""
+
+    dataset: str = setting("", "folder of the prepared dataset (made by `hark prepare`)")
+    source: str = setting("en", "language code of the source side")
+    target: str = setting("de", "language code of the target side")
+    train: tuple[CorpusConfig, ...] = setting((), "corpora to train on")
+    dev: tuple[CorpusConfig, ...] = setting((), "sets to watch during training; kept out of the training text")
+    test: tuple[CorpusConfig, ...] = setting((), "sets to measure on in the end; kept out of the training text")
+    clean: CleanConfig = field(default_factory=CleanConfig)
+    tokenizer: str = setting("", "a tokenizer.model to use; empty: learn one from the training text")
+    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", at_least(300))
+    shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
+    bpe_dropout: float = setting(
+        0.0, "probability of leaving out a BPE merge in training text; 0 turns it off", fraction()
+    )
+    bpe_variants: int = setting(
+        4, "segmentations written of each sentence, one a pass, when bpe_dropout is on", at_least(1)
+    )
+    batching: Batching = setting(
+        "packed", "sentences end to end with no padding (packed), or in rows by length (padded)"
+    )
+    batch_tokens: int = setting(25000, "source tokens, and target tokens, in one batch (paper, 5.1)", at_least(1))
+    max_length: int = setting(250, "longest sentence, in tokens, that is trained on", at_least(2))
+    seed: int = setting(1, "seed of the order of sentences, and of all chance in preparing them", at_least(0))
+
+    def check(self) -> None:
+        if self.max_length > self.batch_tokens:
+            raise SettingError(
+                "max_length",
+                f"{self.max_length} is more than batch_tokens {self.batch_tokens}: a sentence must fit in a batch",
+            )
+
+
+@dataclass(frozen=True)
+class ModelConfig(Section):
+    """The Transformer (paper, section 3)."""
+
+    d_model: int = setting(512, "width of every layer's input and output", at_least(1))
+    d_ff: int = setting(2048, "width inside the feed-forward network", at_least(1))
+    n_heads: int = setting(8, "attention heads", at_least(1))
+    d_k: int | None = setting(None, "width of a head's queries and keys; unset: d_model / n_heads", at_least(1))
+    d_v: int | None = setting(None, "width of a head's values; unset: d_model / n_heads", at_least(1))
+    n_encoder_layers: int = setting(6, "layers of the encoder", at_least(1))
+    n_decoder_layers: int = setting(6, "layers of the decoder", at_least(1))
+    dropout: float = setting(0.1, "dropout on sub-layer outputs and on embeddings (paper, 5.4)", fraction())
+    norm: Norm = setting("post", "layer norm after the residual sum (post, the paper) or before the sub-layer (pre)")
+    activation: Activation = setting("relu", "non-linearity of the feed-forward network; the paper's is relu")
+    positions: Positions = setting("sinusoidal", "how positions are told apart (paper, 3.5)")
+    max_positions: int = setting(2048, "positions that the tables of position encodings reach", at_least(1))
+    attention_bias: bool = setting(
+        True,
+        "biases in the attention projections, as PyTorch and most toolkits have; the paper's formula has none",
+    )
+    vocab_size: int = setting(
+        37000, "entries of the target vocabulary, and of the source's where it is shared", at_least(2)
+    )
+    source_vocab_size: int | None = setting(
+        None, "entries of a source vocabulary of its own; unset: shared", at_least(2)
+    )
+    tie: Tie = setting(
+        "all",
+        "which matrices are one: source, target and output (all, the paper), target and output (target), or none",
+    )
+
+    @property
+    def k_width(self) -> int:
+        return self.d_k if self.d_k is not None else self.d_model // self.n_heads
+
+    @property
+    def v_width(self) -> int:
+        return self.d_v if self.d_v is not None else self.d_model // self.n_heads
+
+    def check(self) -> None:
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.n_heads:
+            raise SettingError(
+                "d_model",
+                f"{self.d_model} is not divisible by n_heads {self.n_heads}; change one, or set d_k and d_v",
+            )
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise SettingError(
+                "d_model", f"{self.d_model} is odd; sinusoidal positions come in pairs, so it must be even"
+            )
+        if self.positions == "rotary" and self.k_width % 2:
+            raise SettingError("d_k", f"{self.k_width} is odd; rotary positions turn pairs, so it must be even")
+        if self.tie == "all" and self.source_vocab_size not in (None, self.vocab_size):
+            raise SettingError(
+                "source_vocab_size",
+                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so one matrix cannot serve both; "
+                "unset it, or set tie to target or none",
+            )
+
+
+@dataclass(frozen=True)
+class TrainConfig(Section):
+    """The recipe (paper, section 5)."""
+
+    steps: int = setting(100_000, "updates of the weights", at_least(1))
+    warmup_steps: int = setting(4000, "steps over which the learning rate rises (paper, 5.3)", at_least(1))
+    rate_scale: float = setting(1.0, "factor on the paper's learning rate", more_than(0))
+    beta1: float = setting(0.9, "Adam's decay of the mean of gradients", fraction())
+    beta2: float = setting(0.98, "Adam's decay of the mean of squared gradients", fraction())
+    eps: float = setting(1e-9, "Adam's guard against division by zero", more_than(0))
+    label_smoothing: float = setting(0.1, "probability spread over the whole vocabulary (paper, 5.4)", fraction())
+    save_minutes: float = setting(10.0, "minutes between checkpoints (paper, 6.1)", more_than(0))
+    average_last: int = setting(5, "checkpoints averaged into the final model (paper, 6.1)", at_least(1))
+    seed: int = setting(1, "seed of initial weights and of dropout", at_least(0))
+
+
+@dataclass(frozen=True)
+class DecodeConfig(Section):
+    """The search for a translation (paper, section 6.1)."""
+
+    beam: int = setting(4, "hypotheses kept at each step; 1 is greedy", at_least(1))
+    alpha: float = setting(0.6, "length penalty: 0 favours short output, larger favours long", between(0, 5))
+    max_extra: int = setting(50, "tokens that the output may have beyond the input's length", at_least(0))
+
+
+@dataclass(frozen=True)
+class Config(Section):
+    """The whole tree."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    decode: DecodeConfig = field(default_factory=DecodeConfig)
+
+    def check(self) -> None:
+        if self.model.max_positions < self.data.max_length:
+            raise SettingError(
+                "model.max_positions",
+                f"{self.model.max_positions} is less than data.max_length {self.data.max_length}; raise it",
+            )

@@ -1,0 +1,161 @@
+"""TOML <-> the tree of settings: strict keys, overrides from the command line, and an exact way back."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar, cast, get_args, get_origin
+
+from hark.config import Config
+from hark.errors import UserError
+from hark.settings import Section, SettingError, describe, hints, settings_of, without_none
+
+AnySection = TypeVar("AnySection", bound=Section)
+
+
+def load(path: Path | str | None = None, overrides: Sequence[str] = ()) -> Config:
+    """The tree from a TOML file (none: the defaults), with `section.key=value` overrides on top."""
+    tree = read_toml(Path(path)) if path is not None else {}
+    try:
+        # The file is checked by itself first, so that its mistakes are blamed on it and not on an override.
+        config = build(Config, tree)
+    except SettingError as error:
+        raise UserError(f"{path}: {error}") from None
+    if not overrides:
+        return config
+    for each in overrides:
+        apply_override(tree, each)
+    try:
+        return build(Config, tree)
+    except SettingError as error:
+        raise UserError(f"command line: {error}") from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: not valid TOML: {error}") from None
+
+
+def build(section: type[AnySection], values: Mapping[str, Any]) -> AnySection:
+    """A section of the tree from plain values, refusing keys that it does not have."""
+    kinds = hints(section)
+    made: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in kinds:
+            raise SettingError(key, "no such setting" + suggest(key, list(kinds)))
+        made[key] = convert(key, value, kinds[key])
+    return section(**made)
+
+
+def convert(key: str, value: Any, kind: Any) -> Any:
+    """TOML's tables and lists as the frozen values that the tree holds."""
+    inner = without_none(kind)
+    if is_dataclass(inner):
+        if not isinstance(value, dict):
+            raise SettingError(key, f"{value!r} is not allowed; must be a table of settings")
+        try:
+            return build(cast("type[Section]", inner), value)
+        except SettingError as error:
+            raise error.under(key) from None
+    if get_origin(inner) is tuple and isinstance(value, list):
+        return tuple(convert_member(f"{key}[{i}]", each, get_args(inner)[0]) for i, each in enumerate(value))
+    return value
+
+
+def convert_member(key: str, value: Any, kind: Any) -> Any:
+    return convert(key, value, kind) if is_dataclass(kind) else value
+
+
+def suggest(wrong: str, known: Sequence[str]) -> str:
+    """The nearest known name, or all of them when none is near."""
+    near = get_close_matches(wrong, known, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else f"; known here: {', '.join(known)}"
+
+
+def apply_override(tree: dict[str, Any], override: str) -> None:
+    """Put one `section.key=value` into a tree of plain values."""
+    path, equals, text = override.partition("=")
+    *sections, key = path.strip().split(".")
+    if not equals or not sections:
+        raise UserError(f"command line: {override!r} is not of the form section.key=value")
+    section: Any = Config
+    for depth, name in enumerate(sections, start=1):
+        inner = hints(section).get(name)
+        if inner is None or not is_dataclass(inner):
+            known = [each for each, kind in hints(section).items() if is_dataclass(kind)]
+            raise UserError(f"command line: {'.'.join(sections[:depth])}: no such section" + suggest(name, known))
+        section, tree = inner, tree.setdefault(name, {})
+    if key not in hints(section):
+        raise UserError(f"command line: {path}: no such setting" + suggest(key, list(hints(section))))
+    tree[key] = parse_value(text.strip(), hints(section)[key])
+
+
+def parse_value(text: str, kind: Any) -> Any:
+    """What a person typed: a TOML value, or else plain text, so that `model.norm=pre` needs no quotes."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return text if without_none(kind) is str and not isinstance(value, str) else value
+
+
+def dump(config: Config) -> str:
+    """The tree as TOML, such that `build(Config, tomllib.loads(dump(config))) == config`."""
+    return "\n".join(table_lines(config, "")).strip() + "\n"
+
+
+def table_lines(section: Section, name: str) -> Iterator[str]:
+    if name:
+        yield f"[{name}]"
+    for each in settings_of(section):
+        if not each.is_section and each.value is not None:  # TOML has no null: unset is left out, and is the default
+            yield f"{each.name} = {toml_value(each.value)}"
+    for each in settings_of(section):
+        if each.is_section:
+            yield ""
+            yield from table_lines(each.value, f"{name}.{each.name}" if name else each.name)
+
+
+def toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's string escapes are TOML's
+    if isinstance(value, tuple):
+        return "[" + ", ".join(toml_value(each) for each in value) + "]"
+    if isinstance(value, Section):
+        pairs = (f"{each.name} = {toml_value(each.value)}" for each in settings_of(value) if each.value is not None)
+        return "{ " + ", ".join(pairs) + " }"
+    return repr(value)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One row of `hark config --explain`."""
+
+    key: str
+    meaning: str
+    allowed: str
+    default: str
+    value: str
+
+
+def explain(section: Section, defaults: Section | None = None, prefix: str = "") -> Iterator[Explanation]:
+    """Every setting of the tree with its meaning, what it allows, its default and its value here."""
+    defaults = defaults or type(section)()
+    for each, default in zip(settings_of(section), settings_of(defaults), strict=True):
+        if each.is_section:
+            yield from explain(each.value, default.value, f"{prefix}{each.name}.")
+        else:
+            shown = ["unset" if value is None else toml_value(value) for value in (default.value, each.value)]
+            yield Explanation(prefix + each.name, each.meaning, describe(each.kind, each.allowed), *shown)

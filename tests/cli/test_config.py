@@ -1,0 +1,39 @@
+"""`hark config`: what it prints can be read back; what it explains is complete."""
+
+from pathlib import Path
+
+import pytest
+
+from hark import configfile
+from hark.cli.config import config
+from hark.errors import UserError
+
+TINY = str(Path(__file__).parents[2] / "recipes" / "tiny.toml")
+
+
+def test_prints_a_file_that_reads_back_equal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config(TINY, ["model.norm=pre"])
+    printed = capsys.readouterr().out
+    config(TINY, ["model.norm=pre"], output=tmp_path / "resolved.toml")
+    assert (tmp_path / "resolved.toml").read_text() == printed
+    assert configfile.load(tmp_path / "resolved.toml") == configfile.load(TINY, ["model.norm=pre"])
+
+
+def test_overrides_may_stand_without_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+    config("model.norm=pre", ["model.n_heads=4"])
+    printed = capsys.readouterr().out
+    assert 'norm = "pre"' in printed
+    assert "n_heads = 4" in printed
+
+
+def test_explain_shows_meaning_default_allowed_and_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    config(TINY, explain=True)
+    printed = capsys.readouterr().out
+    assert "model.d_model = 512   here: 128" in printed
+    assert "    allowed: one of post, pre" in printed
+    assert "data.clean.max_words = 200" in printed
+
+
+def test_an_output_that_cannot_be_written_is_a_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be written"):
+        config(output=tmp_path / "no" / "such.toml")

@@ -1,0 +1,82 @@
+"""The tree of settings: the paper's values, and what each setting refuses."""
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from hark.config import Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
+from hark.settings import Section, SettingError, settings_of
+
+
+def test_defaults_are_the_papers_base_model() -> None:
+    model = ModelConfig()
+    assert (model.n_encoder_layers, model.n_decoder_layers) == (6, 6)
+    assert (model.d_model, model.d_ff, model.n_heads, model.k_width, model.v_width) == (512, 2048, 8, 64, 64)
+    assert (model.norm, model.activation, model.positions, model.tie) == ("post", "relu", "sinusoidal", "all")
+    assert model.dropout == 0.1
+    train = TrainConfig()
+    assert (train.beta1, train.beta2, train.eps, train.warmup_steps) == (0.9, 0.98, 1e-9, 4000)
+    assert (train.label_smoothing, train.steps, train.average_last, train.save_minutes) == (0.1, 100_000, 5, 10)
+    data = DataConfig()
+    assert (data.vocab_size, data.shared_vocab, data.batch_tokens) == (37000, True, 25000)
+    decode = DecodeConfig()
+    assert (decode.beam, decode.alpha, decode.max_extra) == (4, 0.6, 50)
+
+
+def test_the_tree_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Config().model.d_model = 1  # type: ignore[misc]
+
+
+def test_a_whole_number_serves_where_a_number_is_wanted() -> None:
+    assert TrainConfig(save_minutes=3).save_minutes == 3.0
+    assert isinstance(TrainConfig(save_minutes=3).save_minutes, float)
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "says"),
+    [
+        (ModelConfig, {"dropout": -0.1}, "dropout: -0.1 is not allowed; must be a number, from 0 up to"),
+        (ModelConfig, {"dropout": 1.0}, "dropout: 1.0 is not allowed"),
+        (ModelConfig, {"d_model": 0}, "d_model: 0 is not allowed; must be a whole number, 1 or more"),
+        (ModelConfig, {"d_model": 512.0}, "d_model: 512.0 is not allowed"),
+        (ModelConfig, {"d_model": True}, "d_model: True is not allowed"),
+        (ModelConfig, {"d_model": "512"}, "d_model: '512' is not allowed"),
+        (ModelConfig, {"positions": "circular"}, "must be one of sinusoidal, learned, rotary, none"),
+        (ModelConfig, {"n_heads": 7}, "d_model: 512 is not divisible by n_heads 7; change one, or set d_k and d_v"),
+        (ModelConfig, {"n_heads": 7, "d_k": 64}, "not divisible"),
+        (ModelConfig, {"d_model": 511, "n_heads": 7}, "511 is odd"),
+        (ModelConfig, {"positions": "rotary", "d_k": 7}, "d_k: 7 is odd"),
+        (ModelConfig, {"source_vocab_size": 9}, "one matrix cannot serve both"),
+        (ModelConfig, {"attention_bias": 1}, "must be true or false"),
+        (DecodeConfig, {"alpha": 6}, "from 0 to 5"),
+        (DataConfig, {"batch_tokens": 100}, "a sentence must fit in a batch"),
+        (DataConfig, {"train": ["a.en"]}, "must be a list of tables"),
+        (CorpusConfig, {}, "source: is empty"),
+        (Config, {"model": 3}, "model: must be a table of settings"),
+        (Config, {"model": ModelConfig(max_positions=100)}, "model.max_positions: 100 is less than data.max_length"),
+    ],
+)
+def test_refuses_what_cannot_be(section: type[Section], values: dict[str, Any], says: str) -> None:
+    with pytest.raises(SettingError) as raised:
+        section(**values)
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_widths_of_heads_may_be_anything_when_both_are_set() -> None:
+    model = ModelConfig(n_heads=7, d_k=16, d_v=24)
+    assert (model.k_width, model.v_width) == (16, 24)
+
+
+def test_every_setting_says_what_it_means() -> None:
+    def walk(section: Section) -> None:
+        for each in settings_of(section):
+            if each.is_section:
+                walk(each.value)
+            else:
+                assert each.meaning, each.name
+
+    walk(Config())
+    walk(CorpusConfig(source="a"))

@@ -1,0 +1,112 @@
+"""The house: lower rooms never import upper ones, and some rooms do without heavy packages."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hark
+
+HOUSE = Path(hark.__file__).parent
+
+ROOMS = {
+    "errors": 0,
+    "settings": 0,
+    "config": 0,
+    "configfile": 0,
+    "bundle": 0,
+    "rundir": 0,
+    "text": 1,
+    "model": 1,
+    "data": 2,
+    "train": 2,
+    "decode": 2,
+    "evaluate": 3,
+    "inspect": 3,
+    "export": 4,
+    "documents": 4,
+    "serve": 4,
+    "cli": 5,
+    "__main__": 5,
+}
+
+STANDARD_LIBRARY_ONLY = {"errors", "settings", "config", "configfile"}
+FORBIDDEN = {
+    "text": {"torch"},
+    "data": {"torch"},
+    "model": {"numpy", "sentencepiece", "rich", "typer"},
+    "cli": {"torch", "numpy", "rich", "sentencepiece", "ctranslate2"},  # at the top of a verb's file: start at once
+}
+NEVER = {("train", "decode"), ("decode", "train"), ("model", "text"), ("text", "model")}
+
+FILES = sorted(HOUSE.rglob("*.py"))
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(HOUSE).with_suffix("").parts[0]
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Every module that is imported anywhere in the file, also inside functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def upward(file: Path, source: str) -> list[str]:
+    """Imports of rooms above the file's own, or of ones that it must not know."""
+    here, wrong = room_of(file), []
+    for name in imported(ast.parse(source)):
+        parts = name.split(".")
+        if parts[0] != "hark" or len(parts) < 2 or parts[1] not in ROOMS:
+            continue
+        if ROOMS[parts[1]] > ROOMS[here] or (here, parts[1]) in NEVER:
+            wrong.append(name)
+    return wrong
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(HOUSE)))
+def test_no_room_imports_an_upper_one(file: Path) -> None:
+    if room_of(file) == "__init__":
+        return
+    assert upward(file, file.read_text()) == []
+
+
+def test_the_walk_sees_an_upward_import() -> None:
+    assert upward(HOUSE / "model" / "attention.py", "def f():\n    from hark.train.loss import smooth") == [
+        "hark.train.loss",
+        "hark.train.loss.smooth",
+    ]
+    assert upward(HOUSE / "train" / "loop.py", "import hark.decode") == ["hark.decode"]
+
+
+def test_every_file_is_in_a_known_room() -> None:
+    assert {room_of(file) for file in FILES} <= {*ROOMS, "__init__"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(HOUSE)))
+def test_light_rooms_import_nothing_heavy(file: Path) -> None:
+    tree = ast.parse(file.read_text())
+    if room_of(file) == "cli":  # a verb may import what it needs when it runs
+        tree = ast.Module([node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)], [])
+    packages = {name.split(".")[0] for name in imported(tree)}
+    assert not packages & FORBIDDEN.get(room_of(file), set())
+    if room_of(file) in STANDARD_LIBRARY_ONLY:
+        import sys
+
+        assert packages <= {*sys.stdlib_module_names, "hark"}
+
+
+def test_no_vague_rooms() -> None:
+    vague = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
+    assert not vague & {file.stem for file in FILES}
+
+
+def test_the_model_stays_small() -> None:
+    lines = sum(len(file.read_text().splitlines()) for file in (HOUSE / "model").glob("*.py"))
+    assert lines <= 1000
