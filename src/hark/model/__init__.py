@@ -1,0 +1,15 @@
+"""The Transformer (Vaswani et al., 2017, section 3): torch and the settings, and nothing that assumes text.
+
+Tensors carry their shape in their name, with one legend for the whole package:
+B sentences, S source, T target, N packed tokens, D width, F feed-forward, H heads, K head width, V vocabulary,
+W beam, R rows (B*W). A name without a suffix has leading axes that the code does not look at: (B, T) or (N).
+"""
+
+from hark.errors import require
+
+require("torch", extra="train", needed_by="hark.model")
+
+from hark.model.layout import Layout, packed_layout, padded_layout  # noqa: E402
+from hark.model.transformer import Decoder, Encoder, Transformer  # noqa: E402
+
+__all__ = ["Decoder", "Encoder", "Layout", "Transformer", "packed_layout", "padded_layout"]

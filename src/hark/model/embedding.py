@@ -1,0 +1,19 @@
+"""Embeddings (paper, 3.4): tokens to vectors of width d_model."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Embedding(nn.Module):
+    """Learned vectors, multiplied by sqrt(d_model) on the way in, which brings them to the scale of the positions."""
+
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
+        self.scale = math.sqrt(d_model)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return F.embedding(tokens, self.weight) * self.scale

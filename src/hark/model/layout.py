@@ -1,0 +1,54 @@
+"""Layout: how a batch of sentence pairs lies in its tensors, which is all that tells padded from packed input."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from hark.model.patterns import Observed, Packed, Padded, Pattern, packed_positions
+
+Sink = Callable[[Tensor], object]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each token stands, and the patterns of attention's three uses (paper, 3.2.3)."""
+
+    source_positions: Tensor
+    target_positions: Tensor
+    encoder: Pattern
+    decoder: Pattern
+    cross: Pattern
+
+    def observed(self, encoder: Sink | None = None, decoder: Sink | None = None, cross: Sink | None = None) -> "Layout":
+        """The same layout, with the attention weights of some uses handed to sinks, layer after layer."""
+        return replace(
+            self,
+            encoder=Observed(self.encoder, encoder) if encoder else self.encoder,
+            decoder=Observed(self.decoder, decoder) if decoder else self.decoder,
+            cross=Observed(self.cross, cross) if cross else self.cross,
+        )
+
+
+def padded_layout(source_lengths_B: Tensor, target_lengths_B: Tensor) -> Layout:
+    """Rows as long as the longest sentence, padded at the end."""
+    source_BS, target_BT = rows(source_lengths_B), rows(target_lengths_B)
+    keys_BS = source_BS < source_lengths_B[:, None]
+    return Layout(source_BS, target_BT, Padded(keys_BS), Padded(causal=True), Padded(keys_BS))
+
+
+def rows(lengths_B: Tensor) -> Tensor:
+    """Positions 0, 1, 2, ... in every row."""
+    return torch.arange(int(lengths_B.max()), device=lengths_B.device).expand(len(lengths_B), -1)
+
+
+def packed_layout(source_cu: Tensor, target_cu: Tensor, source_slots: int, target_slots: int, longest: int) -> Layout:
+    """Sentences end to end. The number of slots and the longest sentence are given, so that no device is waited for."""
+    return Layout(
+        source_positions=packed_positions(source_cu, source_slots),
+        target_positions=packed_positions(target_cu, target_slots),
+        encoder=Packed(source_cu, source_cu, longest),
+        decoder=Packed(target_cu, target_cu, longest, causal=True),
+        cross=Packed(target_cu, source_cu, longest),
+    )

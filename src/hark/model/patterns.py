@@ -1,0 +1,184 @@
+"""Patterns: who sees whom in attention, and which kernel computes it.
+
+A pattern is a frozen value, built once for a forward pass and shared by all layers. Called with the heads' queries,
+keys and values it returns the heads' outputs. Every fast kernel is tested against `Observed`, which computes the
+paper's formula step by step. A query that sees no key gets zero.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+class Pattern(Protocol):
+    """q is (B, T, H, K) or (N, H, K); k likewise with the keys' length; v has the values' width in place of K."""
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor: ...
+
+    def visible(self, q: Tensor, k: Tensor) -> Tensor:
+        """Booleans that broadcast to (B, H, T, S) or (H, N, N): whether a query may see a key."""
+        ...
+
+
+def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
+    """Equation 1, `softmax(Q K^T / sqrt(d_k)) V`, as it stands in the paper (3.2.1), and its weights.
+
+    The output is a sum of the values, weighted by how well a query fits each key (3.2). Products of wide vectors are
+    large and would push the softmax to where its gradients vanish: hence the division by sqrt(d_k). What must not be
+    seen is masked out before the softmax (3.2.3).
+    """
+    scores = torch.einsum("...qhd,...khd->...hqk", q, k) / math.sqrt(q.shape[-1])
+    # The lowest finite number instead of -inf, so that a row that sees nothing has zero weights and not NaN.
+    scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(dim=-1).masked_fill(~visible, 0.0)
+    return torch.einsum("...hqk,...khd->...qhd", weights, v), weights
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Sentences in rows of one length, padded at the end: q_BTHK, k_BSHK, v_BSHK.
+
+    `keys_BS` says which keys are real; none, all may be seen. In a causal pattern it is not needed: a query at a real
+    position sees earlier positions only, and those are real, because padding stands at the end.
+    """
+
+    keys_BS: Tensor | None = None
+    causal: bool = False
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        mask_B11S = None if self.keys_BS is None else self.keys_BS[:, None, None, :]
+        q_BHTK, k_BHSK, v_BHSK = (x.transpose(1, 2) for x in (q, k, v))
+        out_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=mask_B11S, is_causal=self.causal)
+        return out_BHTK.transpose(1, 2)
+
+    def visible(self, q: Tensor, k: Tensor) -> Tensor:
+        if self.causal:
+            return torch.ones(q.shape[1], k.shape[1], dtype=torch.bool, device=q.device).tril()
+        if self.keys_BS is None:
+            return torch.ones(1, 1, dtype=torch.bool, device=q.device)
+        return self.keys_BS[:, None, None, :]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Sentences end to end with no padding: q_NHK, k_NHK, v_NHK, and cumulative lengths that cover every slot.
+
+    Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees `k_cu[i]:k_cu[i+1]` only; sentences may be empty.
+    `longest` bounds the lengths on both sides and is known without asking the device.
+    """
+
+    q_cu: Tensor
+    k_cu: Tensor
+    longest: int
+    causal: bool = False
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16):
+            return self.flash(q, k, v)
+        return self.by_length(q, k, v)
+
+    def visible(self, q: Tensor, k: Tensor) -> Tensor:
+        q_sentence, k_sentence = sentence_ids(self.q_cu, len(q)), sentence_ids(self.k_cu, len(k))
+        same = q_sentence[:, None] == k_sentence[None, :]
+        if not self.causal:
+            return same
+        return same & (packed_positions(self.q_cu, len(q))[:, None] >= packed_positions(self.k_cu, len(k))[None, :])
+
+    def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """PyTorch's kernel for sequences of varying length, which wants one width for keys and values."""
+        from torch.nn.attention.varlen import varlen_attn
+
+        width, scale = max(q.shape[-1], v.shape[-1]), 1 / math.sqrt(q.shape[-1])
+        q, k, wide_v = (F.pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in (q, k, v))
+        window = (-1, 0) if self.causal else (-1, -1)
+        longest = self.longest
+        out = varlen_attn(q, k, wide_v, self.q_cu, self.k_cu, longest, longest, scale=scale, window_size=window)
+        assert isinstance(out, Tensor)  # a pair only when more was asked for
+        return out[..., : v.shape[-1]]
+
+    def by_length(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Everywhere else: sentences of like length padded to small rectangles, and the results packed again."""
+        outs = []
+        for group in self.groups:
+            q_b, k_b, v_b = (
+                x.index_select(0, slots.flatten()).unflatten(0, slots.shape).transpose(1, 2)
+                for x, slots in ((q, group.q_slots), (k, group.k_slots), (v, group.k_slots))
+            )
+            out_b = F.scaled_dot_product_attention(q_b, k_b, v_b, attn_mask=group.visible)
+            outs.append(out_b.transpose(1, 2).flatten(0, 1).index_select(0, group.real))
+        return torch.cat(outs).index_select(0, self.order)
+
+    @cached_property
+    def groups(self) -> list["LengthGroup"]:
+        """Sentences whose longer side lies between the same two powers of two; none is padded to more than double."""
+        q_lengths, k_lengths = self.q_cu.diff(), self.k_cu.diff()
+        power = torch.maximum(q_lengths, k_lengths).clamp(min=1).log2().ceil().int()
+        groups = []
+        for each in power.unique().tolist():
+            rows = torch.nonzero((power == each) & (q_lengths > 0)).squeeze(1)
+            if len(rows):
+                groups.append(LengthGroup.build(self, rows, q_lengths[rows], k_lengths[rows]))
+        return groups
+
+    @cached_property
+    def order(self) -> Tensor:
+        """Where each slot's result stands after the groups' results are laid end to end."""
+        slots = torch.cat([group.q_slots.flatten()[group.real] for group in self.groups])
+        return slots.argsort()
+
+
+@dataclass(frozen=True)
+class LengthGroup:
+    """Sentences of like length as a rectangle: which slots stand where in it, and who sees whom."""
+
+    q_slots: Tensor
+    k_slots: Tensor
+    real: Tensor
+    visible: Tensor
+
+    @staticmethod
+    def build(pattern: Packed, rows: Tensor, q_lengths: Tensor, k_lengths: Tensor) -> "LengthGroup":
+        t = torch.arange(int(q_lengths.max()), device=rows.device)
+        # A sentence of the target may meet an empty source; the rectangle then has one column that nobody sees.
+        s = torch.arange(max(1, int(k_lengths.max())), device=rows.device)
+        q_real, k_real = t < q_lengths[:, None], s < k_lengths[:, None]
+        q_slots = (pattern.q_cu[:-1][rows, None] + t).where(q_real, 0)
+        k_slots = (pattern.k_cu[:-1][rows, None] + s).where(k_real, 0)
+        visible_BTS = k_real[:, None, :] & ((t[:, None] >= s) if pattern.causal else torch.ones_like(t[:, None] >= s))
+        return LengthGroup(q_slots, k_slots, torch.nonzero(q_real.flatten()).squeeze(1), visible_BTS[:, None])
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Another pattern, computed by the explicit softmax, its weights handed to a sink, layer after layer.
+
+    This is how heads are looked at, and the oracle of every fast kernel. The sink gets (B, H, T, S) or (H, N, N).
+    """
+
+    pattern: Pattern
+    sink: Callable[[Tensor], object]
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        out, weights = scaled_dot_product_attention(q, k, v, self.visible(q, k))
+        self.sink(weights)
+        return out
+
+    def visible(self, q: Tensor, k: Tensor) -> Tensor:
+        return self.pattern.visible(q, k)
+
+
+def sentence_ids(cu: Tensor, slots: int) -> Tensor:
+    """The sentence that each packed slot belongs to."""
+    which = torch.arange(len(cu) - 1, device=cu.device)
+    return which.repeat_interleave(cu.diff(), output_size=slots)
+
+
+def packed_positions(cu: Tensor, slots: int) -> Tensor:
+    """The position of each packed slot in its sentence, from 0."""
+    return torch.arange(slots, device=cu.device) - cu[:-1].repeat_interleave(cu.diff(), output_size=slots)

@@ -1,0 +1,107 @@
+"""Positions (paper, 3.5): attention alone does not know the order of its input, so that order is told it, here.
+
+The encodings have the width d_model of the embeddings, so that the two can be summed, at the bottom of both stacks.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from hark.config import ModelConfig
+
+
+def angles(n_positions: int, width: int) -> Tensor:
+    """`pos / 10000^(2i / width)` for every position and every pair i.
+
+    The wavelengths form a geometric progression from 2*pi to 10000*2*pi. In float64, because angles of far positions
+    are large.
+    """
+    i = torch.arange(0, width, 2, dtype=torch.float64)
+    return torch.arange(n_positions, dtype=torch.float64)[:, None] / 10000 ** (i / width)
+
+
+def sinusoids(n_positions: int, d_model: int) -> Tensor:
+    """`PE(pos, 2i) = sin(pos / 10000^(2i/d_model))` and `PE(pos, 2i+1) = cos(pos / 10000^(2i/d_model))`.
+
+    For any fixed offset k, PE(pos + k) is a linear function of PE(pos), a rotation of each pair, from which relative
+    positions can be learned.
+    """
+    angle = angles(n_positions, d_model)
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2).float()
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Turns each pair of a head's queries or keys by its position's angle: their product then depends on distance."""
+
+    cos: Tensor
+    sin: Tensor
+
+    def __call__(self, x_HK: Tensor) -> Tensor:
+        even, odd = x_HK.unflatten(-1, (-1, 2)).unbind(-1)
+        cos, sin = self.cos.to(x_HK.dtype), self.sin.to(x_HK.dtype)
+        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+
+
+class Positions(nn.Module):
+    """No positions at all, and the base of those that there are: added to the embeddings, or turning the heads."""
+
+    def add(self, x: Tensor, positions: Tensor) -> Tensor:  # noqa: ARG002
+        return x
+
+    def rotation(self, positions: Tensor) -> Rotation | None:  # noqa: ARG002
+        return None
+
+
+class Sinusoidal(Positions):
+    """The paper's choice, because it may reach sentences longer than any in training. The table is not a weight, and a
+    longer one needs no new training."""
+
+    table: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoids(config.max_positions, config.d_model), persistent=False)
+
+    def add(self, x: Tensor, positions: Tensor) -> Tensor:
+        return x + self.table[positions]
+
+
+class Learned(Positions):
+    """Learned instead: nearly identical results in the paper (3.5 and Table 3, row E)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(config.max_positions, config.d_model))
+
+    def add(self, x: Tensor, positions: Tensor) -> Tensor:
+        return x + self.weight[positions]
+
+
+class Rotary(Positions):
+    """Rotary positions (Su et al., 2021): the same wavelengths, as rotations of queries and keys."""
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        angle = angles(config.max_positions, config.k_width)
+        self.register_buffer("cos", angle.cos().float(), persistent=False)
+        self.register_buffer("sin", angle.sin().float(), persistent=False)
+
+    def rotation(self, positions: Tensor) -> Rotation:
+        return Rotation(self.cos[positions].unsqueeze(-2), self.sin[positions].unsqueeze(-2))
+
+
+def build_positions(config: ModelConfig) -> Positions:
+    match config.positions:
+        case "sinusoidal":
+            return Sinusoidal(config)
+        case "learned":
+            return Learned(config)
+        case "rotary":
+            return Rotary(config)
+        case "none":
+            return Positions()

@@ -1,0 +1,49 @@
+"""Positions against the paper's formula and its claims."""
+
+import math
+
+import pytest
+import torch
+
+from hark.model.positions import Rotary, Sinusoidal, sinusoids
+from tests.model.oracle import build, small
+
+
+def test_sinusoids_equal_the_papers_formula() -> None:
+    d_model, table = 16, sinusoids(3000, 16)
+    for pos in (0, 1, 2, 77, 999, 2999):
+        for i in range(d_model // 2):
+            angle = pos / 10000 ** (2 * i / d_model)
+            assert table[pos, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_a_fixed_offset_is_a_linear_function() -> None:
+    """The paper's reason for sinusoids (3.5): one matrix takes PE(pos) to PE(pos + k) for every pos."""
+    table = sinusoids(200, 16).double()
+    matrix = torch.linalg.lstsq(table[:-7], table[7:]).solution
+    torch.testing.assert_close(table[:-7] @ matrix, table[7:], atol=1e-5, rtol=0)
+
+
+def test_the_table_is_not_a_weight() -> None:
+    assert not Sinusoidal(small()).state_dict()
+    longer = build(max_positions=128)
+    longer.load_state_dict(build(max_positions=64).state_dict())
+
+
+def test_rotary_products_depend_on_distance_only() -> None:
+    rotary = Rotary(small(positions="rotary"))
+    q, k = torch.randn(2, 1, 4, 8).double()
+
+    def product(i: int, j: int) -> torch.Tensor:
+        turned_q, turned_k = (rotary.rotation(torch.tensor([at]))(x) for x, at in ((q, i), (k, j)))
+        return (turned_q * turned_k).sum(-1)
+
+    torch.testing.assert_close(product(3, 1), product(40, 38), atol=1e-5, rtol=0)
+    torch.testing.assert_close(product(5, 5), (q * k).sum(-1), atol=1e-5, rtol=0)
+    assert not torch.allclose(product(3, 1), product(3, 2))
+
+
+def test_learned_positions_are_weights_of_each_side() -> None:
+    model = build(positions="learned")
+    assert {"source_positions.weight", "target_positions.weight"} <= set(model.state_dict())
