@@ -15,6 +15,7 @@ from torch import Tensor
 
 from hark.config import ModelConfig
 from hark.model import Layout, Transformer, packed_layout
+from hark.model.patterns import packed_positions
 
 START, END = 0, 1
 LETTERS = string.ascii_lowercase
@@ -46,7 +47,8 @@ def pack(sequences: list[list[int]]) -> tuple[Tensor, Tensor]:
 def layout_of(sources: list[list[int]], targets: list[list[int]]) -> tuple[Tensor, Tensor, Layout]:
     source_N, source_cu = pack(sources)
     target_N, target_cu = pack(targets)
-    return source_N, target_N, packed_layout(source_cu, target_cu, len(source_N), len(target_N), LONGEST + 1)
+    positions = (packed_positions(cu, len(tokens_N)) for cu, tokens_N in ((source_cu, source_N), (target_cu, target_N)))
+    return source_N, target_N, packed_layout(source_cu, target_cu, *positions, LONGEST + 1)
 
 
 def train_step(model: Transformer) -> Tensor:

@@ -3,9 +3,14 @@
 import os
 
 import pytest
+from hypothesis import settings
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
+
+
+settings.register_profile("hark", deadline=None)  # a busy machine is not a wrong result
+settings.load_profile("hark")
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hark import configfile
 from hark.config import Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
 from hark.errors import UserError
-from hark.settings import Section, SettingError, settings_of, without_none
+from hark.settings import Section, SettingError, field_name, settings_of, without_none
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 
@@ -42,12 +42,12 @@ def sections(draw: st.DrawFn, section: type[Section]) -> Section:
     chosen: dict[str, Any] = {}
     for each in settings_of(section()):
         if not each.is_section:
-            value = draw(any_value(each.kind))
+            name, value = field_name(each.name), draw(any_value(each.kind))
             try:
-                section(**chosen, **{each.name: value})
+                section(**chosen, **{name: value})
             except SettingError:
                 continue
-            chosen[each.name] = value
+            chosen[name] = value
     return section(**chosen)
 
 
@@ -69,6 +69,13 @@ def test_overrides_are_typed_and_need_no_quotes() -> None:
     quoted = configfile.load(None, ['data.dataset="a b"', 'data.train=[{source="x", target="y", weight=2}]'])
     assert quoted.data.dataset == "a b"
     assert quoted.data.train == (CorpusConfig("x", "y", weight=2.0),)
+
+
+def test_a_setting_may_be_called_like_a_word_of_pythons(tmp_path: Path) -> None:
+    config = configfile.load(None, ["train.from=model"])
+    assert config.train.from_ == "model"
+    (tmp_path / "a.toml").write_text(configfile.dump(config))
+    assert configfile.load(tmp_path / "a.toml") == config
 
 
 def test_an_override_beats_the_file(tmp_path: Path) -> None:

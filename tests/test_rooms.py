@@ -12,6 +12,8 @@ HOUSE = Path(hark.__file__).parent
 
 ROOMS = {
     "errors": 0,
+    "atomic": 0,
+    "manifest": 0,
     "settings": 0,
     "config": 0,
     "configfile": 0,
@@ -31,7 +33,7 @@ ROOMS = {
     "__main__": 5,
 }
 
-STANDARD_LIBRARY_ONLY = {"errors", "settings", "config", "configfile"}
+STANDARD_LIBRARY_ONLY = {"errors", "atomic", "manifest", "settings", "config", "configfile", "bundle", "rundir"}
 FORBIDDEN = {
     "text": {"torch"},
     "data": {"torch"},

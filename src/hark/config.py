@@ -13,6 +13,9 @@ Activation = Literal["relu", "gelu", "swiglu"]
 Positions = Literal["sinusoidal", "learned", "rotary", "none"]
 Tie = Literal["all", "target", "none"]
 Batching = Literal["packed", "padded"]
+Precision = Literal["auto", "float32", "bfloat16"]
+Compile = Literal["auto", "on", "off"]
+Parallel = Literal["ddp", "fsdp"]
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,14 @@ class CleanConfig(Section):
     empty: bool = setting(True, "drop pairs with an empty side")
     max_words: int = setting(200, "drop pairs with a side of more words", at_least(1))
     max_chars: int = setting(1500, "drop pairs with a side of more characters", at_least(1))
-    max_ratio: float = setting(3.0, "drop pairs with one side this many times as long as the other", more_than(1))
+    max_ratio: float = setting(
+        3.0,
+        "drop pairs with one side this many times as long as the other, in characters; lenient on short lines",
+        more_than(1),
+    )
     identical: bool = setting(True, "drop pairs with the same text on both sides")
     min_letters: float = setting(
-        0.25, "drop pairs with a side of a smaller share of letters, spaces left out; 0 turns it off", between(0, 1)
+        0.25, "drop pairs with a side of a smaller share of letters; 0 turns it off", between(0, 1)
     )
     language: float = setting(
         0.8,
@@ -148,18 +155,41 @@ class ModelConfig(Section):
 
 @dataclass(frozen=True)
 class TrainConfig(Section):
-    """The recipe (paper, section 5)."""
+    """The recipe (paper, section 5), and how it is run."""
 
+    from_: str = setting("", "bundle whose weights training starts from (fine-tuning); empty: from nothing")
     steps: int = setting(100_000, "updates of the weights", at_least(1))
+    batches_per_step: int = setting(1, "batches in one update, over all processes together", at_least(1))
     warmup_steps: int = setting(4000, "steps over which the learning rate rises (paper, 5.3)", at_least(1))
     rate_scale: float = setting(1.0, "factor on the paper's learning rate", more_than(0))
     beta1: float = setting(0.9, "Adam's decay of the mean of gradients", fraction())
     beta2: float = setting(0.98, "Adam's decay of the mean of squared gradients", fraction())
     eps: float = setting(1e-9, "Adam's guard against division by zero", more_than(0))
+    clip_norm: float | None = setting(None, "largest norm of the gradient; unset: not clipped", more_than(0))
     label_smoothing: float = setting(0.1, "probability spread over the whole vocabulary (paper, 5.4)", fraction())
-    save_minutes: float = setting(10.0, "minutes between checkpoints (paper, 6.1)", more_than(0))
-    average_last: int = setting(5, "checkpoints averaged into the final model (paper, 6.1)", at_least(1))
+    ema: float | None = setting(None, "decay of a moving average of the weights; unset: none is kept", fraction())
     seed: int = setting(1, "seed of initial weights and of dropout", at_least(0))
+    log_steps: int = setting(50, "steps between records of the loss", at_least(1))
+    eval_steps: int = setting(1000, "steps between measurements on the dev sets", at_least(1))
+    early_stop: int | None = setting(None, "measurements without a better dev score before stopping", at_least(1))
+    save_minutes: float = setting(10.0, "minutes between checkpoints (paper, 6.1)", more_than(0))
+    save_steps: int | None = setting(None, "steps between checkpoints, besides the minutes", at_least(1))
+    keep_last: int = setting(5, "checkpoints that are kept; older ones are removed", at_least(1))
+    average_last: int = setting(5, "checkpoints averaged into the final model (paper, 6.1)", at_least(1))
+    max_bad_steps: int = setting(
+        10, "steps in a row with a loss or gradient that is no number, before stopping", at_least(1)
+    )
+    device: str = setting("auto", "where to train: auto, cpu, cuda or cuda:1")
+    precision: Precision = setting("auto", "of matrix products; auto: bfloat16 on a GPU, float32 on a CPU")
+    compile: Compile = setting("auto", "torch.compile; auto: on a GPU")
+    parallel: Parallel = setting("ddp", "with several processes: each holds all weights (ddp) or a share (fsdp)")
+    tensorboard: bool = setting(False, "write records for TensorBoard too")
+
+    def check(self) -> None:
+        if self.keep_last < self.average_last:
+            raise SettingError(
+                "keep_last", f"{self.keep_last} is less than average_last {self.average_last}; as many must be kept"
+            )
 
 
 @dataclass(frozen=True)

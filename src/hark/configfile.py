@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 
 from hark.config import Config
 from hark.errors import UserError
-from hark.settings import Section, SettingError, describe, hints, settings_of, without_none
+from hark.settings import Section, SettingError, describe, field_name, hints, settings_of, without_none
 
 AnySection = TypeVar("AnySection", bound=Section)
 
@@ -33,6 +33,12 @@ def load(path: Path | str | None = None, overrides: Sequence[str] = ()) -> Confi
         raise UserError(f"command line: {error}") from None
 
 
+def split_words(recipe: str | None, overrides: Sequence[str] | None) -> tuple[str | None, list[str]]:
+    """What a verb was given: a recipe, which may be left out, and overrides."""
+    words = [*([recipe] if recipe else []), *(overrides or [])]
+    return (words[0], words[1:]) if words and "=" not in words[0] else (None, words)
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
@@ -53,7 +59,7 @@ def build(section: type[AnySection], values: Mapping[str, Any]) -> AnySection:
     for key, value in values.items():
         if key not in kinds:
             raise SettingError(key, "no such setting" + suggest(key, list(kinds)))
-        made[key] = convert(key, value, kinds[key])
+        made[field_name(key)] = convert(key, value, kinds[key])
     return section(**made)
 
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
+from keyword import iskeyword
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -51,8 +52,9 @@ class SettingError(UserError):
 
 
 def hints(section: type["Section"]) -> dict[str, Any]:
-    """The types of a section's settings."""
-    return get_type_hints(section)
+    """The names of a section's settings and their types. A field whose name would be a word of Python's own (`from`)
+    ends with an underscore, which its setting does not have."""
+    return {name.removesuffix("_"): kind for name, kind in get_type_hints(section).items()}
 
 
 def without_none(kind: Any) -> Any:
@@ -110,8 +112,17 @@ class Setting:
 def settings_of(section: "Section") -> Iterator[Setting]:
     kinds = hints(type(section))
     for each in fields(cast(Any, section)):  # every Section is a dataclass, which its type cannot say
-        meaning, allowed = each.metadata.get("meaning", ""), each.metadata.get("allowed")
-        yield Setting(each.name, kinds[each.name], getattr(section, each.name), meaning, allowed)
+        name, meaning, allowed = (
+            each.name.removesuffix("_"),
+            each.metadata.get("meaning", ""),
+            each.metadata.get("allowed"),
+        )
+        yield Setting(name, kinds[name], getattr(section, each.name), meaning, allowed)
+
+
+def field_name(setting: str) -> str:
+    """The field of a section that holds a setting."""
+    return setting + "_" if iskeyword(setting) else setting
 
 
 class Section:
@@ -122,7 +133,9 @@ class Section:
             value, allowed = each.value, each.allowed
             if type(value) is int and without_none(each.kind) is float:
                 value = float(value)
-                object.__setattr__(self, each.name, value)  # a frozen value may still be completed while it is made
+                object.__setattr__(
+                    self, field_name(each.name), value
+                )  # a frozen value may still be completed while it is made
             if each.is_section:
                 if not isinstance(value, each.kind):
                     raise SettingError(each.name, "must be a table of settings")

@@ -10,6 +10,7 @@ from hark.config import ModelConfig
 from hark.model import Layout, Transformer, packed_layout, padded_layout
 from hark.model.attention import MultiHeadAttention
 from hark.model.layers import DecoderLayer, EncoderLayer
+from hark.model.patterns import packed_positions
 
 Pairs = Iterator[tuple[Tensor, Tensor]]
 
@@ -109,7 +110,8 @@ class Ragged:
     def packed(self) -> Layout:
         source_cu, target_cu = cumulative(self.source_lengths_B), cumulative(self.target_lengths_B)
         longest = max(self.source_BS.shape[1], self.target_BT.shape[1])
-        return packed_layout(source_cu, target_cu, int(source_cu[-1]), int(target_cu[-1]), longest)
+        positions = (packed_positions(cu, int(cu[-1])) for cu in (source_cu, target_cu))
+        return packed_layout(source_cu, target_cu, *positions, longest)
 
     @property
     def source_N(self) -> Tensor:

@@ -14,7 +14,7 @@ KINDS = st.fixed_dictionaries(
         "positions": st.sampled_from(["sinusoidal", "learned", "rotary"]),
     }
 )
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=25)
 
 
 @given(KINDS, LENGTHS, st.data(), SEEDS)

@@ -22,9 +22,7 @@ def config(
     """Show every setting as TOML, after the recipe and the overrides."""
     from hark import configfile
 
-    words = [*([recipe] if recipe else []), *(overrides or [])]
-    file = words.pop(0) if words and "=" not in words[0] else None
-    tree = configfile.load(file, words)
+    tree = configfile.load(*configfile.split_words(recipe, overrides))
     text = explanation(tree) if explain else configfile.dump(tree)
     if output is None:
         sys.stdout.write(text)

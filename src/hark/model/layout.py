@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from hark.model.patterns import Observed, Packed, Padded, Pattern, packed_positions
+from hark.model.patterns import Observed, Packed, Padded, Pattern
 
 Sink = Callable[[Tensor], object]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Where each token stands, and the patterns of attention's three uses (paper, 3.2.3)."""
 
@@ -43,11 +43,13 @@ def rows(lengths_B: Tensor) -> Tensor:
     return torch.arange(int(lengths_B.max()), device=lengths_B.device).expand(len(lengths_B), -1)
 
 
-def packed_layout(source_cu: Tensor, target_cu: Tensor, source_slots: int, target_slots: int, longest: int) -> Layout:
-    """Sentences end to end. The number of slots and the longest sentence are given, so that no device is waited for."""
+def packed_layout(
+    source_cu: Tensor, target_cu: Tensor, source_positions: Tensor, target_positions: Tensor, longest: int
+) -> Layout:
+    """Sentences end to end. `longest` is given, so that no device is waited for."""
     return Layout(
-        source_positions=packed_positions(source_cu, source_slots),
-        target_positions=packed_positions(target_cu, target_slots),
+        source_positions,
+        target_positions,
         encoder=Packed(source_cu, source_cu, longest),
         decoder=Packed(target_cu, target_cu, longest, causal=True),
         cross=Packed(target_cu, source_cu, longest),

@@ -40,7 +40,7 @@ def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, visible: Tenso
     return torch.einsum("...hqk,...khd->...qhd", weights, v), weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Padded:
     """Sentences in rows of one length, padded at the end: q_BTHK, k_BSHK, v_BSHK.
 
@@ -65,7 +65,7 @@ class Padded:
         return self.keys_BS[:, None, None, :]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Packed:
     """Sentences end to end with no padding: q_NHK, k_NHK, v_NHK, and cumulative lengths that cover every slot.
 
@@ -133,7 +133,7 @@ class Packed:
         return slots.argsort()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LengthGroup:
     """Sentences of like length as a rectangle: which slots stand where in it, and who sees whom."""
 
@@ -154,7 +154,7 @@ class LengthGroup:
         return LengthGroup(q_slots, k_slots, torch.nonzero(q_real.flatten()).squeeze(1), visible_BTS[:, None])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Observed:
     """Another pattern, computed by the explicit softmax, its weights handed to a sink, layer after layer.
 

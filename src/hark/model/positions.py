@@ -31,7 +31,7 @@ def sinusoids(n_positions: int, d_model: int) -> Tensor:
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2).float()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rotation:
     """Turns each pair of a head's queries or keys by its position's angle: their product then depends on distance."""
 

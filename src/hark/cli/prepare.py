@@ -1,0 +1,129 @@
+"""`hark prepare`: from raw parallel text to a dataset."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hark.config import CorpusConfig
+from hark.errors import UserError
+from hark.settings import SettingError
+
+if TYPE_CHECKING:
+    from hark.data.dataset import Dataset
+
+TWO_FILES: Any = (str, str)
+"""Typer has no option that takes two words and may be repeated; the parser beneath it has."""
+ONE_FILE = "-"
+
+
+def prepare(
+    recipe: Annotated[str | None, typer.Argument(help="A recipe.", metavar="[RECIPE.toml]")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(help="Settings to change, see hark config.", metavar="[SECTION.KEY=VALUE]...")
+    ] = None,
+    pair: Annotated[
+        tuple[str, str] | None, typer.Option("--pair", metavar="SRC TGT", help="The two languages, e.g. en de.")
+    ] = None,
+    train: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train",
+            metavar="SRC TGT",
+            click_type=TWO_FILES,
+            help="A corpus to train on: two line-aligned files, or one .tsv, .jsonl or .tmx and then - "
+            "(each may end in .gz, .xz, .bz2 or .zst). Again for each corpus.",
+        ),
+    ] = None,
+    weight: Annotated[
+        list[float] | None,
+        typer.Option("--weight", metavar="NUMBER", help="How often the corpus of the --train before it is seen."),
+    ] = None,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option("--dev", metavar="SRC TGT", click_type=TWO_FILES, help="A set to watch during training."),
+    ] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar="SRC TGT", click_type=TWO_FILES, help="A set to measure on in the end."),
+    ] = None,
+    vocab: Annotated[int | None, typer.Option("--vocab", metavar="N", help="Size of the vocabulary.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DATASET", help="The folder to make; by default data.dataset."),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, metavar="N", help="By default as many as there are cores.")
+    ] = None,
+) -> None:
+    """Clean parallel text, learn a vocabulary from it and encode it, with a report of what was dropped and why.
+
+    No sentence of a --dev or --test set is left in the training text. Running it again with the same files and
+    settings does nothing.
+    """
+    from hark import configfile
+    from hark.data.prepare import prepare as make_dataset
+    from hark.data.progress import show_progress
+
+    config = configfile.load(*configfile.split_words(recipe, overrides))
+    try:
+        changes: dict[str, Any] = dict(zip(("source", "target"), pair or (), strict=False))
+        if vocab is not None:
+            changes["vocab_size"] = vocab
+        if train or weight:
+            changes["train"] = corpora(train, weights_in(sys.argv) if weight else None)
+        changes |= {role: corpora(files) for role, files in (("dev", dev), ("test", test)) if files}
+        config = replace(config, data=replace(config.data, **changes))
+    except SettingError as error:
+        raise UserError(f"command line: {error}") from None
+    folder = output or (Path(config.data.dataset) if config.data.dataset else None)
+    if folder is None:
+        raise UserError("no place for the dataset: name a folder with -o")
+    with show_progress() as progress:
+        prepared = make_dataset(config, folder, processes, progress)
+    if prepared.made:
+        typer.echo(summary(prepared.dataset))
+    else:
+        typer.echo(f"{folder}: prepared before from the same files and settings; nothing to do")
+
+
+def corpora(files: Sequence[Any] | None, weights: Sequence[float] | None = None) -> tuple[CorpusConfig, ...]:
+    """What --train, --dev and --test name."""
+    pairs: Sequence[tuple[str, str]] = files or ()
+    return tuple(
+        CorpusConfig(source, "" if target == ONE_FILE else target, weight=weight)
+        for (source, target), weight in zip(pairs, weights or [1.0] * len(pairs), strict=True)
+    )
+
+
+def weights_in(words: Sequence[str]) -> list[float]:
+    """The weight of each --train: that of the --weight that follows it, or 1. Typer does not tell their order."""
+    weights: list[float] = []
+    for word, following in pairwise([*words, ""]):
+        name, equals, value = word.partition("=")
+        if name == "--train":
+            weights.append(1.0)
+        elif name == "--weight":
+            if not weights:
+                raise UserError("--weight stands before any --train; put it after the one that it belongs to")
+            weights[-1] = float(value if equals else following)
+    return weights
+
+
+def summary(dataset: "Dataset") -> str:
+    """A few lines for a person: what went in, what came out, where to read more."""
+    total, manifest = dataset.report.total, dataset.manifest
+    dropped = sorted((item for item in total.dropped.items() if item[1]), key=lambda item: -item[1])
+    return "\n".join(
+        [
+            f"{dataset.folder}: {total.read:,} pairs read, {total.kept:,} kept ({total.kept / total.read:.2%})",
+            "dropped: " + (", ".join(f"{rule} {count:,}" for rule, count in dropped[:5]) or "none"),
+            f"tokens: {total.source.tokens:,} {manifest.source}, {total.target.tokens:,} {manifest.target}; "
+            f"vocabulary {dataset.tokenizer('target').vocab_size:,}",
+            f"report: {dataset.folder / 'report.html'}",
+        ]
+    )

@@ -1,0 +1,154 @@
+"""Files that may be compressed, read as a stream of bytes that knows how far it has come."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hark.errors import HarkError, UserError, require
+
+SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
+BLOCK = 1 << 18
+ZSTD_BLOCK = 1 << 14  # compressed bytes at a time: what they unpack to is held in memory
+
+
+def plain_name(path: Path) -> str:
+    """The file's name without the suffix of its compression."""
+    return path.stem if path.suffix.lower() in SUFFIXES else path.name
+
+
+def open_file(path: Path) -> io.FileIO:
+    """A file to read bytes from, or one line that says why not."""
+    try:
+        if path.is_dir():
+            raise UserError(f"{path}: is a folder; name a file")
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path}: is not a plain file; it is read twice, so a pipe will not do")
+        return path.open("rb", buffering=0)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+class ByteStream:
+    """The uncompressed bytes of a file. Whatever is wrong with it becomes one line that names it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = open_file(path)
+        self.size = path.stat().st_size
+        with self.explained():
+            self._bytes = io.BufferedReader(self._decompress(), BLOCK)
+
+    def _decompress(self) -> Any:
+        match self.path.suffix.lower():
+            case ".gz":
+                return gzip.GzipFile(fileobj=self._file)
+            case ".xz":
+                return lzma.LZMAFile(self._file)
+            case ".bz2":
+                return bz2.BZ2File(self._file)
+            case ".zst":
+                require("zstandard", "data", f"{self.path}: reading it")
+                return ZstdReader(self._file)
+            case _:
+                return self._file
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file read so far, as they lie on the disk."""
+        return self._file.tell()
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, which stay to be read; fewer than `size` where little is at hand."""
+        with self.explained():
+            return self._bytes.peek(size)[:size]
+
+    def blocks(self) -> Iterator[bytes]:
+        with self.explained():
+            while block := self._bytes.read(BLOCK):
+                yield block
+
+    def lines(self) -> Iterator[bytes]:
+        """Lines without their end: split at \\n alone, one \\r before it dropped, a byte-order mark skipped."""
+        with self.explained():
+            first = True
+            for line in self._bytes:
+                if first:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                    first = False
+                yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        try:
+            yield
+        except HarkError:
+            raise
+        except EOFError:
+            raise UserError(f"{self.path}: ends too early; the archive is cut off, fetch it again") from None
+        except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+            raise UserError(f"{self.path}: not a readable {self.path.suffix} archive: {error}") from None
+        except OSError as error:
+            if error.errno is None:  # how bz2 and zstandard complain about their input
+                raise UserError(f"{self.path}: not a readable {self.path.suffix} archive: {error}") from None
+            raise UserError(f"{self.path}: cannot be read: {error.strerror}") from None
+
+    def close(self) -> None:
+        self._bytes.close()
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class ZstdReader(io.RawIOBase):
+    """zstandard's own stream takes a cut-off file for a whole one; this one does not."""
+
+    def __init__(self, file: io.RawIOBase) -> None:
+        zstandard: Any = import_module("zstandard")
+        self._file, self._error = file, zstandard.ZstdError
+        self._new_frame: Any = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
+        self._frame: Any = None
+        self._compressed, self._bytes = b"", memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._bytes:
+            if not self._compressed:
+                self._compressed = self._file.read(ZSTD_BLOCK) or b""
+            if not self._compressed:
+                if self._frame is not None:
+                    raise EOFError
+                return 0
+            self._decompress()
+        size = min(len(buffer), len(self._bytes))
+        buffer[:size] = self._bytes[:size]
+        self._bytes = self._bytes[size:]
+        return size
+
+    def _decompress(self) -> None:
+        if self._frame is None:
+            self._frame = self._new_frame()
+        try:
+            self._bytes = memoryview(self._frame.decompress(self._compressed))
+        except self._error as error:
+            raise OSError(str(error)) from None
+        self._compressed = b""
+        if self._frame.eof:  # another frame may follow
+            self._compressed, self._frame = self._frame.unused_data, None

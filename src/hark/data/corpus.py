@@ -1,0 +1,149 @@
+"""Parallel text as it comes: two line-aligned files, or one TSV, JSONL or TMX; plain or compressed; always streamed."""
+
+import codecs
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from hark.config import CorpusConfig
+from hark.data.compression import ByteStream, plain_name
+from hark.data.tmx import parse_tmx
+from hark.errors import UserError
+
+Pair = tuple[str, str]
+HEAD = 1 << 13
+
+
+class PairReader:
+    """The pairs of a corpus in order, raw, without line ends; `share` says how much of it has been read."""
+
+    def __init__(self, corpus: CorpusConfig, source: str, target: str) -> None:
+        self.corpus, self.source, self.target = corpus, source, target
+        self._streams: list[ByteStream] = []
+
+    @property
+    def share(self) -> float:
+        size = sum(stream.size for stream in self._streams)
+        return sum(stream.position for stream in self._streams) / size if size else 0.0
+
+    def __iter__(self) -> Iterator[Pair]:
+        with ExitStack() as opened:
+            self._streams = [opened.enter_context(ByteStream(path)) for path in corpus_files(self.corpus)]
+            yield from self._read()
+            self._streams = []
+
+    def _read(self) -> Iterator[Pair]:
+        if self.corpus.target:
+            return read_aligned(*self._streams)
+        (stream,) = self._streams
+        match Path(plain_name(stream.path)).suffix.lower():
+            case ".tsv":
+                return read_tsv(stream)
+            case ".jsonl" | ".ndjson":
+                return read_jsonl(stream, self.source, self.target)
+            case ".tmx":
+                return parse_tmx(stream, self.source, self.target)
+            case _:
+                raise UserError(
+                    f"{stream.path}: a file that holds both sides must be .tsv, .jsonl or .tmx; "
+                    "or name the target's file too"
+                )
+
+
+def read_pairs(corpus: CorpusConfig, source: str, target: str) -> Iterator[Pair]:
+    """The pairs of a corpus in order: raw text, without line ends."""
+    return iter(PairReader(corpus, source, target))
+
+
+def corpus_files(corpus: CorpusConfig) -> list[Path]:
+    return [Path(name) for name in (corpus.source, corpus.target) if name]
+
+
+def read_aligned(source: ByteStream, target: ByteStream) -> Iterator[Pair]:
+    sources, targets = read_lines(source), read_lines(target)
+    for count, (line, other) in enumerate(zip_longest(sources, targets)):
+        if line is None:
+            raise unequal(source, count, target, count + 1 + sum(1 for _ in targets))
+        if other is None:
+            raise unequal(source, count + 1 + sum(1 for _ in sources), target, count)
+        yield line, other
+
+
+def unequal(source: ByteStream, sources: int, target: ByteStream, targets: int) -> UserError:
+    return UserError(f"{source.path} has {sources} lines but {target.path} has {targets}; they must match line by line")
+
+
+def read_tsv(stream: ByteStream) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(stream), start=1):
+        if not line:
+            yield "", ""
+            continue
+        columns = line.split("\t")
+        if len(columns) != 2:
+            raise UserError(f"{stream.path}:{number}: has {len(columns)} columns; must be source, one tab, target")
+        yield columns[0], columns[1]
+
+
+def read_jsonl(stream: ByteStream, source: str, target: str) -> Iterator[Pair]:
+    """Objects by language code, by `source` and `target`, or as Hugging Face nests them under `translation`."""
+    for number, line in enumerate(read_lines(stream), start=1):
+        if not line.strip():
+            yield "", ""
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{stream.path}:{number}: not valid JSON: {error}") from None
+        yield pick_pair(row, source, target, f"{stream.path}:{number}")
+
+
+def pick_pair(row: Any, source: str, target: str, where: str) -> Pair:
+    if isinstance(row, dict) and isinstance(row.get("translation"), dict):
+        row = row["translation"]
+    if not isinstance(row, dict):
+        raise UserError(f"{where}: not a JSON object")
+    for keys in ((source, target), ("source", "target")):
+        if all(key in row for key in keys):
+            texts = [row[key] for key in keys]
+            if not all(isinstance(text, str) for text in texts):
+                raise UserError(f"{where}: {keys[0]} and {keys[1]} must both be text")
+            return one_line(texts[0]), one_line(texts[1])
+    raise UserError(f"{where}: has neither the keys {source} and {target} nor source and target")
+
+
+def one_line(text: str) -> str:
+    """JSON can hold line breaks and halves of characters, which lines of UTF-8 cannot."""
+    text = text.replace("\r\n", " ").replace("\n", " ")
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def read_lines(stream: ByteStream) -> Iterator[str]:
+    refuse_binary(stream)
+    for number, line in enumerate(stream.lines(), start=1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{stream.path}:{number}: not UTF-8 (byte {error.start + 1} of the line); convert it, e.g. with iconv"
+            ) from None
+
+
+def refuse_binary(stream: ByteStream) -> None:
+    """A picture or an archive is called what it is, rather than text with a bad byte; stray NULs are let through."""
+    head = stream.peek(HEAD)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError(f"{stream.path}: is UTF-16 text; convert it to UTF-8, e.g. with iconv")
+    controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head)
+    if controls > 0.3 * len(head) or ((b"\0" in head or controls > 0.03 * len(head)) and not is_utf8(head)):
+        raise UserError(f"{stream.path}: is a binary file, not text")
+
+
+def is_utf8(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return True

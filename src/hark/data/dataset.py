@@ -1,0 +1,159 @@
+"""A prepared dataset: what lies in its folder, and how it is verified when it is opened."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from hark.data.pool import Corpus
+from hark.data.report import Report
+from hark.data.store import SIDES, Side, TokenStore
+from hark.errors import UserError
+from hark.text.tokenizer import Tokenizer
+
+FORMAT = 1
+KIND = "hark dataset"
+Role = Literal["train", "dev", "test"]
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that the dataset was made from."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One corpus or held-out set, as it was written."""
+
+    name: str
+    role: Role
+    weight: float
+    pairs: int
+    variants: int
+    source_tokens: int
+    target_tokens: int
+
+    def folder(self, variant: int = 0) -> str:
+        return f"{self.role}/{self.name}" + (f".{variant}" if variant else "")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a dataset is made of. `key` is a hash of all that shaped it: equal keys, equal datasets."""
+
+    key: str
+    source: str
+    target: str
+    settings: Mapping[str, Any]
+    sources: tuple[SourceFile, ...]
+    tokenizer: str
+    source_tokenizer: str | None
+    shards: tuple[Shard, ...]
+
+    def to_json(self) -> str:
+        return json.dumps({"kind": KIND, "format": FORMAT, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        path = folder / "manifest.json"
+        try:
+            tree = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise UserError(f"{folder}: is not a hark dataset; make one with hark prepare") from None
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path}: cannot be read: {error}") from None
+        if not isinstance(tree, dict) or tree.get("kind") != KIND:
+            raise UserError(f"{folder}: is not a hark dataset; make one with hark prepare")
+        if tree.get("format") != FORMAT:
+            raise UserError(
+                f"{path}: is of format {tree.get('format')}; this version of hark reads {FORMAT}: prepare it again"
+            )
+        try:
+            values = {each.name: tree[each.name] for each in fields(cls)}
+            values["sources"] = tuple(SourceFile(**each) for each in values["sources"])
+            values["shards"] = tuple(Shard(**each) for each in values["shards"])
+            return cls(**values)
+        except (KeyError, TypeError) as error:
+            raise UserError(f"{path}: damaged: {error}; prepare it again") from None
+
+
+def is_dataset(folder: Path) -> bool:
+    """Whether a folder is a dataset of ours, of whatever format."""
+    try:
+        tree = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(tree, dict) and tree.get("kind") == KIND
+
+
+class Dataset:
+    """A prepared dataset, opened: its manifest holds, its tokenizers are the ones that wrote the tokens."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder, self.manifest = folder, manifest
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        """Open and verify; the tokens are mapped, not read."""
+        dataset = cls(Path(folder), Manifest.read(Path(folder)))
+        for side in SIDES:
+            dataset.tokenizer(side)
+        for shard in dataset.manifest.shards:
+            for variant in range(shard.variants):
+                dataset.store(shard, variant)
+        return dataset
+
+    def store(self, shard: Shard, variant: int = 0) -> TokenStore:
+        store = TokenStore.open(self.folder / shard.folder(variant))
+        if len(store) != shard.pairs:
+            raise UserError(
+                f"{store.folder}: has {len(store)} pairs where the manifest has {shard.pairs}; prepare it again"
+            )
+        return store
+
+    @cached_property
+    def train(self) -> list[Corpus]:
+        return [
+            Corpus(shard.name, shard.weight, [self.store(shard, variant) for variant in range(shard.variants)])
+            for shard in self.shards("train")
+        ]
+
+    def shards(self, role: Role) -> list[Shard]:
+        return [shard for shard in self.manifest.shards if shard.role == role]
+
+    def text(self, shard: Shard, side: Side) -> list[str]:
+        """The raw sentences of a dev or test set."""
+        language = self.manifest.source if side == "source" else self.manifest.target
+        path = self.folder / f"{shard.folder()}.{language}"
+        try:
+            return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: cannot be read: {error}") from None
+
+    def tokenizer(self, side: Side) -> Tokenizer:
+        """The tokenizer of a side; both sides share one unless vocabularies are separate."""
+        return self._source_tokenizer if side == "source" else self._target_tokenizer
+
+    @cached_property
+    def _target_tokenizer(self) -> Tokenizer:
+        return Tokenizer.load(self.folder / "tokenizer.model", self.manifest.tokenizer)
+
+    @cached_property
+    def _source_tokenizer(self) -> Tokenizer:
+        if self.manifest.source_tokenizer is None:
+            return self._target_tokenizer
+        return Tokenizer.load(self.folder / "tokenizer.source.model", self.manifest.source_tokenizer)
+
+    @cached_property
+    def report(self) -> Report:
+        path = self.folder / "report.json"
+        try:
+            return Report.from_json(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: cannot be read: {error}") from None

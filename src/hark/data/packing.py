@@ -1,0 +1,105 @@
+"""Packing pairs into batches that have room for so many source and so many target tokens, and for so many pairs."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.data.pool import Lengths
+
+_STEPS = 2  # swaps for each column before balancing is given up
+_SPARE = 32  # free places for each column
+_PARTNERS = 8  # columns looked at to swap with, those with the most room
+_CANDIDATES = 1 << 13  # swaps looked at together
+
+
+class Capacity(NamedTuple):
+    """What one batch has room for: slots of either side, and pairs."""
+
+    source: int
+    target: int
+    pairs: int
+
+
+def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.intp] | None:
+    """Make every column fit by a few swaps between columns; None where that does not come about.
+
+    Rows are strata, columns batches, and an entry of length 0 is a free place. The answer says which entry (by its
+    place in the flattened array, -1 for none) stands where now. The fullest column of those that are too full swaps the
+    one entry that brings it and its partner closest together, until all columns fit.
+    """
+    n_rows, n_columns = source.shape
+    # Free places let an entry move without another in return.
+    n_free = min(n_rows, _SPARE, capacity.pairs - n_rows)
+    entries = np.vstack([np.arange(source.size).reshape(source.shape), np.full((n_free, n_columns), -1)])
+    # float32 is exact far beyond any length, and its products don't overflow.
+    lengths = np.pad(np.stack([source, target]).astype(np.float32), ((0, 0), (0, n_free), (0, 0)))
+    limits = np.array([[capacity.source], [capacity.target]])
+    loads = lengths.sum(1, dtype=np.float64)
+    if np.any(loads.sum(1) > limits[:, 0] * n_columns):
+        return None
+    for _ in range(_STEPS * n_columns):
+        over = (loads - limits).max(0)
+        full = int(over.argmax())
+        if over[full] <= 0:
+            return entries
+        partners = np.argsort(over, kind="stable")[:_PARTNERS]
+        swap = _best_swap(lengths, loads, full, partners)
+        if swap is None:
+            return None
+        row, partner_row, partner = swap
+        moved = lengths[:, row, full] - lengths[:, partner_row, partner]
+        loads[:, full] -= moved
+        loads[:, partner] += moved
+        for each in (entries, *lengths):
+            each[row, full], each[partner_row, partner] = each[partner_row, partner], each[row, full]
+    return None
+
+
+def _best_swap(
+    lengths: NDArray[np.float32], loads: NDArray[np.float64], full: int, partners: NDArray[np.intp]
+) -> tuple[int, int, int] | None:
+    """The swap that evens out the loads best: a row of the full column, and the row and column of its partner.
+
+    Partners in the same row are looked at first. In long columns these differ enough; in short ones, and where none is
+    any good, those in other rows are looked at as well.
+    """
+    n_rows = lengths.shape[1]
+    ahead = (loads[:, full, None] - loads[:, partners]).astype(np.float32)
+    theirs = lengths[:, None, :, partners]
+    window = max(1, _CANDIDATES // (n_rows * len(partners)))
+    for start in range(0, n_rows, window):
+        rows = (np.arange(n_rows) + np.arange(start, min(start + window, n_rows))[:, None]) % n_rows
+        # Moving d from load a to load b changes a^2 + b^2 by 2 d (d - (a - b)).
+        d = lengths[:, rows, full, None] - theirs
+        change = d * (d - ahead[:, None, None])
+        change = change[0] + change[1]
+        shift, partner_row, partner = np.unravel_index(int(change.argmin()), change.shape)
+        if change[shift, partner_row, partner] < 0:
+            return int(rows[shift, partner_row]), int(partner_row), int(partners[partner])
+    return None
+
+
+def pack(source: Lengths, target: Lengths, n_bins: int, capacity: Capacity) -> NDArray[np.intp]:
+    """The bin of each pair, longest pairs first; -1 for a pair that no bin has room for.
+
+    The answer depends on the lengths alone and not on their order, up to the exchange of equal pairs.
+    """
+    size = np.maximum(source / capacity.source, target / capacity.target)
+    order = np.lexsort((target, source, -size))
+    need = np.stack([source, target, np.ones_like(source)], axis=1) / np.array(capacity)
+    # The emptiest bin keeps many small pairs even; the first bin that fits wastes less where few are large.
+    bins = _fill_bins(need, order, n_bins, emptiest=True)
+    return bins if (bins >= 0).all() else min(bins, _fill_bins(need, order, n_bins, False), key=lambda b: (b < 0).sum())
+
+
+def _fill_bins(need: NDArray[np.float64], order: NDArray[np.intp], n_bins: int, emptiest: bool) -> NDArray[np.intp]:
+    bins = np.full(len(need), -1, np.intp)
+    room = np.ones((n_bins, 3)) + 1e-9
+    for item in order:
+        left = (room - need[item]).min(1)
+        best = int(left.argmax() if emptiest else (left >= 0).argmax())
+        if left[best] >= 0:
+            bins[item] = best
+            room[best] -= need[item]
+    return bins

@@ -1,0 +1,154 @@
+"""Padded batches: rows of nearly equal length, filled up to the longest. The classic way, kept for comparison."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.config import DataConfig
+from hark.data.permutation import derive, permute
+from hark.data.pool import Corpus, Lengths, Pool, stable_order
+from hark.data.store import SIDES, Side, TokenStore
+from hark.data.stream import MARKS, Batch, Batches, Marks, Tokens
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedBatch(Batch):
+    """A row a sentence; the pad id fills rows up."""
+
+    source: Tokens  # (B, S): x1 .. xn EOS
+    source_lengths: Tokens  # (B,)
+    target_in: Tokens  # (B, T): BOS y1 .. yn
+    target_out: Tokens  # (B, T): y1 .. yn EOS
+    target_lengths: Tokens  # (B,)
+
+    @property
+    def n_target_slots(self) -> int:
+        return self.target_out.size
+
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """The pairs of a corpus by source and then target length, cut into batches once and for all."""
+
+    pool: Pool
+    rows: NDArray[np.uint32]
+    cuts: NDArray[np.int64]  # batch k holds the pairs from cuts[k] to cuts[k + 1] of that order
+    runs: NDArray[
+        np.int64
+    ]  # where runs of pairs of equal lengths begin, and the end: these change places in every pass
+    widths: NDArray[np.int32]  # (batches, 2): the longest source and target in each batch
+
+    @classmethod
+    def of(cls, pool: Pool, batch_tokens: int) -> "Shelf":
+        # One plan serves all segmentations of the pairs: it goes by the longest of each.
+        source, target = (
+            np.maximum.reduce([store.lengths(side)[pool.rows] for store in pool.variants]) + np.int32(1)
+            for side in SIDES
+        )
+        order = stable_order(target)
+        order = order[stable_order(source[order])]
+        source, target = source[order], target[order]
+        cuts = cut(source, target, batch_tokens)
+        changes = np.flatnonzero((np.diff(source) != 0) | (np.diff(target) != 0)) + 1
+        runs = np.concatenate([[0], changes, [len(order)]])
+        widths = np.stack([np.maximum.reduceat(each, cuts[:-1]) for each in (source, target)], axis=1)
+        return cls(pool, pool.rows[order], cuts, runs, widths)
+
+    def __len__(self) -> int:
+        return len(self.cuts) - 1
+
+    def take(self, batch: int, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The pairs of a batch, in the pass that `key` stands for."""
+        places = np.arange(self.cuts[batch], self.cuts[batch + 1])
+        run = np.searchsorted(self.runs, places, side="right") - 1
+        begin = self.runs[run]
+        size = self.runs[run + 1] - begin
+        rows: NDArray[np.int64] = self.rows[begin + permute(places - begin, size, derive(key, run))].astype(np.int64)
+        return rows
+
+
+class PaddedBatches(Batches[PaddedBatch]):
+    """Padded batches, each of one corpus; an epoch has of every corpus as many as its weight asks for, shuffled."""
+
+    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks = MARKS) -> None:
+        super().__init__(corpora, config, marks)
+        self.shelves = {c: Shelf.of(pool, config.batch_tokens) for c, pool in enumerate(self.pools) if len(pool)}
+        # Batches of each corpus in an epoch.
+        self._counts = [max(1, int(shelf.pool.weight * len(shelf) + 0.5)) for shelf in self.shelves.values()]
+        self.batches_per_epoch = sum(self._counts)
+        slots, tokens = np.zeros(2), np.zeros(2)
+        for shelf, count in zip(self.shelves.values(), self._counts, strict=True):
+            share = count / len(shelf)
+            slots += share * (np.diff(shelf.cuts)[:, None] * shelf.widths).sum(0)
+            tokens += share * np.mean(shelf.pool.totals, axis=0)
+        self.fill = (float(tokens[0] / slots[0]), float(tokens[1] / slots[1]))
+
+    def __getitem__(self, index: int) -> PaddedBatch:
+        if index < 0:
+            raise IndexError(f"batch {index}: the stream begins at 0")
+        epoch, place = divmod(index, self.batches_per_epoch)
+        seed = derive(self.config.seed, len(self.pools))
+        place = int(permute(place, self.batches_per_epoch, derive(seed, epoch)))
+        for (corpus, shelf), count in zip(self.shelves.items(), self._counts, strict=True):
+            if place < count:
+                return self._of_corpus(index, corpus, shelf, epoch * count + place)
+            place -= count
+        raise AssertionError("an epoch is the sum of its corpora")
+
+    def _of_corpus(self, index: int, corpus: int, shelf: Shelf, number: int) -> PaddedBatch:
+        """The batch of that number in the endless stream of one corpus."""
+        number_of_pass, place = divmod(number, len(shelf))
+        key = derive(derive(self.config.seed, corpus), number_of_pass)
+        rows = shelf.take(int(permute(place, len(shelf), key)), derive(key, 0))
+        pairs = np.stack([np.full_like(rows, corpus), rows, np.full_like(rows, number_of_pass)], axis=1)
+        store = shelf.pool.store(number_of_pass)
+        source, source_lengths = self._lay(store, rows, "source")
+        target, target_lengths = self._lay(store, rows, "target")
+        n_source, n_target = int(source_lengths.sum()), int(target_lengths.sum())
+        return PaddedBatch(
+            index, pairs, n_source, n_target, 0,
+            source, source_lengths, self._shift(target, target_lengths), target, target_lengths,
+        )  # fmt: skip
+
+    def worst_case(self) -> PaddedBatch:
+        """The batch of the most slots, and of those the one with the longest rows, every slot taken."""
+        shapes = [
+            (int(n * (s + t)), int(s + t), int(n), int(s), int(t))
+            for shelf in self.shelves.values()
+            for n, (s, t) in zip(np.diff(shelf.cuts), shelf.widths, strict=True)
+        ]
+        *_, n, s, t = max(shapes)
+        target = np.full((n, t), self.marks.eos, np.int32)
+        source_lengths, target_lengths = np.full(n, s, np.int32), np.full(n, t, np.int32)
+        return PaddedBatch(
+            -1, np.full((n, 3), -1, np.int64), n * s, n * t, 0,
+            np.full((n, s), self.marks.eos, np.int32), source_lengths,
+            self._shift(target, target_lengths), target, target_lengths,
+        )  # fmt: skip
+
+    def _lay(self, store: TokenStore, rows: NDArray[np.int64], side: Side) -> tuple[Tokens, Tokens]:
+        flat, lengths = store.gather(rows, side, end=self.marks.eos)
+        tokens = np.full((len(rows), lengths.max()), self.marks.pad, np.int32)
+        tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = flat
+        return tokens, lengths
+
+    def _shift(self, target: Tokens, lengths: Tokens) -> Tokens:
+        """BOS y1 .. yn of y1 .. yn EOS."""
+        shifted = np.full_like(target, self.marks.pad)
+        shifted[:, 0] = self.marks.bos
+        inside = np.arange(1, target.shape[1]) < lengths[:, None]
+        shifted[:, 1:][inside] = target[:, :-1][inside]
+        return shifted
+
+
+def cut(source: Lengths, target: Lengths, batch_tokens: int) -> NDArray[np.int64]:
+    """Cut pairs, by ascending source length, into batches of at most `batch_tokens` slots a side, padding included."""
+    cuts = [0]
+    while (at := cuts[-1]) < len(source):
+        end = at + batch_tokens // int(source[at])
+        width = np.maximum(source[at:end], np.maximum.accumulate(target[at:end]))
+        slots = width.astype(np.int64) * np.arange(1, len(width) + 1)
+        cuts.append(at + int(np.searchsorted(slots, batch_tokens, side="right")))
+    return np.array(cuts)

@@ -1,0 +1,116 @@
+"""What a dataset is to be made from: files by their hashes, corpora by their names, the settings that shape it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hark.config import CorpusConfig, DataConfig
+from hark.data.compression import open_file
+from hark.data.corpus import corpus_files
+from hark.data.dataset import FORMAT, Role, SourceFile
+from hark.data.names import name_corpora
+from hark.data.store import Side
+from hark.errors import UserError
+from hark.text.tokenizer import Tokenizer
+
+Tokenizers = Mapping[Side, Tokenizer]
+
+
+@dataclass(frozen=True)
+class NamedCorpus:
+    """A corpus with the name that it has in the dataset."""
+
+    name: str
+    role: Role
+    config: CorpusConfig
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a dataset depends on, and nothing else: equal keys, equal datasets."""
+
+    data: DataConfig
+    corpora: tuple[NamedCorpus, ...]
+    sources: Mapping[Path, SourceFile]
+    tokenizers: Tokenizers | None  # those that the settings name; none: to be learnt
+
+    @property
+    def variants(self) -> int:
+        return self.data.bpe_variants if self.data.bpe_dropout else 1
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        data = self.data
+        return {
+            "format": FORMAT,
+            "source": data.source,
+            "target": data.target,
+            "corpora": [
+                {
+                    "name": corpus.name,
+                    "role": corpus.role,
+                    "weight": corpus.config.weight,
+                    "sha256": [self.sources[path].sha256 for path in corpus_files(corpus.config)],
+                }
+                for corpus in self.corpora
+            ],
+            "clean": asdict(data.clean),
+            "shared_vocab": data.shared_vocab,
+            "vocab_size": None if self.tokenizers else data.vocab_size,
+            "tokenizers": {side: each.sha256 for side, each in (self.tokenizers or {}).items()},
+            "bpe_dropout": data.bpe_dropout,
+            "bpe_variants": self.variants,
+            "max_length": data.max_length,
+            "seed": data.seed,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def size(self) -> int:
+        return sum(source.size for source in self.sources.values())
+
+
+def make_plan(data: DataConfig) -> Plan:
+    """Read every file once for its hash, so that what is missing is told before any work is done."""
+    corpora = list_corpora(data)
+    tokenizers = load_tokenizers(data)
+    sources = {path: hash_file(path) for corpus in corpora for path in corpus_files(corpus.config)}
+    return Plan(data, tuple(corpora), sources, tokenizers)
+
+
+def list_corpora(data: DataConfig) -> list[NamedCorpus]:
+    if not data.train:
+        raise UserError("no training corpus: name one with --train SRC TGT, or as data.train in a recipe")
+    if data.source == data.target:
+        raise UserError(f"data.source and data.target are both {data.source}; name two languages")
+    roles: dict[Role, Sequence[CorpusConfig]] = {"train": data.train, "dev": data.dev, "test": data.test}
+    return [
+        NamedCorpus(name, role, corpus)
+        for role, corpora in roles.items()
+        for name, corpus in zip(name_corpora(corpora, (data.source, data.target)), corpora, strict=True)
+    ]
+
+
+def hash_file(path: Path) -> SourceFile:
+    with open_file(path) as file:
+        try:
+            return SourceFile(str(path), path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def load_tokenizers(data: DataConfig) -> Tokenizers | None:
+    """One for both sides, or, where vocabularies are separate, the source's from beside the target's."""
+    if not data.tokenizer:
+        return None
+    path = Path(data.tokenizer)
+    target = Tokenizer.load(path)
+    source = target if data.shared_vocab else Tokenizer.load(path.with_name("tokenizer.source.model"))
+    return {"source": source, "target": target}

@@ -1,0 +1,94 @@
+"""A corpus as batching sees it: the pairs that are short enough to train on, and their lengths."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.data.store import SIDES, Side, TokenStore
+from hark.errors import UserError
+
+Rows = NDArray[np.int64]
+Lengths = NDArray[np.int32]
+
+
+class Corpus(NamedTuple):
+    """A training corpus: `weight` is how often it is seen while one of weight 1 is seen once.
+
+    Further stores beyond the first hold the same pairs segmented in other ways (BPE-dropout); each pass uses the next.
+    """
+
+    name: str
+    weight: float
+    variants: Sequence[TokenStore]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The eligible pairs of one corpus. All lengths count the end mark, so that they are slots in a batch."""
+
+    name: str
+    weight: float
+    variants: Sequence[TokenStore]
+    rows: NDArray[np.uint32]  # pairs of at most max_length tokens on both sides, whatever the segmentation
+    totals: tuple[tuple[int, int], ...]  # source and target tokens of those, for each variant
+    longest: tuple[int, int]
+    checksum: int  # of all lengths: tells corpora apart at little cost
+    _orders: dict[int, NDArray[np.uint32]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, corpus: Corpus, max_length: int) -> "Pool":
+        name, weight, variants = corpus
+        if len({len(store) for store in variants}) != 1:
+            raise UserError(f"corpus {name}: its segmentations differ in their number of pairs; prepare it again")
+        fits = np.ones(len(variants[0]), bool)
+        checksum = 0
+        for store in variants:
+            for side in SIDES:
+                lengths = store.lengths(side)
+                fits &= lengths < max_length
+                checksum = zlib.crc32(lengths.data, checksum)
+        rows = np.flatnonzero(fits).astype(np.uint32)
+        totals, longest = [], [0, 0]
+        for store in variants:
+            sides = [store.lengths(side)[rows] for side in SIDES]
+            totals.append(
+                (int(sides[0].sum(dtype=np.int64)) + len(rows), int(sides[1].sum(dtype=np.int64)) + len(rows))
+            )
+            longest = [max(old, int(side.max(initial=0)) + 1) for old, side in zip(longest, sides, strict=True)]
+        return cls(name, weight, variants, rows, tuple(totals), (longest[0], longest[1]), checksum)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_excluded(self) -> int:
+        return len(self.variants[0]) - len(self.rows)
+
+    def total(self, side: Side) -> int:
+        """Tokens of one side, of the segmentation that has the most."""
+        return max(totals[SIDES.index(side)] for totals in self.totals)
+
+    def store(self, number_of_pass: int) -> TokenStore:
+        """The segmentation that a pass uses."""
+        return self.variants[number_of_pass % len(self.variants)]
+
+    def lengths(self, store: TokenStore, rows: Rows) -> tuple[Lengths, Lengths]:
+        return store.lengths("source", rows) + np.int32(1), store.lengths("target", rows) + np.int32(1)
+
+    def longest_first(self, number_of_pass: int) -> NDArray[np.uint32]:
+        """The pairs by source and target length together; equal ones as they stand in the corpus."""
+        variant = number_of_pass % len(self.variants)
+        if variant not in self._orders:
+            store = self.variants[variant]
+            size = store.source_lengths[self.rows] + store.target_lengths[self.rows]
+            self._orders[variant] = self.rows[stable_order(size.max(initial=0) - size)]
+        return self._orders[variant]
+
+
+def stable_order(keys: Lengths) -> NDArray[np.intp]:
+    """A stable argsort of small non-negative numbers: numpy sorts 16 bits by radix, in linear time."""
+    return np.argsort(keys.astype(np.min_scalar_type(int(keys.max(initial=0)))), kind="stable")

@@ -1,0 +1,284 @@
+"""From raw parallel text to a dataset: read, clean, drop repeats, learn a vocabulary, encode, report.
+
+The result depends on the files and the settings alone, not on the number of processes; and it appears whole or not at
+all. What is done to a chunk of pairs stands in `stages.py`.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark import configfile
+from hark.atomic import new_folder
+from hark.config import Config
+from hark.data.corpus import PairReader, corpus_files
+from hark.data.dataset import Dataset, Manifest, Shard, is_dataset
+from hark.data.duplicates import DuplicateFinder
+from hark.data.filters import HeldOut
+from hark.data.plan import NamedCorpus, Plan, Tokenizers, make_plan
+from hark.data.progress import Progress, silent
+from hark.data.report import HeldOutSet, Pieces, make_report, write_report
+from hark.data.stages import Clean, CleanChunk, Encode, Learn, RawChunk, UniqueChunk
+from hark.data.store import SIDES, Side, StoreWriter
+from hark.data.tally import Tally
+from hark.data.workers import available_processes, run_jobs
+from hark.errors import HarkError, UserError
+from hark.text.tokenizer import Tokenizer
+
+CHUNK_PAIRS, CHUNK_CHARACTERS = 5000, 4_000_000
+"""Pairs that are worked on at once: so many, or fewer where they are long."""
+SAMPLE = 250_000
+"""Pairs that a vocabulary is learnt from; twice as many make encoded text no shorter (37,000 pieces, Europarl)."""
+BYTES_PER_PROCESS = 1 << 21
+"""For less text than this, starting another process takes longer than it saves."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A dataset, and whether it was made now, or lay there already."""
+
+    dataset: Dataset
+    made: bool
+
+
+def prepare(config: Config, folder: Path | str, processes: int | None = None, progress: Progress = silent) -> Prepared:
+    """Make the dataset that `config.data` describes in `folder`, unless just that one is there already."""
+    folder = Path(folder)
+    progress("hashing files", 0, None)
+    plan = make_plan(config.data)
+    found = find_dataset(folder, plan.key)
+    if found is not None:
+        return Prepared(found, made=False)
+    if processes is None:
+        processes = min(available_processes(), 1 + plan.size // BYTES_PER_PROCESS)
+    try:
+        with new_folder(folder, is_dataset) as partial_folder:
+            manifest = Preparation(plan, partial_folder, processes, progress).run()
+            (partial_folder / "config.toml").write_text(configfile.dump(config), encoding="utf-8")
+            (partial_folder / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise HarkError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    return Prepared(Dataset.open(folder), made=True)
+
+
+def find_dataset(folder: Path, key: str) -> Dataset | None:
+    """The dataset of this key, if it lies in the folder and is whole."""
+    try:
+        dataset = Dataset.open(folder)
+    except UserError:
+        return None
+    return dataset if dataset.manifest.key == key else None
+
+
+class Preparation:
+    """One run: the stages in order, each over all corpora."""
+
+    def __init__(self, plan: Plan, folder: Path, processes: int, progress: Progress) -> None:
+        self.plan, self.data, self.folder = plan, plan.data, folder
+        self.processes, self.progress = processes, progress
+        self.train = [corpus for corpus in plan.corpora if corpus.role == "train"]
+        self.held_out_sets = [corpus for corpus in plan.corpora if corpus.role != "train"]
+        self.work = folder / "work"
+        self.tallies = {corpus.name: Tally(corpus.name, plan.data.max_length) for corpus in self.train}
+
+    def run(self) -> Manifest:
+        self.work.mkdir()
+        for role in ("train", "dev", "test"):
+            (self.folder / role).mkdir()
+        held_out = self.copy_held_out()
+        chunks = self.clean(held_out)
+        self.refuse_empty(chunks)
+        tokenizers = self.plan.tokenizers or self.learn(chunks)
+        tokenizers["target"].save(self.folder / "tokenizer.model")
+        if not is_shared(tokenizers):
+            tokenizers["source"].save(self.folder / "tokenizer.source.model")
+        shards = list(self.encode(chunks, tokenizers))
+        shards += [self.encode_held_out(corpus, tokenizers) for corpus in self.held_out_sets]
+        shutil.rmtree(self.work)
+        self.write_report(shards, tokenizers)
+        return Manifest(
+            key=self.plan.key,
+            source=self.data.source,
+            target=self.data.target,
+            settings=self.plan.settings,
+            sources=tuple(self.plan.sources.values()),
+            tokenizer=tokenizers["target"].sha256,
+            source_tokenizer=None if is_shared(tokenizers) else tokenizers["source"].sha256,
+            shards=tuple(shards),
+        )
+
+    def copy_held_out(self) -> HeldOut:
+        """Keep the raw text of dev and test sets, line by line, and remember what must not be trained on."""
+        held_out = HeldOut()
+        for corpus in self.held_out_sets:
+            pairs = 0
+            with ExitStack() as opened:
+                files = [
+                    opened.enter_context(self.text_file(corpus, side).open("w", encoding="utf-8", newline="\n"))
+                    for side in SIDES
+                ]
+                for pair in PairReader(corpus.config, self.data.source, self.data.target):
+                    for file, text in zip(files, pair, strict=True):
+                        file.write(text + "\n")
+                    held_out.add(*pair)
+                    pairs += 1
+            if not pairs:
+                raise UserError(f"{corpus.config.source}: has no pairs")
+            self.progress("reading dev and test", pairs, None)
+        return held_out
+
+    def text_file(self, corpus: NamedCorpus, side: Side) -> Path:
+        language = self.data.source if side == "source" else self.data.target
+        return self.folder / corpus.role / f"{corpus.name}.{language}"
+
+    def clean(self, held_out: HeldOut) -> list[UniqueChunk]:
+        """Clean all training corpora, and find the pairs that repeat an earlier one in any of them."""
+        data, kept = self.data, 0
+        finder = DuplicateFinder(self.work)
+        chunks: list[CleanChunk] = []
+        build = partial(Clean, data.clean, data.source, data.target, held_out, data.max_length, self.work)
+        with closing(run_jobs(self.processes, build, self.read())) as results:
+            for chunk, hashes, tally in results:
+                if hashes:
+                    finder.add(kept, hashes)
+                self.tallies[chunk.corpus].merge(tally)
+                chunks.append(chunk)
+                kept += chunk.pairs
+        self.progress("finding repeats", 0, None)
+        return locate(finder.find(), chunks)
+
+    def read(self) -> Iterator[RawChunk]:
+        """All training corpora in chunks; tells how far the files are read."""
+        size = sum(self.size(corpus) for corpus in self.train)
+        number = pairs = done = 0
+        for corpus in self.train:
+            reader = PairReader(corpus.config, self.data.source, self.data.target)
+            line = 1
+            for chunk in cut_into_chunks(iter(reader)):
+                yield RawChunk(number, corpus.name, line, chunk)
+                number, line, pairs = number + 1, line + len(chunk), pairs + len(chunk)
+                self.progress("cleaning", pairs, (done + reader.share * self.size(corpus)) / max(size, 1))
+            done += self.size(corpus)
+
+    def size(self, corpus: NamedCorpus) -> int:
+        return sum(self.plan.sources[path].size for path in corpus_files(corpus.config))
+
+    def refuse_empty(self, chunks: Sequence[UniqueChunk]) -> None:
+        for corpus in self.train:
+            own = [each for each in chunks if each.chunk.corpus == corpus.name]
+            if any(each.left for each in own):
+                continue
+            dropped = self.tallies[corpus.name].dropped | {"duplicates": sum(len(each.repeats) for each in own)}
+            read, rule = sum(dropped.values()), max(dropped, key=lambda rule: dropped[rule])
+            raise UserError(
+                f"{corpus.config.source}: nothing is left after cleaning: of {read:,} pairs {rule} dropped "
+                f"{dropped[rule]:,}; see data.clean.{rule}"
+                if read
+                else f"{corpus.config.source}: has no pairs"
+            )
+
+    def learn(self, chunks: Sequence[UniqueChunk]) -> Tokenizers:
+        """Learn one vocabulary from both sides, or one from each, from a sample of what is kept."""
+        data = self.data
+        share = SAMPLE / sum(each.left for each in chunks)
+        build = partial(Learn, chunks, share, data.vocab_size, (data.source, data.target), data.seed)
+        sides: list[tuple[Side, ...]] = [SIDES] if data.shared_vocab else [("source",), ("target",)]
+        self.progress("learning vocabulary", 0, None)
+        # Never here, unless all is done here: learning takes memory, and does not hear Ctrl-C.
+        with closing(run_jobs(min(self.processes, 2), build, sides)) as results:
+            learnt = [Tokenizer(model) for model in results]
+        return {"source": learnt[0], "target": learnt[-1]}
+
+    def encode(self, chunks: Sequence[UniqueChunk], tokenizers: Tokenizers) -> Iterator[Shard]:
+        """Encode the training corpora, each into a token store, or into several that are segmented differently."""
+        data, done = self.data, 0
+        vocab_size = max(each.vocab_size for each in tokenizers.values())
+        weights = {corpus.name: corpus.config.weight for corpus in self.train}
+        models = (tokenizers["source"].model, tokenizers["target"].model)
+        build = partial(Encode, *models, data.bpe_dropout, self.plan.variants, data.seed, data.max_length)
+        total = sum(each.chunk.pairs for each in chunks)
+        with closing(run_jobs(self.processes, build, chunks)) as results:
+            for name, group in groupby(zip(chunks, results, strict=True), lambda each: each[0].chunk.corpus):
+                shard = Shard(name, "train", weights[name], 0, self.plan.variants, 0, 0)
+                with ExitStack() as opened:
+                    writers = [
+                        opened.enter_context(StoreWriter(self.folder / shard.folder(variant), vocab_size))
+                        for variant in range(shard.variants)
+                    ]
+                    for unique, (variants, tally) in group:
+                        self.tallies[name].merge(tally)
+                        for writer, (sources, targets) in zip(writers, variants, strict=True):
+                            writer.append(sources.unpack(), targets.unpack())
+                        unique.chunk.path.unlink()
+                        done += unique.chunk.pairs
+                        self.progress("encoding", done, done / total)
+                yield complete(shard, writers[0])
+
+    def encode_held_out(self, corpus: NamedCorpus, tokenizers: Tokenizers) -> Shard:
+        """Encode a dev or test set as it is: every pair, in its place."""
+        vocab_size = max(each.vocab_size for each in tokenizers.values())
+        shard = Shard(corpus.name, corpus.role, corpus.config.weight, 0, 1, 0, 0)
+        with ExitStack() as opened:
+            files = [
+                opened.enter_context(self.text_file(corpus, side).open(encoding="utf-8", newline="\n"))
+                for side in SIDES
+            ]
+            writer = opened.enter_context(StoreWriter(self.folder / shard.folder(), vocab_size))
+            while lines := list(islice(zip(*files, strict=True), CHUNK_PAIRS)):
+                sources, targets = zip(*lines, strict=True)
+                writer.append(tokenizers["source"].encode(sources), tokenizers["target"].encode(targets))
+        return complete(shard, writer)
+
+    def write_report(self, shards: Sequence[Shard], tokenizers: Tokenizers) -> None:
+        self.progress("writing the report", 0, None)
+        source, target = (Pieces(each.vocab_size, each.specials) for each in (tokenizers[side] for side in SIDES))
+        report = make_report(
+            self.data.source,
+            self.data.target,
+            self.data.clean,
+            list(self.tallies.values()),
+            source,
+            target,
+            is_shared(tokenizers),
+            [HeldOutSet(shard.name, shard.role, shard.pairs) for shard in shards if shard.role != "train"],
+        )
+        write_report(report, self.folder)
+
+
+def cut_into_chunks(pairs: Iterator[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    chunk: list[tuple[str, str]] = []
+    characters = 0
+    for pair in pairs:
+        chunk.append(pair)
+        characters += len(pair[0]) + len(pair[1])
+        if len(chunk) == CHUNK_PAIRS or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def locate(repeats: NDArray[np.int64], chunks: Sequence[CleanChunk]) -> list[UniqueChunk]:
+    """Say for each chunk which of its pairs are repeats, given their numbers over all chunks."""
+    ends = np.cumsum([chunk.pairs for chunk in chunks])
+    borders = np.searchsorted(repeats, np.concatenate([[0], ends]))
+    return [
+        UniqueChunk(chunk, repeats[low:high] - (end - chunk.pairs))
+        for chunk, end, low, high in zip(chunks, ends, borders[:-1], borders[1:], strict=True)
+    ]
+
+
+def complete(shard: Shard, writer: StoreWriter) -> Shard:
+    tokens = writer.tokens
+    return replace(shard, pairs=writer.pairs, source_tokens=tokens["source"], target_tokens=tokens["target"])
+
+
+def is_shared(tokenizers: Tokenizers) -> bool:
+    return tokenizers["source"] is tokenizers["target"]

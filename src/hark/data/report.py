@@ -1,0 +1,261 @@
+"""What became of the text: one `Tally` for each corpus makes a `Report`, kept as report.json, shown as report.html."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from hark.config import CleanConfig
+from hark.data.filters import RULES
+from hark.data.tally import Counts, Sample, SideTally, Tally, add_all, add_padded, by_line, choose
+
+__all__ = ["HeldOutSet", "Pieces", "Report", "Sample", "Tally", "make_report", "write_report"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """How a vocabulary is laid out: special tokens first, then the 256 bytes, then learnt pieces."""
+
+    size: int
+    specials: int
+
+    @property
+    def learnt_from(self) -> int:
+        return self.specials + 256
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """How much of a vocabulary the training text uses, special tokens and bytes left out."""
+
+    name: str  # "shared", or the language
+    size: int
+    learnt: int
+    used: int
+
+    @property
+    def share(self) -> float:
+        return self.used / self.learnt if self.learnt else 0.0
+
+
+@dataclass(frozen=True)
+class Side:
+    """One language of the kept pairs."""
+
+    characters: int = 0
+    tokens: int = 0
+    byte_characters: int = 0  # characters that the vocabulary lacks, so that they are spelt out in bytes
+    lengths: tuple[int, ...] = ()  # sentences of 0, 1, 2, ... tokens
+
+    @property
+    def characters_per_token(self) -> float:
+        return self.characters / self.tokens if self.tokens else 0.0
+
+    @property
+    def whole(self) -> float:
+        """The share of characters that are written in learnt pieces."""
+        return 1 - self.byte_characters / self.characters if self.characters else 1.0
+
+    @property
+    def mean_length(self) -> float:
+        return self.tokens / sum(self.lengths) if self.tokens else 0.0
+
+    def percentile(self, share: float) -> int:
+        """The number of tokens that this share of sentences does not exceed."""
+        if not self.lengths:
+            return 0
+        total = np.cumsum(self.lengths)
+        return int(np.searchsorted(total, share * total[-1]))
+
+
+@dataclass(frozen=True)
+class CorpusReport:
+    """What became of one training corpus."""
+
+    name: str
+    kept: int
+    dropped: dict[str, int]  # by rule; every rule is there
+    samples: dict[str, tuple[Sample, ...]]
+    too_long: int  # kept, but left out of training: a side of more than max_length tokens, end mark included
+    source: Side
+    target: Side
+    ratios: tuple[int, ...]  # pairs by target tokens over source tokens; see `ratio_edges`
+
+    @property
+    def read(self) -> int:
+        return self.kept + sum(self.dropped.values())
+
+
+@dataclass(frozen=True)
+class HeldOutSet:
+    """A dev or test set."""
+
+    name: str
+    role: str
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is known of a prepared dataset's text."""
+
+    source: str
+    target: str
+    clean: dict[str, bool | int | float]
+    max_length: int
+    corpora: tuple[CorpusReport, ...]
+    held_out: tuple[HeldOutSet, ...]
+    vocabularies: tuple[Vocabulary, ...]
+
+    @property
+    def total(self) -> CorpusReport:
+        """All training corpora as one."""
+        return CorpusReport(
+            name="all",
+            kept=sum(each.kept for each in self.corpora),
+            dropped={rule: sum(each.dropped.get(rule, 0) for each in self.corpora) for rule in RULES},
+            samples={
+                rule: by_line(choose([sample for each in self.corpora for sample in each.samples.get(rule, ())]))
+                for rule in RULES
+            },
+            too_long=sum(each.too_long for each in self.corpora),
+            source=add_sides([each.source for each in self.corpora]),
+            target=add_sides([each.target for each in self.corpora]),
+            ratios=add_counts([each.ratios for each in self.corpora]),
+        )
+
+    def to_json(self) -> str:
+        total = self.total
+        summary = {
+            "read": total.read,
+            "kept": total.kept,
+            "dropped": total.dropped,
+            "too_long": total.too_long,
+            "characters_per_token": {
+                self.source: round(total.source.characters_per_token, 4),
+                self.target: round(total.target.characters_per_token, 4),
+            },
+            "whole_pieces": {self.source: round(total.source.whole, 6), self.target: round(total.target.whole, 6)},
+        }
+        return json.dumps({"format": FORMAT, "summary": summary, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        tree = json.loads(text)
+        return cls(
+            source=tree["source"],
+            target=tree["target"],
+            clean=tree["clean"],
+            max_length=tree["max_length"],
+            corpora=tuple(corpus_from_tree(each) for each in tree["corpora"]),
+            held_out=tuple(HeldOutSet(**each) for each in tree["held_out"]),
+            vocabularies=tuple(Vocabulary(**each) for each in tree["vocabularies"]),
+        )
+
+
+def make_report(
+    source: str,
+    target: str,
+    clean: CleanConfig,
+    tallies: Sequence[Tally],
+    source_pieces: Pieces,
+    target_pieces: Pieces,
+    shared: bool,
+    held_out: Sequence[HeldOutSet] = (),
+) -> Report:
+    """The report of a dataset, from one tally for each training corpus."""
+    source_uses = add_all([each.source.uses for each in tallies])
+    target_uses = add_all([each.target.uses for each in tallies])
+    if shared:
+        vocabularies: tuple[Vocabulary, ...] = (
+            vocabulary_of("shared", add_padded(source_uses, target_uses), target_pieces),
+        )
+    else:
+        vocabularies = (
+            vocabulary_of(source, source_uses, source_pieces),
+            vocabulary_of(target, target_uses, target_pieces),
+        )
+    return Report(
+        source=source,
+        target=target,
+        clean={each.name: getattr(clean, each.name) for each in fields(clean)},
+        max_length=tallies[0].max_length if tallies else 0,
+        corpora=tuple(
+            CorpusReport(
+                name=each.corpus,
+                kept=each.kept,
+                dropped=dict(each.dropped),
+                samples={rule: by_line(chosen) for rule, chosen in each.samples.items()},
+                too_long=each.too_long,
+                source=side_of(each.source, source_pieces),
+                target=side_of(each.target, target_pieces),
+                ratios=tuple(each.ratios.tolist()),
+            )
+            for each in tallies
+        ),
+        held_out=tuple(held_out),
+        vocabularies=vocabularies,
+    )
+
+
+def write_report(report: Report, folder: Path) -> None:
+    """report.json for programs and report.html, which needs nothing else, for people."""
+    from hark.data.report_page import render
+
+    (folder / "report.json").write_text(report.to_json(), encoding="utf-8")
+    (folder / "report.html").write_text(render(report), encoding="utf-8")
+
+
+def side_of(tally: SideTally, pieces: Pieces) -> Side:
+    return Side(
+        characters=tally.characters,
+        tokens=int(tally.uses.sum()),
+        byte_characters=byte_characters(tally.uses, pieces),
+        lengths=tuple(np.trim_zeros(tally.lengths, "b").tolist()),
+    )
+
+
+def byte_characters(uses: Counts, pieces: Pieces) -> int:
+    """Characters that were spelt out in bytes: every UTF-8 character has one byte that continues no other."""
+    bytes_used = uses[pieces.specials : pieces.specials + 256]
+    return int(bytes_used[:0x80].sum() + bytes_used[0xC0:].sum())
+
+
+def vocabulary_of(name: str, uses: Counts, pieces: Pieces) -> Vocabulary:
+    learnt = uses[pieces.learnt_from :]
+    return Vocabulary(name, pieces.size, pieces.size - pieces.learnt_from, int(np.count_nonzero(learnt)))
+
+
+def add_counts(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(add_all([np.asarray(row, np.int64) for row in rows]).tolist())
+
+
+def add_sides(sides: Sequence[Side]) -> Side:
+    return Side(
+        characters=sum(each.characters for each in sides),
+        tokens=sum(each.tokens for each in sides),
+        byte_characters=sum(each.byte_characters for each in sides),
+        lengths=add_counts([each.lengths for each in sides]),
+    )
+
+
+def corpus_from_tree(tree: Mapping[str, Any]) -> CorpusReport:
+    return CorpusReport(
+        name=tree["name"],
+        kept=tree["kept"],
+        dropped=tree["dropped"],
+        samples={rule: tuple(Sample(**each) for each in chosen) for rule, chosen in tree["samples"].items()},
+        too_long=tree["too_long"],
+        source=side_from_tree(tree["source"]),
+        target=side_from_tree(tree["target"]),
+        ratios=tuple(tree["ratios"]),
+    )
+
+
+def side_from_tree(tree: Mapping[str, Any]) -> Side:
+    return Side(**{**tree, "lengths": tuple(tree["lengths"])})

@@ -1,0 +1,220 @@
+"""The token store: the subword ids of a corpus's pairs, memory-mapped.
+
+One folder: `source.tokens` and `target.tokens` (ids end to end, little-endian), `source.offsets` and `target.offsets`
+(where each sentence begins, int64, one more entry than there are pairs), and `store.json`, which says how many of each.
+Opening reads none of the ids, so that it takes no longer for ten million pairs than for ten.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.errors import HarkError, UserError
+
+Side = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
+FORMAT = 1
+OFFSET = np.dtype("<i8")
+
+
+def id_type(vocab_size: int) -> np.dtype[Any]:
+    """The smallest type that holds every id of a vocabulary."""
+    return np.dtype("<u2" if vocab_size <= 1 << 16 else "<u4")
+
+
+class StoreWriter:
+    """Writes a store beside its final place and moves it there on `close`: a half-made one never bears the name."""
+
+    def __init__(self, folder: Path | str, vocab_size: int) -> None:
+        self.folder = Path(folder)
+        self.vocab_size = vocab_size
+        self.pairs = 0
+        self.tokens: dict[Side, int] = dict.fromkeys(SIDES, 0)
+        self._partial = self.folder.with_name(f".{self.folder.name}.partial")
+        self._files: dict[str, BinaryIO] = {}
+        if self.folder.exists():
+            raise UserError(f"{self.folder}: exists already; remove it, or name another folder")
+        try:
+            shutil.rmtree(self._partial, ignore_errors=True)
+            self._partial.mkdir(parents=True)
+            for side in SIDES:
+                for part in ("tokens", "offsets"):
+                    name = f"{side}.{part}"
+                    self._files[name] = (self._partial / name).open("wb")
+                self._files[f"{side}.offsets"].write(np.zeros(1, OFFSET).tobytes())
+        except OSError as error:
+            self.discard()
+            raise self._failure(error) from error
+
+    def append(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
+        try:
+            for side, sentences in zip(SIDES, (sources, targets), strict=True):
+                self._write(side, sentences)
+        except OSError as error:
+            raise self._failure(error) from error
+        self.pairs += len(sources)
+
+    def _write(self, side: Side, sentences: Sequence[Sequence[int]]) -> None:
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        ids = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
+        if ids.size and not 0 <= ids.min() <= ids.max() < self.vocab_size:
+            raise ValueError(f"a token id lies outside the vocabulary of {self.vocab_size}")
+        offsets = self.tokens[side] + np.cumsum(lengths)
+        self._files[f"{side}.tokens"].write(ids.astype(id_type(self.vocab_size)).tobytes())
+        self._files[f"{side}.offsets"].write(offsets.astype(OFFSET).tobytes())
+        self.tokens[side] += ids.size
+
+    def close(self) -> None:
+        """Finish the store and give it its name."""
+        try:
+            for file in self._files.values():
+                file.flush()
+                os.fsync(file.fileno())
+                file.close()
+            about = {
+                "format": FORMAT,
+                "dtype": id_type(self.vocab_size).name,
+                "pairs": self.pairs,
+                "source_tokens": self.tokens["source"],
+                "target_tokens": self.tokens["target"],
+            }
+            (self._partial / "store.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+            self._partial.rename(self.folder)
+        except OSError as error:
+            self.discard()
+            raise self._failure(error) from error
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        for file in self._files.values():
+            try:
+                file.close()
+            except OSError:  # the disk is full, and closing flushes: nothing more is to be saved
+                continue
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+    def _failure(self, error: OSError) -> HarkError:
+        return HarkError(f"{self.folder}: cannot write the token store: {error.strerror or error}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+class TokenStore:
+    """A corpus's pairs as token ids, without beginning and end marks; access to any pair takes the same time."""
+
+    def __init__(
+        self, folder: Path, tokens: dict[Side, NDArray[np.unsignedinteger]], offsets: dict[Side, NDArray[np.int64]]
+    ) -> None:
+        self.folder = folder
+        self._tokens = tokens
+        self._offsets = offsets
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        folder = Path(folder)
+        about = _read_about(folder)
+        tokens, offsets = {}, {}
+        for side in SIDES:
+            count = about[f"{side}_tokens"]
+            tokens[side] = _map(folder / f"{side}.tokens", np.dtype(about["dtype"]).newbyteorder("<"), count)
+            offsets[side] = _map(folder / f"{side}.offsets", OFFSET, about["pairs"] + 1)
+            if offsets[side][0] != 0 or offsets[side][-1] != count:
+                raise _damaged(folder / f"{side}.offsets", "its offsets do not match its tokens")
+        return cls(folder, tokens, offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets["source"]) - 1
+
+    def __getitem__(self, index: int) -> tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"pair {index} of {len(self)}")
+        index %= len(self)
+        source, target = (
+            self._tokens[side][self._offsets[side][index] : self._offsets[side][index + 1]] for side in SIDES
+        )
+        return source, target
+
+    @property
+    def source_lengths(self) -> NDArray[np.int32]:
+        return self.lengths("source")
+
+    @property
+    def target_lengths(self) -> NDArray[np.int32]:
+        return self.lengths("target")
+
+    def n_tokens(self, side: Side) -> int:
+        return len(self._tokens[side])
+
+    def lengths(self, side: Side, indices: NDArray[np.integer] | None = None) -> NDArray[np.int32]:
+        """Tokens of each sentence of one side, or of those named."""
+        offsets = self._offsets[side]
+        begin, end = (offsets[:-1], offsets[1:]) if indices is None else (offsets[indices], offsets[indices + 1])
+        lengths: NDArray[np.int32] = np.subtract(end, begin).astype(np.int32)
+        return lengths
+
+    def gather(
+        self, indices: NDArray[np.integer], side: Side, end: int | None = None
+    ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32]]:
+        """The tokens of many sentences end to end, and their lengths; each is followed by the id `end`, where given."""
+        offsets, tokens = self._offsets[side], self._tokens[side]
+        begin = offsets[indices]
+        lengths = (offsets[indices + 1] - begin).astype(np.int32) + np.int32(end is not None)
+        ends = np.cumsum(lengths, dtype=np.int64)
+        where = np.arange(ends[-1] if len(ends) else 0)
+        where += np.repeat(begin - (ends - lengths), lengths)
+        # The place of a last `end` lies beyond the tokens: hence "clip".
+        flat = tokens.take(where, mode="clip") if len(tokens) else np.empty(len(where), tokens.dtype)
+        if end is not None:
+            flat[ends - 1] = end
+        return flat, lengths
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    path = folder / "store.json"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{folder}: is not a token store: it has no store.json") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        found = about.get("format") if isinstance(about, dict) else None
+        raise UserError(f"{path}: is of format {found}; this version of hark reads format {FORMAT}: prepare it again")
+    counts = [about.get(key) for key in ("pairs", "source_tokens", "target_tokens")]
+    if about.get("dtype") not in ("uint16", "uint32") or not all(type(n) is int and n >= 0 for n in counts):
+        raise _damaged(path, "it lacks a count or a type")
+    return about
+
+
+def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    try:
+        size = path.stat().st_size
+        if size != count * dtype.itemsize:
+            raise _damaged(path, f"it has {size} bytes where {count * dtype.itemsize} belong")
+        # An empty file cannot be mapped. The plain view spares memmap's bookkeeping at every access.
+        return np.memmap(path, dtype, "r", shape=(count,)).view(np.ndarray) if count else np.empty(0, dtype)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _damaged(path: Path, problem: str) -> UserError:
+    return UserError(f"{path}: the token store is damaged: {problem}; prepare it again")

@@ -1,0 +1,133 @@
+"""What packed and padded batches have in common: an endless stream in which any batch is found by its number."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypedDict, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.config import DataConfig
+from hark.data.pool import Corpus, Pool
+from hark.errors import UserError
+
+Tokens = NDArray[np.int32]
+
+# Raised whenever the same data and settings come to give other batches: a run never resumes into a different stream.
+STREAM_VERSION = 1
+
+
+class Marks(NamedTuple):
+    """The ids with a meaning of their own, the same in every tokenizer of ours."""
+
+    pad: int = 0
+    bos: int = 2
+    eos: int = 3
+
+
+MARKS = Marks()
+
+
+class StreamState(TypedDict):
+    """Where a stream stands: all that a checkpoint needs of it."""
+
+    seed: int
+    next: int
+    fingerprint: int
+
+
+@dataclass(frozen=True, eq=False)
+class Batch(ABC):
+    """What every batch says of itself. A sentence of n tokens counts n + 1, for the mark of its end or beginning."""
+
+    index: int  # its number in the stream
+    pairs: NDArray[np.int64]  # (n_pairs, 3): corpus, row in its store, pass over the corpus
+    n_source_tokens: int
+    n_target_tokens: int
+    n_skipped: int  # pairs left out of this pass because they fitted nowhere; told by one batch of their group
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.pairs)
+
+    @property
+    @abstractmethod
+    def n_target_slots(self) -> int:
+        """Target tokens and padding together."""
+
+
+B = TypeVar("B", bound=Batch)
+
+
+class Batches(ABC, Generic[B]):
+    """An endless stream of batches. `batches[i]` depends on i, the data and the settings, and on nothing else.
+
+    Training on several ranks shares it out: rank r of w takes batches r, r + w, r + 2w and so on, so that together they
+    see the same stream whatever their number.
+    """
+
+    batches_per_epoch: int  # one pass over each corpus of weight 1
+    fill: tuple[float, float]  # share of source and of target slots that hold tokens, over the whole stream
+
+    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks) -> None:
+        self.config = config
+        self.marks = marks
+        self.pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
+        if not any(len(pool) for pool in self.pools):
+            raise UserError(
+                f"no pair to train on: none has at most {config.max_length} tokens (data.max_length) on each side"
+            )
+
+    @abstractmethod
+    def __getitem__(self, index: int) -> B: ...
+
+    @abstractmethod
+    def worst_case(self) -> B:
+        """A made-up batch that needs as much memory as any: if it fits, they all do."""
+
+    @property
+    def n_excluded(self) -> int:
+        """Pairs that are too long to be trained on."""
+        return sum(pool.n_excluded for pool in self.pools)
+
+    def iterate(self, start: int = 0, rank: int = 0, world: int = 1) -> Iterator[B]:
+        """The batches of one rank, without end; `start` is the same for all ranks."""
+        index = start + rank
+        while True:
+            yield self[index]
+            index += world
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that stands for all that shapes the stream besides the seed."""
+        config = self.config
+        shapes = (
+            STREAM_VERSION,
+            config.batching,
+            config.batch_tokens,
+            config.max_length,
+            *self.marks,
+            self.batches_per_epoch,
+        )
+        corpora = [(pool.weight, pool.totals, len(pool), pool.checksum) for pool in self.pools]
+        return int.from_bytes(hashlib.sha256(repr((shapes, corpora)).encode()).digest()[:6], "little")
+
+    def state(self, following: int) -> StreamState:
+        """The state of a stream whose next batch has the number `following`."""
+        return {"seed": self.config.seed, "next": following, "fingerprint": self.fingerprint}
+
+    def following(self, state: StreamState) -> int:
+        """The number of the batch at which a saved stream goes on; refused where this is another stream."""
+        if state["seed"] != self.config.seed:
+            raise UserError(
+                f"the saved order of batches has seed {state['seed']}, but data.seed is {self.config.seed}; "
+                "resume with the seed, the data and the batch settings that the run began with"
+            )
+        if state["fingerprint"] != self.fingerprint:
+            raise UserError(
+                "the data or the batch settings (data.batching, batch_tokens, max_length, weights) are not those "
+                "that the run began with; restore them to resume, or start a new run"
+            )
+        return state["next"]

@@ -1,0 +1,139 @@
+"""Counting what becomes of pairs while they are cleaned and encoded.
+
+A worker fills a `Tally`; tallies of any parts of a corpus merge into the same whole, in whatever order and however
+many they are.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hark.data.filters import RULES
+
+SAMPLES = 10
+SAMPLE_CHARS = 300
+LONGEST = 1024  # sentences of more tokens are counted as if of this many
+OCTAVES, STEPS = 3, 8  # ratios from 1/8 to 8, eight bars for each doubling, one of them around 1
+
+Counts = npt.NDArray[np.int64]
+Ids = Sequence[int] | npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A pair that a rule dropped; long text is cut."""
+
+    corpus: str
+    line: int  # from 1, in the corpus's file
+    source: str
+    target: str
+
+
+@dataclass
+class SideTally:
+    """Counts of one language of the kept pairs; each field adds up."""
+
+    characters: int = 0
+    lengths: Counts = field(default_factory=lambda: np.zeros(LONGEST + 1, np.int64))
+    uses: Counts = field(default_factory=lambda: np.zeros(0, np.int64))  # of each piece of the vocabulary
+
+    def keep(self, texts: Sequence[str], ids: Sequence[Ids]) -> Counts:
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        self.characters += sum(map(len, texts))
+        self.lengths += np.bincount(np.minimum(lengths, LONGEST), minlength=LONGEST + 1)
+        flat = np.fromiter(chain.from_iterable(ids), np.int64, int(lengths.sum()))
+        self.uses = add_padded(self.uses, np.bincount(flat))
+        return lengths
+
+    def merge(self, other: "SideTally") -> None:
+        self.characters += other.characters
+        self.lengths = self.lengths + other.lengths
+        self.uses = add_padded(self.uses, other.uses)
+
+
+class Tally:
+    """Counts pairs of one corpus, or of a part of it: each pair either dropped once or kept once."""
+
+    def __init__(self, corpus: str, max_length: int) -> None:
+        self.corpus, self.max_length = corpus, max_length
+        self.kept = self.too_long = 0
+        self.dropped = dict.fromkeys(RULES, 0)
+        self.samples: dict[str, tuple[Sample, ...]] = dict.fromkeys(RULES, ())
+        self.source, self.target = SideTally(), SideTally()
+        self.ratios: Counts = np.zeros(len(ratio_edges()) - 1, np.int64)
+
+    def drop(self, rule: str, line: int, source: str, target: str) -> None:
+        """Count a pair that `rule` dropped; some are kept to be looked at."""
+        self.dropped[rule] += 1
+        chosen = self.samples[rule]
+        if len(chosen) < SAMPLES or chance(self.corpus, line) < chance(self.corpus, chosen[-1].line):
+            self.samples[rule] = choose([*chosen, Sample(self.corpus, line, cut(source), cut(target))])
+
+    def keep(
+        self, sources: Sequence[str], targets: Sequence[str], source_ids: Sequence[Ids], target_ids: Sequence[Ids]
+    ) -> None:
+        """Count pairs that were kept, as text and as tokens."""
+        self.kept += len(sources)
+        source_lengths = self.source.keep(sources, source_ids)
+        target_lengths = self.target.keep(targets, target_ids)
+        # One token more is the end mark, which counts for batches too.
+        self.too_long += int(np.count_nonzero(np.maximum(source_lengths, target_lengths) + 1 > self.max_length))
+        ratios = np.maximum(target_lengths, 1) / np.maximum(source_lengths, 1)
+        edges = np.array(ratio_edges())
+        self.ratios += np.histogram(np.clip(ratios, edges[0], edges[-1]), edges)[0]
+
+    def merge(self, other: "Tally") -> None:
+        """Take in the counts of another part of the same corpus."""
+        self.kept += other.kept
+        self.too_long += other.too_long
+        for rule in RULES:
+            self.dropped[rule] += other.dropped[rule]
+            self.samples[rule] = choose([*self.samples[rule], *other.samples[rule]])
+        self.source.merge(other.source)
+        self.target.merge(other.target)
+        self.ratios = self.ratios + other.ratios
+
+
+def ratio_edges() -> list[float]:
+    """The borders between the bars of the histogram of ratios; the first and last bar take all beyond them."""
+    return [2 ** ((step - 0.5) / STEPS) for step in range(-OCTAVES * STEPS, OCTAVES * STEPS + 2)]
+
+
+def chance(corpus: str, line: int) -> bytes:
+    """Orders lines as if at random, but the same in every run and process."""
+    return hashlib.blake2b(f"{corpus} {line}".encode("utf-8", "replace"), digest_size=8).digest()
+
+
+def choose(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """As many as a report shows, spread over the whole corpus, and the same whatever parts it was read in."""
+    return tuple(sorted(samples, key=lambda each: (chance(each.corpus, each.line), each.corpus, each.line))[:SAMPLES])
+
+
+def by_line(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    return tuple(sorted(samples, key=lambda each: (each.corpus, each.line)))
+
+
+def cut(text: str) -> str:
+    """Short enough to show, and possible to write: a lone surrogate is shown as its code."""
+    short = text if len(text) <= SAMPLE_CHARS else text[: SAMPLE_CHARS - 1] + "…"
+    return short.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def add_padded(one: Counts, other: Counts) -> Counts:
+    """The sum of two rows of counts, of which one may be shorter."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    total = longer.astype(np.int64)
+    total[: len(shorter)] += shorter
+    return total
+
+
+def add_all(rows: Sequence[Counts]) -> Counts:
+    total: Counts = np.zeros(0, np.int64)
+    for row in rows:
+        total = add_padded(total, row)
+    return total

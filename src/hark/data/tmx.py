@@ -1,0 +1,89 @@
+"""TMX, the exchange format of translation memories: units of one segment for each language."""
+
+from collections.abc import Iterator
+from xml.parsers import expat
+
+from hark.data.compression import ByteStream
+from hark.errors import UserError
+
+NATIVE_CODE = {"bpt", "ept", "it", "ph", "ut", "sub"}
+"""Elements inside a segment that hold another program's markup, not words."""
+
+
+class _Units:
+    """Receives the parser's events; finished pairs wait in `pairs`. A tree would hold the whole file in memory."""
+
+    def __init__(self, source: str, target: str) -> None:
+        self.source, self.target = source, target
+        self.pairs: list[tuple[str, str]] = []
+        self.seen: set[str] = set()
+        self._segments: dict[str, str] = {}
+        self._language = ""
+        self._text: list[str] | None = None
+        self._markup = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "tu":
+            self._segments = {}
+        elif tag == "tuv":
+            self._language = attributes.get("xml:lang", attributes.get("lang", "")).lower().replace("_", "-")
+        elif tag == "seg":
+            self._text, self._markup = [], 0
+        elif tag in NATIVE_CODE:
+            self._markup += 1
+
+    def text(self, text: str) -> None:
+        if self._text is not None and not self._markup:
+            self._text.append(text)
+
+    def end(self, tag: str) -> None:
+        if tag == "seg" and self._text is not None:
+            self._segments.setdefault(self._language, "".join(self._text).replace("\n", " "))
+            self._text = None
+        elif tag in NATIVE_CODE:
+            self._markup -= 1
+        elif tag == "tu":
+            self.seen.update(self._segments)
+            source, target = self._find(self.source), self._find(self.target)
+            if source is not None and target is not None:
+                self.pairs.append((source, target))
+
+    def _find(self, language: str) -> str | None:
+        """The segment in a language, or else in one of its regions: en-GB serves for en, and en for en-GB."""
+        language = language.lower().replace("_", "-")
+        if language in self._segments:
+            return self._segments[language]
+        for each, text in self._segments.items():
+            if each.startswith(language + "-") or language.startswith(each + "-"):
+                return text
+        return None
+
+
+def parse_tmx(stream: ByteStream, source: str, target: str) -> Iterator[tuple[str, str]]:
+    """The pairs of all units that have both languages."""
+    units = _Units(source, target)
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = units.start
+    parser.EndElementHandler = units.end
+    parser.CharacterDataHandler = units.text
+
+    def refuse(*_: object) -> None:
+        # Entities that stand for entities can make a small file fill the memory. TMX has no need of them.
+        raise UserError(f"{stream.path}: declares XML entities of its own; hark does not expand them")
+
+    parser.EntityDeclHandler = refuse
+    found = False
+    try:
+        for block in stream.blocks():
+            parser.Parse(block)
+            found = found or bool(units.pairs)
+            yield from units.pairs
+            units.pairs.clear()
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise UserError(f"{stream.path}:{error.lineno}: not well-formed XML: {expat.ErrorString(error.code)}") from None
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+        raise UserError(f"{stream.path}: cannot be read: {error}") from None
+    if not found:
+        languages = ", ".join(sorted(units.seen)) or "none"
+        raise UserError(f"{stream.path}: no unit has both {source} and {target}; languages in it: {languages}")

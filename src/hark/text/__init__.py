@@ -1,0 +1,1 @@
+"""Text: the normalisation that everything passes, and the tokenizer. No torch."""

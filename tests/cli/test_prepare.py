@@ -1,0 +1,109 @@
+"""`hark prepare` as a person types it."""
+
+import gzip
+import subprocess
+import sys
+
+import pytest
+
+from hark import configfile
+from hark.data import Dataset
+from tests.data.material import pairs, write
+
+
+def hark(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "hark", "prepare", *map(str, arguments)],
+        capture_output=True, text=True, check=False, cwd=cwd,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def text(tmp_path):
+    write(tmp_path, "train", pairs(700))
+    write(tmp_path, "dev", pairs(20, seed=1))
+    write(tmp_path, "test", pairs(10, seed=2))
+    rows = "".join(f"{a}\t{b}\n" for a, b in pairs(100, seed=3))
+    (tmp_path / "more.tsv.gz").write_bytes(gzip.compress(rows.encode()))
+    return tmp_path
+
+
+FLAGS = (
+    *("--pair", "en", "de"),
+    *("--train", "train.en", "train.de", "--train", "more.tsv.gz", "-", "--weight", "2.5"),
+    *("--dev", "dev.en", "dev.de", "--test", "test.en", "test.de"),
+    *("--vocab", "400", "-o", "dataset", "--processes", "1"),
+)
+
+
+def test_flags(text):
+    result = hark(*FLAGS, "data.clean.max_words=30", cwd=text)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "dataset: 800 pairs read, 800 kept (100.00%)"
+    assert lines[1] == "dropped: none"
+    assert lines[2].endswith("vocabulary 400")
+    assert lines[3] == "report: dataset/report.html"
+    assert "cleaning" in result.stderr
+    dataset = Dataset.open(text / "dataset")
+    assert [(shard.name, shard.weight, shard.pairs) for shard in dataset.manifest.shards] == [
+        ("train", 1.0, 700),
+        ("more", 2.5, 100),
+        ("dev", 1.0, 20),
+        ("test", 1.0, 10),
+    ]
+    assert configfile.load(text / "dataset" / "config.toml").data.clean.max_words == 30
+    again = hark(*FLAGS, "data.clean.max_words=30", cwd=text)
+    assert again.returncode == 0
+    assert again.stdout == "dataset: prepared before from the same files and settings; nothing to do\n"
+
+
+def test_a_recipe_with_flags_on_top(text):
+    (text / "recipe.toml").write_text(
+        """
+        [data]
+        dataset = "from-recipe"
+        vocab_size = 500
+        train = [{ source = "train.en", target = "train.de", name = "mine" }]
+        """
+    )
+    result = hark("recipe.toml", "data.vocab_size=450", "--vocab", "400", cwd=text)
+    assert result.returncode == 0, result.stderr
+    dataset = Dataset.open(text / "from-recipe")
+    assert dataset.tokenizer("target").vocab_size == 400
+    assert dataset.manifest.shards[0].name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("-o", "d"), "hark: no training corpus: name one with --train SRC TGT, or as data.train in a recipe"),
+        (("--train", "train.en", "train.de"), "hark: no place for the dataset: name a folder with -o"),
+        (("--train", "gone.en", "train.de", "-o", "d"), "hark: gone.en: no such file"),
+        (("--train", "train.en", "-o", "d"), None),
+        (
+            ("--weight", "2", "--train", "a", "b", "-o", "d"),
+            "hark: --weight stands before any --train; put it after the one that it belongs to",
+        ),
+        (
+            ("--train", "a", "b", "--weight", "-1", "-o", "d"),
+            "hark: command line: weight: -1.0 is not allowed; must be a number, more than 0",
+        ),
+        (
+            ("--vocab", "7", "-o", "d"),
+            "hark: command line: vocab_size: 7 is not allowed; must be a whole number, 300 or more",
+        ),
+        (("gone.toml", "-o", "d"), "hark: gone.toml: no such file"),
+        (("data.vocabulary=3", "-o", "d"), None),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(text, arguments, line):
+    result = hark(*arguments, cwd=text)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("hark: ")
+    assert "Traceback" not in result.stderr
+    if line is not None:
+        assert last == line
+    assert not (text / "d").exists()

@@ -1,0 +1,44 @@
+"""Parallel text that is good enough to be kept, for tests that prepare it."""
+
+import random
+
+ENGLISH = (
+    ["The old man", "My little sister", "The young doctor", "Our new neighbour", "A tired worker", "The teacher"],
+    ["sees", "buys", "finds", "paints", "forgets", "loves"],
+    ["the red house", "a green apple", "the small garden", "the long letter", "a cold drink", "the white horse"],
+    ["near the river.", "in the morning.", "after the rain.", "without a word.", "on Sunday.", "every day."],
+)
+GERMAN = (
+    [
+        "Der alte Mann",
+        "Meine kleine Schwester",
+        "Die junge Ärztin",
+        "Unser neuer Nachbar",
+        "Ein Arbeiter",
+        "Der Lehrer",
+    ],
+    ["sieht", "kauft", "findet", "malt", "vergisst", "liebt"],
+    ["das rote Haus", "einen grünen Apfel", "den Garten", "den langen Brief", "ein Getränk", "das weiße Pferd"],
+    ["am Fluss.", "am Morgen.", "nach dem Regen.", "ohne ein Wort.", "am Sonntag.", "jeden Tag."],
+)
+
+
+def pairs(count, seed=0):
+    """Different sentence pairs; the last word is a number, so that there are as many as one likes."""
+    chance = random.Random(seed)
+    made = []
+    for number in range(count):
+        picks = [chance.randrange(6) for _ in range(4)]
+        english, german = (" ".join(part[i] for part, i in zip(side, picks, strict=True)) for side in (ENGLISH, GERMAN))
+        made.append((f"{english} {seed}-{number}", f"{german} {seed}-{number}"))
+    return made
+
+
+def write(folder, name, made):
+    """Two line-aligned files; their paths."""
+    paths = []
+    for side, language in enumerate(("en", "de")):
+        path = folder / f"{name}.{language}"
+        path.write_text("".join(pair[side] + "\n" for pair in made), encoding="utf-8", newline="\n")
+        paths.append(str(path))
+    return paths

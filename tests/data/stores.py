@@ -1,0 +1,27 @@
+"""Token stores in memory, for tests: of given lengths, with tokens that tell pairs apart."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hark.data.store import TokenStore
+
+
+def store_of(lengths: Sequence[tuple[int, int]], seed: int = 0) -> TokenStore:
+    """A store of pairs of so many source and target tokens, end marks not counted."""
+    chance = np.random.default_rng(seed)
+    tokens, offsets = {}, {}
+    for side, each in (("source", 0), ("target", 1)):
+        widths = np.array([pair[each] for pair in lengths], np.int64)
+        offsets[side] = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        tokens[side] = chance.integers(4, 1 << 16, int(widths.sum()), dtype=np.uint16)
+    return TokenStore(Path("memory"), tokens, offsets)
+
+
+def realistic(pairs: int, seed: int = 0) -> TokenStore:
+    """Lengths like those of real text: log-normal, target close to source."""
+    chance = np.random.default_rng(seed)
+    source = np.clip(chance.lognormal(3.15, 0.62, pairs), 2, 250).astype(int)
+    target = np.clip(source * chance.lognormal(0.03, 0.18, pairs), 2, 250).astype(int)
+    return store_of(list(zip(source - 1, target - 1, strict=True)), seed)

@@ -1,0 +1,380 @@
+"""The stream of batches: every pair once a pass, nothing altered, any batch found by its number."""
+
+from collections import Counter
+from dataclasses import fields
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hark.config import DataConfig
+from hark.data.batches import Batch, Corpus, PackedBatch, PackedBatches, PaddedBatch, PaddedBatches, make_batches
+from hark.errors import UserError
+from tests.data.stores import realistic, store_of
+
+PAD, BOS, EOS = 0, 2, 3
+KINDS = ("packed", "padded")
+few = settings(max_examples=15, deadline=None)
+
+
+@st.composite
+def corpora(draw, weights: tuple[float, ...] = (1.0,)) -> list[Corpus]:
+    """Corpora of a few pairs, some of them too long, some in several segmentations."""
+    many = []
+    for c in range(draw(st.integers(1, 3))):
+        n_pairs = draw(st.integers(1, 30))
+        lengths = st.lists(st.tuples(st.integers(0, 26), st.integers(0, 26)), min_size=n_pairs, max_size=n_pairs)
+        variants = [store_of(draw(lengths), seed=7 * c + v) for v in range(draw(st.integers(1, 2)))]
+        many.append(Corpus(f"corpus {c}", draw(st.sampled_from(weights)), variants))
+    return many
+
+
+def config(batching: str, batch_tokens: int = 40, max_length: int = 25, seed: int = 1) -> DataConfig:
+    return DataConfig(batching=batching, batch_tokens=batch_tokens, max_length=max_length, seed=seed)
+
+
+def make(many: list[Corpus], settings: DataConfig) -> PackedBatches | PaddedBatches:
+    try:
+        return make_batches(many, settings)
+    except UserError:
+        assert not any(eligible(corpus, settings.max_length) for corpus in many)
+        return make_batches([Corpus("one", 1.0, [store_of([(1, 1)])])], settings)
+
+
+def eligible(corpus: Corpus, max_length: int) -> set[int]:
+    fits = [(s.source_lengths < max_length) & (s.target_lengths < max_length) for s in corpus.variants]
+    return set(np.flatnonzero(np.all(fits, axis=0)).tolist())
+
+
+def seen(batches, count: int) -> tuple[Counter, int]:
+    """How often each (corpus, row, pass) came in the first batches, and how many pairs were left out."""
+    some = list(islice(batches.iterate(), count))
+    return Counter(tuple(pair) for batch in some for pair in batch.pairs.tolist()), sum(b.n_skipped for b in some)
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return all(np.array_equal(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+
+
+def sentences(batch: PackedBatch | PaddedBatch) -> list[tuple[list[int], list[int], list[int]]]:
+    """Source, target input and target output of each pair, taken out of the batch."""
+    if isinstance(batch, PaddedBatch):
+        lengths = zip(batch.source_lengths, batch.target_lengths, strict=True)
+        return [
+            (batch.source[j, :s].tolist(), batch.target_in[j, :t].tolist(), batch.target_out[j, :t].tolist())
+            for j, (s, t) in enumerate(lengths)
+        ]
+    source = [slice(*batch.source_cu[j : j + 2]) for j in range(batch.n_pairs)]
+    target = [slice(*batch.target_cu[j : j + 2]) for j in range(batch.n_pairs)]
+    return [
+        (batch.source[s].tolist(), batch.target_in[t].tolist(), batch.target_out[t].tolist())
+        for s, t in zip(source, target, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("batching", KINDS)
+@few
+@given(many=corpora(), batch_tokens=st.integers(25, 300), seed=st.integers(0, 2**32))
+def test_every_pair_once_an_epoch(many: list[Corpus], batching: str, batch_tokens: int, seed: int) -> None:
+    batches = make(many, config(batching, batch_tokens, seed=seed))
+    length = batches.batches_per_epoch
+    for epoch in range(3):
+        pairs = Counter()
+        for i in range(epoch * length, (epoch + 1) * length):
+            assert batches[i].n_skipped == 0
+            pairs.update((corpus, row) for corpus, row, _ in batches[i].pairs.tolist())
+        expected = {(c, row) for c, pool in enumerate(batches.pools) for row in pool.rows.tolist()}
+        assert set(pairs) == expected
+        assert set(pairs.values()) == {1}
+
+
+@pytest.mark.parametrize("batching", KINDS)
+@few
+@given(
+    many=corpora(weights=(0.25, 0.4, 1.0, 1.7, 3.0, 12.0)),
+    batch_tokens=st.integers(80, 300),
+    seed=st.integers(0, 2**32),
+)
+def test_every_pair_once_a_pass_whatever_the_weights(
+    many: list[Corpus], batching: str, batch_tokens: int, seed: int
+) -> None:
+    batches = make(many, config(batching, batch_tokens, seed=seed))
+    n_batches = 3 * batches.batches_per_epoch
+    if isinstance(batches, PackedBatches):
+        n_batches = -(-n_batches // batches.groups.round) * batches.groups.round  # whole groups
+    pairs, n_skipped = seen(batches, n_batches)
+    assert set(pairs.values()) <= {1}
+    last = Counter()
+    for corpus, _, number_of_pass in pairs:
+        last[corpus] = max(last[corpus], number_of_pass)
+    missing = 0
+    for c, pool in enumerate(batches.pools):
+        for number_of_pass in range(last[c]):
+            missing += sum((c, row, number_of_pass) not in pairs for row in pool.rows.tolist())
+    assert missing <= n_skipped
+
+
+@pytest.mark.parametrize("batching", KINDS)
+@few
+@given(many=corpora(), batch_tokens=st.integers(25, 100))
+def test_no_sentence_is_altered(many: list[Corpus], batching: str, batch_tokens: int) -> None:
+    batches = make(many, config(batching, batch_tokens))
+    for i in range(2 * batches.batches_per_epoch):
+        batch = batches[i]
+        n_source = n_target = 0
+        for (corpus, row, number_of_pass), found in zip(batch.pairs.tolist(), sentences(batch), strict=True):
+            source, target = (side.tolist() for side in batches.pools[corpus].store(number_of_pass)[row])
+            assert found == ([*source, EOS], [BOS, *target], [*target, EOS])
+            n_source, n_target = n_source + len(source) + 1, n_target + len(target) + 1
+        assert (batch.n_source_tokens, batch.n_target_tokens) == (n_source, n_target)
+
+
+@few
+@given(many=corpora(), batch_tokens=st.integers(25, 200))
+def test_packed_slots_are_all_accounted_for(many: list[Corpus], batch_tokens: int) -> None:
+    batches = make(many, config("packed", batch_tokens))
+    n_source, n_target, n_sentences = batches.shape
+    assert max(n_source, n_target) <= batch_tokens
+    for batch in (*islice(batches.iterate(), batches.batches_per_epoch), batches.worst_case()):
+        sides = (
+            (batch.source_cu, batch.source_positions, n_source, batch.n_source_tokens, [batch.source]),
+            (
+                batch.target_cu,
+                batch.target_positions,
+                n_target,
+                batch.n_target_tokens,
+                [batch.target_in, batch.target_out],
+            ),
+        )
+        for cu, positions, slots, used, tokens in sides:
+            assert cu.shape == (n_sentences + 1,)
+            assert (cu[0], cu[-1]) == (0, slots)
+            assert cu[batch.n_pairs] == used
+            widths = np.diff(cu)
+            assert widths.min() >= 0
+            assert widths.max() <= batches.config.max_length
+            assert positions.tolist() == [place for width in widths for place in range(width)]
+            for each in tokens:
+                assert each.shape == (slots,)
+                assert (each[used:] == PAD).all()
+                assert (each[:used] != PAD).all()
+            assert {array.dtype for array in (cu, positions, *tokens)} == {np.dtype(np.int32)}
+
+
+@few
+@given(many=corpora(), batch_tokens=st.integers(25, 200))
+def test_padded_rows_are_within_the_budget(many: list[Corpus], batch_tokens: int) -> None:
+    batches = make(many, config("padded", batch_tokens))
+    worst = batches.worst_case()
+    for i in range(batches.batches_per_epoch):
+        batch = batches[i]
+        assert max(batch.source.size, batch.target_out.size) <= batch_tokens
+        assert batch.source.size + batch.target_in.size <= worst.source.size + worst.target_in.size
+        assert batch.source.shape == (batch.n_pairs, batch.source_lengths.max())
+        assert (batch.source != PAD).sum() == batch.n_source_tokens
+        assert (batch.target_in != PAD).sum() == (batch.target_out != PAD).sum() == batch.n_target_tokens
+
+
+@pytest.mark.parametrize("batching", KINDS)
+@few
+@given(many=corpora(weights=(0.5, 1.0, 2.5)), start=st.integers(0, 200), world=st.integers(1, 4))
+def test_ranks_share_one_stream_and_seeking_is_iterating(
+    many: list[Corpus], batching: str, start: int, world: int
+) -> None:
+    batches = make(many, config(batching, 150))
+    again = make(many, config(batching, 150))
+    ranks = [batches.iterate(start, rank, world) for rank in range(world)]
+    shared = [next(ranks[i % world]) for i in range(6)]
+    for i, batch in enumerate(shared):
+        assert batch.index == start + i
+    for batch in reversed(shared):  # out of order, and from a stream that has not come by the others
+        assert same(batch, again[batch.index])
+
+
+@pytest.mark.parametrize("batching", KINDS)
+def test_a_far_batch_is_found_across_epoch_ends(batching: str) -> None:
+    many = [Corpus("a", 1.0, [realistic(500)]), Corpus("b", 2.3, [realistic(200, seed=1), realistic(200, seed=2)])]
+    batches, other = make_batches(many, config(batching, 2000, 250)), make_batches(many, config(batching, 2000, 250))
+    far = 1_000_000
+    stream = batches.iterate(far - 3 * batches.batches_per_epoch)
+    for batch in stream:
+        if batch.index >= far:
+            break
+    assert same(batch, other[far])
+    with pytest.raises(IndexError):
+        batches[-1]
+
+
+@pytest.mark.parametrize(
+    "lengths", [[(1, 1)], [(1, 5), (9, 9), (4, 1)], [(9, 9)] * 5, [(0, 0)] * 3, [(9, 0), (0, 9)] * 4]
+)
+@pytest.mark.parametrize("batch_tokens", [10, 11, 24, 1000])
+@pytest.mark.parametrize("batching", KINDS)
+def test_a_handful_of_pairs(lengths: list[tuple[int, int]], batch_tokens: int, batching: str) -> None:
+    """Also where pairs are exactly as long as a sentence, and a batch, may be."""
+    batches = make_batches([Corpus("tiny", 1.0, [store_of(lengths)])], config(batching, batch_tokens, 10))
+    assert batches.n_excluded == 0
+    pairs, n_skipped = seen(batches, 4 * batches.batches_per_epoch)
+    assert n_skipped == 0
+    assert pairs == {(0, row, number): 1 for row in range(len(lengths)) for number in range(4)}
+    assert all(batches[i].n_pairs for i in range(4 * batches.batches_per_epoch))
+
+
+@pytest.mark.parametrize("batching", KINDS)
+def test_pairs_that_are_too_long_are_left_out_and_counted(batching: str) -> None:
+    variants = [store_of([(9, 9), (10, 1), (1, 10), (3, 3)]), store_of([(9, 9), (1, 1), (1, 1), (10, 3)])]
+    batches = make_batches([Corpus("a", 1.0, variants)], config(batching, 20, 10))
+    assert batches.n_excluded == 3
+    assert {row for _, row, _ in seen(batches, 2 * batches.batches_per_epoch)[0]} == {0}
+    with pytest.raises(UserError, match=r"data\.max_length"):
+        make_batches([Corpus("a", 1.0, [store_of([(10, 1)])])], config(batching, 20, 10))
+
+
+@pytest.mark.parametrize("batching", KINDS)
+def test_each_pass_uses_the_next_segmentation(batching: str) -> None:
+    variants = [store_of([(v + 1, 2 * v + 1)] * 30, seed=v) for v in range(3)]
+    batches = make_batches([Corpus("a", 1.0, variants)], config(batching, 50, 10))
+    for epoch in range(7):
+        for i in range(epoch * batches.batches_per_epoch, (epoch + 1) * batches.batches_per_epoch):
+            assert set(batches[i].pairs[:, 2]) == {epoch}
+            assert batches[i].n_source_tokens == batches[i].n_pairs * (epoch % 3 + 2)
+
+
+def test_segmentations_must_have_the_same_pairs() -> None:
+    with pytest.raises(UserError, match="segmentations"):
+        make_batches([Corpus("a", 1.0, [store_of([(1, 1)]), store_of([(1, 1)] * 2)])], config("packed"))
+
+
+@pytest.mark.parametrize("batching", KINDS)
+@pytest.mark.parametrize("weight", [0.25, 2.0, 3.5])
+def test_corpora_are_seen_as_often_as_their_weights_say(batching: str, weight: float) -> None:
+    many = [Corpus("a", 1.0, [realistic(3000)]), Corpus("b", weight, [realistic(2000, seed=1)])]
+    batches = make_batches(many, config(batching, 3000, 250))
+    pairs, _ = seen(batches, 4 * batches.batches_per_epoch)
+    times = Counter(corpus for corpus, _, _ in pairs)
+    assert times[0] == pytest.approx(4 * 3000, rel=0.1)
+    assert times[1] == pytest.approx(4 * 2000 * weight, rel=0.1)
+
+
+def test_corpora_are_mixed_within_packed_batches() -> None:
+    many = [Corpus("a", 1.0, [realistic(4000)]), Corpus("b", 1.0, [realistic(1000, seed=1)])]
+    batches = make_batches(many, config("packed", 5000, 250))
+    for batch in islice(batches.iterate(), batches.batches_per_epoch):
+        assert 0.15 < np.mean(batch.pairs[:, 0]) < 0.25
+
+
+@pytest.fixture(scope="module")
+def large() -> PackedBatches:
+    return PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], DataConfig(batch_tokens=25_000, max_length=250))
+
+
+def test_slots_are_nearly_all_filled(large: PackedBatches) -> None:
+    assert large.shape.target == 25_000
+    batches = list(islice(large.iterate(), large.batches_per_epoch))
+    for side, slots, expected in (("source", large.shape.source, 0), ("target", large.shape.target, 1)):
+        fill = np.array([getattr(batch, f"n_{side}_tokens") for batch in batches]) / slots
+        assert fill.mean() >= 0.98
+        assert fill.min() >= 0.95
+        assert fill.mean() == pytest.approx(large.fill[expected], abs=1e-6)
+
+
+def test_no_realistic_pair_is_ever_skipped(large: PackedBatches) -> None:
+    for number in range(12):
+        for group in range(large.groups.count):
+            assert large._make_plan(number, group).n_skipped == 0
+
+
+@pytest.mark.parametrize(("batch_tokens", "least"), [(250, 0.8), (1000, 0.93), (4096, 0.97)])
+def test_small_batches_are_filled_well_too(batch_tokens: int, least: float) -> None:
+    batches = PackedBatches([Corpus("a", 1.0, [realistic(20_000)])], config("packed", batch_tokens, 250))
+    assert max(batches.fill) >= least
+    assert sum(batches[i].n_skipped for i in range(300)) == 0
+
+
+def test_two_corpora_of_different_kind_fill_as_well() -> None:
+    chance = np.random.default_rng(0)
+    short = store_of([(int(s), int(t)) for s, t in chance.integers(3, 14, (20_000, 2))])
+    many = [Corpus("long", 1.0, [realistic(30_000)]), Corpus("short", 2.5, [short])]
+    batches = PackedBatches(many, DataConfig(batch_tokens=10_000))
+    assert min(batches.fill) >= 0.98
+    assert sum(batch.n_skipped for batch in islice(batches.iterate(), 400)) == 0
+
+
+def test_hopeless_pairs_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What must not end a training run: a group that cannot be packed."""
+    batches = PackedBatches([Corpus("a", 1.0, [realistic(2000)])], config("packed", 1000, 250))
+    monkeypatch.setattr(batches, "capacity", batches.capacity._replace(source=batches.capacity.source // 2))
+    pairs, n_skipped = seen(batches, batches.batches_per_epoch)
+    assert n_skipped > 0
+    assert len(pairs) + n_skipped == 2000
+
+
+def test_order_differs_between_passes_and_seeds(large: PackedBatches) -> None:
+    length = large.batches_per_epoch
+    reseeded = PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], DataConfig(batch_tokens=25_000, seed=2))
+    first = set(large[0].pairs[:, 1])
+    expected = len(first) / length  # what two random batches have in common
+    for other in (*(large[epoch * length] for epoch in (1, 2, 3)), reseeded[0]):
+        assert len(first & set(other.pairs[:, 1])) < 5 * expected + 5
+
+
+def test_pairs_that_were_together_part_in_the_next_pass(large: PackedBatches) -> None:
+    length = large.batches_per_epoch
+    batch_of = np.empty(100_000, int)
+    for i in range(length, 2 * length):
+        batch_of[large[i].pairs[:, 1]] = i
+    sizes = np.bincount(batch_of[large[0].pairs[:, 1]] - length, minlength=length)
+    mean = large[0].n_pairs / length
+    assert sizes.max() < mean + 7 * np.sqrt(mean)
+
+
+def test_neighbours_in_the_corpus_are_spread_over_the_pass(large: PackedBatches) -> None:
+    """Consecutive batches hold no run of the corpus: the rows in each are as chance has it."""
+    for i in range(5):
+        rows = np.sort(large[i].pairs[:, 1])
+        assert abs(rows.mean() / 100_000 - 0.5) < 0.05
+        assert np.mean(np.diff(rows) == 1) < 0.05
+    batch_of = np.empty(100_000, int)
+    for i in range(large.batches_per_epoch):
+        batch_of[large[i].pairs[:, 1]] = i
+    for order in (np.arange(100_000), large.pools[0].longest_first(0)):
+        apart = np.abs(np.diff(batch_of[order]))
+        assert np.mean(apart <= 1) < 1.3 * 3 / large.batches_per_epoch
+
+
+def test_padded_batches_of_equal_lengths_are_reshuffled() -> None:
+    batches = PaddedBatches([Corpus("a", 1.0, [store_of([(4, 4)] * 1000)])], config("padded", 100))
+    length = batches.batches_per_epoch
+    together = {frozenset(batches[i].pairs[:, 1].tolist()) for i in range(length)}
+    again = {frozenset(batches[i].pairs[:, 1].tolist()) for i in range(length, 2 * length)}
+    assert len(together & again) <= 1
+
+
+def test_padded_batches_waste_little_on_real_lengths() -> None:
+    batches = PaddedBatches([Corpus("a", 1.0, [realistic(30_000)])], DataConfig(batching="padded", batch_tokens=5000))
+    some = list(islice(batches.iterate(), batches.batches_per_epoch))
+    slots = sum(batch.source.size for batch in some)
+    assert batches.fill[0] == pytest.approx(sum(batch.n_source_tokens for batch in some) / slots)
+    assert batches.fill[0] > 0.9
+    assert len({batch.source.shape for batch in some[:20]}) > 5, "lengths come in random order"
+
+
+@pytest.mark.parametrize("batching", KINDS)
+def test_the_state_tells_streams_apart(batching: str) -> None:
+    base = Corpus("a", 1.0, [realistic(200)])
+    batches = make_batches([base], config(batching, 1000, 250))
+    assert batches.following(batches.state(17)) == 17
+    assert make_batches([base], config(batching, 1000, 250)).following(batches.state(17)) == 17
+    others = [
+        make_batches([base], config(batching, 1001, 250)),
+        make_batches([base], config(batching, 1000, 249)),
+        make_batches([base], config("padded" if batching == "packed" else "packed", 1000, 250)),
+        make_batches([Corpus("a", 1.0, [realistic(200, seed=1)])], config(batching, 1000, 250)),
+        make_batches([base, base], config(batching, 1000, 250)),
+        make_batches([base], config(batching, 1000, 250, seed=2)),
+    ]
+    for other in others:
+        with pytest.raises(UserError):
+            other.following(batches.state(17))

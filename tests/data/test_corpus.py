@@ -1,0 +1,259 @@
+"""Corpus readers: alignment survives whatever is in the text; what cannot be read is told in one line."""
+
+import bz2
+import gzip
+import json
+import lzma
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.config import CorpusConfig
+from hark.data.corpus import PairReader, read_pairs
+from hark.errors import HarkError, UserError
+
+COMPRESS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+def read(*paths, source="en", target="de"):
+    names = [str(path) for path in paths]
+    return list(read_pairs(CorpusConfig(*names), source, target))
+
+
+def files(tmp_path, source, target):
+    paths = tmp_path / "c.en", tmp_path / "c.de"
+    for path, content in zip(paths, (source, target), strict=True):
+        path.write_bytes(content)
+    return paths
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_every_format_under_every_compression(tmp_path, suffix):
+    pairs = [("A house.", "Ein Haus."), ("Größe\u2028x", "y\x85z"), ("", "leer"), ("tab?", "👩‍👧")]
+    contents = {
+        "c.en": "\n".join(each[0] for each in pairs) + "\n",
+        "c.de": "\n".join(each[1] for each in pairs) + "\n",
+        "c.tsv": "\n".join("\t".join(pair) for pair in pairs) + "\n",
+        "c.jsonl": "\n".join(json.dumps({"en": a, "de": b}) for a, b in pairs) + "\n",
+        "c.tmx": tmx(*({"en": a, "de": b} for a, b in pairs)),
+    }
+    for name, content in contents.items():
+        (tmp_path / (name + suffix)).write_bytes(COMPRESS[suffix](content.encode()))
+    assert read(tmp_path / f"c.en{suffix}", tmp_path / f"c.de{suffix}") == pairs
+    for name in ("c.tsv", "c.jsonl", "c.tmx"):
+        assert read(tmp_path / (name + suffix)) == pairs
+
+
+def test_zstandard(tmp_path):
+    zstandard = pytest.importorskip("zstandard")
+    whole = zstandard.compress(b"a\tb\n" * 1000) + zstandard.compress(b"c\td\n")  # two frames
+    path = tmp_path / "c.tsv.zst"
+    path.write_bytes(whole)
+    assert read(path) == [("a", "b")] * 1000 + [("c", "d")]
+    path.write_bytes(zstandard.compress(bytes(range(33, 127)) * 5000)[:-20])
+    with pytest.raises(UserError, match=r"c\.tsv\.zst: ends too early"):
+        read(path)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(UserError, match=r"c\.tsv\.zst: not a readable"):
+        read(path)
+
+
+def test_zstandard_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr("hark.errors.find_spec", lambda _: None)
+    path = tmp_path / "c.tsv.zst"
+    path.write_bytes(b"x")
+    with pytest.raises(HarkError, match="zstandard, which is not installed"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (b"a\nb\nc\n", b"1\n2\n3\n"),
+        (b"a\r\nb\r\nc\r\n", b"1\n2\n3"),
+        (b"\xef\xbb\xbfa\nb\nc", b"\xef\xbb\xbf1\r\n2\r\n3\r\n"),
+    ],
+)
+def test_line_ends_marks_and_missing_last_newlines(tmp_path, source, target):
+    assert read(*files(tmp_path, source, target)) == [("a", "1"), ("b", "2"), ("c", "3")]
+
+
+def test_only_newlines_end_lines(tmp_path):
+    odd = "a\x0bb\x0cc\x1cd\x1ee\x85f\u2028g\u2029h\ri\x00j"
+    long = "x" * 1_000_000
+    source, target = f"{odd}\n{long}\n\nlast", f"1\n2\n3\n{odd}"
+    pairs = read(*files(tmp_path, source.encode(), target.encode()))
+    assert pairs == [(odd, "1"), (long, "2"), ("", "3"), ("last", odd)]
+
+
+@given(st.lists(st.tuples(*[st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))] * 2)))
+def test_any_lines_stay_aligned(tmp_path_factory, pairs):
+    pairs = [tuple(text.removesuffix("\r").removeprefix("\ufeff") for text in pair) for pair in pairs]
+    pairs = [("x" * 9000, "y" * 9000), *pairs]  # what looks binary at the start is refused
+    folder = tmp_path_factory.mktemp("any")
+    paths = files(folder, *("".join(pair[side] + "\n" for pair in pairs).encode() for side in (0, 1)))
+    read_back = read(*paths)
+    assert [tuple(text.removesuffix("\r") for text in pair) for pair in pairs] == read_back
+
+
+def test_the_share_read_grows_to_one(tmp_path):
+    reader = PairReader(CorpusConfig(*map(str, files(tmp_path, b"a\n" * 400_000, b"b\n" * 400_000))), "en", "de")
+    shares = [reader.share for _ in reader]
+    assert shares[0] < 0.5
+    assert shares[-1] == 1
+    assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(3, 5), (5, 3), (0, 1), (1, 0)])
+def test_unequal_line_counts_name_both_files_and_counts(tmp_path, sources, targets):
+    paths = files(tmp_path, b"a\n" * sources, b"b\n" * targets)
+    with pytest.raises(UserError, match=rf"c\.en has {sources} lines but .*c\.de has {targets}"):
+        read(*paths)
+
+
+def test_invalid_utf8_names_file_and_line(tmp_path):
+    paths = files(tmp_path, b"a\nb\n", b"1\n" + "Größe\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"c\.de:2: not UTF-8 \(byte 3 of the line\)"):
+        read(*paths)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (random.Random(0).randbytes(5000), "binary"),
+        (gzip.compress(random.Random(0).randbytes(100)), "binary"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x03\x00", "binary"),
+        (bytes(1000), "binary"),
+        ("text\n".encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_binary_files(tmp_path, content, problem):
+    with pytest.raises(UserError, match=rf"c\.en: is .*{problem}"):
+        read(*files(tmp_path, content, b"b\n"))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_unreadable_archives(tmp_path, suffix):
+    whole = COMPRESS[suffix](b"".join(b"%d\tx\n" % random.Random(i).getrandbits(99) for i in range(5000)))
+    path = tmp_path / f"c.tsv{suffix}"
+    for content in (whole[: len(whole) // 2], b"no archive at all", whole[:100] + b"\x00" * 50 + whole[150:]):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=rf"c\.tsv\{suffix}: (ends too early|not a readable)"):
+            read(path)
+
+
+def test_missing_files_and_folders(tmp_path):
+    (tmp_path / "c.tsv").write_text("a\tb\n")
+    with pytest.raises(UserError, match=r"gone\.de: no such file"):
+        read(tmp_path / "c.tsv", tmp_path / "gone.de")
+    with pytest.raises(UserError, match="is a folder"):
+        read(tmp_path / "c.tsv", tmp_path)
+    (tmp_path / "c.txt").write_text("a\tb\n")
+    with pytest.raises(UserError, match=r"c\.txt: .*must be \.tsv, \.jsonl or \.tmx"):
+        read(tmp_path / "c.txt")
+
+
+@pytest.mark.parametrize("line", ["one column", "three\tcolumns\there"])
+def test_tsv_with_other_columns(tmp_path, line):
+    path = tmp_path / "c.tsv"
+    path.write_text(f"a\tb\n\n{line}\n")
+    with pytest.raises(UserError, match=r"c\.tsv:3: has [13] columns"):
+        read(path)
+
+
+def test_jsonl_keys(tmp_path):
+    path = tmp_path / "c.jsonl"
+    rows = [
+        {"en": "a", "de": "b"},
+        {"source": "a", "target": "b"},
+        {"translation": {"en": "a", "de": "b"}, "id": 3},
+        {"de": "b", "en": "a", "source": "x", "target": "y"},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+    assert read(path) == [("a", "b")] * 4 + [("", "")]
+
+
+def test_jsonl_line_breaks_and_halves_of_characters(tmp_path):
+    path = tmp_path / "c.jsonl"
+    path.write_text(r'{"en": "a\nb\r\nc", "de": "x\ud800y \ud83d\ude00"}')
+    ((source, target),) = read(path)
+    assert source == "a b c"
+    assert target.encode("utf-8").endswith("y 😀".encode())
+    assert target.startswith("x\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"en": "a"', "not valid JSON"),
+        ('["a", "b"]', "not a JSON object"),
+        ('"a"', "not a JSON object"),
+        ('{"en": "a"}', "neither the keys en and de nor source and target"),
+        ('{"en": "a", "de": 3}', "must both be text"),
+        ("[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_bad_jsonl(tmp_path, line, problem):
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"en": "a", "de": "b"}\n' + line + "\n")
+    with pytest.raises(UserError, match=rf"c\.jsonl:2: .*{problem}"):
+        read(path)
+
+
+def tmx(*units, head=""):
+    def escape(text):
+        return text.replace("&", "&amp;").replace("<", "&lt;")
+
+    body = "".join(
+        "<tu>"
+        + "".join(f'<tuv xml:lang="{key}"><seg>{escape(text)}</seg></tuv>' for key, text in unit.items())
+        + "</tu>"
+        for unit in units
+    )
+    return f'<?xml version="1.0"?>{head}<tmx version="1.4"><header/><body>{body}</body></tmx>'
+
+
+def test_tmx_regions_and_other_languages(tmp_path):
+    path = tmp_path / "c.tmx"
+    head = '<!DOCTYPE tmx SYSTEM "tmx14.dtd">'
+    units = [{"EN-us": "a & b", "fr": "c", "de_AT": "d"}, {"en": "only"}, {"de-DE": "f", "de": "g", "en": "e"}]
+    path.write_text(tmx(*units, head=head))
+    assert read(path) == [("a & b", "d"), ("e", "g")]
+    assert read(path, source="de-DE", target="en-GB") == [("f", "e")]
+
+
+def test_tmx_markup_is_left_out_and_highlighted_words_kept(tmp_path):
+    path = tmp_path / "c.tmx"
+    segment = '<seg>Press <bpt i="1">&lt;b&gt;</bpt><hi>the</hi> key<ept i="1">&lt;/b&gt;</ept>\nnow<ph/>.</seg>'
+    path.write_text(tmx({"en": "X", "de": "Y"}).replace("<seg>X</seg>", segment))
+    assert read(path) == [("Press the key now.", "Y")]
+
+
+def test_tmx_in_utf16(tmp_path):
+    path = tmp_path / "c.tmx"
+    path.write_bytes(tmx({"en": "Größe", "de": "x"}).encode("utf-16"))
+    assert read(path) == [("Größe", "x")]
+
+
+def test_tmx_without_the_languages(tmp_path):
+    path = tmp_path / "c.tmx"
+    path.write_text(tmx({"en": "a", "fr": "b"}, {"it": "c"}))
+    with pytest.raises(UserError, match=r"c\.tmx: no unit has both en and de; languages in it: en, fr, it"):
+        read(path)
+
+
+def test_tmx_that_is_not_xml(tmp_path):
+    path = tmp_path / "c.tmx"
+    path.write_text(tmx({"en": "a", "de": "b"})[:-10] + "\n<oops")
+    with pytest.raises(UserError, match=r"c\.tmx:\d: not well-formed"):
+        read(path)
+
+
+def test_tmx_bombs_are_refused(tmp_path):
+    path = tmp_path / "c.tmx"
+    bomb = '<!DOCTYPE tmx [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
+    path.write_text(tmx({"en": "x", "de": "y"}, head=bomb))
+    with pytest.raises(UserError, match=r"c\.tmx: declares XML entities"):
+        read(path)

@@ -1,0 +1,121 @@
+"""Opening a dataset: what is damaged, exchanged or of another kind is refused in one line."""
+
+import json
+
+import pytest
+
+from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data import Dataset, make_batches, prepare
+from hark.data.dataset import Manifest, is_dataset
+from hark.errors import UserError
+from hark.text.tokenizer import train_tokenizer
+
+from .material import pairs, write
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    corpora = {
+        name: (CorpusConfig(*write(folder, name, pairs(300, seed))),) for seed, name in enumerate(("train", "dev"))
+    }
+    return Config(data=DataConfig(**corpora, vocab_size=350, clean=CleanConfig(language=1.0), batch_tokens=500))
+
+
+@pytest.fixture
+def folder(config, tmp_path):
+    prepare(config, tmp_path / "dataset", processes=1)
+    return tmp_path / "dataset"
+
+
+def edit(folder, **values):
+    path = folder / "manifest.json"
+    tree = json.loads(path.read_text())
+    path.write_text(json.dumps(tree | values))
+
+
+def test_the_manifest_reads_back_equal(folder):
+    manifest = Manifest.read(folder)
+    assert json.loads(manifest.to_json()) == json.loads((folder / "manifest.json").read_text())
+    assert Dataset.open(folder).manifest == manifest
+
+
+def test_batches_come_out_of_it(config, folder):
+    dataset = Dataset.open(folder)
+    batch = next(iter(make_batches(dataset.train, config.data)))
+    assert batch is not None
+
+
+def test_text_and_tokens_of_a_held_out_set_match(folder):
+    dataset = Dataset.open(str(folder))
+    (shard,) = dataset.shards("dev")
+    sources = dataset.text(shard, "source")
+    assert len(sources) == shard.pairs == 300
+    store = dataset.store(shard)
+    assert [store[i][0].tolist() for i in range(300)] == dataset.tokenizer("source").encode(sources)
+    assert sum(len(store[i][1]) for i in range(300)) == shard.target_tokens
+
+
+def test_both_sides_share_one_tokenizer(folder):
+    dataset = Dataset.open(folder)
+    assert dataset.tokenizer("source") is dataset.tokenizer("target")
+
+
+@pytest.mark.parametrize("content", [None, "{}", "[1]", '{"kind": "cat"}'])
+def test_what_is_not_a_dataset(tmp_path, content):
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    assert not is_dataset(tmp_path)
+    with pytest.raises(UserError, match="is not a hark dataset"):
+        Dataset.open(tmp_path)
+
+
+def test_nonsense_in_the_manifest(folder):
+    (folder / "manifest.json").write_text("{")
+    assert not is_dataset(folder)
+    with pytest.raises(UserError, match=r"manifest\.json: cannot be read"):
+        Dataset.open(folder)
+
+
+def test_another_format(folder):
+    edit(folder, format=99)
+    assert is_dataset(folder)
+    with pytest.raises(UserError, match=r"format 99; this version of hark reads 1"):
+        Dataset.open(folder)
+
+
+def test_a_manifest_with_a_part_missing(folder):
+    edit(folder, shards=[{"name": "x"}])
+    with pytest.raises(UserError, match=r"manifest\.json: damaged"):
+        Dataset.open(folder)
+
+
+def test_another_tokenizer(folder):
+    (folder / "tokenizer.model").write_bytes(train_tokenizer((pair[0] for pair in pairs(300)), 330, ["en", "de"]))
+    with pytest.raises(UserError, match=r"tokenizer\.model: is not the tokenizer that was used"):
+        Dataset.open(folder)
+
+
+def test_another_number_of_pairs(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["shards"][0]["pairs"] += 1
+    edit(folder, shards=manifest["shards"])
+    with pytest.raises(UserError, match=r"train: has 300 pairs where the manifest has 301"):
+        Dataset.open(folder)
+
+
+@pytest.mark.parametrize("gone", ["tokenizer.model", "train/train/store.json"])
+def test_a_missing_part(folder, gone):
+    (folder / gone).unlink()
+    with pytest.raises(UserError, match=gone.split("/")[0]):
+        Dataset.open(folder)
+
+
+def test_a_missing_report_or_text_is_told_when_it_is_wanted(folder):
+    dataset = Dataset.open(folder)
+    (folder / "report.json").unlink()
+    with pytest.raises(UserError, match=r"report\.json: cannot be read"):
+        dataset.report  # noqa: B018
+    (folder / "dev" / "dev.de").unlink()
+    with pytest.raises(UserError, match=r"dev\.de: cannot be read"):
+        dataset.text(dataset.shards("dev")[0], "target")

@@ -1,0 +1,381 @@
+"""Preparing a dataset: what comes out, that it repeats, that it is whole or not there."""
+
+import errno
+import hashlib
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hark import configfile
+from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data import Dataset, TokenStore, prepare
+from hark.data.corpus import read_pairs
+from hark.data.stages import until_full
+from hark.errors import HarkError, UserError
+from hark.text.normalise import normalise
+
+from .material import pairs, write
+
+preparing = importlib.import_module("hark.data.prepare")  # the package's own name for it is the function's
+
+# The detector costs each process half a second to load; one test of the command line has it on.
+CLEAN = CleanConfig(language=1.0)
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Two training corpora, a dev and a test set."""
+    held = pairs(30, seed=9)
+    one, two = pairs(900, seed=1), pairs(200, seed=2)
+    one[100] = one[50]  # a repeat
+    one[200] = ("", "leer")
+    one[300] = (held[7][0].upper(), "Etwas anderes steht hier nun.")  # a dev sentence
+    two[10] = one[3]  # a repeat of the other corpus
+    two[20] = ("Ein Satz.", "Ein Satz.")
+    corpora = {name: CorpusConfig(*write(tmp_path, name, made)) for name, made in (("one", one), ("two", two))}
+    dev = CorpusConfig(*write(tmp_path, "dev", held[:20]))
+    test = CorpusConfig(*write(tmp_path, "test", held[20:]))
+    return Config(
+        data=DataConfig(
+            train=(corpora["one"], replace(corpora["two"], weight=2.0)),
+            dev=(dev,),
+            test=(test,),
+            vocab_size=400,
+            clean=CLEAN,
+        )
+    )
+
+
+def change(config, **values):
+    return replace(config, data=replace(config.data, **values))
+
+
+def hashes(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def texts(dataset, store):
+    return [
+        tuple(dataset.tokenizer(side).decode([store[i][n].tolist()])[0] for n, side in enumerate(("source", "target")))
+        for i in range(len(store))
+    ]
+
+
+def test_end_to_end(config, tmp_path):
+    prepared = prepare(config, tmp_path / "dataset", processes=1)
+    assert prepared.made
+    dataset = Dataset.open(tmp_path / "dataset")
+    assert [(each.name, each.role, each.weight, each.pairs) for each in dataset.manifest.shards] == [
+        ("one", "train", 1.0, 897),
+        ("two", "train", 2.0, 198),
+        ("dev", "dev", 1.0, 20),
+        ("test", "test", 1.0, 10),
+    ]
+    (one, two) = dataset.train
+    assert (two.name, two.weight, len(two.variants)) == ("two", 2.0, 1)
+    expected = list(read_pairs(config.data.train[0], "en", "de"))
+    kept = [pair for i, pair in enumerate(expected) if i not in (100, 200, 300)]
+    assert texts(dataset, one.variants[0]) == kept
+    for side, language in (("source", "en"), ("target", "de")):
+        assert dataset.tokenizer(side).vocab_size == 400
+        assert dataset.tokenizer(side).tag(language) in (4, 5)
+    assert configfile.load(tmp_path / "dataset" / "config.toml") == config
+    assert sorted(path.name for path in (tmp_path / "dataset").iterdir()) == [
+        "config.toml", "dev", "manifest.json", "report.html", "report.json", "test", "tokenizer.model", "train",
+    ]  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "dataset" / "train").iterdir()) == ["one", "two"]
+
+
+def test_the_manifest_names_its_sources(config, tmp_path):
+    manifest = prepare(config, tmp_path / "dataset", processes=1).dataset.manifest
+    path = Path(config.data.train[0].source)
+    (source,) = (each for each in manifest.sources if each.path == str(path))
+    assert (source.size, source.sha256) == (path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+    assert len(manifest.sources) == 8
+
+
+def test_the_report_counts_every_pair_once(config, tmp_path):
+    report = prepare(config, tmp_path / "dataset", processes=1).dataset.report
+    assert (report.total.read, report.total.kept) == (1100, 1095)
+    assert {rule: count for rule, count in report.total.dropped.items() if count} == {
+        "empty": 1,
+        "held_out": 1,
+        "identical": 1,
+        "duplicates": 2,
+    }
+    (sample,) = report.corpora[1].samples["duplicates"]
+    assert (sample.corpus, sample.line) == ("two", 11)
+    (sample,) = report.corpora[0].samples["held_out"]
+    assert sample.line == 301
+
+
+def test_dev_and_test_are_kept_as_they_are(config, tmp_path):
+    odd = [("  same ", "  same "), ("", ""), ("a\u2028b\x0bc\rd", "e\x00f\x85"), ("x" * 100_000, "y"), ("1 2 3", "?")]
+    odd += [odd[0]]
+    dataset = prepare(
+        change(config, dev=(CorpusConfig(*write(tmp_path, "odd", odd)),)), tmp_path / "dataset", processes=1
+    ).dataset
+    (shard,) = dataset.shards("dev")
+    assert list(zip(dataset.text(shard, "source"), dataset.text(shard, "target"), strict=True)) == odd
+    assert (
+        list(read_pairs(CorpusConfig(*(str(tmp_path / f"dataset/dev/odd.{x}") for x in ("en", "de"))), "en", "de"))
+        == odd
+    )
+    assert texts(dataset, dataset.store(shard)) == [tuple(map(normalise, pair)) for pair in odd]
+
+
+def test_the_number_of_processes_changes_nothing(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(preparing, "CHUNK_PAIRS", 60)
+    monkeypatch.setattr(preparing, "SAMPLE", 700)  # a true sample
+    config = change(config, bpe_dropout=0.2, bpe_variants=2, shared_vocab=False, vocab_size=350)
+    made = []
+    for processes in (1, 2, 3):
+        prepare(config, tmp_path / str(processes), processes)
+        made.append(hashes(tmp_path / str(processes)))
+    assert made[0] == made[1] == made[2]
+
+
+def test_dropout_writes_several_segmentations(config, tmp_path):
+    config = change(config, bpe_dropout=0.3, bpe_variants=3)
+    dataset = prepare(config, tmp_path / "dataset", processes=1).dataset
+    corpus = dataset.train[0]
+    assert [store.folder.name for store in corpus.variants] == ["one", "one.1", "one.2"]
+    decoded = [texts(dataset, store) for store in corpus.variants]
+    assert decoded[0] == decoded[1] == decoded[2]
+    tokens = [[store[i][0].tolist() for i in range(len(store))] for store in corpus.variants]
+    assert tokens[0] != tokens[1] != tokens[2] != tokens[0]
+    (shard,) = dataset.shards("dev")
+    plain = dataset.tokenizer("source").encode(dataset.text(shard, "source"))
+    assert [store_ids.tolist() for store_ids, _ in map(dataset.store(shard).__getitem__, range(20))] == plain
+
+
+def test_separate_vocabularies_and_their_reuse(config, tmp_path):
+    first = prepare(change(config, shared_vocab=False, vocab_size=330), tmp_path / "first", processes=1).dataset
+    source, target = first.tokenizer("source"), first.tokenizer("target")
+    assert source.sha256 != target.sha256
+    assert len(source.encode(["The old man"])[0]) < len(target.encode(["The old man"])[0])
+    again = change(config, shared_vocab=False, tokenizer=str(tmp_path / "first" / "tokenizer.model"))
+    second = prepare(again, tmp_path / "second", processes=1).dataset
+    assert (second.tokenizer("source").sha256, second.tokenizer("target").sha256) == (source.sha256, target.sha256)
+    shared = change(config, tokenizer=str(tmp_path / "first" / "tokenizer.model"))
+    third = prepare(shared, tmp_path / "third", processes=1).dataset
+    assert third.tokenizer("source").sha256 == target.sha256
+    with pytest.raises(UserError, match=r"tokenizer\.source\.model: cannot be read"):
+        prepare(change(again, tokenizer=str(tmp_path / "third" / "tokenizer.model")), tmp_path / "fourth", processes=1)
+
+
+class TestRerun:
+    def test_the_same_again_is_nothing_to_do(self, config, tmp_path):
+        folder = tmp_path / "dataset"
+        prepare(config, folder, processes=1)
+        before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+        same = replace(config, train=replace(config.train, steps=7))
+        assert not prepare(same, folder, processes=1).made
+        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+    def test_moved_files_are_the_same_files(self, config, tmp_path):
+        prepare(config, tmp_path / "dataset", processes=1)
+        (tmp_path / "elsewhere").mkdir()
+        files = [Path(config.data.dev[0].source), Path(config.data.dev[0].target)]
+        moved = [str(path.rename(tmp_path / "elsewhere" / path.name)) for path in files]
+        assert not prepare(change(config, dev=(CorpusConfig(*moved),)), tmp_path / "dataset", processes=1).made
+
+    @pytest.mark.parametrize(
+        "values", [{"seed": 2}, {"vocab_size": 390}, {"clean": replace(CLEAN, identical=False)}, {"test": ()}]
+    )
+    def test_other_settings_make_another(self, config, tmp_path, values):
+        prepare(config, tmp_path / "dataset", processes=1)
+        changed = prepare(change(config, **values), tmp_path / "dataset", processes=1)
+        assert changed.made
+        assert changed.dataset.manifest.key == Dataset.open(tmp_path / "dataset").manifest.key
+
+    def test_another_text_makes_another(self, config, tmp_path):
+        prepare(config, tmp_path / "dataset", processes=1)
+        with open(config.data.train[1].source, "a") as one, open(config.data.train[1].target, "a") as other:
+            one.write("And one more sentence.\n")
+            other.write("Und noch ein Satz mehr.\n")
+        changed = prepare(config, tmp_path / "dataset", processes=1)
+        assert changed.made
+        assert changed.dataset.shards("train")[1].pairs == 199
+
+    def test_a_damaged_one_is_made_again(self, config, tmp_path):
+        folder = tmp_path / "dataset"
+        prepare(config, folder, processes=1)
+        whole = hashes(folder)
+        (folder / "train" / "one" / "source.tokens").write_bytes(b"xx")
+        assert prepare(config, folder, processes=1).made
+        assert hashes(folder) == whole
+
+
+def refused(config, folder, kind, match):
+    """It fails with one line, and leaves nothing."""
+    siblings = sorted(folder.parent.iterdir())
+    with pytest.raises(kind, match=match) as error:
+        prepare(config, folder, processes=1)
+    assert "\n" not in str(error.value)
+    assert sorted(folder.parent.iterdir()) == siblings
+
+
+class TestBadInput:
+    def test_unequal_line_counts(self, config, tmp_path):
+        with open(config.data.train[0].source, "a") as file:
+            file.write("one more\n")
+        refused(config, tmp_path / "d", UserError, r"one\.en has 901 lines but .*one\.de has 900")
+
+    def test_invalid_utf8(self, config, tmp_path):
+        with open(config.data.test[0].target, "ab") as file:
+            file.write(b"\xff\n")
+        refused(config, tmp_path / "d", UserError, r"test\.de:11: not UTF-8")
+
+    def test_a_missing_file(self, config, tmp_path):
+        refused(
+            change(config, dev=(CorpusConfig("gone.en", "gone.de"),)), tmp_path / "d", UserError, "gone.en: no such"
+        )
+
+    def test_nothing_left_after_cleaning(self, config, tmp_path):
+        bad = CorpusConfig(*write(tmp_path, "bad", [(f"same {n}", f"same {n}") for n in range(5)]))
+        config = change(config, train=(*config.data.train, bad))
+        refused(config, tmp_path / "d", UserError, r"bad\.en: nothing is left .* of 5 pairs identical dropped 5")
+
+    def test_nothing_left_after_repeats(self, config, tmp_path):
+        again = replace(config.data.train[1], name="again")
+        config = change(config, train=(*config.data.train, again))
+        refused(config, tmp_path / "d", UserError, "nothing is left .* of 200 pairs duplicates dropped 199")
+
+    @pytest.mark.parametrize("role", ["train", "dev"])
+    def test_an_empty_corpus(self, config, tmp_path, role):
+        empty = CorpusConfig(*write(tmp_path, "empty", []))
+        refused(change(config, **{role: (empty,)}), tmp_path / "d", UserError, r"empty\.en: has no pairs")
+
+    def test_a_vocabulary_too_large(self, config, tmp_path):
+        refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, r"the largest that works is \d+")
+
+    def test_no_corpus_and_no_two_languages(self, config, tmp_path):
+        refused(change(config, train=()), tmp_path / "d", UserError, "no training corpus")
+        refused(change(config, target="en"), tmp_path / "d", UserError, "both en")
+
+    def test_a_pipe(self, config, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        pipe = CorpusConfig(str(tmp_path / "pipe"), config.data.dev[0].target)
+        refused(change(config, dev=(pipe,)), tmp_path / "d", UserError, "not a plain file")
+
+    def test_a_folder_of_somebody_elses(self, config, tmp_path):
+        (tmp_path / "photos").mkdir()
+        (tmp_path / "photos" / "holiday.jpg").touch()
+        refused(config, tmp_path / "photos", UserError, "not made by hark")
+        assert (tmp_path / "photos" / "holiday.jpg").exists()
+
+    def test_a_failure_keeps_the_dataset_that_was_there(self, config, tmp_path):
+        prepare(config, tmp_path / "d", processes=1)
+        before = hashes(tmp_path / "d")
+        refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, "largest")
+        assert hashes(tmp_path / "d") == before
+
+    @pytest.mark.parametrize("where", ["pathlib.Path.write_bytes", "hark.data.store.StoreWriter._write", "os.fsync"])
+    def test_a_full_disk(self, config, tmp_path, monkeypatch, where):
+        def full(*_):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(where, full)
+        refused(config, tmp_path / "d", HarkError, "No space left on device")
+
+
+def run(config, tmp_path, *arguments, setup="pass"):
+    """`hark prepare` in a process group of its own."""
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(configfile.dump(config))
+    code = f"import sys; {setup}\nif __name__ == '__main__':\n from hark.cli import main\n main()"
+    script = tmp_path / "start.py"
+    script.write_text(code)
+    return subprocess.Popen(
+        [sys.executable, script, "prepare", recipe, "-o", tmp_path / "dataset", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def test_a_file_that_cannot_grow(config, tmp_path):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))"
+    process = run(config, tmp_path, "--processes", "2", setup=limit)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert stderr.splitlines()[-1].startswith("hark: ")
+    assert "File too large" in stderr.splitlines()[-1]
+    assert "Traceback" not in stderr
+    assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
+
+
+@pytest.mark.parametrize(("ending", "pause"), [(signal.SIGINT, 0.1), (signal.SIGKILL, 0.8)])
+def test_interrupted_and_killed(config, tmp_path, ending, pause):
+    many = CorpusConfig(*write(tmp_path, "many", pairs(30_000, seed=5)))
+    config = change(config, train=(many,))
+    process = run(config, tmp_path, "--processes", "2")
+    for line in process.stderr:
+        if line.startswith("cleaning"):
+            break
+    group = os.getpgid(process.pid)
+    time.sleep(pause)  # any moment will do: while the workers start, and while they work
+    if ending == signal.SIGINT:
+        os.killpg(group, ending)  # as a terminal sends it: to every process
+    else:
+        process.kill()
+    _, stderr = process.communicate(timeout=60)
+    assert wait_for_end(group), "workers are left"
+    if ending == signal.SIGINT:
+        assert process.returncode == 130
+        assert stderr.strip().splitlines()[-1] == "hark: interrupted"
+        assert "Traceback" not in stderr
+        assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
+    else:
+        assert not (tmp_path / "dataset").exists()
+    prepare(change(config, train=(CorpusConfig(*write(tmp_path, "few", pairs(900))),)), tmp_path / "dataset", 1)
+    assert [path.name for path in tmp_path.iterdir() if "dataset" in path.name] == ["dataset"]
+
+
+def wait_for_end(group):
+    for _ in range(200):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_one_file_of_both_sides(config, tmp_path):
+    made = pairs(600, seed=4)
+    (tmp_path / "both.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in made))
+    (tmp_path / "both.jsonl").write_text("".join(json.dumps({"en": a + " x", "de": b + " x"}) + "\n" for a, b in made))
+    train = tuple(CorpusConfig(str(tmp_path / f"both.{kind}"), name=kind) for kind in ("tsv", "jsonl"))
+    dataset = prepare(change(config, train=train), tmp_path / "dataset", processes=1).dataset
+    assert [len(TokenStore.open(tmp_path / "dataset" / "train" / kind)) for kind in ("tsv", "jsonl")] == [600, 600]
+    assert texts(dataset, dataset.train[0].variants[0]) == made
+
+
+def test_long_lines_make_small_chunks(monkeypatch):
+    monkeypatch.setattr(preparing, "CHUNK_CHARACTERS", 100)
+    chunks = list(preparing.cut_into_chunks(iter([("x" * 60, "y" * 60)] * 3 + [("a", "b")] * 3)))
+    assert [len(chunk) for chunk in chunks] == [1, 1, 1, 3]
+
+
+def test_text_to_learn_from_is_bounded_by_its_different_words():
+    text = ["a bb", "bb a", "ccc", "a", "dddd", "e"]
+    assert list(until_full(text, 6)) == ["a bb", "bb a", "ccc", "a"]
+    assert list(until_full(text, 1000)) == text
+    assert list(until_full(["longer than the room"], 3)) == ["longer than the room"]
+
+
+def test_no_torch():
+    code = "import sys, hark.data, hark.text.tokenizer; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,158 @@
+"""The token store gives back what was written, from any place, and refuses what is not whole."""
+
+import json
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.data.store import StoreWriter, TokenStore
+from hark.errors import HarkError, UserError
+from tests.data.stores import store_of
+
+SOURCES = [[5, 6, 7], [], [8], [65535, 0]]
+TARGETS = [[9], [10, 11], [], [12, 13, 14, 15]]
+
+
+def write(folder: Path, vocab_size: int = 65536) -> Path:
+    with StoreWriter(folder, vocab_size) as writer:
+        writer.append(SOURCES[:1], TARGETS[:1])
+        writer.append(SOURCES[1:], TARGETS[1:])
+    return folder
+
+
+@pytest.mark.parametrize(("vocab_size", "dtype"), [(65536, "<u2"), (65537, "<u4")])
+def test_what_is_written_is_read(tmp_path: Path, vocab_size: int, dtype: str) -> None:
+    store = TokenStore.open(write(tmp_path / "store", vocab_size))
+    assert len(store) == 4
+    assert [(list(source), list(target)) for source, target in store] == list(zip(SOURCES, TARGETS, strict=True))
+    assert [list(side) for side in store[-1]] == [SOURCES[-1], TARGETS[-1]]
+    assert store[0][0].dtype == np.dtype(dtype)
+    assert store.source_lengths.tolist() == [3, 0, 1, 2]
+    assert store.target_lengths.tolist() == [1, 2, 0, 4]
+    assert store.source_lengths.dtype == np.int32
+    with pytest.raises(IndexError):
+        store[4]
+
+
+def test_files_are_as_documented(tmp_path: Path) -> None:
+    folder = write(tmp_path / "store")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["store"], "nothing temporary stays"
+    assert np.fromfile(folder / "source.tokens", "<u2").tolist() == list(chain(*SOURCES))
+    assert np.fromfile(folder / "target.offsets", "<i8").tolist() == [0, 1, 3, 3, 7]
+    about = json.loads((folder / "store.json").read_text())
+    assert about == {"format": 1, "dtype": "uint16", "pairs": 4, "source_tokens": 6, "target_tokens": 7}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=20),
+    st.lists(st.integers(0, 19), max_size=30),
+    st.sampled_from(["source", "target"]),
+    st.sampled_from([None, 3]),
+)
+def test_gather_is_the_sentences_one_by_one(
+    lengths: list[tuple[int, int]], wanted: list[int], side: str, end: int | None
+) -> None:
+    store = store_of(lengths)
+    indices = np.array([index % len(lengths) for index in wanted], np.int64)
+    sentences = [[*store[index][side == "target"], *([] if end is None else [end])] for index in indices]
+    flat, widths = store.gather(indices, side, end=end)
+    assert flat.tolist() == list(chain(*sentences))
+    assert widths.tolist() == [len(sentence) for sentence in sentences]
+
+
+def test_no_pairs_at_all(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "store", 100):
+        pass
+    store = TokenStore.open(tmp_path / "store")
+    assert len(store) == 0
+    assert store.source_lengths.tolist() == []
+
+
+def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(TypeError), StoreWriter(tmp_path / "store", 100) as writer:
+        writer.append([[1]], [None])  # type: ignore[list-item]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unfinished_store_has_no_name_and_is_no_obstacle(tmp_path: Path) -> None:
+    killed = StoreWriter(tmp_path / "store", 100)
+    killed.append([[1]], [[2]])
+    with pytest.raises(UserError, match=r"no store\.json"):
+        TokenStore.open(tmp_path / "store")
+    assert len(TokenStore.open(write(tmp_path / "store"))) == 4
+    killed.discard()
+
+
+def test_an_existing_store_is_not_overwritten(tmp_path: Path) -> None:
+    write(tmp_path / "store")
+    with pytest.raises(UserError, match="exists already"):
+        StoreWriter(tmp_path / "store", 100)
+
+
+def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HarkError, match="cannot write"):
+        StoreWriter(tmp_path / "file" / "store", 100)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    writer = StoreWriter(tmp_path / "store", 100)
+    writer._files["source.tokens"] = open("/dev/full", "wb")  # noqa: SIM115
+    with pytest.raises(HarkError, match="cannot write the token store: No space left"):
+        writer.append([[1] * 100_000], [[1]])
+    writer.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ids", [[100], [-1]])
+def test_ids_outside_the_vocabulary_are_refused(tmp_path: Path, ids: list[int]) -> None:
+    with pytest.raises(ValueError, match="vocabulary"), StoreWriter(tmp_path / "store", 100) as writer:
+        writer.append([ids], [[1]])
+
+
+def test_sides_of_unequal_number_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="2 sources but 1 targets"), StoreWriter(tmp_path / "store", 100) as writer:
+        writer.append([[1], [2]], [[1]])
+
+
+@pytest.mark.parametrize("name", ["source.tokens", "target.tokens", "source.offsets", "target.offsets"])
+@pytest.mark.parametrize("damage", ["truncate", "lengthen", "remove"])
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, damage: str) -> None:
+    path = write(tmp_path / "store") / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] if damage == "truncate" else content + b"\0\0")
+    if damage == "remove":
+        path.unlink()
+    with pytest.raises(UserError, match=name.replace(".", r"\.")) as told:
+        TokenStore.open(tmp_path / "store")
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"format": 2}',
+        '{"format": 1, "dtype": "float64", "pairs": 1}',
+        '{"format": 1, "dtype": "uint16"}',
+    ],
+)
+def test_a_foreign_index_is_refused(tmp_path: Path, about: str) -> None:
+    (write(tmp_path / "store") / "store.json").write_text(about)
+    with pytest.raises(UserError, match=r"store\.json") as told:
+        TokenStore.open(tmp_path / "store")
+    assert "\n" not in str(told.value)
+
+
+def test_offsets_of_another_store_are_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path / "store")
+    np.array([0, 1, 2, 3, 4], "<i8").tofile(folder / "source.offsets")
+    with pytest.raises(UserError, match="damaged"):
+        TokenStore.open(folder)

@@ -1,0 +1,65 @@
+"""Work in processes: in order, bounded, and ended whatever happens."""
+
+import multiprocessing
+import os
+import time
+from contextlib import closing
+from functools import partial
+
+import pytest
+
+from hark.data.workers import run_jobs
+from hark.errors import HarkError, UserError
+
+
+class Square:
+    def __init__(self, poison=None):
+        self.poison = poison
+
+    def __call__(self, job):
+        if job == self.poison:
+            raise UserError("poison.txt:7: bad")
+        if job == "die":
+            os._exit(9)
+        if job == "sleep":
+            time.sleep(60)
+        return job * job
+
+
+def broken():
+    raise UserError("cannot be built")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_results_come_in_order_and_errors_come_through(processes):
+    assert list(run_jobs(processes, Square, range(40))) == [n * n for n in range(40)]
+    with pytest.raises(UserError, match=r"^poison\.txt:7: bad$"):
+        list(run_jobs(processes, partial(Square, 7), range(40)))
+    with pytest.raises(UserError, match="cannot be built"):
+        list(run_jobs(processes, broken, range(3)))
+    assert not multiprocessing.active_children()
+
+
+def test_jobs_are_not_taken_far_ahead():
+    taken = []
+
+    def jobs():
+        for n in range(100):
+            taken.append(n)
+            yield n
+
+    with closing(run_jobs(2, Square, jobs())) as results:
+        next(results)
+        assert len(taken) <= 6
+
+
+def test_a_worker_that_dies_is_an_error_in_one_line():
+    with pytest.raises(HarkError, match="worker process died"):
+        list(run_jobs(2, Square, [1, "die", 3]))
+    assert not multiprocessing.active_children()
+
+
+def test_closing_ends_the_workers_at_once():
+    with closing(run_jobs(2, Square, [1, *["sleep"] * 9])) as results:
+        next(results)
+    assert not multiprocessing.active_children()

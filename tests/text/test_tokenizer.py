@@ -1,0 +1,178 @@
+"""The tokenizer: nothing lost, special ids out of reach of any text, learning that can be repeated."""
+
+import hashlib
+import io
+import random
+import subprocess
+import sys
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.errors import UserError
+from hark.text.normalise import normalise
+from hark.text.tokenizer import Tokenizer, train_tokenizer
+
+TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
+
+SCRIPTS = {
+    "latin": "Der schnelle braune Fuchs springt über den faulen Hund – „Größe“ naïve façade.",
+    "cyrillic": "Съешь же ещё этих мягких французских булок, да выпей чаю.",
+    "greek": "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία.",
+    "arabic": "نص حكيم له سر قاطع وذو شأن عظيم",
+    "persian": "می‌خواهم کتاب‌ها را بخوانم",
+    "hebrew": "דג סקרן שט בים מאוכזב",
+    "devanagari": "ऋषियों को सताने वाले दुष्ट राक्षसों के राजा क्‍ष",
+    "bengali": "আমার সোনার বাংলা, আমি তোমায় ভালোবাসি",
+    "thai": "เป็นมนุษย์สุดประเสริฐเลิศคุณค่า",
+    "chinese": "視野無限廣，窗外有藍天。",
+    "japanese": "いろはにほへと ちりぬるを カタカナ",
+    "korean": "키스의 고유조건은 입술끼리 만나야 하고",
+    "georgian": "ვეფხის ტყაოსანი შოთა რუსთაველი",
+    "amharic": "ሰማይ አይታረስ ንጉሥ አይከሰስ።",
+}
+ODD = [
+    "👩‍👩‍👧‍👦 family, 👍🏽 thumb, 🏳️‍🌈 flag, ❤️",
+    "10\u00a0000\u2009€\u3000x",
+    " leading and trailing ",
+    "tab\tand\nnewline",
+    "nul\x00byte",
+    "𝄞 U+10FFFF: \U0010ffff",
+    "a\u2581b",
+    "\u2047 ⁇ <unk>",
+    "",
+    " ",
+    "x" * 5000,
+]
+
+
+def sentences(count=400):
+    chance = random.Random(0)
+    return [" ".join(chance.choices(TEXT.split(), k=8)) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer(train_tokenizer(sentences(), 380, ["en", "de"]))
+
+
+@pytest.mark.parametrize("text", [*SCRIPTS.values(), *ODD])
+def test_no_text_is_lost(tokenizer, text):
+    assert tokenizer.decode(tokenizer.encode([text])) == [normalise(text)]
+
+
+@given(text=st.text(st.characters(codec=None)))
+def test_no_text_at_all_is_lost(tokenizer, text):
+    (ids,) = tokenizer.encode([text])
+    assert tokenizer.decode([ids]) == [normalise(text)]
+    assert all(tokenizer.specials <= i < tokenizer.vocab_size for i in ids)
+
+
+@pytest.mark.parametrize("text", ["</s>", "<s>", "<pad>", "<unk>", "<2de>", "<2en>", "a </s> b", "<0x41>", "\u2047"])
+def test_no_text_becomes_a_special_id(tokenizer, text):
+    (ids,) = tokenizer.encode([text])
+    assert min(ids) >= tokenizer.specials
+    assert tokenizer.decode([ids]) == [text]
+
+
+def test_special_ids(tokenizer):
+    assert (tokenizer.pad, tokenizer.unk, tokenizer.bos, tokenizer.eos) == (0, 1, 2, 3)
+    assert tokenizer.pieces([0, 1, 2, 3, 4, 5]) == ["<pad>", "<unk>", "<s>", "</s>", "<2de>", "<2en>"]
+    assert (tokenizer.tag("de"), tokenizer.tag("en"), tokenizer.specials) == (4, 5, 6)
+    assert tokenizer.pieces([tokenizer.specials + 0x41]) == ["<0x41>"]
+    with pytest.raises(UserError, match="no tag for fr; it knows de, en"):
+        tokenizer.tag("fr")
+
+
+def test_special_ids_are_silent_in_the_text(tokenizer):
+    (ids,) = tokenizer.encode(["das Haus"])
+    assert tokenizer.decode([[tokenizer.bos, *ids, tokenizer.eos, tokenizer.pad, tokenizer.tag("de")], []]) == [
+        "das Haus",
+        "",
+    ]
+
+
+def test_broken_bytes_decode_to_something(tokenizer):
+    assert tokenizer.decode([[tokenizer.specials + 0xFF]])[0].strip() == "\ufffd"
+
+
+def test_one_text_is_encoded_like_many(tokenizer):
+    assert [tokenizer.encode_one(text) for text in ODD] == tokenizer.encode(ODD)
+
+
+def test_raw_text_and_normalised_text_have_the_same_ids(tokenizer):
+    assert tokenizer.encode(["  das\u00a0 Ha\u00adus "]) == tokenizer.encode(["das Haus"])
+
+
+def test_learning_is_repeatable_in_another_process(tokenizer):
+    code = (
+        "import sys, hashlib; sys.path.insert(0, sys.argv[1]); from test_tokenizer import *;"
+        "print(hashlib.sha256(train_tokenizer(sentences(), 380, ['de', 'en'])).hexdigest())"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code, __file__.rpartition("/")[0]], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == tokenizer.sha256
+
+
+def test_the_size_is_exact_and_frequent_words_are_whole(tokenizer):
+    assert tokenizer.vocab_size == 380
+    assert tokenizer.pieces(tokenizer.encode(["das Haus"])[0]) == ["▁das", "▁Haus"]
+
+
+def test_a_vocabulary_too_large_names_the_largest_that_works():
+    with pytest.raises(UserError, match=r"corpus: .*largest that works is \d+") as error:
+        train_tokenizer(sentences(), 5000, ["en", "de"], "corpus")
+    largest = int(str(error.value).rsplit(" ", 1)[1])
+    assert Tokenizer(train_tokenizer(sentences(), largest, ["en", "de"])).vocab_size == largest
+    with pytest.raises(UserError):
+        train_tokenizer(sentences(), largest + 1, ["en", "de"])
+
+
+def test_a_vocabulary_too_small_names_the_smallest_that_works():
+    text = ["".join(map(chr, range(0x4E00, 0x4E00 + 300)))] * 3
+    with pytest.raises(UserError, match="too many characters") as error:
+        train_tokenizer(text, 300, ["zh"])
+    smallest = int(str(error.value).split()[-1])
+    assert Tokenizer(train_tokenizer(text, smallest, ["zh"])).vocab_size == smallest
+
+
+def test_no_text_no_vocabulary():
+    with pytest.raises(UserError, match="no text"):
+        train_tokenizer([], 300, ["en"])
+
+
+def test_saved_and_loaded(tokenizer, tmp_path):
+    path = tmp_path / "tokenizer.model"
+    tokenizer.save(path)
+    loaded = Tokenizer.load(path, tokenizer.sha256)
+    assert loaded.encode(["das Haus"]) == tokenizer.encode(["das Haus"])
+    assert loaded.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_another_tokenizer_is_refused(tokenizer, tmp_path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(train_tokenizer(sentences(), 370, ["en", "de"]))
+    with pytest.raises(UserError, match=r"tokenizer\.model: is not the tokenizer that was used"):
+        Tokenizer.load(path, tokenizer.sha256)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model", None])
+def test_what_is_not_a_tokenizer_is_refused(tmp_path, content):
+    path = tmp_path / "tokenizer.model"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=r"tokenizer\.model"):
+        Tokenizer.load(path)
+
+
+def test_a_model_that_would_lose_text_is_refused():
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences()), model_writer=model, vocab_size=60, model_type="bpe", minloglevel=2,
+        pad_id=0, unk_id=1, bos_id=2, eos_id=3,
+    )  # fmt: skip
+    with pytest.raises(UserError, match="byte fallback"):
+        Tokenizer(model.getvalue())

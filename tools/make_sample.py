@@ -1,0 +1,81 @@
+"""Choose the sample of Tatoeba that the package carries (src/hark/data/sample).
+
+    python tools/make_sample.py FOLDER
+
+FOLDER holds train.en.xz, train.de.xz, test.en.xz and test.de.xz: sentences of Tatoeba, where test is the test set of
+the Tatoeba Challenge. The same input gives the same files, byte for byte.
+"""
+
+import argparse
+import lzma
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from hark.config import CleanConfig
+from hark.data.filters import Cleaner
+from hark.data.held_out import HeldOut
+
+SEED = 2017
+TRAIN, DEV, TEST = 20_000, 1_000, 1_000
+OUTPUT = Path(__file__).parent.parent / "src" / "hark" / "data" / "sample"
+
+Pair = tuple[str, str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    chance = random.Random(SEED)
+
+    # Nothing in dev or test twice, on either side, so that the two sets have nothing in common.
+    measured = choose(read_pairs(folder, "test"), DEV + TEST, chance, alone=True)
+    held_out = HeldOut()
+    for source, target in measured:
+        held_out.add(source, target)
+    train = choose(read_pairs(folder, "train"), TRAIN, chance, held_out=held_out)
+
+    write_pairs("train", train)
+    write_pairs("dev", measured[:DEV])
+    write_pairs("test", measured[DEV:])
+
+
+def choose(
+    pairs: list[Pair], number: int, chance: random.Random, alone: bool = False, held_out: HeldOut | None = None
+) -> list[Pair]:
+    """So many clean and different pairs, at random: the files are sorted by length."""
+    clean = Cleaner(CleanConfig(), "en", "de", held_out)
+    chosen: list[Pair] = []
+    seen, taken = HeldOut(), set[Pair]()
+    chance.shuffle(pairs)
+    for pair in pairs:
+        verdict = clean(*pair)
+        pair = verdict.source, verdict.target
+        if verdict.rule is None and pair not in taken and not (alone and seen.has(*pair)):
+            chosen.append(pair)
+            taken.add(pair)
+            seen.add(*pair)
+        if len(chosen) == number:
+            return chosen
+    raise SystemExit(f"only {len(chosen)} of {number} pairs found")
+
+
+def read_pairs(folder: Path, name: str) -> list[Pair]:
+    return list(zip(read_lines(folder / f"{name}.en.xz"), read_lines(folder / f"{name}.de.xz"), strict=True))
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            yield line.rstrip("\n")
+
+
+def write_pairs(name: str, pairs: list[Pair]) -> None:
+    for side, language in enumerate(("en", "de")):
+        text = "".join(pair[side] + "\n" for pair in pairs)
+        (OUTPUT / f"{name}.{language}.xz").write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+if __name__ == "__main__":
+    main()
