@@ -7,7 +7,11 @@ INSTALLED := .venv/.installed
 .PHONY: demo test check bench format clean
 
 demo: $(INSTALLED)
-	$(BIN)/python examples/reverse.py
+	$(BIN)/hark prepare recipes/demo.toml -o datasets/demo
+	rm -rf runs/demo
+	$(BIN)/hark train recipes/demo.toml data.dataset=datasets/demo -o runs/demo
+	$(BIN)/hark plot runs/demo -o runs/demo/curves.html
+	@echo "Look at datasets/demo/report.html and runs/demo/curves.html, then try your own text: docs/training.md"
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto

@@ -9,6 +9,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
 
 
+pytest_plugins = ["tests.runs"]
+
 settings.register_profile("hark", deadline=None)  # a busy machine is not a wrong result
 settings.load_profile("hark")
 

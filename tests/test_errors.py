@@ -20,7 +20,7 @@ def test_a_missing_extra_names_itself() -> None:
     require("json", extra="train", needed_by="hark.x")
 
 
-@pytest.mark.parametrize("room", ["model"])
+@pytest.mark.parametrize("room", ["model", "train"])
 def test_rooms_that_need_torch_say_so(room: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", f"{WITHOUT_TORCH}\nimport hark.{room}"], capture_output=True, text=True, check=False

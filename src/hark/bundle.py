@@ -1,0 +1,74 @@
+"""A bundle: the self-contained folder of a model. Raw text in, raw text out, and nothing in it is executed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from hark import configfile, manifest
+from hark.atomic import new_folder
+from hark.config import Config
+from hark.errors import UserError
+
+KIND = "hark bundle"
+FORMAT = 1
+WEIGHTS = "model.safetensors"
+CONFIG = "config.toml"
+TOKENIZER = "tokenizer.model"
+SOURCE_TOKENIZER = "tokenizer.source.model"
+CARD = "card.md"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A verified bundle: every file is there and is the one that was written."""
+
+    folder: Path
+    config: Config
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Self:
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise UserError(f"{folder}: no such bundle")
+        manifest.verify(folder, KIND, FORMAT)
+        for name in (WEIGHTS, CONFIG, TOKENIZER, CARD):
+            if not (folder / name).is_file():
+                raise UserError(f"{folder}: has no {name}; the bundle is incomplete")
+        return cls(folder, configfile.load(folder / CONFIG))
+
+    @property
+    def weights(self) -> Path:
+        return self.folder / WEIGHTS
+
+    @property
+    def card(self) -> str:
+        return (self.folder / CARD).read_text(encoding="utf-8")
+
+    @property
+    def target_tokenizer(self) -> Path:
+        return self.folder / TOKENIZER
+
+    @property
+    def source_tokenizer(self) -> Path:
+        """Both languages share one tokenizer, unless the source has one of its own."""
+        own = self.folder / SOURCE_TOKENIZER
+        return own if own.is_file() else self.target_tokenizer
+
+
+def write_bundle(
+    folder: Path,
+    config: Config,
+    write_weights: Callable[[Path], None],
+    tokenizers: Mapping[str, bytes],
+    card: str,
+) -> None:
+    """Make a bundle, whole or not at all; an earlier bundle of that name is replaced."""
+    with new_folder(folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
+        write_weights(partial_folder / WEIGHTS)
+        (partial_folder / CONFIG).write_text(configfile.dump(config), encoding="utf-8")
+        for name, model in tokenizers.items():
+            (partial_folder / name).write_bytes(model)
+        (partial_folder / CARD).write_text(card, encoding="utf-8")
+        manifest.seal(partial_folder, KIND, FORMAT)

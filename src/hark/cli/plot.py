@@ -1,0 +1,63 @@
+"""`hark plot`: the curves of one or several runs, overlaid."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hark.errors import UserError
+
+if TYPE_CHECKING:
+    from hark.train.curves import Run
+
+
+def plot(
+    folders: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="A page (.html) or a picture (.svg).")] = Path(
+        "curves.html"
+    ),
+    axis: Annotated[Literal["step", "tokens", "time"], typer.Option("--axis", help="What runs to the right.")] = "step",
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = False,
+) -> None:
+    """Draw loss, dev scores, learning rate, gradient norm and speed of runs, as one page."""
+    from hark.train import curves_page, curves_picture
+
+    kind = output.suffix.lower()
+    if kind not in (".html", ".htm", ".svg"):
+        raise UserError(f"{output}: curves are written as .html or .svg; name the file so")
+    if output.is_dir():
+        raise UserError(f"{output}: is a folder; name a file")
+    runs = read_runs(folders)
+    text = curves_picture.draw(runs, axis) if kind == ".svg" else curves_page.render(runs, axis)
+    try:
+        output.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"{output}: cannot be written: {error.strerror}") from None
+    sys.stdout.write(f"{output}\n")
+    if show:
+        import webbrowser
+
+        webbrowser.open(output.resolve().as_uri())
+
+
+def read_runs(folders: list[Path]) -> "list[Run]":
+    """Each once, in the order of the command line."""
+    from hark.rundir import RunDir
+    from hark.train.curves import Run
+    from hark.train.metrics import read_metrics
+    from hark.train.overview import describe_run
+
+    unique = list({folder.resolve(): folder for folder in folders}.values())
+    dirs = [RunDir(folder) for folder in unique]
+    for run in dirs:
+        if not run.metrics.is_file():
+            why = "not a run folder: it has no metrics.jsonl" if run.path.exists() else "no such folder"
+            raise UserError(f"{run.path}: {why}; hark runs lists runs")
+    names = [run.name for run in dirs]
+    runs = []
+    for run in dirs:
+        name = run.name if names.count(run.name) == 1 else str(run.path)
+        history = read_metrics(run.metrics)
+        runs.append(Run(describe_run(run, name, history), history))
+    return runs

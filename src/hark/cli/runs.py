@@ -1,0 +1,96 @@
+"""`hark runs`: the runs below a folder, with their state and best score."""
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hark.errors import UserError
+
+if TYPE_CHECKING:
+    from hark.train.overview import Overview
+
+COLUMNS = ("run", "state", "step", "loss", "best", "tokens/s", "age", "size")
+STYLES = {"running": "cyan", "finished": "green", "interrupted": "yellow"}
+TOKENS, SIZE = COLUMNS.index("tokens/s"), COLUMNS.index("size")
+
+
+def runs(
+    folder: Annotated[Path, typer.Argument(help="Where to look.", metavar="[FOLDER]")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for other programs.")] = False,
+) -> None:
+    """List training runs, the newest first."""
+    from hark.train.overview import overviews, size_on_disk
+
+    if not folder.exists():
+        raise UserError(f"{folder}: no such folder; name the one that holds your runs: hark runs FOLDER")
+    if not folder.is_dir():
+        raise UserError(f"{folder}: not a folder")
+    found = [(each, size_on_disk(each.path)) for each in overviews(folder)]
+    if as_json:
+        rows = [asdict(each) | {"path": str(each.path), "bytes": size} for each, size in found]
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+    elif not found:
+        sys.stderr.write(f"{folder}: no runs here yet; hark train RECIPE.toml makes one\n")
+    elif sys.stdout.isatty():
+        show_table([cells(each, size) for each, size in found])
+    else:
+        sys.stdout.write(plain_table([COLUMNS, *(cells(each, size) for each, size in found)]))
+
+
+def cells(run: "Overview", size: int) -> tuple[str, ...]:
+    """A row: what a person compares runs by."""
+    from hark.train import figures
+
+    best = "-"
+    if run.best is not None:
+        shown = figures.loss(run.best.value) if run.best.name == "nll" else figures.score(run.best.value)
+        best = f"{run.best.name} {shown}"
+    return (
+        run.name,
+        run.state,
+        figures.count(run.step) + (f"/{figures.count(run.steps)}" if run.steps else ""),
+        figures.loss(run.loss) if run.loss is not None else "-",
+        best,
+        figures.short(run.tokens_per_second) if run.tokens_per_second is not None else "-",
+        figures.duration(time.time() - run.time) if run.time is not None else "-",
+        figures.size(size),
+    )
+
+
+def plain_table(rows: list[tuple[str, ...]]) -> str:
+    """Columns in line with each other: words to the left, figures to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    lines = []
+    for row in rows:
+        padded = [
+            text.ljust(width) if column < 2 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def show_table(rows: list[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    shown = list(range(len(COLUMNS)))
+    if console.width < 90:  # a narrow window shows what matters most
+        shown = [each for each in shown if each not in (TOKENS, SIZE)]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for column in shown:
+        if column == 0:
+            table.add_column(COLUMNS[column], style="bold", overflow="fold", min_width=12)
+        else:
+            table.add_column(COLUMNS[column], no_wrap=True, justify="left" if column < 2 else "right")
+    for row in rows:
+        # Text, not markup: a run may be called anything.
+        table.add_row(*(Text(row[each], STYLES.get(row[1], "red") if each == 1 else "") for each in shown))
+    console.print(table)

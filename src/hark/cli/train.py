@@ -1,0 +1,48 @@
+"""`hark train`: from a dataset to a model."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hark.errors import UserError
+
+
+def train(
+    recipe: Annotated[str | None, typer.Argument(help="A recipe.", metavar="[RECIPE.toml]")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(help="Settings to change, see hark config.", metavar="[SECTION.KEY=VALUE]...")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder of the run; by default runs/ and the recipe's name.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with a run, exactly where it was.")] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option("--allow", help="A setting that may differ from the run's on --resume.")
+    ] = None,
+) -> None:
+    """Train a model. It may be killed at any moment: --resume goes on from the last checkpoint.
+
+    On several GPUs: torchrun --nproc-per-node N -m hark train ...
+    """
+    from hark import configfile
+    from hark.rundir import RunDir
+    from hark.train.session import run_training
+    from hark.train.start import open_dataset, resolve, run_config
+
+    file, changes = configfile.split_words(recipe, overrides)
+    if resume is not None:
+        if file is not None:
+            raise UserError(f"{file}: a resumed run has its own recipe; give changes only, each with --allow")
+        run, resumed = RunDir(resume), True
+        config = run_config(run, changes, allow or [])
+    else:
+        run = RunDir(output or Path("runs") / (Path(file).stem if file else "run"))
+        # A worker that torchrun starts again after a failure goes on with what its first start began.
+        resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+        config = run_config(run, (), ()) if resumed else configfile.load(file, changes)
+    dataset = open_dataset(config.data)
+    signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed)
+    if signal:
+        raise typer.Exit(128 + signal)

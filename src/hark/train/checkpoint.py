@@ -1,0 +1,93 @@
+"""Checkpoints: all that a run needs to go on as if nothing had happened. No pickle.
+
+`checkpoints/step-N/` holds `model.safetensors` (the weights by name), `adam.safetensors` (`exp_avg.NAME`,
+`exp_avg_sq.NAME` and `step.NAME`), `ema.safetensors` where a moving average is kept, `state.json` (progress, place in
+the stream of batches, sums since the last record) and `manifest.json` (size and sha256 of each).
+"""
+
+import errno
+import json
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from hark import manifest
+from hark.atomic import new_folder
+from hark.errors import HarkError, UserError
+
+KIND = "hark checkpoint"
+FORMAT = 1
+STATE = "state.json"
+
+Tensors = Mapping[str, Mapping[str, Tensor]]
+"""For each file, its tensors by name."""
+
+
+def save(folder: Path, tensors: Tensors, state: Mapping[str, Any]) -> int:
+    """Write a checkpoint, whole or not at all; its size in bytes."""
+    try:
+        with new_folder(folder, partial(manifest.is_kind, kind=KIND)) as made:
+            for name, values in tensors.items():
+                write_tensors(made / f"{name}.safetensors", values)
+            (made / STATE).write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
+            manifest.seal(made, KIND, FORMAT)
+    except OSError as error:
+        raise HarkError(f"{folder}: cannot be saved: {error.strerror}; earlier checkpoints are untouched") from error
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    try:
+        safetensors.torch.save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:  # it wraps the system's refusals in its own
+        full = "No space left" in str(error) or "File too large" in str(error)
+        raise OSError(
+            errno.ENOSPC if full else errno.EIO, "no space left on the disk" if full else str(error)
+        ) from error
+
+
+def load(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
+    """The tensors and the state of a checkpoint, after its seal was verified."""
+    manifest.verify(folder, KIND, FORMAT)
+    tensors = {path.stem: read_tensors(path) for path in sorted(folder.glob("*.safetensors"))}
+    return tensors, json.loads((folder / STATE).read_text(encoding="utf-8"))
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return safetensors.torch.load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+
+
+def step_of(folder: Path) -> int:
+    return int(folder.name.removeprefix("step-"))
+
+
+def folder_of(checkpoints: Path, step: int) -> Path:
+    return checkpoints / f"step-{step}"
+
+
+def list_checkpoints(checkpoints: Path) -> list[Path]:
+    """All that are there, oldest first. Half-made ones bear other names."""
+    found = (path for path in checkpoints.glob("step-*") if path.name.removeprefix("step-").isdigit())
+    return sorted(found, key=step_of)
+
+
+def latest(checkpoints: Path) -> Path:
+    found = list_checkpoints(checkpoints)
+    if not found:
+        raise UserError(f"{checkpoints}: no checkpoint yet, so there is nothing to resume; start the run again")
+    return found[-1]
+
+
+def prune(checkpoints: Path, keep: int) -> None:
+    """Remove all but the newest few."""
+    for folder in list_checkpoints(checkpoints)[:-keep]:
+        shutil.rmtree(folder)

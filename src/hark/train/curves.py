@@ -1,0 +1,181 @@
+"""The curves of one or several runs: which there are, and as many of their points as an eye can tell apart."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
+from hark.train.metrics import Average, DevRecord, History, TrainRecord
+from hark.train.overview import Overview
+
+POINTS = 2000  # of a curve, at most
+SMOOTH = 0.01  # of the longest run's steps: over how many a curve is smoothed
+SMOOTH_POINTS = 600  # of a smoothed curve: it has no more to show
+
+Axis = Literal["step", "tokens", "time"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is drawn: a run, and its history."""
+
+    overview: Overview
+    history: History
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values of one run against its steps, target tokens and seconds of training."""
+
+    run: int
+    step: tuple[int, ...]
+    tokens: tuple[int, ...]
+    time: tuple[float, ...]
+    values: tuple[float, ...]
+    set: str = ""  # the dev set, for one of several
+    faint: bool = False  # drawn behind its smoothed self
+    best: int | None = None  # the step of the best measurement, where it is one of this curve
+
+    def axis(self, axis: Axis) -> Sequence[float]:
+        match axis:
+            case "step":
+                return self.step
+            case "tokens":
+                return self.tokens
+            case "time":
+                return self.time
+
+
+@dataclass(frozen=True)
+class Chart:
+    title: str
+    note: str
+    curves: tuple[Curve, ...]
+    dots: bool = False  # measured now and then, rather than all the time
+
+
+def charts_of(runs: Sequence[Run]) -> list[Chart]:
+    """Every chart for which there is something to draw."""
+    charts = [
+        Chart("Training loss", "label-smoothed, a target token", noisy_curves(runs, lambda each: each.loss)),
+        *dev_charts(runs),
+        Chart("Learning rate", "", train_curves(runs, lambda each: each.rate)),
+        Chart("Gradient norm", "before clipping", noisy_curves(runs, lambda each: each.grad_norm)),
+        Chart("Speed", "target tokens a second", noisy_curves(runs, lambda each: each.tokens_per_second)),
+    ]
+    return [chart for chart in charts if any(curve.step for curve in chart.curves)]
+
+
+def noisy_curves(runs: Sequence[Run], value: Callable[[TrainRecord], float]) -> tuple[Curve, ...]:
+    """The figures as they are, faint, and smoothed."""
+    horizon = SMOOTH * max((run.history.step for run in runs), default=0)
+    smoothed = []
+    for index, run in enumerate(runs):
+        records = [each for each in run.history.train if math.isfinite(value(each))]
+        values = smooth([each.step for each in records], [value(each) for each in records], horizon)
+        smoothed.append(curve_of(index, records, values, SMOOTH_POINTS))
+    faint = [replace(curve, faint=True) for curve in train_curves(runs, value)]
+    return (*faint, *smoothed)
+
+
+def smooth(steps: Sequence[int], values: Sequence[float], horizon: float) -> list[float]:
+    """A running mean over about `horizon` steps, so that runs that told more or less often can be compared.
+
+    Over fewer near the beginning, where the loss falls so fast that the mean would lag behind it.
+    """
+    average, before, smoothed = Average(), 0, []
+    for step, value in zip(steps, values, strict=True):
+        over = min(horizon, 0.1 * step)
+        average = average.add(value, math.exp(-(step - before) / over) if over > 0 else 0.0)
+        before = step
+        smoothed.append(average.value)
+    return smoothed
+
+
+def train_curves(runs: Sequence[Run], value: Callable[[TrainRecord], float]) -> tuple[Curve, ...]:
+    return tuple(
+        curve_of(index, run.history.train, [value(each) for each in run.history.train])
+        for index, run in enumerate(runs)
+    )
+
+
+def curve_of(index: int, records: Sequence[TrainRecord], values: Sequence[float], limit: int = POINTS) -> Curve:
+    kept = [i for i in thin(values, limit) if math.isfinite(values[i])]
+    return Curve(
+        index,
+        tuple(records[i].step for i in kept),
+        tuple(records[i].target_tokens for i in kept),
+        tuple(records[i].seconds for i in kept),
+        tuple(values[i] for i in kept),
+    )
+
+
+def dev_charts(runs: Sequence[Run]) -> Iterable[Chart]:
+    """One chart for the likelihood, one for each score; sets are drawn in strokes of their own."""
+    sets = list(dict.fromkeys(each.set for run in runs for each in run.history.dev))
+    scores = list(dict.fromkeys(name for run in runs for each in run.history.dev for name in each.scores))
+    note = sets[0] if len(sets) == 1 else ""
+    for name in scores:
+        curves = dev_curves(runs, sets, lambda each, name=name: each.scores.get(name, math.nan))  # type: ignore[misc]
+        yield Chart(f"Dev {name}", note, curves, dots=True)
+    nll = dev_curves(runs, sets, lambda each: each.nll)
+    yield Chart("Dev loss", " · ".join(["plain nll, a target token", *([note] if note else [])]), nll, True)
+
+
+def dev_curves(runs: Sequence[Run], sets: Sequence[str], value: Callable[[DevRecord], float]) -> tuple[Curve, ...]:
+    return tuple(
+        dev_curve(index, run.history, name if len(sets) > 1 else "", records, value)
+        for index, run in enumerate(runs)
+        for name in sets
+        if (records := [each for each in run.history.dev if each.set == name])
+    )
+
+
+def dev_curve(
+    index: int, history: History, name: str, records: Sequence[DevRecord], value: Callable[[DevRecord], float]
+) -> Curve:
+    values = [value(each) for each in records]
+    kept = [records[i] for i in thin(values) if math.isfinite(values[i])]
+    places = [place(history, each.step) for each in kept]
+    best = history.best
+    return Curve(
+        index,
+        tuple(each.step for each in kept),
+        tuple(round(tokens) for tokens, _ in places),
+        tuple(seconds for _, seconds in places),
+        tuple(value(each) for each in kept),
+        set=name,
+        best=best.step if best is not None and best in kept else None,
+    )
+
+
+def place(history: History, step: int) -> tuple[float, float]:
+    """Target tokens and seconds of training at a step, between those of the training records around it."""
+    train = history.train
+    after = bisect_right(train, step, key=lambda each: each.step)
+    low = train[after - 1] if after else None
+    high = train[after] if after < len(train) else None
+    if low is None or high is None:
+        near = low or high
+        return (near.target_tokens, near.seconds) if near else (0, 0.0)
+    share = (step - low.step) / (high.step - low.step)
+    return (
+        low.target_tokens + share * (high.target_tokens - low.target_tokens),
+        low.seconds + share * (high.seconds - low.seconds),
+    )
+
+
+def thin(values: Sequence[float], limit: int = POINTS) -> list[int]:
+    """Which values to keep, at most `limit`: the ends, and the least and the greatest of each stretch."""
+    if len(values) <= limit:
+        return list(range(len(values)))
+    n_stretches = (limit - 2) // 2
+    edges = [index * len(values) // n_stretches for index in range(n_stretches + 1)]
+    kept = {0, len(values) - 1}
+    for low, high in pairwise(edges):
+        stretch = [i for i in range(low, high) if math.isfinite(values[i])]
+        if stretch:
+            kept |= {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
+    return sorted(kept)

@@ -1,0 +1,139 @@
+"""The curves as one page that needs nothing else: data, style and script are in it, and the network is left alone."""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from hark.train import figures
+from hark.train.curves import Axis, Chart, Curve, Run, charts_of
+from hark.train.overview import Best, Overview
+
+# The browser itself is told to fetch nothing, whatever a run is called.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+AXES: dict[Axis, str] = {"step": "Steps", "tokens": "Target tokens", "time": "Time"}
+
+
+def render(runs: Sequence[Run], axis: Axis = "step") -> str:
+    """The whole page."""
+    charts = charts_of(runs)
+    style, script = (
+        files("hark.train").joinpath(name).read_text(encoding="utf-8") for name in ("curves.css", "curves.js")
+    )
+    title = runs[0].overview.name if len(runs) == 1 else f"{len(runs)} runs"
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)} · hark training curves</title>\n<style>\n{style}</style>\n<main>\n"
+        f'<header><p class="over">Hark training curves</p>\n<h1>{escape(title)}</h1></header>\n'
+        + runs_table([run.overview for run in runs])
+        + controls(runs, axis)
+        + '<div class="charts">'
+        + "".join(figure(index, chart) for index, chart in enumerate(charts))
+        + "</div>\n"
+        + ("" if charts else '<p class="note">No figures yet: the first come with the first record of training.</p>\n')
+        + "<footer>Made by <code>hark plot</code>. Point at a curve for its values; drag over a stretch to enlarge it, "
+        "and click twice to see all again.</footer>\n</main>\n"
+        f'<script type="application/json" id="data">{embed(data_of(runs, charts, axis))}</script>\n'
+        f"<script>\n{script}</script>\n</html>\n"
+    )
+
+
+def runs_table(overviews: Sequence[Overview]) -> str:
+    rows = "".join(run_row(index, each) for index, each in enumerate(overviews))
+    return (
+        '<div class="scroll"><table><tr><th>Run</th><th>State</th><th>Step</th><th>Loss</th><th>Best on dev</th>'
+        f"<th>Target tokens</th><th>Training time</th><th>Tokens/s</th></tr>{rows}</table></div>\n"
+    )
+
+
+def run_row(index: int, run: Overview) -> str:
+    step = figures.count(run.step) + (f" <small>of {figures.count(run.steps)}</small>" if run.steps else "")
+    speed = figures.short(run.target_tokens / run.seconds) if run.seconds else "–"
+    cells = (
+        f'<span class="state {run.state}">{run.state}</span>',
+        step,
+        figures.loss(run.loss) if run.loss is not None else "–",
+        best_words(run.best),
+        figures.short(run.target_tokens),
+        figures.duration(run.seconds),
+        speed,
+    )
+    name = f'<td><i class="swatch" style="background:var(--run{index % 8})"></i>{escape(run.name)}</td>'
+    return f"<tr>{name}{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
+
+
+def best_words(best: Best | None) -> str:
+    if best is None:
+        return "–"
+    value = figures.loss(best.value) if best.name == "nll" else figures.score(best.value)
+    return f"{escape(best.name)} {value} <small>at {figures.count(best.step)}</small>"
+
+
+def controls(runs: Sequence[Run], axis: Axis) -> str:
+    """Which runs, against what, on which scale."""
+    chips = "".join(
+        f'<button class="chip" data-run="{index}" aria-pressed="true">'
+        f'<i class="swatch" style="background:var(--run{index % 8})"></i>{escape(run.overview.name)}</button>'
+        for index, run in enumerate(runs)
+    )
+    axes = "".join(
+        f'<button data-axis="{key}" aria-pressed="{str(key == axis).lower()}">{words}</button>'
+        for key, words in AXES.items()
+    )
+    return (
+        '<nav class="controls">'
+        + (f'<div class="chips" role="group" aria-label="Runs">{chips}</div>' if len(runs) > 1 else "")
+        + f'<div class="choice" role="group" aria-label="Horizontal axis">{axes}</div>'
+        '<div class="choice" role="group" aria-label="Vertical scale">'
+        '<button data-scale="linear" aria-pressed="true">Linear</button>'
+        '<button data-scale="log" aria-pressed="false">Log</button></div>'
+        '<button class="all" hidden>Show all</button></nav>\n'
+    )
+
+
+def figure(index: int, chart: Chart) -> str:
+    strokes = list(dict.fromkeys(curve.set for curve in chart.curves if curve.set))
+    key = "".join(
+        f'<span class="key"><i class="stroke s{i}"></i>{escape(name)}</span>' for i, name in enumerate(strokes)
+    )
+    return (
+        f'<figure class="{"wide" if index == 0 else ""}"><figcaption><b>{escape(chart.title)}</b>'
+        f"<span>{escape(chart.note)}{key}</span></figcaption>"
+        f'<div class="plot"><svg role="img" aria-label="{escape(chart.title)}"></svg>'
+        '<div class="tip" hidden></div></div></figure>\n'
+    )
+
+
+def data_of(runs: Sequence[Run], charts: Sequence[Chart], axis: Axis) -> dict[str, Any]:
+    return {
+        "axis": axis,
+        "runs": [run.overview.name for run in runs],
+        "charts": [
+            {"title": chart.title, "dots": chart.dots, "curves": [curve_data(each, chart) for each in chart.curves]}
+            for chart in charts
+        ],
+    }
+
+
+def curve_data(curve: Curve, chart: Chart) -> dict[str, Any]:
+    strokes = list(dict.fromkeys(each.set for each in chart.curves))
+    return {
+        "run": curve.run,
+        "set": curve.set,
+        "stroke": strokes.index(curve.set),
+        "faint": curve.faint,
+        "best": curve.best,
+        "step": curve.step,
+        "tokens": curve.tokens,
+        "time": [round(each, 1) for each in curve.time],
+        "values": [float(f"{each:.6g}") for each in curve.values],
+    }
+
+
+def embed(value: Any) -> str:
+    """JSON that cannot end the script element that it stands in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")

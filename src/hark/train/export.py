@@ -1,0 +1,80 @@
+"""From a run to a bundle: the best model so far, or the average of the last checkpoints (paper, 6.1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from hark import configfile, manifest
+from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, write_bundle
+from hark.config import Config
+from hark.data.dataset import Dataset
+from hark.errors import HarkError, UserError
+from hark.rundir import RunDir
+from hark.train import checkpoint
+from hark.train.checkpoint import list_checkpoints, read_tensors, write_tensors
+
+
+@dataclass(frozen=True)
+class BundleWriter:
+    """Writes weights of a run as a bundle, with the run's settings and tokenizers."""
+
+    config: Config
+    tokenizers: Mapping[str, bytes]
+
+    @classmethod
+    def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
+        tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
+        if dataset.manifest.source_tokenizer is not None:
+            tokenizers[SOURCE_TOKENIZER] = dataset.tokenizer("source").model
+        return cls(config, tokenizers)
+
+    def write(self, folder: Path, weights: Mapping[str, Tensor], origin: str) -> None:
+        try:
+            write_bundle(
+                folder,
+                self.config,
+                lambda path: write_tensors(path, weights),
+                self.tokenizers,
+                self.card(weights, origin),
+            )
+        except OSError as error:
+            raise HarkError(
+                f"{folder}: cannot be written: {error.strerror}; what was there before is untouched"
+            ) from None
+
+    def card(self, weights: Mapping[str, Tensor], origin: str) -> str:
+        data, model = self.config.data, self.config.model
+        corpora = ", ".join(each.name or Path(each.source).name for each in data.train) or data.dataset
+        count = sum(weight.numel() for weight in weights.values())
+        layers = f"{model.n_encoder_layers} + {model.n_decoder_layers} layers"
+        return (
+            f"# {data.source} to {data.target}\n\n"
+            f"A Transformer made with hark: {layers}, d_model {model.d_model}, {count:,} weights.\n\n"
+            f"- Languages: {data.source} to {data.target}\n- Trained on: {corpora}\n- Weights: {origin}\n"
+            "- Licence: that of the training text decides\n- Scores: not measured yet\n"
+        )
+
+
+def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights of several checkpoints, summed in float64."""
+    sums: dict[str, Tensor] = {}
+    for folder in folders:
+        manifest.verify(folder, checkpoint.KIND, checkpoint.FORMAT)
+        for name, weight in read_tensors(folder / "model.safetensors").items():
+            sums[name] = sums[name] + weight.double() if name in sums else weight.double()
+    return {name: (total / len(folders)).float() for name, total in sums.items()}
+
+
+def average_run(run: RunDir, last: int, output: Path) -> list[int]:
+    """Write the average of a run's last checkpoints as a bundle; the steps that went into it."""
+    folders = list_checkpoints(run.checkpoints)[-last:]
+    if len(folders) < last:
+        raise UserError(f"{run.path}: has {len(folders)} checkpoints, not {last}; ask for fewer with --last")
+    config = configfile.load(run.config)
+    steps = [checkpoint.step_of(folder) for folder in folders]
+    origin = f"average of the checkpoints of steps {', '.join(map(str, steps))}"
+    writer = BundleWriter.of(config, Dataset.open(config.data.dataset))
+    writer.write(output, average_checkpoints(folders), origin)
+    return steps

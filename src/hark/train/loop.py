@@ -1,0 +1,46 @@
+"""The training loop."""
+
+from typing import Literal
+
+from hark.train.dev import measure
+from hark.train.job import Job
+from hark.train.optimiser import learning_rate
+from hark.train.record import log
+
+Ending = Literal["finished", "interrupted", "early"]
+
+
+def train(job: Job) -> Ending:
+    """Train until the steps are done or something says stop; why it ended. The last state is saved in any case."""
+    settings, processes = job.config.train, job.processes
+    ending: Ending = "finished"
+    while ending == "finished" and (step := job.progress.step + 1) <= settings.steps:
+        taken = [next(job.stream) for _ in range(job.batches_here)]
+        # One exchange between hosts a step: the tokens of all, and whether to save or to stop, which all must agree on.
+        here = sum(batch.n_target_tokens for batch, _ in taken)
+        tokens, stop, save = processes.total(here, bool(job.signals.received), job.save_is_due())
+
+        for number, (batch, tensors) in enumerate(taken, start=1):
+            job.seed_dropout(batch)
+            with job.replicas.step(last=number == len(taken)):
+                with job.autocast():
+                    loss, nll = job.replicas(tensors)
+                # Gradients are averaged over processes: times their number, over all tokens, is the mean of a token.
+                (loss * (processes.world / max(tokens, 1))).backward()
+            job.meter.add(loss, nll, batch)
+        norm = job.optimiser.step(learning_rate(step, job.config))
+        job.optimiser.adam.zero_grad()
+        if job.average is not None:
+            job.average.update(step)
+        job.advance(int(tokens))
+
+        last = step == settings.steps
+        if step % settings.log_steps == 0 or last:
+            log(job, norm, taken)
+        if (step % settings.eval_steps == 0 or last) and not measure(job):
+            ending = "early"
+        if stop:
+            ending = "interrupted"
+        if save or last or ending != "finished":
+            job.save()
+    return ending

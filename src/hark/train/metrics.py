@@ -1,0 +1,364 @@
+"""What a run tells about itself: metrics.jsonl and samples.jsonl, one JSON object a line.
+
+The files are only ever appended to. A run that is killed leaves records of steps that the resumed run takes again, and
+maybe half a line; the reader, not the writer, restores the truth, so that no crash can hurt what is already written.
+"""
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Literal, TypeVar, get_type_hints
+
+from hark.errors import HarkError, UserError
+
+StopReason = Literal["finished", "interrupted", "early", "failed"]
+
+
+@dataclass(frozen=True)
+class StartRecord:
+    """A run begins."""
+
+    kind: ClassVar = "start"
+    step: int
+    time: float  # seconds since 1970, as in every record
+    target_tokens: int
+    device: str
+    processes: int
+    weights: int
+    steps: int  # that the run is to take in all
+
+
+@dataclass(frozen=True)
+class ResumeRecord(StartRecord):
+    """A run goes on from the checkpoint of `step`: earlier records of later steps no longer count."""
+
+    kind: ClassVar = "resume"
+
+
+@dataclass(frozen=True)
+class TrainRecord:
+    """Training since the last such record."""
+
+    kind: ClassVar = "train"
+    step: int
+    epoch: float
+    loss: float  # label-smoothed, per target token
+    nll: float  # plain, per target token
+    rate: float
+    grad_norm: float
+    target_tokens: int  # so far
+    tokens_per_second: float  # target tokens
+    fill: float  # share of the batch that is real tokens
+    seconds: float  # of training so far, over all resumes
+    time: float
+    memory_gib: float | None = None
+    utilisation: float | None = None
+    skipped: int = 0  # steps so far whose loss or gradient was not finite
+
+
+@dataclass(frozen=True)
+class DevRecord:
+    """A measurement on one dev set."""
+
+    kind: ClassVar = "dev"
+    step: int
+    set: str
+    loss: float
+    nll: float
+    perplexity: float
+    best: bool  # the best of the run so far
+    seconds: float
+    time: float
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SaveRecord:
+    """A checkpoint was written."""
+
+    kind: ClassVar = "save"
+    step: int
+    took: float
+    bytes: int
+    time: float
+
+
+@dataclass(frozen=True)
+class StopRecord:
+    """A run ended, by itself or by a signal. A killed one leaves no such record."""
+
+    kind: ClassVar = "stop"
+    step: int
+    reason: StopReason
+    message: str
+    time: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sentence translated during training, in samples.jsonl."""
+
+    step: int
+    source: str
+    reference: str
+    translation: str
+    time: float
+
+
+Record = StartRecord | ResumeRecord | TrainRecord | DevRecord | SaveRecord | StopRecord
+KINDS: dict[str, type[Record]] = {
+    each.kind: each for each in (StartRecord, ResumeRecord, TrainRecord, DevRecord, SaveRecord, StopRecord)
+}
+
+
+class MetricsWriter:
+    """Appends records to a file (metrics.jsonl, or samples.jsonl for samples), each a whole line at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            size = os.fstat(self.file).st_size
+            self.torn = size > 0 and os.pread(self.file, 1, size - 1) != b"\n"
+        except OSError as error:
+            raise HarkError(f"{path}: cannot be written: {error.strerror}") from None
+
+    def write(self, record: Record | Sample) -> None:
+        line = json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+        data = line.encode("utf-8", "backslashreplace")
+        if self.torn:  # a killed process left half a line, which must not swallow this one
+            data = b"\n" + data
+        try:
+            while data:
+                data = data[os.write(self.file, data) :]
+                self.torn = bool(data)
+        except OSError as error:
+            raise HarkError(
+                f"{self.path}: cannot be written: {error.strerror}; free the disk, then go on with "
+                f"hark train --resume {self.path.parent}"
+            ) from None
+
+    def close(self) -> None:
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+
+    def __enter__(self) -> "MetricsWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def plain(record: Record | Sample) -> dict[str, Any]:
+    """A record as JSON has it, which knows neither infinity nor not-a-number: both become null."""
+    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    if isinstance(record, DevRecord):
+        values["scores"] = {name: finite(value) for name, value in record.scores.items()}
+    kind = {} if isinstance(record, Sample) else {"kind": record.kind}
+    return kind | {name: finite(value) for name, value in values.items()}
+
+
+def finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@dataclass(frozen=True)
+class History:
+    """The records of a run that count, in the order of writing."""
+
+    records: tuple[Record, ...] = ()
+
+    @cached_property
+    def train(self) -> tuple[TrainRecord, ...]:
+        return tuple(each for each in self.records if isinstance(each, TrainRecord))
+
+    @cached_property
+    def dev(self) -> tuple[DevRecord, ...]:
+        return tuple(each for each in self.records if isinstance(each, DevRecord))
+
+    @cached_property
+    def saves(self) -> tuple[SaveRecord, ...]:
+        return tuple(each for each in self.records if isinstance(each, SaveRecord))
+
+    @cached_property
+    def begun(self) -> StartRecord | None:
+        """The latest start or resume."""
+        return next((each for each in reversed(self.records) if isinstance(each, StartRecord)), None)
+
+    @property
+    def last(self) -> TrainRecord | None:
+        return self.train[-1] if self.train else None
+
+    @cached_property
+    def best(self) -> DevRecord | None:
+        return next((each for each in reversed(self.dev) if each.best), None)
+
+    @property
+    def stopped(self) -> StopRecord | None:
+        """How the run ended; none: it goes on, or it was killed."""
+        ends = (each for each in reversed(self.records) if isinstance(each, StopRecord | StartRecord))
+        last = next(ends, None)
+        return last if isinstance(last, StopRecord) else None
+
+    @property
+    def step(self) -> int:
+        """As far as the run has come, as far as it has told."""
+        return max((each.step for each in self.records), default=0)
+
+    @property
+    def steps(self) -> int | None:
+        """How many it is to take."""
+        return self.begun.steps if self.begun else None
+
+    @property
+    def time(self) -> float | None:
+        """When it was last heard of."""
+        return max((each.time for each in self.records), default=None)
+
+
+def read_metrics(path: Path) -> History:
+    """The history of a run, without what a killed process did in vain."""
+    kept: list[Record] = []
+    for values in read_objects(path):
+        record = read_record(values)
+        if isinstance(record, StartRecord):
+            kept = still_true(kept, record)
+        if record is not None:
+            kept.append(record)
+    return History(tuple(once(kept)))
+
+
+def still_true(records: Iterable[Record], begun: StartRecord) -> list[Record]:
+    """The records that count once a run has begun anew, or goes on from a checkpoint."""
+    return [each for each in records if isinstance(begun, ResumeRecord) and each.step <= begun.step]
+
+
+def once(records: list[Record]) -> list[Record]:
+    """Without repetition: a run killed between a checkpoint and a measurement of the same step measures again."""
+    last: dict[tuple[object, ...], int] = {}
+    for index, each in enumerate(records):
+        if isinstance(each, TrainRecord | DevRecord | SaveRecord):
+            last[each.kind, each.step, each.set if isinstance(each, DevRecord) else ""] = index
+        else:
+            last[each.kind, index] = index
+    return [records[index] for index in sorted(last.values())]
+
+
+def read_samples(path: Path) -> tuple[Sample, ...]:
+    """Samples in the order of steps; none where there is no file yet."""
+    kept: dict[tuple[int, str], Sample] = {}
+    if not path.exists():
+        return ()
+    for values in read_objects(path):
+        try:
+            sample = made(Sample, values)
+        except (KeyError, TypeError):
+            continue
+        if kept and sample.step < next(reversed(kept.values())).step:  # the run was resumed from before that step
+            kept = {key: each for key, each in kept.items() if each.step < sample.step}
+        kept[sample.step, sample.source] = sample
+    return tuple(kept.values())
+
+
+def read_objects(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, one a line; a line that is not one was torn by a kill, and is passed over."""
+    try:
+        with path.open("rb") as lines:
+            for line in lines:
+                try:
+                    values = json.loads(line)
+                except ValueError:  # also text that is not UTF-8
+                    continue
+                if isinstance(values, dict):
+                    yield values
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_record(values: Mapping[str, Any]) -> Record | None:
+    """None: not a record that this version knows."""
+    kind = values.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        return None
+    try:
+        return made(KINDS[kind], values)
+    except (KeyError, TypeError):
+        return None
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record | Sample)
+
+
+def made(record: type[AnyRecord], values: Mapping[str, Any]) -> AnyRecord:
+    """A record of plain values. A key that is missing or of another type raises; one that is unknown is ignored."""
+    known = FIELDS[record]
+    return record(**{name: known[name](value) for name, value in values.items() if name in known})
+
+
+def read_float(value: Any) -> float:
+    return math.nan if value is None else as_type(float, float(value) if type(value) is int else value)
+
+
+def read_optional(value: Any) -> float | None:
+    return None if value is None else read_float(value)
+
+
+def read_scores(value: Any) -> dict[str, float]:
+    return {name: read_float(each) for name, each in as_type(dict, value).items()}
+
+
+AnyType = TypeVar("AnyType")
+
+
+def as_type(kind: type[AnyType], value: Any) -> AnyType:
+    if type(value) is not kind:  # not isinstance: true is no number here
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    return value
+
+
+READERS: dict[Any, Callable[[Any], Any]] = {
+    int: partial(as_type, int),
+    str: partial(as_type, str),
+    bool: partial(as_type, bool),
+    float: read_float,
+    float | None: read_optional,
+    Mapping[str, float]: read_scores,
+    StopReason: partial(as_type, str),
+}
+
+
+def readers_of(record: type[Record | Sample]) -> dict[str, Callable[[Any], Any]]:
+    hints = get_type_hints(record)
+    return {each.name: READERS[hints[each.name]] for each in fields(record)}
+
+
+# Once, and not for each record: a long run has many records, of few kinds.
+FIELDS: dict[type, dict[str, Callable[[Any], Any]]] = {each: readers_of(each) for each in (*KINDS.values(), Sample)}
+
+
+@dataclass(frozen=True)
+class Average:
+    """A running mean that forgets, without the pull towards zero at its beginning."""
+
+    total: float = 0.0
+    weight: float = 0.0
+
+    def add(self, value: float, keep: float) -> "Average":
+        """`keep` of what was there stays; a value that is not finite changes nothing."""
+        if not math.isfinite(value):
+            return self
+        return Average(keep * self.total + (1 - keep) * value, keep * self.weight + (1 - keep))
+
+    @property
+    def value(self) -> float:
+        return self.total / self.weight if self.weight else math.nan

@@ -1,0 +1,122 @@
+"""A run in a few figures, and which runs lie below a folder."""
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hark.errors import UserError
+from hark.rundir import RunDir
+from hark.train.metrics import DevRecord, History, read_metrics
+
+State = Literal["running", "finished", "interrupted", "failed", "killed", "unreadable"]
+DEPTH = 4  # folders below the one that is asked for
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best measurement of a run: its first score, or the negative log-likelihood where there is none."""
+
+    name: str
+    value: float
+    set: str
+    step: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    name: str
+    path: Path
+    state: State
+    step: int = 0
+    steps: int | None = None
+    loss: float | None = None
+    best: Best | None = None
+    tokens_per_second: float | None = None
+    target_tokens: int = 0
+    seconds: float = 0.0
+    time: float | None = None  # when it was last heard of
+    message: str = ""
+
+
+def describe_run(run: RunDir, name: str, history: History) -> Overview:
+    last = history.last
+    return Overview(
+        name=printable(name),
+        path=run.path,
+        state=state_of(run, history),
+        step=history.step,
+        steps=history.steps,
+        loss=last.loss if last and math.isfinite(last.loss) else None,
+        best=best_of(history.best),
+        tokens_per_second=last.tokens_per_second if last else None,
+        target_tokens=last.target_tokens if last else 0,
+        seconds=last.seconds if last else 0.0,
+        time=history.time,
+        message=history.stopped.message if history.stopped else "",
+    )
+
+
+def printable(name: str) -> str:
+    """A folder may be called anything, and terminals and pages take not everything."""
+    return "".join(each if each.isprintable() else "?" for each in name)
+
+
+def state_of(run: RunDir, history: History) -> State:
+    """A run without a live process and without a last word was killed."""
+    if run.in_use:
+        return "running"
+    if history.stopped is None:
+        return "killed"
+    match history.stopped.reason:
+        case "finished" | "early":
+            return "finished"
+        case "interrupted":
+            return "interrupted"
+        case _:
+            return "failed"
+
+
+def best_of(dev: DevRecord | None) -> Best | None:
+    if dev is None:
+        return None
+    name, value = next(iter(dev.scores.items()), ("nll", dev.nll))
+    return Best(name, value, dev.set, dev.step)
+
+
+def overviews(folder: Path) -> list[Overview]:
+    """The runs below a folder, the one last heard of first."""
+    found = []
+    for run in find_runs(folder):
+        name = run.name if run.path == folder else str(run.path.relative_to(folder))
+        try:
+            found.append(describe_run(run, name, read_metrics(run.metrics)))
+        except UserError as error:
+            found.append(Overview(printable(name), run.path, "unreadable", message=str(error)))
+    return sorted(found, key=lambda each: (-(each.time or 0.0), each.name))
+
+
+def find_runs(folder: Path, depth: int = DEPTH) -> Iterator[RunDir]:
+    run = RunDir(folder)
+    if run.exists and run.metrics.exists():
+        yield run
+        return
+    if depth:
+        with suppress(OSError):  # a folder that may not be looked into has no runs of ours
+            for child in sorted(folder.iterdir()):
+                if child.is_dir() and not child.name.startswith("."):
+                    yield from find_runs(child, depth - 1)
+
+
+def size_on_disk(folder: Path) -> int:
+    """Bytes of all files, each counted once, however many names it has; some may vanish while a run goes on."""
+    sizes: dict[tuple[int, int], int] = {}
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                info = os.lstat(os.path.join(root, name))
+                sizes[info.st_dev, info.st_ino] = info.st_size
+    return sum(sizes.values())

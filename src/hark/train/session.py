@@ -1,0 +1,67 @@
+"""One session of a run, from its first refusal to its last record."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext, suppress
+
+from hark.config import Config
+from hark.data.dataset import Dataset
+from hark.errors import HarkError
+from hark.rundir import RunDir, RunLock
+from hark.train.job import Job, Score
+from hark.train.loop import train
+from hark.train.metrics import MetricsWriter, Record, StopRecord, read_metrics
+from hark.train.panel import Panel
+from hark.train.processes import Processes, join
+from hark.train.signals import Signals
+from hark.train.start import begin, build_job, new_run
+from hark.train.tensorboard import Board
+
+
+def run_training(config: Config, run: RunDir, dataset: Dataset, resumed: bool, scores: Sequence[Score] = ()) -> int:
+    """Train to the end, or until a signal; the number of that signal, or 0."""
+    with ExitStack() as stack:
+        processes = stack.enter_context(join(config.train.device))
+        if processes.leads and not resumed:
+            new_run(run, config)
+        processes.wait()
+        stack.enter_context(RunLock(run) if processes.leads else nullcontext())
+        signals = stack.enter_context(Signals())
+        tell = Teller(config, run, processes, stack)
+        job = build_job(config, run, dataset, processes, signals, tell, scores)
+        stack.callback(job.stream.close)
+        try:
+            begin(job, resumed)
+            ending = train(job)
+        except Exception as error:
+            with suppress(HarkError):  # a full disk may be why, and then there is no room for the record either
+                job.tell(StopRecord(job.progress.step, "failed", str(error), time.time()))
+            raise
+        job.tell(StopRecord(job.progress.step, ending, ending_words(ending, job), time.time()))
+        return signals.received
+
+
+def ending_words(ending: str, job: Job) -> str:
+    match ending:
+        case "interrupted":
+            return f"saved at step {job.progress.step}; go on with hark train --resume {job.run.path}"
+        case "early":
+            return f"no better dev score in {job.config.train.early_stop} measurements"
+    return f"the best model is {job.run.best}" if job.dev else f"the last checkpoint is in {job.run.checkpoints}"
+
+
+class Teller:
+    """Hands each record to all who want it: the file, the person, TensorBoard."""
+
+    def __init__(self, config: Config, run: RunDir, processes: Processes, stack: ExitStack) -> None:
+        self.listeners = []
+        if processes.leads:
+            history = read_metrics(run.metrics) if run.metrics.exists() else None
+            self.listeners.append(stack.enter_context(MetricsWriter(run.metrics)).write)
+            if config.train.tensorboard:
+                self.listeners.append(stack.enter_context(Board(run.path / "tensorboard")).write)
+            self.listeners.append(stack.enter_context(Panel(run.name, history)).update)
+
+    def __call__(self, record: Record) -> None:
+        for listener in self.listeners:
+            listener(record)

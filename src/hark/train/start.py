@@ -1,0 +1,119 @@
+"""Starting a run, new or resumed: everything that can be refused is refused before the first step."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from hark import configfile
+from hark.bundle import Bundle
+from hark.config import Config, DataConfig
+from hark.data.batches import Corpus, make_batches
+from hark.data.dataset import Dataset
+from hark.errors import HarkError, UserError
+from hark.model import Transformer
+from hark.rundir import RunDir
+from hark.text.tokenizer import Tokenizer
+from hark.train import checkpoint
+from hark.train.export import BundleWriter
+from hark.train.job import Job, Score
+from hark.train.metrics import Record, ResumeRecord, StartRecord
+from hark.train.processes import Processes
+from hark.train.signals import Signals
+from hark.train.spread import fill_weights
+
+
+def resolve(config: Config, dataset: Dataset) -> Config:
+    """The settings with what only the dataset knows: languages and sizes of vocabularies."""
+    manifest = dataset.manifest
+    source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
+    separate = manifest.source_tokenizer is not None
+    if separate and config.model.tie == "all":
+        raise UserError(
+            f"{dataset.folder}: has a vocabulary for each language, so one matrix cannot serve both; "
+            "set model.tie=target or none"
+        )
+    model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
+    data = replace(config.data, source=manifest.source, target=manifest.target, dataset=str(dataset.folder))
+    return replace(config, model=model, data=data)
+
+
+def open_dataset(config: DataConfig) -> Dataset:
+    if not config.dataset:
+        raise UserError("data.dataset is not set: name the folder that `hark prepare` made")
+    return Dataset.open(Path(config.dataset).resolve())
+
+
+def new_run(run: RunDir, config: Config) -> None:
+    """Make the run folder, with its settings as resolved. One that never came to a checkpoint is begun anew."""
+    if run.exists and (checkpoint.list_checkpoints(run.checkpoints) or run.in_use):
+        raise UserError(
+            f"{run.path}: is a run already; go on with hark train --resume {run.path}, or name another with -o"
+        )
+    try:
+        run.checkpoints.mkdir(parents=True, exist_ok=True)
+        run.metrics.unlink(missing_ok=True)
+        run.config.write_text(configfile.dump(config), encoding="utf-8")
+    except OSError as error:
+        raise HarkError(f"{run.path}: cannot be written: {error.strerror}") from None
+
+
+def run_config(run: RunDir, overrides: Sequence[str], allowed: Sequence[str]) -> Config:
+    """The settings that a run began with, and only such changes as were allowed by name."""
+    if not run.exists:
+        raise UserError(f"{run.path}: is not a run; it has no {run.config.name}")
+    began, now = configfile.load(run.config), configfile.load(run.config, overrides)
+    for before, after in zip(configfile.explain(began), configfile.explain(now), strict=True):
+        if before.value != after.value and before.key not in allowed:
+            raise UserError(
+                f"{before.key}: the run began with {before.value}, not {after.value}; "
+                f"to change it all the same, add --allow {before.key}"
+            )
+    return now
+
+
+def build_job(
+    config: Config,
+    run: RunDir,
+    dataset: Dataset,
+    processes: Processes,
+    signals: Signals,
+    observe: Callable[[Record], None],
+    scores: Sequence[Score] = (),
+) -> Job:
+    """All parts of a run, at their beginning."""
+    torch.manual_seed(config.train.seed)
+    model = Transformer(config.model).train()
+    if config.train.from_:
+        start_from(model, Path(config.train.from_), dataset)
+    batches = make_batches(dataset.train, config.data)
+    dev = [
+        (shard.name, make_batches([Corpus(shard.name, 1.0, [dataset.store(shard)])], config.data))
+        for shard in dataset.shards("dev")
+    ]
+    bundles = BundleWriter.of(config, dataset)
+    return Job(config, run, processes, model, batches, dev, bundles, observe, signals, scores)
+
+
+def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
+    """Fine-tuning: the weights of a bundle, on text that its own tokenizers encoded."""
+    bundle = Bundle.open(folder)
+    for side, path in (("source", bundle.source_tokenizer), ("target", bundle.target_tokenizer)):
+        theirs, ours = Tokenizer.load(path), dataset.tokenizer(side)  # type: ignore[arg-type]
+        if theirs.sha256 != ours.sha256:
+            raise UserError(
+                f"{dataset.folder}: was not encoded with the tokenizer of {folder}; prepare it again with "
+                f"data.tokenizer={path}"
+            )
+    fill_weights(model, checkpoint.read_tensors(bundle.weights), folder)
+
+
+def begin(job: Job, resumed: bool) -> None:
+    """Prove that the largest batch fits, load the last checkpoint if there is one, and say that it begins."""
+    job.prove_memory()
+    if resumed and checkpoint.list_checkpoints(job.run.checkpoints):
+        job.resume(checkpoint.latest(job.run.checkpoints))
+        job.begin(ResumeRecord)
+    else:
+        job.begin(StartRecord)

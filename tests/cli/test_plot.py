@@ -1,0 +1,61 @@
+"""`hark plot`: a file with every run that was named, or one clear line."""
+
+import webbrowser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from hark.cli.plot import plot, read_runs
+from hark.errors import UserError
+from tests.train.records import dev, make_run, start, stop, train
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return make_run(tmp_path / "a" / "base", start(), train(50), dev(50, 20.0, best=True), train(100), stop(100))
+
+
+def test_a_page_with_all_runs(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = make_run(tmp_path / "big & <b>", start(), train(10))
+    plot([run, other], tmp_path / "curves.html")
+    assert capsys.readouterr().out == f"{tmp_path / 'curves.html'}\n"
+    page = (tmp_path / "curves.html").read_text()
+    assert "base" in page
+    assert "big &amp; &lt;b&gt;" in page
+    assert "<b>" not in page.replace("<figcaption><b>", "")
+
+
+def test_a_picture_for_documents(run: Path, tmp_path: Path) -> None:
+    plot([run], tmp_path / "curves.SVG", "time")
+    assert ElementTree.parse(tmp_path / "curves.SVG").getroot().tag.endswith("svg")
+
+
+def test_runs_of_the_same_name_are_told_apart_and_none_is_drawn_twice(run: Path, tmp_path: Path) -> None:
+    other = make_run(tmp_path / "b" / "base", start(), train(10))
+    assert [each.overview.name for each in read_runs([run, other])] == [str(run), str(other)]
+    assert [each.overview.name for each in read_runs([run, run / ".." / "base"])] == ["base"]
+
+
+def test_it_is_opened_only_on_request(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    plot([run], tmp_path / "curves.html")
+    assert opened == []
+    plot([run], tmp_path / "curves.html", show=True)
+    assert opened == [(tmp_path / "curves.html").as_uri()]
+
+
+def test_what_cannot_be_drawn_is_one_line_and_leaves_no_file(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"curves are written as \.html or \.svg"):
+        plot([run], tmp_path / "curves.png")
+    with pytest.raises(UserError, match="no such folder; hark runs lists runs"):
+        plot([run, tmp_path / "nowhere"], tmp_path / "curves.html")
+    with pytest.raises(UserError, match=r"not a run folder: it has no metrics\.jsonl"):
+        plot([tmp_path], tmp_path / "curves.html")
+    with pytest.raises(UserError, match="cannot be written"):
+        plot([run], tmp_path / "no" / "curves.html")
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(UserError, match="is a folder"):
+        plot([run], tmp_path / "folder.html")
+    assert not list(tmp_path.glob("curves.*"))

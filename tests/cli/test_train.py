@@ -1,0 +1,47 @@
+"""`hark train` as it is typed: what it refuses on resume."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hark import configfile
+from hark.cli.train import train
+from hark.errors import UserError
+from hark.rundir import RunDir
+from hark.train.metrics import read_metrics
+from tests.runs import SETTINGS
+
+
+def test_without_a_dataset(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"data\.dataset is not set"):
+        train("train.steps=1", output=tmp_path / "run")
+    with pytest.raises(UserError, match="is not a hark dataset"):
+        train(f"data.dataset={tmp_path}", output=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_changed_setting_on_resume_needs_permission(trained: Callable[..., RunDir]) -> None:
+    run = trained("run", "train.steps=4")
+    with pytest.raises(UserError, match=r"train\.steps: the run began with 4, not 6; .* add --allow train\.steps"):
+        train("train.steps=6", resume=run.path)
+    with pytest.raises(UserError, match=r"train\.warmup_steps: the run began with 10, not 3"):
+        train("train.steps=6", ["train.warmup_steps=3"], resume=run.path, allow=["train.steps"])
+    train("train.steps=6", resume=run.path, allow=["train.steps"])
+    assert read_metrics(run.metrics).step == 6
+    with pytest.raises(UserError, match="a resumed run has its own recipe"):
+        train("recipes/tiny.toml", resume=run.path)
+    with pytest.raises(UserError, match=r"is not a run; it has no config\.toml"):
+        train(resume=run.path / "checkpoints")
+
+
+def test_the_run_is_named_after_the_recipe(
+    dataset: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = configfile.load(None, [*SETTINGS, f"data.dataset={dataset}", "train.steps=1"])
+    (tmp_path / "mine.toml").write_text(configfile.dump(config))
+    train("mine.toml")
+    assert RunDir(tmp_path / "runs" / "mine").exists

@@ -1,0 +1,124 @@
+"""Checkpoints: whole or not at all, verified, and refused in one clear line when they are not what they seem."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from hark.errors import UserError
+from hark.rundir import RunDir
+from hark.train import checkpoint
+from tests.runs import losses
+
+TENSORS = {"model": {"a": torch.arange(6.0).reshape(2, 3), "b": torch.zeros(())}, "adam": {"step.a": torch.tensor(3.0)}}
+STATE = {"progress": {"step": 7, "best": 0.1}}
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    size = checkpoint.save(tmp_path / "step-7", TENSORS, STATE)
+    tensors, state = checkpoint.load(tmp_path / "step-7")
+    assert state == STATE
+    assert size == sum(path.stat().st_size for path in (tmp_path / "step-7").iterdir())
+    for file, values in TENSORS.items():
+        assert all(torch.equal(tensors[file][name], value) for name, value in values.items())
+
+
+def test_nothing_in_it_is_a_pickle(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path / "step-7", TENSORS, STATE)
+    assert {path.suffix for path in (tmp_path / "step-7").iterdir()} == {".json", ".safetensors"}
+
+
+def flip_a_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def edit(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda f: flip_a_bit(f / "model.safetensors"), "model.safetensors: its sha256 is not the one"),
+        (lambda f: os.truncate(f / "adam.safetensors", 30), "adam.safetensors: has 30 bytes where"),
+        (lambda f: (f / "state.json").unlink(), "state.json: is missing; the hark checkpoint is incomplete"),
+        (lambda f: (f / "manifest.json").unlink(), "is not a hark checkpoint"),
+        (lambda f: (f / "manifest.json").write_text("{"), "is not a hark checkpoint"),
+        (lambda f: edit(f / "manifest.json", kind="hark bundle"), "is not a hark checkpoint"),
+        (lambda f: edit(f / "manifest.json", format=99), "is of format 99; this hark reads 1"),
+    ],
+)
+def test_damage_is_refused_in_one_line(tmp_path: Path, damage: Callable[[Path], object], says: str) -> None:
+    folder = tmp_path / "step-7"
+    checkpoint.save(folder, TENSORS, STATE)
+    damage(folder)
+    with pytest.raises(UserError) as raised:
+        checkpoint.load(folder)
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_resuming_from_a_damaged_checkpoint_says_what_to_do(trained: Callable[..., RunDir]) -> None:
+    run = trained("run", "train.steps=4", "train.save_steps=2")
+    flip_a_bit(run.checkpoints / "step-4" / "model.safetensors")
+    with pytest.raises(UserError, match=r"sha256.*remove .*step-4 to go on from the checkpoint before it"):
+        trained("run", "train.steps=6", resumed=True)
+    import shutil
+
+    shutil.rmtree(run.checkpoints / "step-4")
+    assert set(losses(trained("run", "train.steps=6", resumed=True))) == {1, 2, 3, 4, 5, 6}
+
+
+def test_a_checkpoint_of_another_model_is_refused(trained: Callable[..., RunDir]) -> None:
+    run = trained("run", "train.steps=2")
+    config = run.config.read_text()
+    run.config.write_text(config.replace("d_ff = 32", "d_ff = 48"))
+    with pytest.raises(UserError, match=r"feed_forward.* has another shape \(.*there, .*here\)"):
+        trained("run", "train.steps=4", resumed=True)
+    run.config.write_text(config.replace("n_decoder_layers = 1", "n_decoder_layers = 2"))
+    with pytest.raises(UserError, match=r"its weights are not this model's \(differs at decoder.layers.1"):
+        trained("run", "train.steps=4", resumed=True)
+
+
+def test_other_data_is_refused(trained: Callable[..., RunDir]) -> None:
+    run = trained("run", "train.steps=2")
+    run.config.write_text(run.config.read_text().replace("batch_tokens = 200", "batch_tokens = 100"))
+    with pytest.raises(UserError, match="batch settings"):
+        trained("run", "train.steps=4", resumed=True)
+
+
+FILL_THE_DISK = """
+import resource, signal, sys, torch
+from pathlib import Path
+from hark.errors import HarkError
+from hark.train import checkpoint
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+folder = Path(sys.argv[1])
+small, large = ({"model": {"a": torch.zeros(n)}} for n in (10, 100_000))
+checkpoint.save(folder / "step-1", small, {})
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    checkpoint.save(folder / "step-2", large, {})
+except HarkError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_leaves_the_last_good_one(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the end of the disk: writing fails in the middle."""
+    assert resource.RLIMIT_FSIZE
+    run = subprocess.run(
+        [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert "step-2: cannot be saved:" in run.stdout, run.stderr
+    assert "earlier checkpoints are untouched" in run.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["step-1"]
+    checkpoint.load(tmp_path / "step-1")

@@ -1,0 +1,185 @@
+"""The curves: all that matters of a run is in the page, and nothing that is not ours."""
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hark.rundir import RunDir
+from hark.train import curves_page, curves_picture
+from hark.train.curves import POINTS, Run, charts_of, place, smooth, thin
+from hark.train.metrics import History, Record
+from hark.train.overview import describe_run
+from tests.train.records import dev, start, stop, train
+
+EVIL = "</script><img src=x onerror=alert(1)>&"
+
+
+def run_of(name: str, *records: Record) -> Run:
+    history = History((start(), *records))
+    return Run(describe_run(RunDir(Path("nowhere")), name, history), history)
+
+
+def two_runs() -> list[Run]:
+    first = [train(step) for step in range(10, 101, 10)]
+    second = [train(step, loss=20 / step) for step in range(5, 51, 5)]
+    return [
+        run_of("first", *first, dev(50, 20.0), dev(100, 22.0, best=True), stop(100)),
+        run_of(EVIL, *second, dev(50, 25.0, best=True, name="other")),
+    ]
+
+
+def data_in(page: str) -> dict[str, list[dict[str, object]]]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    data: dict[str, list[dict[str, object]]] = json.loads(found[1])
+    return data
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(), max_size=300), st.integers(4, 50))
+def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], limit: int) -> None:
+    kept = thin(values, limit)
+    assert len(kept) <= limit
+    assert kept == sorted(set(kept))
+    if values:
+        assert (kept[0], kept[-1]) == (0, len(values) - 1)
+    finite = [each for each in values if math.isfinite(each)]
+    if finite:
+        there = [values[i] for i in kept if math.isfinite(values[i])]
+        assert (min(there), max(there)) == (min(finite), max(finite))
+
+
+def test_a_short_run_is_drawn_whole() -> None:
+    assert thin(range(POINTS)) == list(range(POINTS))
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=50))
+def test_smoothing_stays_between_the_values_and_begins_with_the_first(values: list[float]) -> None:
+    smoothed = smooth(range(1, len(values) + 1), values, 5.0)
+    assert len(smoothed) == len(values)
+    assert smoothed[0] == pytest.approx(values[0])
+    assert min(values) - 1e-6 <= min(smoothed)
+    assert max(smoothed) <= max(values) + 1e-6
+
+
+def test_smoothing_does_not_depend_on_how_often_a_run_tells() -> None:
+    often = smooth(range(1, 1001), [7.0 if step > 500 else 9.0 for step in range(1, 1001)], 50.0)
+    seldom = smooth(range(10, 1001, 10), [7.0 if step > 500 else 9.0 for step in range(10, 1001, 10)], 50.0)
+    assert often[599] == pytest.approx(seldom[59], abs=0.05)
+
+
+def test_a_measurement_stands_between_the_records_around_it() -> None:
+    history = History((train(10), train(20)))
+    assert place(history, 15) == (15_000, 7.5)
+    assert place(history, 5) == (10_000, 5.0)
+    assert place(history, 99) == (20_000, 10.0)
+    assert place(History(), 5) == (0, 0.0)
+
+
+def test_every_run_and_every_figure_has_a_curve() -> None:
+    charts = {chart.title: chart for chart in charts_of(two_runs())}
+    assert list(charts) == ["Training loss", "Dev bleu", "Dev loss", "Learning rate", "Gradient norm", "Speed"]
+    raw = [curve for curve in charts["Training loss"].curves if curve.faint]
+    assert [curve.run for curve in raw] == [0, 1]
+    assert raw[0].values == tuple(10 / step for step in range(10, 101, 10))
+    assert raw[0].tokens == tuple(range(10_000, 100_001, 10_000))
+    assert [(curve.run, curve.set, curve.best) for curve in charts["Dev bleu"].curves] == [
+        (0, "dev", 100),
+        (1, "other", 50),
+    ]
+
+
+def test_figures_that_are_not_finite_are_left_out() -> None:
+    run = run_of("one", train(1, loss=math.nan, grad_norm=math.inf), train(2), dev(2, math.nan))
+    charts = charts_of([run])
+    assert all(math.isfinite(value) for chart in charts for curve in chart.curves for value in curve.values)
+    assert data_in(curves_page.render([run]))
+
+
+def test_a_long_run_makes_a_small_page_with_its_extremes() -> None:
+    losses = [3 + math.sin(step) for step in range(1, 20_001)]
+    losses[777] = 99.25
+    run = run_of("long", *(train(step, loss=loss) for step, loss in enumerate(losses, start=1)))
+    page = curves_page.render([run])
+    curves = [curve for chart in data_in(page)["charts"] for curve in chart["curves"]]  # type: ignore[attr-defined]
+    assert max(len(curve["values"]) for curve in curves) <= POINTS
+    assert max(curves[0]["values"]) == 99.25
+    assert len(page) < 800_000
+
+
+class Elements(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_holds_all_runs_and_asks_for_nothing_outside() -> None:
+    page = curves_page.render(two_runs())
+    data = data_in(page)
+    assert data["runs"] == ["first", EVIL]
+    assert {curve["run"] for chart in data["charts"] for curve in chart["curves"]} == {0, 1}  # type: ignore[attr-defined]
+    assert "://" not in page
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+    elements = Elements(page)
+    assert not {"link", "img", "iframe", "object", "embed", "base"} & set(elements.tags)
+    assert not {"src", "href", "onerror"} & {name for name, _ in elements.attributes}
+    assert elements.text.count(EVIL) == 2  # in the table and in the legend, as text
+
+
+def test_the_page_offers_each_axis_and_begins_with_the_one_that_was_asked_for() -> None:
+    page = curves_page.render(two_runs(), "tokens")
+    assert data_in(page)["axis"] == "tokens"
+    for axis in ("step", "tokens", "time"):
+        assert f'data-axis="{axis}" aria-pressed="{str(axis == "tokens").lower()}"' in page
+
+
+def test_a_run_that_has_told_nothing_yet_is_no_error() -> None:
+    for runs in ([run_of("new")], [run_of("new"), run_of("newer", train(1))]):
+        assert "new" in curves_page.render(runs)
+        ElementTree.fromstring(curves_picture.draw(runs))
+
+
+@pytest.mark.parametrize("axis", ["step", "tokens", "time"])
+def test_the_picture_is_valid_and_draws_within_its_frame(axis: curves_picture.Axis) -> None:
+    root = ElementTree.fromstring(curves_picture.draw(two_runs(), axis))
+    paths = [each.attrib["d"] for each in root.findall(".//{*}path")]
+    assert len(paths) == 2 * 2 * 3 + 2 * 2 + 2
+    for path in paths:
+        for x, y in re.findall(r"([-\d.]+) ([-\d.]+)", path):
+            assert curves_picture.LEFT <= float(x) <= float(root.attrib["width"])
+            assert curves_picture.TOP - 1 <= float(y) <= curves_picture.HEIGHT
+    assert EVIL in list(root.itertext())
+
+
+@settings(deadline=None)
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 8), st.booleans())
+def test_ticks_are_few_and_inside(low: float, span: float, most: int, time: bool) -> None:
+    found = curves_picture.ticks(low, low + span, most, time)
+    assert len(found) <= most + 1
+    assert all(low - span * 0.01 <= each <= low + span * 1.01 for each in found)
+
+
+@pytest.mark.parametrize(
+    ("tick", "words"), [(0, "0"), (0.0002, "2e-4"), (2.5, "2.5"), (20_000, "20k"), (1.5e9, "1.5G")]
+)
+def test_labels(tick: float, words: str) -> None:
+    assert curves_picture.label(tick) == words

@@ -1,0 +1,75 @@
+"""Bundles from runs: loadable, verified, averaged; and fine-tuning from them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import hark
+from hark import configfile
+from hark.bundle import Bundle
+from hark.config import CorpusConfig
+from hark.data.prepare import prepare
+from hark.errors import UserError
+from hark.rundir import RunDir
+from hark.train import checkpoint
+from hark.train.export import average_run
+
+Trained = Callable[..., RunDir]
+
+
+def test_the_best_model_loads_with_its_tokenizer(trained: Trained, dataset: Path) -> None:
+    run = trained("run", "train.eval_steps=10")
+    loaded = hark.load(run.best)
+    assert not loaded.model.training
+    text = "the cat sees a tree"
+    assert loaded.source_tokenizer.decode(loaded.source_tokenizer.encode([text])) == [text]
+    assert loaded.target_tokenizer.model == (dataset / "tokenizer.model").read_bytes()
+    assert "en to de" in loaded.card
+    weights = checkpoint.load(checkpoint.latest(run.checkpoints))[0]["model"]
+    if "step 20," in loaded.card:
+        assert torch.equal(loaded.model.embedding.weight, weights["embedding.weight"])
+
+
+def test_the_average_of_checkpoints(trained: Trained, tmp_path: Path) -> None:
+    run = trained("run", "train.save_steps=5")
+    assert average_run(run, 3, tmp_path / "mean") == [10, 15, 20]
+    parts = [checkpoint.load(run.checkpoints / f"step-{n}")[0]["model"] for n in (10, 15, 20)]
+    loaded = hark.load(tmp_path / "mean")
+    for name, weight in loaded.model.named_parameters():
+        expected = sum(part[name].double() for part in parts) / 3
+        torch.testing.assert_close(weight.detach().double(), expected, atol=1e-7, rtol=1e-6)
+    assert "average of the checkpoints of steps 10, 15, 20" in loaded.card
+    with pytest.raises(UserError, match="has 4 checkpoints, not 9; ask for fewer"):
+        average_run(run, 9, tmp_path / "more")
+
+
+def test_a_bundle_that_was_changed_is_refused(trained: Trained) -> None:
+    run = trained("run", "train.steps=2")
+    (run.best / "card.md").write_text("better than it is")
+    with pytest.raises(UserError, match=r"card\.md: has .* bytes where"):
+        Bundle.open(run.best)
+    with pytest.raises(UserError, match="no such bundle"):
+        hark.load(run.path / "nowhere")
+    with pytest.raises(UserError, match="is not a hark bundle"):
+        hark.load(run.checkpoints)
+
+
+def test_fine_tuning_starts_from_the_bundles_weights(trained: Trained, tmp_path: Path) -> None:
+    first = trained("first", "train.steps=30")
+    from_there = trained("second", f"train.from={first.best}", "train.steps=1", "train.rate_scale=1e-9")
+    loaded, tuned = hark.load(first.best), hark.load(from_there.best)
+    torch.testing.assert_close(tuned.model.embedding.weight, loaded.model.embedding.weight)
+
+    lines = "\n".join(f"other words entirely number {i}" for i in range(60))
+    (tmp_path / "o.en").write_text(lines)
+    (tmp_path / "o.de").write_text(lines[::-1])
+    config = configfile.load(None, ["data.vocab_size=320", "data.clean.language=1"])
+    corpus = CorpusConfig(str(tmp_path / "o.en"), str(tmp_path / "o.de"), "other")
+    prepare(replace(config, data=replace(config.data, train=(corpus,))), tmp_path / "other", processes=1)
+    with pytest.raises(
+        UserError, match=r"was not encoded with the tokenizer of .*; prepare it again with data\.tokenizer="
+    ):
+        trained("third", f"train.from={first.best}", f"data.dataset={tmp_path / 'other'}")

@@ -1,0 +1,167 @@
+"""The loop: it learns, it resumes exactly, it stops when it should."""
+
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hark.errors import HarkError, UserError
+from hark.rundir import RunDir, RunLock
+from hark.train import checkpoint
+from hark.train.metrics import read_metrics
+from tests.runs import losses
+
+Trained = Callable[..., RunDir]
+GOLDEN = Path(__file__).parents[1] / "golden" / "loss_curve.json"
+
+
+def test_overfits_a_handful_of_sentences(trained: Trained) -> None:
+    run = trained(
+        "run", "train.steps=400", "data.batch_tokens=1500", "model.dropout=0", "train.label_smoothing=0",
+        "model.d_model=64", "model.d_ff=128", "train.warmup_steps=60", "train.log_steps=100",
+    )  # fmt: skip
+    assert losses(run)[400][0] < 0.05
+
+
+def test_the_golden_curve(trained: Trained) -> None:
+    """20 steps with everything fixed. It changes only when somebody means it to: then HARK_GOLDEN=1 writes it anew."""
+    curve = [loss for loss, _, _ in losses(trained("run")).values()]
+    if "HARK_GOLDEN" in os.environ:
+        GOLDEN.write_text(json.dumps(curve, indent=1) + "\n")
+    assert curve == pytest.approx(json.loads(GOLDEN.read_text()), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [],
+        ["train.batches_per_step=3"],
+        ["train.ema=0.9", "train.eval_steps=4"],
+        ["train.log_steps=7", "train.clip_norm=0.5"],
+        ["data.batching=padded", "train.batches_per_step=2"],
+    ],
+    ids=["plain", "accumulation", "ema", "clip", "padded"],
+)
+def test_stopping_and_resuming_changes_nothing(trained: Trained, overrides: list[str]) -> None:
+    """Across epoch ends too: an epoch has about 8 batches here, a run 20 or more."""
+    whole = trained("whole", *overrides)
+    trained("parts", *overrides, "train.steps=9")
+    trained("parts", "train.steps=13", resumed=True)
+    parts = trained("parts", "train.steps=20", resumed=True)
+    extra = {9, 13} - {step for step in (9, 13) if step in losses(whole)}  # a run's last step is recorded in any case
+    found = {step: values for step, values in losses(parts).items() if step not in extra}
+    if not extra:
+        assert found == losses(whole)
+    last = [checkpoint.load(checkpoint.latest(run.checkpoints))[0] for run in (whole, parts)]
+    for name, weight in last[0]["model"].items():
+        assert torch.equal(weight, last[1]["model"][name]), name
+    if "ema" in last[0]:
+        assert all(torch.equal(weight, last[1]["ema"][name]) for name, weight in last[0]["ema"].items())
+
+
+def test_the_best_model_is_kept_and_early_stopping_stops(trained: Trained) -> None:
+    run = trained("run", "train.eval_steps=2", "train.early_stop=3", "train.rate_scale=60", "train.steps=200")
+    history = read_metrics(run.metrics)
+    assert history.stopped is not None
+    assert history.stopped.reason == "early"
+    best = min(history.dev, key=lambda record: record.nll)
+    assert history.best == best
+    assert f"step {best.step}," in (run.best / "card.md").read_text()
+
+
+def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stops_the_run(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hark.train import loss
+
+    real, calls = loss.smoothed_loss, [0]
+
+    def sometimes_nan(*arguments: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        calls[0] += 1
+        value, nll = real(*arguments)  # type: ignore[arg-type]
+        return (value * float("nan") if bad(calls[0]) else value), nll
+
+    monkeypatch.setattr(loss, "smoothed_loss", sometimes_nan)
+    bad = lambda call: call in (4, 5)  # noqa: E731  # the first call proves memory
+    run = trained("some", "train.steps=8", "train.save_steps=1")
+    history = read_metrics(run.metrics)
+    assert [record.skipped for record in history.train] == [0, 0, 1, 2, 2, 2, 2, 2]
+    assert math.isnan(history.train[2].loss)
+    before, after = (checkpoint.load(run.checkpoints / f"step-{n}")[0]["model"] for n in (4, 5))
+    assert not torch.equal(before["embedding.weight"], after["embedding.weight"])
+
+    calls[0], bad = 0, lambda call: call > 6
+    with pytest.raises(HarkError, match="not a number 3 times in a row, at step 8"):
+        trained("many", "train.max_bad_steps=3")
+    run = RunDir(run.path.parent / "many")
+    with np.load(run.offending) as batch:
+        assert batch["target_out"].size > 0
+    stopped = read_metrics(run.metrics).stopped
+    assert stopped is not None
+    assert stopped.reason == "failed"
+
+
+def test_skipped_steps_leave_weights_alone(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hark.train import loss
+
+    real, calls = loss.smoothed_loss, [0]
+
+    def nan_at_the_third(*arguments: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        calls[0] += 1
+        value, nll = real(*arguments)  # type: ignore[arg-type]
+        return value * (float("nan") if calls[0] == 4 else 1.0), nll
+
+    monkeypatch.setattr(loss, "smoothed_loss", nan_at_the_third)
+    run = trained("run", "train.steps=3", "train.save_steps=1")
+    second, third = (checkpoint.load(run.checkpoints / f"step-{n}")[0] for n in (2, 3))
+    for name, weight in second["model"].items():
+        assert torch.equal(weight, third["model"][name])
+    for name, value in second["adam"].items():
+        assert torch.equal(value, third["adam"][name]), name
+
+
+def test_checkpoints_are_kept_and_pruned(trained: Trained) -> None:
+    run = trained("run", "train.save_steps=2", "train.keep_last=3", "train.average_last=2")
+    assert [checkpoint.step_of(each) for each in checkpoint.list_checkpoints(run.checkpoints)] == [16, 18, 20]
+
+
+def test_a_run_in_use_or_already_there_is_refused(trained: Trained) -> None:
+    run = trained("run", "train.steps=2")
+    with pytest.raises(UserError, match="is a run already; go on with hark train --resume"):
+        trained("run", "train.steps=2")
+    with RunLock(run), pytest.raises(UserError, match="in use by process"):
+        trained("run", "train.steps=4", resumed=True)
+    trained("run", "train.steps=4", resumed=True)
+
+
+def test_a_run_that_never_saved_is_begun_anew(trained: Trained, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.toml").write_text("")
+    assert losses(trained("run", "train.steps=2"))
+
+
+def test_a_batch_that_does_not_fit_is_one_line(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hark.train import loss
+
+    def no_memory(*_: torch.Tensor) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(loss, "smoothed_loss", no_memory)
+    with pytest.raises(
+        UserError, match=r"a batch of 200 tokens does not fit in the memory of cpu; lower data\.batch_tokens"
+    ):
+        trained("run")
+
+
+def test_a_missing_gpu_asked_for_by_name_is_one_line(trained: Trained) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(UserError, match=r"train\.device: cuda:3: no GPU number 3 \(there is none\)"):
+        trained("run", "train.device=cuda:3")
+    with pytest.raises(UserError, match="must be auto, cpu, cuda or cuda:N"):
+        trained("run", "train.device=gpu")
