@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args, get_origin
@@ -162,6 +162,15 @@ def explain(section: Section, defaults: Section | None = None, prefix: str = "")
     for each, default in zip(settings_of(section), settings_of(defaults), strict=True):
         if each.is_section:
             yield from explain(each.value, default.value, f"{prefix}{each.name}.")
-        else:
-            shown = ["unset" if value is None else toml_value(value) for value in (default.value, each.value)]
-            yield Explanation(prefix + each.name, each.meaning, describe(each.kind, each.allowed), *shown)
+            continue
+        shown = ["unset" if value is None else toml_value(value) for value in (default.value, each.value)]
+        yield Explanation(prefix + each.name, each.meaning, describe(each.kind, each.allowed), *shown)
+
+
+def explain_members(section: type[Section], prefix: str) -> Iterator[Explanation]:
+    """The settings of the tables in a list, such as `data.train`: each has its own, so only defaults can be shown."""
+    kinds = hints(section)
+    for each in fields(cast(Any, section)):
+        allowed = describe(kinds[each.name], each.metadata["allowed"])
+        shown = toml_value(each.default)
+        yield Explanation(prefix + each.name, each.metadata["meaning"], allowed, shown, shown)

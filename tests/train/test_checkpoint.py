@@ -95,6 +95,15 @@ def test_other_data_is_refused(trained: Callable[..., RunDir]) -> None:
         trained("run", "train.steps=4", resumed=True)
 
 
+def test_a_dataset_of_another_tokenizer_is_refused(trained: Callable[..., RunDir]) -> None:
+    run = trained("run", "train.steps=2")
+    folder = run.checkpoints / "step-2"
+    tensors, state = checkpoint.load(folder)
+    checkpoint.save(folder, tensors, {**state, "tokenizers": {"tokenizer.model": "0" * 64}})
+    with pytest.raises(UserError, match=r"is encoded with another tokenizer than .*step-2; restore it"):
+        trained("run", "train.steps=4", resumed=True)
+
+
 FILL_THE_DISK = """
 import resource, signal, sys, torch
 from pathlib import Path

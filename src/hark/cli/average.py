@@ -13,7 +13,7 @@ def average(
         int | None, typer.Option("--last", min=1, help="How many checkpoints; by default the recipe's.")
     ] = None,
 ) -> None:
-    """Average the weights of a run's last checkpoints into a bundle (paper, 6.1)."""
+    """Average a run's last checkpoints into a bundle."""
     from hark import configfile
     from hark.errors import UserError
     from hark.rundir import RunDir

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hark.config import Config
+from hark.config import Config, CorpusConfig
 from hark.errors import UserError
 
 
@@ -19,7 +19,7 @@ def config(
     explain: Annotated[bool, typer.Option("--explain", help="Every setting with its meaning and default.")] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file instead.")] = None,
 ) -> None:
-    """Show every setting as TOML, after the recipe and the overrides."""
+    """Show or explain every setting."""
     from hark import configfile
 
     tree = configfile.load(*configfile.split_words(recipe, overrides))
@@ -38,12 +38,9 @@ def explanation(tree: Config) -> str:
     from hark import configfile
 
     lines: list[str] = []
-    for each in configfile.explain(tree):
+    corpora = configfile.explain_members(CorpusConfig, "data.train[].")
+    for each in (*configfile.explain(tree), *corpora):
         here = "" if each.value == each.default else f"   here: {each.value}"
-        lines += [
-            f"{each.key} = {each.default}{here}",
-            f"    {each.meaning}",
-            f"    allowed: {each.allowed}",
-            "",
-        ]
-    return "\n".join(lines)
+        lines += [f"{each.key} = {each.default}{here}", f"    {each.meaning}", f"    allowed: {each.allowed}", ""]
+    lines += ["data.dev[] and data.test[] are as data.train[], without weight."]
+    return "\n".join(lines) + "\n"

@@ -20,7 +20,10 @@ def plot(
     axis: Annotated[Literal["step", "tokens", "time"], typer.Option("--axis", help="What runs to the right.")] = "step",
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = False,
 ) -> None:
-    """Draw loss, dev scores, learning rate, gradient norm and speed of runs, as one page."""
+    """Draw the curves of one or several runs.
+
+    Loss, dev scores, learning rate, gradient norm and speed, on one page that needs no network.
+    """
     from hark.train import curves_page, curves_picture
 
     kind = output.suffix.lower()

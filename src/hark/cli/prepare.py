@@ -60,7 +60,9 @@ def prepare(
         int | None, typer.Option("--processes", min=1, metavar="N", help="By default as many as there are cores.")
     ] = None,
 ) -> None:
-    """Clean parallel text, learn a vocabulary from it and encode it, with a report of what was dropped and why.
+    """Make a dataset of raw parallel text.
+
+    Cleans it, learns a vocabulary, encodes it, and reports what was dropped and why.
 
     No sentence of a --dev or --test set is left in the training text. Running it again with the same files and
     settings does nothing.

@@ -29,7 +29,8 @@ class Pattern(Protocol):
 def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
     """Equation 1, `softmax(Q K^T / sqrt(d_k)) V`, as it stands in the paper (3.2.1), and its weights.
 
-    The output is a sum of the values, weighted by how well a query fits each key (3.2). Products of wide vectors are
+    The output is a sum of the values, weighted by how well a query fits each key (3.2). That fit is a
+    product and not a small network (additive attention), because matrix products are fast. Products of wide vectors are
     large and would push the softmax to where its gradients vanish: hence the division by sqrt(d_k). What must not be
     seen is masked out before the softmax (3.2.3).
     """

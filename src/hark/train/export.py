@@ -1,5 +1,6 @@
 """From a run to a bundle: the best model so far, or the average of the last checkpoints (paper, 6.1)."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,10 @@ class BundleWriter:
         if dataset.manifest.source_tokenizer is not None:
             tokenizers[SOURCE_TOKENIZER] = dataset.tokenizer("source").model
         return cls(config, tokenizers)
+
+    @property
+    def tokenizer_hashes(self) -> dict[str, str]:
+        return {name: hashlib.sha256(model).hexdigest() for name, model in self.tokenizers.items()}
 
     def write(self, folder: Path, weights: Mapping[str, Tensor], origin: str) -> None:
         try:

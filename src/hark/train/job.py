@@ -154,6 +154,7 @@ class Job:
         if self.average is not None:
             tensors["ema"] = spread.gather_average(self.model, self.average)
         state = {
+            "tokenizers": self.bundles.tokenizer_hashes,
             "progress": asdict(self.progress),
             "batches": self.stream.state_dict(),
             "meter": self.meter.state_dict(self.processes),
@@ -175,6 +176,8 @@ class Job:
             tensors, state = checkpoint.load(folder)
         except UserError as error:
             raise UserError(f"{error}; remove {folder} to go on from the checkpoint before it") from None
+        if state["tokenizers"] != self.bundles.tokenizer_hashes:
+            raise UserError(f"{self.config.data.dataset}: is encoded with another tokenizer than {folder}; restore it")
         spread.fill_weights(self.model, tensors["model"], folder)
         spread.fill_adam(self.model, self.optimiser, tensors["adam"])
         if self.average is not None:
