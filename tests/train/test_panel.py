@@ -10,7 +10,9 @@ from rich.console import Console
 
 from hark.train import figures
 from hark.train.metrics import History, Record, Sample, SaveRecord
-from hark.train.panel import BLOCKS, Panel, Screen, Trace, View, draw, sparkline
+from hark.train.panel import Panel
+from hark.train.screen import BLOCKS, Screen, draw, sparkline
+from hark.train.view import Trace, View
 from tests.train.records import EPOCH, dev, resume, start, stop, train
 
 
@@ -134,7 +136,7 @@ def test_a_low_window_keeps_what_matters() -> None:
     full = len(seen(FULL).splitlines())
     for height in range(12, full + 2):
         console = Console(width=100, height=height, file=io.StringIO(), record=True)
-        console.print(Screen(panel))
+        console.print(Screen(lambda: panel.view))
         text = console.export_text()
         assert len(text.splitlines()) < height
         assert "loss 0.250" in text

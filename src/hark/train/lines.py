@@ -1,0 +1,77 @@
+"""A run told in plain lines, where there is no terminal."""
+
+from collections.abc import Iterable
+
+from hark.train import figures
+from hark.train.metrics import (
+    DevRecord,
+    Record,
+    ResumeRecord,
+    Sample,
+    SaveRecord,
+    StartRecord,
+    StopRecord,
+    TrainRecord,
+)
+from hark.train.view import View
+
+
+def lines(record: Record | Sample, view: View) -> Iterable[str]:
+    """What a record says where there is no terminal."""
+    match record:
+        case StartRecord():
+            verb = "resumed" if isinstance(record, ResumeRecord) else "started"
+            yield f"{verb} {view.name} at step {where(record.step, view)}  {machine(record)}"
+        case TrainRecord():
+            yield "  ".join(train_words(record, view))
+        case DevRecord():
+            best = "  best" if record.best else ""
+            yield f"dev {record.set} at step {record.step}  {scores_words(record)}{best}"
+        case SaveRecord():
+            yield f"saved step {record.step}  {figures.size(record.bytes)} in {record.took:.1f} s"
+        case StopRecord():
+            yield stop_words(record)
+        case Sample():
+            yield f"sample at step {record.step}"
+            yield f"  source       {one_line(record.source)}"
+            yield f"  reference    {one_line(record.reference)}"
+            yield f"  translation  {one_line(record.translation)}"
+
+
+def train_words(record: TrainRecord, view: View) -> Iterable[str]:
+    yield f"step {where(record.step, view)}"
+    yield f"loss {figures.loss(record.loss)}"
+    yield f"rate {figures.rate(record.rate)}"
+    yield f"grad {figures.short(record.grad_norm)}"
+    yield f"{figures.short(record.tokens_per_second)} tokens/s"
+    yield f"fill {figures.percent(record.fill)}"
+    if record.memory_gib is not None:
+        yield f"memory {record.memory_gib:.1f} GiB"
+    if record.skipped:
+        yield f"skipped {record.skipped}"
+    if view.seconds_left is not None:
+        yield f"left {figures.duration(view.seconds_left)}"
+
+
+def where(step: int, view: View) -> str:
+    return f"{step}/{view.steps}" if view.steps else str(step)
+
+
+def machine(begun: StartRecord) -> str:
+    """On what it runs, and what: H200, 2 processes, 63.1M weights."""
+    processes = f", {begun.processes} processes" if begun.processes > 1 else ""
+    return f"{begun.device}{processes}, {figures.short(begun.weights)} weights"
+
+
+def scores_words(dev: DevRecord) -> str:
+    words = [f"{name} {figures.score(value)}" for name, value in dev.scores.items()]
+    return "  ".join([*words, f"nll {figures.loss(dev.nll)}", f"perplexity {figures.short(dev.perplexity)}"])
+
+
+def stop_words(stop: StopRecord) -> str:
+    reason = {"early": "stopped early"}.get(stop.reason, stop.reason)
+    return f"{reason} at step {stop.step}" + (f": {one_line(stop.message)}" if stop.message else "")
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())

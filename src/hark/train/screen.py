@@ -1,0 +1,227 @@
+"""A run drawn for a terminal."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from hark.train import figures
+from hark.train.lines import machine, one_line
+from hark.train.metrics import (
+    DevRecord,
+    StopRecord,
+)
+from hark.train.view import SAMPLES, View
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.text import Text
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+class Screen:
+    """Draws a panel's view anew whenever rich asks, as wide as the window is then."""
+
+    def __init__(self, look: Callable[[], View]) -> None:
+        """`look`: gives the view as it is at the time."""
+        self.look = look
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        # A window that is too low loses samples first, then empty lines; what is left over is cut at the bottom.
+        height = console.size.height - 1
+        seen = self.look()
+        for n_samples, roomy in ((SAMPLES, True), (1, True), (0, True), (0, False)):
+            view = replace(seen, samples=seen.samples[:n_samples])
+            picture = draw(view, options.max_width, time.time(), roomy, options.ascii_only)
+            if len(console.render_lines(picture, options)) <= height:
+                break
+        yield picture
+
+
+def draw(view: View, width: int, now: float, roomy: bool = True, plain: bool = False) -> Any:
+    """The panel of a view, for rich. `roomy`: with empty lines; `plain`: for terminals without Unicode."""
+    from rich.box import ROUNDED
+    from rich.console import Group
+    from rich.panel import Panel as Frame
+    from rich.text import Text
+
+    inner = max(width - 6, 10)
+    blocks = [progress_block(view, inner, plain), loss_block(view, inner, plain), machine_block(view, inner)]
+    blocks += [dev_block(view, inner), samples_block(view, inner), saved_block(view, now)]
+    shown: list[Any] = []
+    for block in blocks:
+        if block is not None:
+            shown += [Text(), block] if shown and roomy else [block]
+    subtitle = Text(machine(view.begun), "dim") if view.begun and width >= 60 else None
+    return Frame(
+        Group(*shown),
+        title=Text(view.name, "bold", overflow="ellipsis"),
+        title_align="left",
+        subtitle=subtitle,
+        subtitle_align="right",
+        box=ROUNDED,
+        border_style="bright_black",
+        padding=(1 if roomy else 0, 2),
+        width=width,
+    )
+
+
+def progress_block(view: View, width: int, plain: bool) -> "Text":
+    """The step, a bar, and the time left; the bar takes what room there is."""
+    from rich.text import Text
+
+    left = Text.assemble(("step ", "dim"), (figures.count(view.step), "bold"))
+    if view.steps:
+        left.append(f" of {figures.count(view.steps)}", "dim")
+    share = min(view.step / view.steps, 1.0) if view.steps else 0.0
+    right = Text.assemble((f"{100 * share:.0f}%", "dim"))
+    if view.stopped is not None:
+        right.append("   ")
+        right.append(*stop_mark(view.stopped))
+    elif view.seconds_left is not None:
+        right.append("   ")
+        right.append(figures.duration(view.seconds_left))
+        right.append(" left", "dim")
+    room = width - left.cell_len - right.cell_len - 4
+    if room < 8:  # too narrow for one line: the bar has one of its own
+        fits = left.cell_len + right.cell_len + 3 <= width
+        above = [Text.assemble(left, "   ", right)] if fits else [left, right]
+        return Text("\n").join([*above, bar(share, width, plain)])
+    return Text.assemble(left, "  ", bar(share, room, plain), "  ", right)
+
+
+def stop_mark(stop: StopRecord) -> tuple[str, str]:
+    words = {"early": "stopped early"}.get(stop.reason, stop.reason)
+    style = {"finished": "green", "early": "green", "interrupted": "yellow"}.get(stop.reason, "bold red")
+    return words, style
+
+
+def bar(share: float, width: int, plain: bool) -> "Text":
+    from rich.text import Text
+
+    full = round(share * width)
+    done, rest = ("#", "-") if plain else ("━", "─")
+    return Text.assemble((done * full, "cyan"), (rest * (width - full), "bright_black"))
+
+
+def loss_block(view: View, width: int, plain: bool) -> Any:
+    """The loss, its smoothed value, and its whole course as a line of blocks."""
+    from rich.text import Text
+
+    if view.train is None:
+        return Text("waiting for the first figures ...", "dim")
+    words = Text.assemble(("loss ", "dim"), (figures.loss(view.train.loss), "bold"))
+    words.append("   smoothed ", "dim")
+    words.append(figures.loss(view.smoothed.value))
+    room = width - words.cell_len - 3
+    if plain or room < 12:
+        return words
+    return Text.assemble(words, "   ", (sparkline(view.losses.values, room), "cyan"))
+
+
+def sparkline(values: tuple[float, ...], width: int) -> str:
+    """A course in blocks. The steep beginning is cut off at the top, so that what came after can still be seen."""
+    if not values:
+        return ""
+    n_bins = min(width, len(values))
+    edges = [round(index * len(values) / n_bins) for index in range(n_bins + 1)]
+    means = [sum(values[low:high]) / (high - low) for low, high in pairwise(edges)]
+    low, high = min(means), sorted(means)[int(0.9 * (len(means) - 1))]
+    scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BLOCKS[min(round((each - low) * scale), len(BLOCKS) - 1)] for each in means)
+
+
+def machine_block(view: View, width: int) -> Any:
+    """Small figures in as many columns as fit."""
+    from rich.table import Table
+    from rich.text import Text
+
+    train = view.train
+    if train is None:
+        return None
+    cells = [
+        ("speed", f"{figures.short(train.tokens_per_second)} tokens/s"),
+        ("rate", figures.rate(train.rate)),
+        ("gradient", figures.short(train.grad_norm)),
+        ("fill", figures.percent(train.fill)),
+        ("epoch", f"{train.epoch:.2f}"),
+    ]
+    if train.memory_gib is not None:
+        cells.append(("memory", f"{train.memory_gib:.1f} GiB"))
+    if train.utilisation is not None:
+        cells.append(("utilised", figures.percent(train.utilisation)))
+    texts = [Text.assemble((f"{name:<9}", "dim"), value) for name, value in cells]
+    if train.skipped:
+        texts.append(Text.assemble((f"{'skipped':<9}", "dim"), (f"{figures.count(train.skipped)} steps", "yellow")))
+    n_columns = max(1, min(4, (width + 3) // 25))
+    table = Table.grid(padding=(0, 3))
+    for _ in range(n_columns):
+        table.add_column(no_wrap=True, min_width=min(22, width))
+    for first in range(0, len(texts), n_columns):
+        table.add_row(*texts[first : first + n_columns])
+    return table
+
+
+def dev_block(view: View, width: int) -> Any:
+    """The last measurement on each dev set, and the best."""
+    from rich.text import Text
+
+    several = len(view.dev) > 1
+    rows = [Text.assemble(("dev      ", "dim"), dev_text(each, width - 9, several)) for each in view.dev.values()]
+    if view.best is not None:
+        rows.append(Text.assemble(("best     ", "green"), dev_text(view.best, width - 9, several)))
+    return Text("\n", no_wrap=True, overflow="ellipsis").join(rows) if rows else None
+
+
+def dev_text(dev: DevRecord, width: int, several: bool) -> "Text":
+    """As much of a measurement as fits, the most important first."""
+    from rich.text import Text
+
+    named = [(name, figures.score(value)) for name, value in dev.scores.items()]
+    named += [("nll", figures.loss(dev.nll)), ("at", figures.count(dev.step))]
+    named.append(("perplexity", figures.short(dev.perplexity)))
+    text = Text(f"{dev.set}   " if several else "")
+    for name, value in named:
+        if text.cell_len + len(name) + len(value) + 1 <= width:
+            text.append(f"{name} ", "dim")
+            text.append(f"{value}   ")
+    if not several and text.cell_len + len(dev.set) <= width:
+        text.append(dev.set, "dim")
+    text.rstrip()
+    return text
+
+
+def samples_block(view: View, width: int) -> Any:
+    """Translations from the latest measurement."""
+    from rich.text import Text
+
+    if not view.samples or width < 40:
+        return None
+    rows = []
+    for sample in view.samples:
+        rows += [
+            Text.assemble(("source   ", "dim"), (one_line(sample.source), "dim")),
+            Text.assemble(("wanted   ", "dim"), (one_line(sample.reference), "dim")),
+            Text.assemble(("given    ", "dim"), one_line(sample.translation)),
+            Text(),
+        ]
+    for row in rows:
+        row.truncate(width, overflow="ellipsis")
+    return Text("\n").join(rows[:-1])
+
+
+def saved_block(view: View, now: float) -> Any:
+    from rich.text import Text
+
+    if view.saved is None:
+        return None
+    ago = figures.duration(now - view.saved.time)
+    return Text.assemble(
+        ("saved    ", "dim"),
+        f"step {figures.count(view.saved.step)}",
+        (f"   {ago} ago   {figures.size(view.saved.bytes)} in {view.saved.took:.1f} s", "dim"),
+        overflow="ellipsis",
+        no_wrap=True,
+    )
