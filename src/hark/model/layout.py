@@ -44,13 +44,18 @@ def rows(lengths_B: Tensor) -> Tensor:
 
 
 def packed_layout(
-    source_cu: Tensor, target_cu: Tensor, source_positions: Tensor, target_positions: Tensor, longest: int
+    source_cu: Tensor,
+    target_cu: Tensor,
+    source_positions: Tensor,
+    target_positions: Tensor,
+    longest: int,
+    tiles: bool = False,
 ) -> Layout:
-    """Sentences end to end. `longest` is given, so that no device is waited for."""
+    """Sentences end to end. `longest` is given, so that no device is waited for; `tiles` as in `Packed`."""
     return Layout(
         source_positions,
         target_positions,
-        encoder=Packed(source_cu, source_cu, longest),
-        decoder=Packed(target_cu, target_cu, longest, causal=True),
-        cross=Packed(target_cu, source_cu, longest),
+        encoder=Packed(source_cu, source_cu, longest, tiles=tiles),
+        decoder=Packed(target_cu, target_cu, longest, causal=True, tiles=tiles),
+        cross=Packed(target_cu, source_cu, longest, tiles=tiles),
     )

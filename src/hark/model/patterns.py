@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Protocol
 
 import torch
@@ -71,18 +72,20 @@ class Packed:
     """Sentences end to end with no padding: q_NHK, k_NHK, v_NHK, and cumulative lengths that cover every slot.
 
     Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees `k_cu[i]:k_cu[i+1]` only; sentences may be empty.
-    `longest` bounds the lengths on both sides and is known without asking the device.
+    `longest` bounds the lengths on both sides and is known without asking the device. `tiles` asks for our own kernels
+    where `tiles_serve`; they pay where their many small launches are recorded in a CUDA graph (docs/speed.md).
     """
 
     q_cu: Tensor
     k_cu: Tensor
     longest: int
     causal: bool = False
+    tiles: bool = False
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16):
-            return self.flash(q, k, v)
-        return self.by_length(q, k, v)
+        if not q.is_cuda or q.dtype not in (torch.bfloat16, torch.float16):
+            return self.by_length(q, k, v)
+        return self.by_tiles(q, k, v) if self.tiles else self.flash(q, k, v)
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         q_sentence, k_sentence = sentence_ids(self.q_cu, len(q)), sentence_ids(self.k_cu, len(k))
@@ -90,6 +93,12 @@ class Packed:
         if not self.causal:
             return same
         return same & (packed_positions(self.q_cu, len(q))[:, None] >= packed_positions(self.k_cu, len(k))[None, :])
+
+    def by_tiles(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Our own kernels, for sentences far shorter than the tiles of the flash kernel."""
+        from hark.model.kernels import packed_attention
+
+        return packed_attention(q, k, v, self.q_cu, self.k_cu, self.longest, self.causal)[0]
 
     def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """PyTorch's kernel for sequences of varying length, which wants one width for keys and values."""
@@ -172,6 +181,13 @@ class Observed:
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         return self.pattern.visible(q, k)
+
+
+def tiles_serve(*widths: int) -> bool:
+    """Whether our kernels can be used: Triton and a GPU are there, and heads are as wide as they are tested with."""
+    if not set(widths) <= {16, 32, 64, 128} or find_spec("triton") is None or not torch.cuda.is_available():
+        return False
+    return torch.cuda.get_device_capability() >= (8, 0)
 
 
 def sentence_ids(cu: Tensor, slots: int) -> Tensor:

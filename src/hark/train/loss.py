@@ -26,11 +26,12 @@ class Objective(nn.Module):
     Sums, not means: what they are divided by is the number of tokens of the whole step, over all batches and processes.
     """
 
-    def __init__(self, model: Transformer, smoothing: float, longest: int) -> None:
+    def __init__(self, model: Transformer, smoothing: float, longest: int, tiles: bool = False) -> None:
         super().__init__()
         self.model = model
         self.smoothing = smoothing
         self.longest = longest
+        self.tiles = tiles
 
     def forward(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         logits = self.model(batch["source"], batch["target_in"], self.layout(batch))
@@ -40,7 +41,7 @@ class Objective(nn.Module):
         if "source_cu" not in batch:
             return padded_layout(batch["source_lengths"], batch["target_lengths"])
         positions = batch["source_positions"], batch["target_positions"]
-        return packed_layout(batch["source_cu"], batch["target_cu"], *positions, self.longest)
+        return packed_layout(batch["source_cu"], batch["target_cu"], *positions, self.longest, self.tiles)
 
 
 def to_tensors(batch: object, device: torch.device) -> dict[str, Tensor]:
