@@ -14,7 +14,7 @@ class Board:
 
     def __init__(self, folder: Path) -> None:
         require("tensorboard", "tensorboard", "writing for TensorBoard")
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter  # type: ignore[import-not-found]
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         try:
             self.events: Any = EventFileWriter(str(folder), flush_secs=10)
@@ -22,7 +22,7 @@ class Board:
             raise HarkError(f"{folder}: cannot be written: {error.strerror}") from None
 
     def write(self, record: Record | Sample) -> None:
-        from tensorboard.compat.proto import event_pb2, summary_pb2  # type: ignore[import-not-found]
+        from tensorboard.compat.proto import event_pb2, summary_pb2
 
         if isinstance(record, StartRecord):
             # TensorBoard then forgets what an earlier, killed process wrote about later steps.
