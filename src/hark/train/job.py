@@ -139,11 +139,6 @@ class Job:
             weight.copy_(mean)
             mean.copy_(held)
 
-    def write_best(self) -> None:
-        weights = spread.gather_weights(self.model)
-        if self.processes.leads:
-            self.bundles.write(self.run.best, weights, f"step {self.progress.step}, the best on the dev sets")
-
     def save(self) -> None:
         """A checkpoint of everything; the older ones beyond those that are kept go."""
         began = time.monotonic()
