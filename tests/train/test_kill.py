@@ -20,7 +20,13 @@ from hark.train.metrics import read_metrics
 from tests.runs import losses
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-EVERYTHING = ["train.steps=150", "train.save_steps=4", "train.batches_per_step=2", "train.ema=0.9", "train.eval_steps=9"]
+EVERYTHING = [
+    "train.steps=150",
+    "train.save_steps=4",
+    "train.batches_per_step=2",
+    "train.ema=0.9",
+    "train.eval_steps=9",
+]
 
 
 def command(*arguments: str, processes: int = 1) -> list[str]:
