@@ -254,8 +254,10 @@ def test_corpora_are_seen_as_often_as_their_weights_say(batching: str, weight: f
     batches = make_batches(many, config(batching, 3000, 250))
     pairs, _ = seen(batches, 4 * batches.batches_per_epoch)
     times = Counter(corpus for corpus, _, _ in pairs)
-    assert times[0] == pytest.approx(4 * 3000, rel=0.1)
-    assert times[1] == pytest.approx(4 * 2000 * weight, rel=0.1)
+    # A pass is rounded to whole batches. Padded batches, kept for comparison only, are few here and miss by up to 8%.
+    near = {"packed": 0.03, "padded": 0.1}[batching]
+    assert times[0] == pytest.approx(4 * 3000, rel=near)
+    assert times[1] == pytest.approx(4 * 2000 * weight, rel=near)
 
 
 def test_corpora_are_mixed_within_packed_batches() -> None:
