@@ -199,6 +199,23 @@ class DecodeConfig(Section):
     beam: int = setting(4, "hypotheses kept at each step; 1 is greedy", at_least(1))
     alpha: float = setting(0.6, "length penalty: 0 favours short output, larger favours long", between(0, 5))
     max_extra: int = setting(50, "tokens that the output may have beyond the input's length", at_least(0))
+    patience: float = setting(
+        1.0, "the search of a sentence ends when this many times `beam` hypotheses have ended", at_least(1)
+    )
+    min_length: int = setting(0, "tokens that the output must have", at_least(0))
+    nbest: int = setting(1, "translations given of each sentence, the best first", at_least(1))
+    diverse: bool = setting(False, "translations that begin with different tokens, each found by its own search")
+    sample: bool = setting(False, "draw each token by chance instead of searching")
+    temperature: float = setting(1.0, "of sampling: below 1 keeps to likely tokens", more_than(0))
+    top_k: int = setting(0, "of sampling: draw from so many of the likeliest tokens; 0: from all", at_least(0))
+    top_p: float = setting(1.0, "of sampling: draw from the likeliest tokens of this probability", between(0, 1))
+    seed: int = setting(1, "of sampling: the same seed gives the same translation", at_least(0))
+
+    def check(self) -> None:
+        if not self.sample and not self.diverse and self.nbest > round(self.beam * self.patience):
+            raise SettingError("nbest", f"{self.nbest} is more than a beam of {self.beam} finds; raise decode.beam")
+        if not self.top_p:
+            raise SettingError("top_p", "0 leaves nothing to draw from; 1 leaves all")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Engines: each kind of device has its own."""
