@@ -1,92 +1,130 @@
-"""How fast the base and big models train, on synthetic text with the lengths of real text: one table.
+"""How fast the base and big models train, ours and its peers, side by side on one GPU: one table.
 
-python benchmarks/train_speed.py [--sizes base,big] [--tiny]    on a GPU; --tiny runs anywhere, for correctness only
+python benchmarks/train_speed.py                                 ours, Hugging Face Marian, nn.Transformer; base and big
+python benchmarks/train_speed.py --sizes base --systems ours --profile      and where one step's time goes
+python benchmarks/train_speed.py --tiny                          on any machine, in seconds: for correctness only
+
+Text is synthetic with the lengths of real text (workload.py, which also says how operations are counted); only real
+target tokens count. What the peers are, and how they are run: peers.py.
 """
 
 import argparse
+import gc
+import json
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import torch
+from breakdown import break_down, record, table
+from peers import VARIANTS, Marian, Step, TorchTransformer, Variant, peer_step
+from workload import VOCABULARY, Workload, lengths_of, make_workload, operations
 
 from hark import configfile
 from hark.config import Config
-from hark.data.batches import Corpus, make_batches
-from hark.data.store import TokenStore
+from hark.data.batches import Batch, PackedBatch
 from hark.model import Transformer
-from hark.model.patterns import tiles_serve
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import Optimiser
+from hark.train.passes import build_passes, why_not_recorded
+from hark.train.processes import Processes
 
-VOCABULARY = 37_000
 PEAK = 990e12
+"""Dense bfloat16 operations a second of an H100 or H200, by the vendor."""
 RECIPES = Path(__file__).parents[1] / "recipes"
+BATCH_TOKENS = {"ours": (25_600,), "hf": (25_600, 102_400), "torch": (25_600,)}
+"""Where none are asked for. Marian was found to be faster with batches beyond the paper's: it gets such a one too."""
+PEERS = {"hf": Marian, "torch": TorchTransformer}
+NAMES = {"ours": "hark", "hf": "Hugging Face Marian", "torch": "nn.Transformer"}
+REPEATS = 2
+PROFILED = 4
 
 
-def store(pairs: int, vocabulary: int) -> TokenStore:
-    """Log-normal lengths of a mean of 27 tokens, with a long tail up to 250; the tokens are chance."""
-    chance = np.random.default_rng(0)
-    source = np.clip(chance.lognormal(3.15, 0.62, pairs), 2, 250).astype(np.int64)
-    target = np.clip(source * chance.lognormal(0.03, 0.18, pairs), 2, 250).astype(np.int64)
-    lengths = {"source": source - 1, "target": target - 1}  # the mark of the end counts
-    offsets = {side: np.concatenate([[0], np.cumsum(each)]) for side, each in lengths.items()}
-    tokens = {side: chance.integers(300, vocabulary, each[-1], np.uint16) for side, each in offsets.items()}
-    return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Result:
+    """What one system did in passes over its batches; means of a step."""
+
+    size: str
+    system: str
+    variant: str
+    batch_tokens: int
+    steps: int
+    tokens_per_second: float
+    ms_per_step: float
+    tflops: float
+    share_of_peak: float
+    gib: float | None  # None where it is not known: on a CPU
+    spread: float  # of the passes' times: the largest over the smallest, less 1
+    fill: float  # real target tokens of all slots
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.size, NAMES[self.system], self.variant, f"{self.batch_tokens:,}")))
+
+    def row(self) -> str:
+        gib = "-" if self.gib is None else f"{self.gib:.1f}"
+        return (
+            f"{self.name:<66} {self.tokens_per_second:>12,.0f} {self.ms_per_step:>8.1f} {self.tflops:>8.1f} "
+            f"{self.share_of_peak:>7.1%} {gib:>7} {self.fill:>6.1%} {self.spread:>6.1%}"
+        )
 
 
-def step_of(
-    config: Config, device: torch.device, tiles: bool, graphs: bool
-) -> tuple[Callable[[int], int], Transformer]:
-    """One step of training, as `hark train` does it: the number of target tokens that it took."""
-    torch.manual_seed(1)
+HEADER = (
+    f"{'what, batch tokens':<66} {'target tok/s':>12} {'ms/step':>8} {'TFLOP/s':>8} "
+    f"{'of peak':>7} {'GiB':>7} {'fill':>6} {'spread':>6}"
+)
+
+
+def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch]) -> Step:
+    """One step of training, as `hark train` does it."""
+    processes = Processes(0, 1, device)
+    fused = why_not_recorded(config, processes) is None
     model = Transformer(config.model).to(device).train()
-    tiles = tiles and tiles_serve(config.model.k_width, config.model.v_width)
-    objective = Objective(model, config.train.label_smoothing, config.data.max_length, tiles=tiles)
-    if device.type == "cuda":
-        objective.compile(mode="reduce-overhead" if graphs else None)
+    objective = Objective(model, config.train.label_smoothing, config.data.max_length, fused)
+    passes = build_passes(objective, processes, config)
     optimiser = Optimiser(list(model.parameters()), config.train)
-    batches = make_batches([Corpus("synthetic", 1.0, [store(40_000, config.model.vocab_size)])], config.data)
-    ready = [batches[i] for i in range(16)]
-    tensors = [to_tensors(batch, device) for batch in ready]
+    ready = [(to_tensors(batch, device), batch.n_target_tokens) for batch in batches]
 
     def step(number: int) -> int:
-        batch = ready[number % len(ready)]
-        torch.compiler.cudagraph_mark_step_begin()
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            loss, _ = objective(tensors[number % len(ready)])
-        (loss / batch.n_target_tokens).backward()
+        tensors, tokens = ready[number % len(ready)]
+        torch.manual_seed(number)
+        passes(tensors, 1 / tokens, last=True)
         optimiser.step(1e-4)
-        optimiser.adam.zero_grad()
-        return batch.n_target_tokens
+        return tokens
 
-    return step, model
-
-
-def operations(model: Transformer) -> float:
-    """For a target token, with as many source tokens: 6 for each weight that it meets; attention itself is left out."""
-    parts = (model.encoder, model.decoder)
-    return 6.0 * (sum(w.numel() for part in parts for w in part.parameters()) + model.output_weight.numel())
+    return step
 
 
-def measure(name: str, config: Config, device: torch.device, steps: int, tiles: bool, graphs: bool) -> None:
-    step, model = step_of(config, device, tiles, graphs)
-    for number in range(min(8, steps)):
-        step(number)
-    wait(device)
-    start = time.perf_counter()
-    tokens = sum(step(number) for number in range(steps))
-    wait(device)
-    seconds = time.perf_counter() - start
-    flops = tokens * operations(model) / seconds
-    memory = torch.cuda.max_memory_allocated() / 2**30 if device.type == "cuda" else float("nan")
-    print(
-        f"{name:<28} {tokens / seconds:>12,.0f} {1000 * seconds / steps:>9.1f} {flops / 1e12:>9.1f} "
-        f"{flops / PEAK:>7.1%} {memory:>8.1f}",
-        flush=True,
-    )
+def measure(
+    build: Callable[[], Step], batches: Sequence[Batch], device: torch.device, repeats: int
+) -> tuple[Step, list[float], float | None]:
+    """The step, the seconds of each pass over the batches after a first one, and the most memory, in GiB."""
+    fresh(device)
+    torch.manual_seed(1)
+    step = build()
+    seconds = []
+    for _ in range(1 + repeats):
+        wait(device)
+        start = time.perf_counter()
+        for number in range(len(batches)):
+            step(number)
+        wait(device)
+        seconds.append(time.perf_counter() - start)
+    memory = torch.cuda.max_memory_allocated() / 2**30 if device.type == "cuda" else None
+    return step, seconds[1:], memory
+
+
+def fresh(device: torch.device) -> None:
+    """Nothing of the last system is left, in memory or in the compiler."""
+    torch._dynamo.reset()
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
 
 
 def wait(device: torch.device) -> None:
@@ -94,44 +132,161 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize()
 
 
-def profile(config: Config, device: torch.device) -> None:
-    """Where the time of one step goes, by kernel."""
-    step, _ = step_of(config, device, tiles=True, graphs=True)
-    for number in range(8):
-        step(number)
-    wait(device)
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
-        for number in range(4):
-            step(number)
-        wait(device)
-    rows = sorted(seen.key_averages(), key=lambda row: -row.self_device_time_total)[:22]
-    for row in rows:
-        print(f"{row.self_device_time_total / 4000:>8.3f} ms {row.count / 4:>6.0f}  {row.key[:110]}")
+@dataclass(frozen=True)
+class Case:
+    """One line of the table, before it is measured."""
+
+    size: str
+    system: str
+    config: Config
+    variant: Variant | None
+
+    def batches(self, workload: Workload) -> Sequence[Batch]:
+        return workload.packed if self.variant is None else workload.padded
+
+    def step(self, workload: Workload, device: torch.device) -> Step:
+        if self.variant is None:
+            return our_step(self.config, device, workload.packed)
+        peer = PEERS[self.system](self.config.model)
+        return peer_step(peer, self.config, device, workload.padded, self.variant)
+
+    def result(self, batches: Sequence[Batch], seconds: Sequence[float], gib: float | None) -> Result:
+        mean, tokens = sum(seconds) / len(seconds), sum(batch.n_target_tokens for batch in batches)
+        flops = sum(operations(self.config.model, *lengths_of(batch)) for batch in batches) / mean
+        return Result(
+            self.size,
+            self.system,
+            str(self.variant or ""),
+            self.config.data.batch_tokens,
+            len(batches),
+            tokens / mean,
+            1000 * mean / len(batches),
+            flops / 1e12,
+            flops / PEAK,
+            gib,
+            max(seconds) / min(seconds) - 1,
+            tokens / sum(batch.n_target_slots for batch in batches),
+        )
+
+
+class Bench:
+    """All cases of one command: measured one after the other, told at once, and kept."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.device = torch.device("cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu")
+        self.lines: list[str] = []
+        self.results: list[Result] = []
+        self.breakdowns: dict[str, object] = {}
+        self.failures = 0
+        # Synthetic tokens depend on few settings, so that sizes share them.
+        self.workload = cache(self.make_workload)
+
+    def make_workload(self, batch_tokens: int) -> Workload:
+        config, steps = self.config(self.sizes[0], batch_tokens), self.arguments.steps
+        if self.arguments.tiny:
+            return make_workload(config.data, config.model.vocab_size, steps, corpus=4_000)
+        return make_workload(config.data, VOCABULARY, max(1, steps * 25_600 // batch_tokens))
+
+    @property
+    def sizes(self) -> list[str]:
+        return ["tiny"] if self.arguments.tiny else self.arguments.sizes.split(",")
+
+    def config(self, size: str, batch_tokens: int) -> Config:
+        config = configfile.load(RECIPES / f"{size}.toml")
+        return replace(config, data=replace(config.data, batch_tokens=batch_tokens))
+
+    def batch_sizes(self, system: str) -> Sequence[int]:
+        if self.arguments.batch_tokens:
+            return [int(each) for each in self.arguments.batch_tokens.split(",")]
+        return (2048,) if self.arguments.tiny else BATCH_TOKENS[system]
+
+    def run(self) -> None:
+        self.say(f"{self.machine()}; torch {torch.__version__}")
+        self.say(HEADER)
+        for size in self.sizes:
+            for system in self.arguments.systems.split(","):
+                self.run_system(size, system)
+
+    def run_system(self, size: str, system: str) -> None:
+        if system == "hf" and find_spec("transformers") is None:
+            self.say(f"{size}, {NAMES[system]}: not measured, transformers is not installed (pip install 'hark[hf]')")
+            return
+        names = self.arguments.variants.split(",")
+        variants: list[Variant | None] = [None] if system == "ours" else [VARIANTS[name] for name in names]
+        for batch_tokens in self.batch_sizes(system):
+            config = self.config(size, batch_tokens)
+            done = list(filter(None, (self.run_case(Case(size, system, config, variant)) for variant in variants)))
+            if done:  # the fastest variant is given the other batches
+                fastest = max(done, key=lambda each: each[1].tokens_per_second)
+                variants = [fastest[0].variant]
+
+    def run_case(self, case: Case) -> tuple[Case, Result] | None:
+        try:
+            workload = self.workload(case.config.data.batch_tokens)
+            batches = case.batches(workload)
+            build = lambda: case.step(workload, self.device)  # noqa: E731
+            step, seconds, gib = measure(build, batches, self.device, 1 if self.arguments.tiny else REPEATS)
+            result = case.result(batches, seconds, gib)
+            self.say(result.row())
+            self.results.append(result)
+            if self.arguments.profile and case.variant is None and self.device.type == "cuda":
+                found = break_down(record(step, PROFILED), PROFILED, result.ms_per_step)
+                self.breakdowns[result.name] = found._asdict()
+                self.say(table(result.name, found))
+        except Exception as error:  # one system must not take the others' figures with it
+            self.failures += 1
+            self.say(
+                f"{case.size}, {NAMES[case.system]}, {case.variant or ''}: failed: {' '.join(str(error).split())[:300]}"
+            )
+            return None
+        finally:
+            self.keep()
+        return case, result
+
+    def machine(self) -> str:
+        return torch.cuda.get_device_name() if self.device.type == "cuda" else "CPU, for correctness only"
+
+    def say(self, line: str) -> None:
+        print(line, flush=True)
+        self.lines.append(line)
+
+    def keep(self) -> None:
+        """Everything so far, in the folder that was asked for."""
+        if not self.arguments.out:
+            return
+        self.arguments.out.mkdir(parents=True, exist_ok=True)
+        (self.arguments.out / "train_speed.txt").write_text("\n".join(self.lines) + "\n")
+        results = [asdict(each) for each in self.results]
+        whole = {
+            "machine": self.machine(),
+            "torch": torch.__version__,
+            "results": results,
+            "breakdowns": self.breakdowns,
+        }
+        (self.arguments.out / "train_speed.json").write_text(json.dumps(whole, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="base,big")
-    parser.add_argument("--tiny", action="store_true")
-    parser.add_argument("--profile", action="store_true")
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--sizes", default="base,big", help="recipes, with commas")
+    parser.add_argument("--systems", default="ours,hf,torch")
+    parser.add_argument("--variants", default="eager,compiled,bf16", help=f"of the peers: {', '.join(VARIANTS)}")
+    parser.add_argument("--batch-tokens", help="with commas; else 25,600, and for Marian 102,400 too")
+    parser.add_argument("--steps", type=int, help="in a pass over the batches, of which there are three (else 32)")
+    parser.add_argument("--profile", action="store_true", help="break one of our steps down by kind of kernel")
+    parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU")
+    parser.add_argument("--out", type=Path, help="a folder for the table, as text and as JSON")
     arguments = parser.parse_args()
-    device = torch.device("cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu")
-    print(f"{'what':<28} {'target tok/s':>12} {'ms/step':>9} {'TFLOP/s':>9} {'of peak':>7} {'GiB':>8}")
-    for size in ["tiny"] if arguments.tiny else arguments.sizes.split(","):
-        config = configfile.load(RECIPES / f"{size}.toml")
-        if not arguments.tiny:
-            config = replace(config, data=replace(config.data, batch_tokens=25_600))
-        choices = (
-            ((True, True), (True, False), (False, True), (False, False)) if device.type == "cuda" else ((False, False),)
-        )
-        for tiles, graphs in choices:
-            torch._dynamo.reset()
-            name = f"{size}, {'tiles' if tiles else 'flash'}{', graphs' if graphs else ''}"
-            measure(name, config, device, 2 if arguments.tiny else arguments.steps, tiles, graphs)
-        if arguments.profile:
-            torch._dynamo.reset()
-            profile(config, device)
+    for given, known in ((arguments.systems, NAMES), (arguments.variants, VARIANTS)):
+        if unknown := set(given.split(",")) - set(known):
+            parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(known)}")
+    arguments.steps = arguments.steps or (2 if arguments.tiny else 32)
+    if arguments.tiny:
+        arguments.variants = "eager,bf16-eager"
+    bench = Bench(arguments)
+    bench.run()
+    sys.exit(1 if bench.failures else 0)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 """Hark: "Attention Is All You Need", built as software that people use."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hark.train.loaded import Loaded
+    from hark.decode.load import Loaded
 
 __version__ = "0.1.0"
 
 
-def load(path: "Path | str") -> "Loaded":
-    """A model from its bundle: the settings, the tokenizers and the network, verified."""
-    from hark.train.loaded import load_bundle
+def load(path: "Path | str", **engine: Any) -> "Loaded":
+    """A model from its bundle, verified: `hark.load(path).translate("...")`.
 
-    return load_bundle(path)
+    `engine`, `device`, `precision` and `threads` choose where it runs; by default on a GPU if there is one, and else on
+    the CPU, without torch.
+    """
+    from hark.decode.load import Loaded
+
+    return Loaded(path, **engine)

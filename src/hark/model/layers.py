@@ -1,7 +1,9 @@
 """One layer of the encoder and of the decoder (paper, 3.1 and 3.3)."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -9,6 +11,9 @@ from hark.config import ModelConfig
 from hark.model.attention import MultiHeadAttention
 from hark.model.patterns import Pattern
 from hark.model.positions import Rotation
+
+if TYPE_CHECKING:
+    from hark.model.kernels.linear import Joined
 
 
 class FeedForward(nn.Module):
@@ -25,8 +30,11 @@ class FeedForward(nn.Module):
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_gate = nn.Linear(config.d_model, config.d_ff) if config.activation == "swiglu" else None
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.fused: tuple[Joined, Joined] | None = None
 
     def forward(self, x: Tensor) -> Tensor:
+        if self.fused is not None:
+            return self.forward_fused(*self.fused, x)
         match self.activation:
             case "relu":
                 inner_F = F.relu(self.w_1(x))
@@ -36,6 +44,23 @@ class FeedForward(nn.Module):
                 assert self.w_gate is not None
                 inner_F = F.silu(self.w_gate(x)) * self.w_1(x)
         return self.w_2(inner_F)
+
+    def fuse(self, dtype: torch.dtype) -> list[tuple[Tensor, Tensor]]:
+        """As `MultiHeadAttention.fuse`. The gate of SwiGLU has no kernel."""
+        from hark.model.kernels.linear import Joined
+
+        self.fused = Joined(self.w_1, dtype=dtype), Joined(self.w_2, dtype=dtype)
+        return [pair for joined in self.fused for pair in joined.pairs]
+
+    def forward_fused(self, w_1: "Joined", w_2: "Joined", x: Tensor) -> Tensor:
+        match self.activation:
+            case "relu":
+                return w_2(w_1(x, relu=True))
+            case "gelu":
+                return w_2(F.gelu(w_1(x)))
+            case "swiglu":
+                assert self.w_gate is not None
+                return w_2(F.silu(self.w_gate(x)) * w_1(x))
 
 
 class Residual(nn.Module):
@@ -51,11 +76,24 @@ class Residual(nn.Module):
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = nn.Dropout(config.dropout)
         self.pre_norm = config.norm == "pre"
+        self.fused = False
+
+    def fuse(self, _: torch.dtype) -> list[tuple[Tensor, Tensor]]:
+        """As `MultiHeadAttention.fuse`."""
+        self.fused = True
+        return []
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
             return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+        return self.add_norm(x, sublayer(x))
+
+    def add_norm(self, x: Tensor, s: Tensor) -> Tensor:
+        if not self.fused:
+            return self.norm(x + self.dropout(s))
+        from hark.model.kernels.norm import add_norm
+
+        return add_norm(x, s, self.norm, self.dropout.p if self.training else 0.0)
 
 
 class EncoderLayer(nn.Module):

@@ -49,13 +49,16 @@ def packed_layout(
     source_positions: Tensor,
     target_positions: Tensor,
     longest: int,
-    tiles: bool = False,
+    fused: bool = False,
 ) -> Layout:
-    """Sentences end to end. `longest` is given, so that no device is waited for; `tiles` as in `Packed`."""
-    return Layout(
-        source_positions,
-        target_positions,
-        encoder=Packed(source_cu, source_cu, longest, tiles=tiles),
-        decoder=Packed(target_cu, target_cu, longest, causal=True, tiles=tiles),
-        cross=Packed(target_cu, source_cu, longest, tiles=tiles),
+    """Sentences end to end. `longest` is given, so that no device is waited for; `fused` asks for our own kernels."""
+    encoder, decoder, cross = (
+        Packed(source_cu, source_cu, longest),
+        Packed(target_cu, target_cu, longest, causal=True),
+        Packed(target_cu, source_cu, longest),
     )
+    if fused:
+        source, target = len(source_positions), len(target_positions)
+        encoder, decoder = encoder.ranged(source, source), decoder.ranged(target, target)
+        cross = cross.ranged(target, source)
+    return Layout(source_positions, target_positions, encoder, decoder, cross)

@@ -7,9 +7,8 @@ paper's formula step by step. A query that sees no key gets zero.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Protocol
 
 import torch
@@ -21,6 +20,14 @@ class Pattern(Protocol):
     """q is (B, T, H, K) or (N, H, K); k likewise with the keys' length; v has the values' width in place of K."""
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor: ...
+
+    def joint(self, qkv: Tensor) -> Tensor:
+        """The same for queries, keys and values that one projection made, side by side: (..., 3, H, K)."""
+        return self(*qkv.unbind(-3))
+
+    def apart(self, q: Tensor, kv: Tensor) -> Tensor:
+        """The same for queries of one text, and keys and values of another side by side: (..., 2, H, K)."""
+        return self(q, *kv.unbind(-3))
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         """Booleans that broadcast to (B, H, T, S) or (H, N, N): whether a query may see a key."""
@@ -43,7 +50,7 @@ def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, visible: Tenso
 
 
 @dataclass(frozen=True, eq=False)
-class Padded:
+class Padded(Pattern):
     """Sentences in rows of one length, padded at the end: q_BTHK, k_BSHK, v_BSHK.
 
     `keys_BS` says which keys are real; none, all may be seen. In a causal pattern it is not needed: a query at a real
@@ -68,24 +75,44 @@ class Padded:
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
+class Packed(Pattern):
     """Sentences end to end with no padding: q_NHK, k_NHK, v_NHK, and cumulative lengths that cover every slot.
 
     Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees `k_cu[i]:k_cu[i+1]` only; sentences may be empty.
-    `longest` bounds the lengths on both sides and is known without asking the device. `tiles` asks for our own kernels
-    where `tiles_serve`; they pay where their many small launches are recorded in a CUDA graph (docs/speed.md).
+    `longest` bounds the lengths on both sides and is known without asking the device. `ranges` are what our own kernels
+    want to know, where they are used (`ranged`).
     """
 
     q_cu: Tensor
     k_cu: Tensor
     longest: int
     causal: bool = False
-    tiles: bool = False
+    ranges: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
+
+    def ranged(self, n_q: int, n_k: int) -> "Packed":
+        """The same for so many slots, computed by our own kernels where projections are joint."""
+        from hark.model.kernels.attention import make_ranges
+
+        return replace(self, ranges=make_ranges(self.q_cu, self.k_cu, n_q, n_k, self.causal))
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         if not q.is_cuda or q.dtype not in (torch.bfloat16, torch.float16):
             return self.by_length(q, k, v)
-        return self.by_tiles(q, k, v) if self.tiles else self.flash(q, k, v)
+        return self.flash(q, k, v)
+
+    def joint(self, qkv: Tensor) -> Tensor:
+        if self.ranges is None:
+            return super().joint(qkv)
+        from hark.model.kernels.attention import SelfAttention
+
+        return SelfAttention.apply(qkv, *self.ranges)
+
+    def apart(self, q: Tensor, kv: Tensor) -> Tensor:
+        if self.ranges is None:
+            return super().apart(q, kv)
+        from hark.model.kernels.attention import CrossAttention
+
+        return CrossAttention.apply(q, kv, *self.ranges)
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         q_sentence, k_sentence = sentence_ids(self.q_cu, len(q)), sentence_ids(self.k_cu, len(k))
@@ -93,12 +120,6 @@ class Packed:
         if not self.causal:
             return same
         return same & (packed_positions(self.q_cu, len(q))[:, None] >= packed_positions(self.k_cu, len(k))[None, :])
-
-    def by_tiles(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Our own kernels, for sentences far shorter than the tiles of the flash kernel."""
-        from hark.model.kernels import packed_attention
-
-        return packed_attention(q, k, v, self.q_cu, self.k_cu, self.longest, self.causal)[0]
 
     def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """PyTorch's kernel for sequences of varying length, which wants one width for keys and values."""
@@ -165,7 +186,7 @@ class LengthGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class Observed(Pattern):
     """Another pattern, computed by the explicit softmax, its weights handed to a sink, layer after layer.
 
     This is how heads are looked at, and the oracle of every fast kernel. The sink gets (B, H, T, S) or (H, N, N).
@@ -181,13 +202,6 @@ class Observed:
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         return self.pattern.visible(q, k)
-
-
-def tiles_serve(*widths: int) -> bool:
-    """Whether our kernels can be used: Triton and a GPU are there, and heads are as wide as they are tested with."""
-    if not set(widths) <= {16, 32, 64, 128} or find_spec("triton") is None or not torch.cuda.is_available():
-        return False
-    return torch.cuda.get_device_capability() >= (8, 0)
 
 
 def sentence_ids(cu: Tensor, slots: int) -> Tensor:

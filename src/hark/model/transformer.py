@@ -93,7 +93,10 @@ class Transformer(nn.Module):
     def output_weight(self) -> Tensor:
         return self.embedding.weight if self.projection is None else self.projection.weight
 
-    def forward(self, source: Tensor, target: Tensor, layout: Layout) -> Tensor:
+    def hidden(self, source: Tensor, target: Tensor, layout: Layout) -> Tensor:
+        """The decoder's last layer, for both texts at once."""
         memory = self.encode(source, layout.source_positions, layout.encoder)
-        hidden = self.decode(target, memory, layout.target_positions, layout.decoder, layout.cross)
-        return self.logits(hidden)
+        return self.decode(target, memory, layout.target_positions, layout.decoder, layout.cross)
+
+    def forward(self, source: Tensor, target: Tensor, layout: Layout) -> Tensor:
+        return self.logits(self.hidden(source, target, layout))

@@ -20,6 +20,7 @@ from torch import Tensor
 from hark import manifest
 from hark.atomic import new_folder
 from hark.errors import HarkError, UserError
+from hark.model.weights import read_tensors
 
 KIND = "hark checkpoint"
 FORMAT = 1
@@ -57,13 +58,6 @@ def load(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
     manifest.verify(folder, KIND, FORMAT)
     tensors = {path.stem: read_tensors(path) for path in sorted(folder.glob("*.safetensors"))}
     return tensors, json.loads((folder / STATE).read_text(encoding="utf-8"))
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    try:
-        return safetensors.torch.load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from None
 
 
 def step_of(folder: Path) -> int:

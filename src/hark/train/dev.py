@@ -11,6 +11,7 @@ from hark.train import spread
 from hark.train.job import Job
 from hark.train.loss import to_tensors
 from hark.train.metrics import DevRecord
+from hark.train.passes import autocast
 
 
 def measure(job: Job) -> bool:
@@ -49,17 +50,19 @@ def measure(job: Job) -> bool:
 def measure_set(job: Job, batches: Batches[Any]) -> tuple[float, float, float]:
     """Sums of loss, nll and tokens over every sentence of a dev set once; the processes share the batches."""
     rank, world = job.processes.rank, job.processes.world
-    if job.replicas.sharded:  # all processes must take part in every batch; then each counts it in part
+    if job.passes.replicas.sharded:  # all processes must take part in every batch; then each counts it in part
         mine, part = range(batches.batches_per_epoch), 1 / world
     else:
         mine, part = range(rank, batches.batches_per_epoch, world), 1.0
     sums = torch.zeros(2, dtype=torch.float64, device=job.processes.device)
     tokens = 0
+    # A few batches are over before a compiler has begun; shared weights are gathered only where the module is called.
+    objective = job.objective if job.passes.replicas.sharded else job.objective.forward
     job.model.eval()
     for index in mine:
         batch = batches[index]
-        with job.autocast():
-            sums += torch.stack(job.objective(to_tensors(batch, job.processes.device))).double()
+        with autocast(job.config, job.processes.device):
+            sums += torch.stack(objective(to_tensors(batch, job.processes.device))).double()
         tokens += batch.n_target_tokens
     job.model.train()
     loss, nll, total = job.processes.total(*(part * value for value in (*sums.tolist(), tokens)))
@@ -69,7 +72,7 @@ def measure_set(job: Job, batches: Batches[Any]) -> tuple[float, float, float]:
 @torch.no_grad()
 def measure_scores(job: Job) -> dict[str, float]:
     """Whatever else is to be measured; the leading process has the whole model, unless it is shared out."""
-    if not job.scores or not job.processes.leads or job.replicas.sharded:
+    if not job.scores or not job.processes.leads or job.passes.replicas.sharded:
         return {}
     job.model.eval()
     found = {name: value for score in job.scores for name, value in score(job.model).items()}

@@ -12,9 +12,10 @@ from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, write_bundle
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
+from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.train import checkpoint
-from hark.train.checkpoint import list_checkpoints, read_tensors, write_tensors
+from hark.train.checkpoint import list_checkpoints, write_tensors
 
 
 @dataclass(frozen=True)

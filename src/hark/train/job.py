@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from hark.train.loss import Objective, to_tensors
 from hark.train.meter import Meter
 from hark.train.metrics import Record, SaveRecord, StartRecord
 from hark.train.optimiser import Average, Optimiser
-from hark.train.processes import Processes, Replicas
+from hark.train.passes import build_passes, why_not_recorded
+from hark.train.processes import Processes
 from hark.train.signals import Signals
 
 Taken = tuple[Batch, dict[str, Tensor]]
@@ -62,10 +63,10 @@ class Job:
         self.config, self.run, self.processes, self.signals = config, run, processes, signals
         self.model = model.to(processes.device)
         self.batches, self.dev, self.bundles, self.observe, self.scores = batches, dev, bundles, observe, scores
-        self.objective = Objective(self.model, train.label_smoothing, config.data.max_length)
-        self.replicas = Replicas(self.objective, processes, train.parallel)
-        if train.compile == "on" or (train.compile == "auto" and processes.device.type == "cuda"):
-            self.objective.compile()
+        self.plain_because = why_not_recorded(config, processes)
+        fused = self.plain_because is None
+        self.objective = Objective(self.model, train.label_smoothing, config.data.max_length, fused)
+        self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
         self.optimiser = Optimiser(weights, train)
         self.average = Average(weights, train.ema) if train.ema is not None else None
@@ -76,12 +77,6 @@ class Job:
         self.meter = Meter(processes.device)
         self.saved_at = self.ticked_at = time.monotonic()
         self.batches_here = share_batches(train.batches_per_step, processes.world)
-
-    def autocast(self) -> AbstractContextManager[Any]:
-        """bfloat16 for matrix products where it is wanted; the weights stay in float32."""
-        kind, device = self.config.train.precision, self.processes.device.type
-        wanted = kind == "bfloat16" or (kind == "auto" and device == "cuda")
-        return torch.autocast(device, torch.bfloat16, enabled=wanted)
 
     def seed_dropout(self, batch: Batch) -> None:
         """Chance is a function of the batch's number: no state to save, and the same on any number of processes."""
@@ -106,9 +101,7 @@ class Job:
         """The largest batch there can be, forwards and backwards: out of memory now, or never."""
         batch = to_tensors(self.batches.worst_case(), self.processes.device)
         try:
-            with self.autocast():
-                loss, _ = self.replicas(batch)
-            loss.backward()
+            self.passes(batch, 1.0, last=True)
             self.optimiser.allocate()
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
             if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "alloc" not in str(error):

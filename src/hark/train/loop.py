@@ -22,14 +22,10 @@ def train(job: Job) -> Ending:
 
         for number, (batch, tensors) in enumerate(taken, start=1):
             job.seed_dropout(batch)
-            with job.replicas.step(last=number == len(taken)):
-                with job.autocast():
-                    loss, nll = job.replicas(tensors)
-                # Gradients are averaged over processes: times their number, over all tokens, is the mean of a token.
-                (loss * (processes.world / max(tokens, 1))).backward()
+            # Gradients are averaged over processes: times their number, over all tokens, is the mean of a token.
+            loss, nll = job.passes(tensors, processes.world / max(tokens, 1), last=number == len(taken))
             job.meter.add(loss, nll, batch)
         norm = job.optimiser.step(learning_rate(step, job.config))
-        job.optimiser.adam.zero_grad()
         if job.average is not None:
             job.average.update(step)
         job.advance(int(tokens))

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from hark.data.stream import MARKS
-from hark.model import Layout, Transformer, packed_layout, padded_layout
+from hark.model import Layout, Transformer, kernels, packed_layout, padded_layout
 
 
 def smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
@@ -26,22 +26,33 @@ class Objective(nn.Module):
     Sums, not means: what they are divided by is the number of tokens of the whole step, over all batches and processes.
     """
 
-    def __init__(self, model: Transformer, smoothing: float, longest: int, tiles: bool = False) -> None:
+    def __init__(self, model: Transformer, smoothing: float, longest: int, fused: bool = False) -> None:
+        """`fused`: by our own kernels, the model's too, from now on."""
         super().__init__()
         self.model = model
         self.smoothing = smoothing
         self.longest = longest
-        self.tiles = tiles
+        self.refresh = kernels.fuse(model) if fused else None
+
+    @property
+    def fused(self) -> bool:
+        return self.refresh is not None
 
     def forward(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        logits = self.model(batch["source"], batch["target_in"], self.layout(batch))
-        return smoothed_loss(logits, batch["target_out"], self.smoothing)
+        if self.refresh is not None:
+            self.refresh()
+        hidden = self.model.hidden(batch["source"], batch["target_in"], self.layout(batch))
+        if not self.fused:
+            return smoothed_loss(self.model.logits(hidden), batch["target_out"], self.smoothing)
+        from hark.train.fused_loss import projected_loss
+
+        return projected_loss(hidden, self.model.output_weight, batch["target_out"], self.smoothing)
 
     def layout(self, batch: dict[str, Tensor]) -> Layout:
         if "source_cu" not in batch:
             return padded_layout(batch["source_lengths"], batch["target_lengths"])
         positions = batch["source_positions"], batch["target_positions"]
-        return packed_layout(batch["source_cu"], batch["target_cu"], *positions, self.longest, self.tiles)
+        return packed_layout(batch["source_cu"], batch["target_cu"], *positions, self.longest, self.fused)
 
 
 def to_tensors(batch: object, device: torch.device) -> dict[str, Tensor]:

@@ -23,7 +23,7 @@ class Optimiser:
         self.skipped = torch.zeros((), device=weights[0].device)
 
     def step(self, rate: float) -> Tensor:
-        """Update the weights, unless a gradient is no number; the norm of the gradient."""
+        """Update the weights, unless a gradient is no number; the norm of the gradient. The gradients are gone then."""
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
         norm = whole(torch.nn.utils.get_total_norm(gradients))
         bad = (~norm.isfinite()).float()
@@ -34,6 +34,7 @@ class Optimiser:
         for group in self.adam.param_groups:
             group["lr"] = rate
         self.adam.step()
+        self.adam.zero_grad()
         self.skipped += bad
         self.bad_in_a_row = (self.bad_in_a_row + bad) * bad
         return norm

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from hark.errors import UserError
 from hark.model import Transformer
+from hark.model.weights import matched
 from hark.train.optimiser import Average, Optimiser
 
 ADAM = ("exp_avg", "exp_avg_sq", "step")
@@ -35,19 +35,6 @@ def gather_weights(model: Transformer) -> dict[str, Tensor]:
 def fill_weights(model: Transformer, values: Mapping[str, Tensor], where: object) -> None:
     for name, weight in matched(model, values, where):
         fill(weight, values[name])
-
-
-def matched(model: Transformer, values: Mapping[str, Tensor], where: object) -> list[tuple[str, nn.Parameter]]:
-    """The model's weights, once it is sure that each has a value of its shape, and each value a weight."""
-    weights = list(model.named_parameters())
-    different = {name for name, _ in weights} ^ set(values)
-    if different:
-        raise UserError(f"{where}: its weights are not this model's (differs at {min(different)})")
-    for name, weight in weights:
-        if weight.shape != values[name].shape:
-            shapes = f"{tuple(values[name].shape)} there, {tuple(weight.shape)} here"
-            raise UserError(f"{where}: {name} has another shape ({shapes}); is it of another size or vocabulary?")
-    return weights
 
 
 def gather_adam(model: Transformer, optimiser: Optimiser) -> dict[str, Tensor]:

@@ -13,6 +13,7 @@ from hark.data.batches import Corpus, make_batches
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
 from hark.model import Transformer
+from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.text.tokenizer import Tokenizer
 from hark.train import checkpoint
@@ -106,7 +107,7 @@ def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
                 f"{dataset.folder}: was not encoded with the tokenizer of {folder}; prepare it again with "
                 f"data.tokenizer={path}"
             )
-    fill_weights(model, checkpoint.read_tensors(bundle.weights), folder)
+    fill_weights(model, read_tensors(bundle.weights), folder)
 
 
 def begin(job: Job, resumed: bool) -> None:

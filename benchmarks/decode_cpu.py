@@ -1,0 +1,253 @@
+"""Translating on a CPU, raw text in and out: hark's engine, CTranslate2 called by hand, Hugging Face; and a cold start.
+
+    python benchmarks/decode_cpu.py [--sentences 240] [--repeats 3] [--compute-type int8] [--marian] [--tiny]
+
+The model is the paper's base model with random weights, which never stops by itself: lengths are forced, each output as
+long as its input, so that every system does the same work. Sentences have a few lengths only, since by hand one length
+can be forced for one call. Systems take turns, and the best of the repeats counts. Each batch size by hand is a system.
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import ctranslate2  # type: ignore[import-untyped]
+import torch
+
+from hark.bundle import TOKENIZER, Bundle, write_bundle
+from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
+from hark.data.corpus import read_pairs
+from hark.data.sample import paths
+from hark.decode.engines.conversion import convert, read_weights
+from hark.decode.engines.ctranslate2 import ComputeType, CTranslate2Engine, available_cores
+from hark.decode.request import Request
+from hark.model import Transformer
+from hark.text.tokenizer import EOS, Tokenizer, train_tokenizer
+from hark.train.checkpoint import write_tensors
+
+LENGTHS = (12, 24, 36)
+"""Tokens of a sentence, its end included."""
+BATCH_SIZES = (8, 16, 32, 64)
+COLD_STARTS = 5
+COLD_START = """
+import sys, time
+start = time.perf_counter()
+from hark.bundle import Bundle
+from hark.config import DecodeConfig
+from hark.decode.engines.ctranslate2 import CTranslate2Engine
+from hark.decode.request import Request
+from hark.text.tokenizer import Tokenizer
+imported = time.perf_counter()
+bundle = Bundle.open(sys.argv[1])
+verified = time.perf_counter()
+tokenizer = Tokenizer.load(bundle.target_tokenizer)
+engine = CTranslate2Engine.open(bundle)
+loaded = time.perf_counter()
+source = [*tokenizer.encode_one("Where is the station?"), tokenizer.eos]
+((_, (best, *_)),) = engine.run([Request(source, DecodeConfig(max_extra=4))])  # random weights do not stop
+tokenizer.decode([[token % tokenizer.vocab_size for token in best.tokens]])
+end = time.perf_counter()
+from pathlib import Path
+kilobytes = [line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line]
+print(imported - start, verified - imported, loaded - verified, end - loaded, *kilobytes)
+"""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is translated, and with what."""
+
+    bundle: Bundle
+    tokenizer: Tokenizer
+    texts: list[str]
+
+    def requests(self, beam: int) -> Iterator[Request]:
+        for ids in self.tokenizer.encode(self.texts):
+            yield Request([*ids, EOS], DecodeConfig(beam=beam, max_extra=0, min_length=len(ids) + 1))
+
+    def detokenise(self, sentences: Sequence[Sequence[int]]) -> list[str]:
+        """The random model knows more tokens than the tokenizer, which learns from a small text."""
+        size = self.tokenizer.vocab_size
+        return self.tokenizer.decode([[token % size for token in sentence] for sentence in sentences])
+
+
+def prepare(folder: Path, sentences: int, model: ModelConfig, vocab_size: int = 8000) -> Material:
+    corpus = CorpusConfig(*paths()["train"])
+    pairs = list(read_pairs(corpus, "en", "de"))
+    tokenizer = Tokenizer(train_tokenizer((text for pair in pairs for text in pair), vocab_size, []))
+    torch.manual_seed(1)
+    weights = Transformer(model).state_dict()
+    config = replace(Config(), model=model)
+    write_bundle(
+        folder / "model", config, lambda path: write_tensors(path, weights), {TOKENIZER: tokenizer.model}, "# random\n"
+    )
+    texts = exact_texts(tokenizer, [pair[0] for pair in pairs], sentences)
+    return Material(Bundle.open(folder / "model"), tokenizer, texts)
+
+
+def exact_texts(tokenizer: Tokenizer, pieces: Sequence[str], number: int) -> list[str]:
+    """Texts of exactly so many tokens, in turn, made of sentences that follow each other."""
+    chance = random.Random(1)
+    texts: list[str] = []
+    while len(texts) < number:
+        wanted, text = LENGTHS[len(texts) % len(LENGTHS)] - 1, ""
+        while len(tokenizer.encode_one(text)) < wanted:
+            text = f"{text} {chance.choice(pieces)}".strip()
+        while len(tokenizer.encode_one(text)) > wanted:
+            text = text.rpartition(" ")[0]
+        if len(tokenizer.encode_one(text)) == wanted:
+            texts.append(text)
+    return texts
+
+
+def by_hark(material: Material, engine: CTranslate2Engine, beam: int) -> int:
+    """Everything through the engine; the tokens that came out."""
+    answers = dict(engine.run(material.requests(beam)))
+    found = [answers[i][0].tokens for i in range(len(answers))]
+    assert len(material.detokenise(found)) == len(material.texts)
+    return sum(map(len, found))
+
+
+def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, batch_size: int) -> int:
+    """As one would write it: a call for each length, sorted and split by CTranslate2, which keeps all workers busy."""
+    sources = [[*map(str, ids), str(EOS)] for ids in material.tokenizer.encode(material.texts)]
+    tokens = 0
+    for length in LENGTHS:
+        results = translator.translate_batch(
+            [source for source in sources if len(source) == length],
+            beam_size=beam,
+            max_batch_size=batch_size,
+            max_decoding_length=length,
+            min_decoding_length=length,
+        )
+        found = [list(map(int, result.hypotheses[0])) for result in results]
+        material.detokenise(found)
+        tokens += sum(map(len, found))
+    return tokens
+
+
+def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], int]:
+    """Hugging Face's model of the same size, in float32, its `generate`."""
+    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
+
+    model = material.bundle.config.model
+    torch.set_num_threads(available_cores())
+    marian = MarianMTModel(
+        MarianConfig(
+            vocab_size=model.vocab_size, d_model=model.d_model, encoder_layers=model.n_encoder_layers,
+            decoder_layers=model.n_decoder_layers, encoder_attention_heads=model.n_heads,
+            decoder_attention_heads=model.n_heads, encoder_ffn_dim=model.d_ff, decoder_ffn_dim=model.d_ff,
+            activation_function="relu", pad_token_id=0, eos_token_id=EOS, decoder_start_token_id=2,
+            forced_eos_token_id=None, max_position_embeddings=model.max_positions,
+        )
+    ).eval()  # fmt: skip
+
+    def run() -> int:
+        sources = [[*ids, EOS] for ids in material.tokenizer.encode(material.texts)]
+        tokens = 0
+        for length in LENGTHS:
+            alike = [source for source in sources if len(source) == length]
+            for first in range(0, len(alike), batch_size):
+                rows = torch.tensor(alike[first : first + batch_size])
+                with torch.inference_mode():
+                    found = marian.generate(
+                        rows, num_beams=beam, min_new_tokens=length, max_new_tokens=length, do_sample=False
+                    )
+                material.detokenise(found[:, 1:].tolist())
+                tokens += found[:, 1:].numel()
+        return tokens
+
+    return run
+
+
+def compare(
+    material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8", marian: bool = False
+) -> dict[str, float]:
+    """Output tokens a second of each system, the best of some repeats in turn."""
+    engine = CTranslate2Engine.open(material.bundle, compute_type)
+    files = convert(read_weights(material.bundle.weights), material.bundle.config.model, compute_type == "int8")
+    translator = ctranslate2.Translator(
+        "by hand", compute_type=compute_type, inter_threads=available_cores(), intra_threads=1, files=files
+    )
+    systems: dict[str, Callable[[], int]] = {"hark": lambda: by_hark(material, engine, beam)}
+    for size in BATCH_SIZES:
+        systems[f"by hand, batches of {size}"] = lambda size=size: by_hand(material, translator, beam, size)
+    if marian:
+        systems["Hugging Face, float32, batches of 16"] = by_marian(material, beam, 16)
+    best = dict.fromkeys(systems, 0.0)
+    for _ in range(repeats):
+        for name, system in systems.items():
+            start = time.perf_counter()
+            tokens = system()
+            best[name] = max(best[name], tokens / (time.perf_counter() - start))
+    return best
+
+
+def latency(material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8") -> dict[int, float]:
+    """Milliseconds for one sentence of each length by itself, text to text."""
+    engine = CTranslate2Engine.open(material.bundle, compute_type)
+    best = {}
+    for length, text in zip(LENGTHS, material.texts, strict=False):
+        one = replace(material, texts=[text])
+        times = []
+        for _ in range(repeats + 1):
+            start = time.perf_counter()
+            by_hark(one, engine, beam)
+            times.append(1000 * (time.perf_counter() - start))
+        best[length] = min(times)
+    return best
+
+
+def cold_start(folder: Path) -> str:
+    """A fresh process to its first translation, the best of several: its time, the parts of that, its most memory."""
+    best: tuple[float, list[float]] = (float("inf"), [])
+    for _ in range(COLD_STARTS):
+        start = time.perf_counter()
+        run = subprocess.run(
+            [sys.executable, "-c", COLD_START, str(folder)], check=True, capture_output=True, text=True
+        )
+        best = min(best, (time.perf_counter() - start, [float(part) for part in run.stdout.split()]))
+    seconds, (imports, hashes, loading, translating, kilobytes) = best
+    parts = f"imports {imports:.2f}, hashes {hashes:.2f}, loading {loading:.2f}, translating {translating:.2f}"
+    return f"cold start {seconds:.2f} s ({parts}), {kilobytes / 1024:.0f} MB"
+
+
+def measure(
+    tiny: bool = False, sentences: int = 240, repeats: int = 3, compute_type: ComputeType = "int8", marian: bool = False
+) -> None:
+    """Print everything. `tiny` is a model of no use, to see that this runs."""
+    model = ModelConfig()
+    if tiny:
+        model = ModelConfig(d_model=32, d_ff=64, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, vocab_size=1000)
+        sentences, repeats = 6, 1
+    with tempfile.TemporaryDirectory() as folder:
+        material = prepare(Path(folder), sentences, model, 1000 if tiny else 8000)
+        print(cold_start(material.bundle.folder), flush=True)
+        for beam in (4, 1):
+            found = compare(material, beam, repeats, compute_type, marian)
+            hand = max(rate for name, rate in found.items() if name.startswith("by hand"))
+            for name, rate in found.items():
+                print(f"beam {beam}  {name:<40} {rate:>8.0f} tokens/s  {rate / hand:>6.2f} of the best by hand")
+            times = latency(material, beam, repeats, compute_type)
+            words = ", ".join(f"{length} tokens {milliseconds:.0f} ms" for length, milliseconds in times.items())
+            print(f"beam {beam}  one sentence: {words}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=240)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--compute-type", default="int8")
+    parser.add_argument("--marian", action="store_true", help="Hugging Face too (needs transformers)")
+    parser.add_argument("--tiny", action="store_true", help="a model of no use, to see that this runs")
+    measure(**vars(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+"""How fast the base model translates: one table.
+
+PYTHONPATH=src python benchmarks/decode_speed.py              on a GPU: ours and Hugging Face's `generate`; then a CPU
+PYTHONPATH=src python benchmarks/decode_speed.py --breakdown  where our time goes: encoder, steps by rows, host, kernels
+PYTHONPATH=src python benchmarks/decode_speed.py --crowd      how often bfloat16 translates otherwise in a crowd
+PYTHONPATH=src python benchmarks/decode_speed.py --tiny       anywhere, a tiny model, for correctness only
+
+The work: 3,003 sentences with the lengths of news (log-normal, 27 tokens on average; or those of a prepared dataset's
+test set), random weights, a vocabulary of 37,000. Every output is as long as its source, and cannot end before, so that
+all systems decode the same tokens. Hugging Face's has one length for a batch: batches of 256 are sorted by length, each
+decodes to its longest, and only the tokens of the task are counted. Each system is timed from lists of tokens to lists
+of tokens, after a warm-up on the same work; the best of a few rounds counts.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+
+import numpy as np
+import torch
+
+from hark.config import DecodeConfig, ModelConfig
+from hark.decode.engines.torch import PackedText, TorchEngine
+from hark.decode.request import Hypothesis, Request
+from hark.model import Transformer
+from hark.model.patterns import Packed
+
+SENTENCES, VOCABULARY = 3003, 37_000
+PAD, BOS, EOS = 0, 2, 3
+FIRST_TOKEN = 300
+"""Below stand the marks and the bytes."""
+HF_BATCH = 256
+
+Source = list[int]
+
+
+def draw_sources(count: int, vocabulary: int) -> list[Source]:
+    """News-like: most sentences of 10 to 50 tokens, few of more than 100. The end is the last token."""
+    chance = np.random.default_rng(0)
+    lengths = np.clip(chance.lognormal(3.17, 0.5, count), 3, 200).astype(int)
+    return [[*chance.integers(min(FIRST_TOKEN, vocabulary // 2), vocabulary, n - 1).tolist(), EOS] for n in lengths]
+
+
+def read_sources(folder: str, count: int) -> list[Source]:
+    """The source side of a dataset's first test set."""
+    from hark.data.dataset import Dataset
+
+    dataset = Dataset.open(folder)
+    store = dataset.store(dataset.shards("test")[0])
+    return [[*store[i][0].tolist(), EOS] for i in range(min(count, len(store)))]
+
+
+def forced(source: Source, beam: int) -> Request:
+    """A translation exactly as long as its source."""
+    return Request(source, DecodeConfig(beam=beam, max_extra=0, min_length=len(source)))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    name: str
+    seconds: float
+    sentences: int
+    tokens: int
+
+    def show(self) -> None:
+        rate, tokens = self.sentences / self.seconds, self.tokens / self.seconds
+        print(f"{self.name:<44} {self.seconds:>9.3f} {rate:>12,.0f} {tokens:>14,.0f}", flush=True)
+
+
+def header() -> None:
+    print(f"{'what':<44} {'seconds':>9} {'sentences/s':>12} {'tokens/s':>14}")
+
+
+def best_time(work: Callable[[], object], rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        wait()
+        start = time.perf_counter()
+        work()
+        wait()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def run_ours(engine: TorchEngine, requests: Sequence[Request]) -> dict[int, tuple[Hypothesis, ...]]:
+    found = dict(engine.run(requests))
+    for number, request in enumerate(requests):
+        assert len(found[number][0].tokens) == len(request.source)  # the work that was asked for
+    return found
+
+
+def measure_ours(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> Row:
+    requests = [forced(source, beam) for source in sources]
+    run_ours(engine, requests)
+    seconds = best_time(lambda: run_ours(engine, requests), rounds)
+    tokens = sum(map(len, sources))
+    return Row(f"hark, {engine.name}, {called(beam)}", seconds, len(sources), tokens)
+
+
+def called(beam: int) -> str:
+    return "greedy" if beam == 1 else f"beam {beam}"
+
+
+def measure_hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: str, rounds: int) -> Row:
+    """MarianMTModel of the same sizes, in bfloat16 with PyTorch's fused attention."""
+    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
+
+    settings = MarianConfig(
+        vocab_size=config.vocab_size,
+        d_model=config.d_model,
+        encoder_layers=config.n_encoder_layers,
+        decoder_layers=config.n_decoder_layers,
+        encoder_attention_heads=config.n_heads,
+        decoder_attention_heads=config.n_heads,
+        encoder_ffn_dim=config.d_ff,
+        decoder_ffn_dim=config.d_ff,
+        activation_function="relu",
+        max_position_embeddings=config.max_positions,
+        scale_embedding=True,
+        pad_token_id=PAD,
+        bos_token_id=BOS,
+        eos_token_id=EOS,
+        decoder_start_token_id=BOS,
+        forced_eos_token_id=None,
+        attn_implementation="sdpa",
+    )
+    model = MarianMTModel(settings).to(device, torch.bfloat16).eval()
+    ordered = sorted(sources, key=len)
+    batches = [ordered[i : i + HF_BATCH] for i in range(0, len(ordered), HF_BATCH)]
+
+    @torch.inference_mode()
+    def translate() -> None:
+        for batch in batches:
+            longest = len(batch[-1])
+            tokens = torch.tensor([[*source, *[PAD] * (longest - len(source))] for source in batch], device=device)
+            out = model.generate(
+                input_ids=tokens,
+                attention_mask=tokens != PAD,
+                num_beams=beam,
+                do_sample=False,
+                length_penalty=0.6,
+                min_new_tokens=longest,
+                max_new_tokens=longest,
+            )
+            assert out.tolist()[0]
+
+    translate()
+    name = f"Hugging Face generate, bfloat16, {called(beam)}"
+    return Row(name, best_time(translate, rounds), len(sources), sum(map(len, sources)))
+
+
+def break_down(engine: TorchEngine, sources: list[Source], beam: int) -> None:
+    """Our time by part. Steps are those recorded in the run just timed, replayed with all their slots empty of
+    sentences (whose rows cost the same, but for short attention)."""
+    print(f"\n{called(beam)}: where the time goes")
+    text = PackedText.of(sources, engine.device)
+
+    @torch.no_grad()
+    def encode() -> None:
+        engine.model.encode(text.tokens_N, text.positions_N, Packed(text.cu, text.cu, text.longest))
+
+    encode()
+    print(f"  encoder, all {len(text.tokens_N):,} tokens at once: {1000 * best_time(encode, 3):.2f} ms")
+    for shape, lane in engine.lanes.items():
+        if shape.width == beam:
+            for size, recorded in sorted(lane.recorded.items()):
+                recorded.which_B.fill_(lane.slots)
+                recorded.graph.replay()
+                seconds = best_time(lambda graph=recorded.graph: [graph.replay() for _ in range(20)], 3) / 20  # type: ignore[misc]
+                print(f"  step of {size:>5} sentences ({size * beam:>6} rows): {1000 * seconds:.3f} ms")
+    requests = [forced(source, beam) for source in sources]
+    wall = best_time(lambda: run_ours(engine, requests), 3)
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as seen:
+        run_ours(engine, requests)
+        wait()
+    kernels = sorted(seen.key_averages(), key=lambda row: -row.self_device_time_total)
+    busy = sum(row.self_device_time_total for row in kernels) / 1e6
+    print(f"  wall {1000 * wall:.1f} ms, kernels {1000 * busy:.1f} ms, so the GPU waits {1000 * (wall - busy):.1f} ms")
+    for row in kernels[:25]:
+        print(f"  {row.self_device_time_total / 1000:>8.2f} ms {row.count:>6}  {row.key[:100]}")
+
+
+def compare_company(engine: TorchEngine, sources: list[Source], beam: int) -> None:
+    """How many sentences are translated otherwise alone than in a crowd, where outputs end by themselves."""
+    requests = [Request(source, DecodeConfig(beam=beam)) for source in sources]
+    crowd = dict(engine.run(requests))
+    alone = [dict(engine.run([request]))[0] for request in requests]
+    other = sum(crowd[i][0].tokens != alone[i][0].tokens for i in range(len(requests)))
+    gaps = [abs(crowd[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))]
+    print(
+        f"{engine.name}, {called(beam)}: {other} of {len(requests)} translated otherwise alone than in a crowd "
+        f"({other / len(requests):.2%}); log-probabilities differ by {np.mean(gaps):.4f} on average"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dataset", help="a prepared dataset, whose first test set is translated")
+    parser.add_argument("--model", help="a bundle; else random weights (real ones matter to --crowd)")
+    parser.add_argument("--sentences", type=int, default=SENTENCES)
+    parser.add_argument("--beams", default="4,1")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", type=int, help="hypotheses in flight at most")
+    parser.add_argument("--breakdown", action="store_true")
+    parser.add_argument("--crowd", action="store_true")
+    parser.add_argument("--ours", action="store_true", help="without the peers")
+    parser.add_argument("--tiny", action="store_true")
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    config = ModelConfig(vocab_size=VOCABULARY)
+    device = "cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu"
+    if arguments.tiny:
+        small = {"d_model": 32, "d_ff": 64, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 2}
+        config = replace(config, **small, vocab_size=500)
+        arguments.sentences, arguments.rounds = 12, 1
+    elif device == "cpu":
+        parser.error("no GPU here; --tiny runs anywhere")
+    model = Transformer(config)
+    if arguments.model:
+        from hark.bundle import Bundle
+        from hark.model.weights import load_model
+
+        model = load_model(Bundle.open(arguments.model))
+        config = model.config
+    if arguments.dataset:
+        sources = read_sources(arguments.dataset, arguments.sentences)
+    else:
+        sources = draw_sources(arguments.sentences, config.source_vocab_size or config.vocab_size)
+    engine = TorchEngine(model, device, rows=arguments.rows)
+    beams = [int(beam) for beam in arguments.beams.split(",")]
+    if arguments.crowd:
+        for beam in beams:
+            compare_company(engine, sources, beam)
+        return
+    print(f"{len(sources)} sentences, {np.mean([len(source) for source in sources]):.1f} tokens on average")
+    header()
+    for beam in beams:
+        measure_ours(engine, sources, beam, arguments.rounds).show()
+        if not arguments.ours and find_spec("transformers"):
+            measure_hugging_face(config, sources, beam, device, 1).show()
+    if arguments.breakdown and device == "cuda":
+        for beam in beams:
+            break_down(engine, sources, beam)
+    engine.close()
+    if not arguments.ours and find_spec("ctranslate2"):  # a bare GPU machine has none
+        import decode_cpu  # type: ignore[import-not-found]
+
+        decode_cpu.measure(tiny=arguments.tiny)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""Time and memory of training at 64 to 16,384 tokens a sequence: a table, and a plot of it.
+
+python benchmarks/lengths.py --out FOLDER                 measure on a GPU; writes lengths.json and lengths.svg
+python benchmarks/lengths.py --draw lengths.json lengths.svg      draw again what was measured
+python benchmarks/lengths.py --tiny                       on any machine, in seconds: for correctness only
+
+A step is forward and backward, without the optimiser, whose work does not depend on length. Source and target have
+the same length. Two series: a batch of a fixed number of tokens, in which only attention's work grows with the length;
+and a batch of one sequence, whose memory shows what a token costs. Nothing is compiled, ours as little as the peer, so
+that no time goes into compiling for every length.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+import torch
+from loglog import Panel, draw_panels
+from peers import Padded, TorchTransformer
+from torch import Tensor, nn
+
+from hark import configfile
+from hark.config import Config
+from hark.model import Transformer, kernels
+from hark.train.loss import Objective
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+LENGTHS = tuple(2**power for power in range(6, 15))
+BATCH_TOKENS = 32_768
+WARM_UP, STEPS = 2, 5
+System = Literal["kernels", "flash", "torch"]
+NAMES: dict[System, str] = {
+    "kernels": "hark, our kernels",
+    "flash": "hark, flash kernel",
+    "torch": "nn.Transformer, padded",
+}
+Series = Literal["batch", "one"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement; without figures where it failed, and why."""
+
+    system: System
+    series: Series
+    length: int
+    sequences: int
+    ms: float | None = None
+    gib: float | None = None
+    failure: str = ""
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Target tokens, of which there are as many as source tokens."""
+        return None if self.ms is None else 1000 * self.sequences * self.length / self.ms
+
+    def row(self) -> str:
+        name = f"{NAMES[self.system]:<24} {self.length:>7,} x {self.sequences:<5,}"
+        if self.ms is None:
+            return f"{name} {self.failure}"
+        gib = "-" if self.gib is None else f"{self.gib:.2f}"
+        return f"{name} {self.ms:>9.1f} {self.tokens_per_second or 0:>12,.0f} {gib:>8}"
+
+
+HEADER = f"{'what':<24} {'length x sequences':>15} {'ms/step':>9} {'target tok/s':>12} {'GiB':>8}"
+
+
+def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.device) -> dict[str, Tensor]:
+    """A packed batch of sequences of one length, as `hark.train.loss.to_tensors` gives it."""
+    cu = torch.arange(sequences + 1, device=device, dtype=torch.int32) * length
+    positions = torch.arange(length, device=device, dtype=torch.int32).repeat(sequences)
+    tokens = {
+        name: torch.randint(300, vocab_size, (sequences * length,), device=device, dtype=torch.int32)
+        for name in ("source", "target_in", "target_out")
+    }
+    return {
+        **tokens, "source_cu": cu, "target_cu": cu, "source_positions": positions, "target_positions": positions,
+    }  # fmt: skip
+
+
+class Bench:
+    """One model at a time, at all lengths."""
+
+    def __init__(self, config: Config, lengths: Sequence[int], batch_tokens: int, device: torch.device) -> None:
+        reach = max(config.model.max_positions, *lengths)
+        self.config = replace(config, model=replace(config.model, max_positions=reach))
+        self.lengths, self.batch_tokens, self.device = lengths, batch_tokens, device
+
+    def run(self, system: System, series: Sequence[Series]) -> list[Point]:
+        torch.manual_seed(1)
+        kind = TorchTransformer if system == "torch" else Transformer
+        model = kind(self.config.model).to(self.device).train()
+        points = []
+        for each in series:
+            for length in self.lengths:
+                point = self.measure(model, Point(system, each, length, self.sequences(each, length)))
+                print(point.row(), flush=True)
+                points.append(point)
+        return points
+
+    def sequences(self, series: Series, length: int) -> int:
+        return max(1, self.batch_tokens // length) if series == "batch" else 1
+
+    def measure(self, model: nn.Module, point: Point) -> Point:
+        gc.collect()
+        on_gpu = self.device.type == "cuda"
+        if on_gpu:
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+        try:
+            step = self.step(model, point)
+            seconds = [self.time(step) for _ in range(WARM_UP + STEPS if on_gpu else 1)]
+        except torch.OutOfMemoryError:
+            return replace(point, failure="out of memory")
+        except Exception as error:  # one length must not take the others' figures with it
+            return replace(point, failure=f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+        finally:
+            model.zero_grad()
+        gib = torch.cuda.max_memory_allocated() / 2**30 if on_gpu else None
+        return replace(point, ms=1000 * statistics.median(seconds[-STEPS:]), gib=gib)
+
+    def step(self, model: nn.Module, point: Point) -> Callable[[], None]:
+        vocab_size, smoothing = self.config.model.vocab_size, self.config.train.label_smoothing
+        if isinstance(model, TorchTransformer):
+            shape = (point.sequences, point.length)
+            source_BS, target_in_BT, target_out_BT = (
+                torch.randint(300, vocab_size, shape, device=self.device) for _ in range(3)
+            )
+            batch = Padded(source_BS, None, target_in_BT, target_out_BT)
+            loss_of: Callable[[], Tensor] = lambda: model(batch, smoothing)  # noqa: E731
+        else:
+            tensors = packed_tensors(point.length, point.sequences, vocab_size, self.device)
+            objective = Objective(model, smoothing, point.length, point.system == "kernels")  # type: ignore[arg-type]
+            loss_of = lambda: objective(tensors)[0]  # noqa: E731
+
+        def step() -> None:
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+                loss = loss_of()
+            (loss / (point.length * point.sequences)).backward()  # type: ignore[no-untyped-call]
+            model.zero_grad()
+
+        return step
+
+    def time(self, step: Callable[[], None]) -> float:
+        start = time.perf_counter()
+        step()
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter() - start
+
+
+def cost_of_a_token(points: Sequence[Point]) -> list[str]:
+    """How much memory each further token takes, from length to length: equal where memory grows linearly."""
+    lines = []
+    for system, name in NAMES.items():
+        mine = [each for each in points if each.system == system and each.series == "one"]
+        known = [(each.length, each.gib) for each in mine if each.gib is not None]
+        steps = [(high - low) * 2**20 / (after - before) for (before, low), (after, high) in pairwise(known)]
+        if steps:
+            figures = " ".join(f"{each:,.0f}" for each in steps)
+            lines.append(f"{name}, one sequence: KiB for each further token, from length to length: {figures}")
+    return lines
+
+
+def draw(points: Sequence[Point], batch_tokens: int, machine: str) -> str:
+    """The plot, as SVG."""
+    systems = [system for system in NAMES if any(each.system == system for each in points)]
+    sides = f"{batch_tokens:,} tokens a side"
+    panels = [
+        panel_of("Time of a step", f"ms, {sides}", points, systems, "batch", "ms"),
+        panel_of("Memory", f"GiB, {sides}", points, systems, "batch", "gib", guide=False),
+        panel_of("Memory, one sequence", "GiB", points, systems, "one", "gib"),
+    ]
+    return draw_panels([NAMES[each] for each in systems], [each for each in panels if any(each.curves)], machine)
+
+
+def panel_of(
+    title: str,
+    unit: str,
+    points: Sequence[Point],
+    systems: Sequence[System],
+    series: Series,
+    figure: Literal["ms", "gib"],
+    guide: bool = True,
+) -> Panel:
+    """One figure of one series, a curve for each system."""
+    known = [each for each in points if each.series == series and getattr(each, figure) is not None]
+    curves = [[(each.length, getattr(each, figure)) for each in known if each.system == name] for name in systems]
+    return Panel(title, unit, "tokens a sequence" + " · dotted: in proportion" * guide, curves, guide)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--systems", default="kernels,flash,torch")
+    parser.add_argument("--series", default="batch,one", help="a batch of many tokens, and one sequence")
+    parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
+    parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS)
+    parser.add_argument("--size", default="base", help="a recipe")
+    parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU")
+    parser.add_argument("--out", type=Path, help="a folder for the points and the plot")
+    parser.add_argument("--draw", nargs=2, type=Path, metavar=("JSON", "SVG"), help="only draw")
+    arguments = parser.parse_args()
+    if arguments.draw:
+        known = json.loads(arguments.draw[0].read_text())
+        points = [Point(**each) for each in known["points"]]
+        arguments.draw[1].write_text(draw(points, known["batch_tokens"], known["machine"]))
+        return
+    if arguments.tiny:
+        arguments.size, arguments.lengths, arguments.batch_tokens = "tiny", "16,32,64", 128
+    device = torch.device("cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu")
+    machine = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, for correctness only"
+    lengths = [int(each) for each in arguments.lengths.split(",")]
+    bench = Bench(configfile.load(RECIPES / f"{arguments.size}.toml"), lengths, arguments.batch_tokens, device)
+    print(f"{machine}; torch {torch.__version__}\n{HEADER}")
+    points = []
+    for system in arguments.systems.split(","):
+        if system == "kernels" and not kernels.available():
+            print(f"{NAMES['kernels']}: not measured, they need Triton and a GPU")
+            continue
+        points += bench.run(system, arguments.series.split(","))
+        if arguments.out:
+            arguments.out.mkdir(parents=True, exist_ok=True)
+            known = {"machine": machine, "torch": torch.__version__, "batch_tokens": arguments.batch_tokens}
+            whole = {**known, "points": [asdict(each) for each in points]}
+            (arguments.out / "lengths.json").write_text(json.dumps(whole, indent=1) + "\n")
+    print("\n".join(cost_of_a_token(points)))
+    if arguments.out and any(each.ms for each in points):
+        (arguments.out / "lengths.svg").write_text(draw(points, arguments.batch_tokens, machine))
+
+
+if __name__ == "__main__":
+    main()

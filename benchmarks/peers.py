@@ -1,0 +1,300 @@
+"""The peers: Hugging Face's Marian and PyTorch's nn.Transformer, given the paper's model, each as fast as it goes.
+
+Both compute what ours computes, which tests/benchmarks checks with copied weights: post-norm, ReLU, one matrix for
+both embeddings and the output, sinusoidal positions, dropout on embeddings and sub-layers' outputs only, the
+label-smoothed loss. Both train on length buckets with padding, through PyTorch's fused attention and fused Adam.
+Tensors are named as in `hark.model`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from hark.config import Config, ModelConfig
+from hark.data.batches import PaddedBatch
+from hark.data.stream import MARKS
+from hark.model.positions import sinusoids
+
+Step = Callable[[int], int]
+"""One step of training on the batch of that number, the optimiser's included: the real target tokens in it."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How a peer is run. Weights are kept and updated in float32 in any case: updates of pure bfloat16 weights are
+    mostly lost in rounding, so that such a model does not train properly.
+
+    `autocast` computes in bfloat16 where PyTorch holds it safe. `bfloat16` has the whole model in that type, as
+    a copy of float32 weights that the optimiser keeps, which is how fairseq trains. Compiled is each `layer` and the
+    loss, once for all shapes; or the `whole` model.
+    """
+
+    precision: Literal["autocast", "bfloat16"]
+    compiled: Literal["no", "layers", "whole"]
+
+    def __str__(self) -> str:
+        words = {"no": "eager", "layers": "compiled", "whole": "compiled whole"}
+        return f"{self.precision}, {words[self.compiled]}"
+
+
+VARIANTS = {
+    "eager": Variant("autocast", "no"),
+    "compiled": Variant("autocast", "layers"),
+    "bf16": Variant("bfloat16", "layers"),
+    "bf16-eager": Variant("bfloat16", "no"),
+    "whole": Variant("autocast", "whole"),
+    "bf16-whole": Variant("bfloat16", "whole"),
+}
+
+
+@dataclass(frozen=True)
+class Padded:
+    """A batch in rows. `real_BS` is None where no source row has padding: then a kernel without a mask can be used.
+
+    Target rows need no mask: padding stands at their end, and the causal pattern hides it from every real token.
+    """
+
+    source_BS: Tensor
+    real_BS: Tensor | None
+    target_in_BT: Tensor
+    target_out_BT: Tensor
+
+    @staticmethod
+    def of(batch: PaddedBatch, device: torch.device) -> "Padded":
+        source_BS, target_in_BT, target_out_BT = (
+            torch.from_numpy(each).long().to(device) for each in (batch.source, batch.target_in, batch.target_out)
+        )
+        full = (batch.source_lengths == batch.source.shape[1]).all()
+        return Padded(source_BS, None if full else source_BS != MARKS.pad, target_in_BT, target_out_BT)
+
+
+class Peer(nn.Module, ABC):
+    """Another project's Transformer behind one face."""
+
+    @abstractmethod
+    def hidden(self, source_BS: Tensor, real_BS: Tensor | None, target_BT: Tensor) -> Tensor:
+        """The decoder's last layer."""
+
+    @abstractmethod
+    def logits(self, hidden_BTD: Tensor) -> Tensor: ...
+
+    @abstractmethod
+    def layers(self) -> Iterable[nn.Module]:
+        """Those of both stacks."""
+
+    def loss(self, hidden_BTD: Tensor, labels_BT: Tensor, smoothing: float) -> Tensor:
+        """The label-smoothed loss, summed over real tokens, in float32."""
+        return F.cross_entropy(
+            self.logits(hidden_BTD).float().flatten(0, 1),
+            labels_BT.flatten(),
+            ignore_index=MARKS.pad,
+            reduction="sum",
+            label_smoothing=smoothing,
+        )
+
+    def forward(self, batch: Padded, smoothing: float) -> Tensor:
+        return self.loss(
+            self.hidden(batch.source_BS, batch.real_BS, batch.target_in_BT), batch.target_out_BT, smoothing
+        )
+
+    def compile_parts(self, how: Literal["no", "layers", "whole"]) -> None:
+        match how:
+            case "no":
+                return
+            case "layers":
+                # Layers of a stack share one compiled function: a fraction of the time that the whole model takes.
+                for layer in self.layers():
+                    layer.compile(dynamic=True)
+                self.loss = torch.compile(self.loss, dynamic=True)  # type: ignore[method-assign]
+            case "whole":
+                self.compile(dynamic=True)
+
+
+class Marian(Peer):
+    """Hugging Face's MarianMTModel, which is made for this model."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
+
+        super().__init__()
+        self.model = MarianMTModel(
+            MarianConfig(
+                vocab_size=config.vocab_size,
+                d_model=config.d_model,
+                encoder_layers=config.n_encoder_layers,
+                decoder_layers=config.n_decoder_layers,
+                encoder_attention_heads=config.n_heads,
+                decoder_attention_heads=config.n_heads,
+                encoder_ffn_dim=config.d_ff,
+                decoder_ffn_dim=config.d_ff,
+                dropout=config.dropout,
+                attention_dropout=0.0,
+                activation_dropout=0.0,
+                activation_function="relu",
+                max_position_embeddings=config.max_positions,
+                scale_embedding=True,
+                share_encoder_decoder_embeddings=True,
+                tie_word_embeddings=True,
+                use_cache=False,
+                pad_token_id=MARKS.pad,
+                bos_token_id=MARKS.bos,
+                eos_token_id=MARKS.eos,
+                decoder_start_token_id=MARKS.bos,
+                forced_eos_token_id=MARKS.eos,
+                attn_implementation="sdpa",
+            )
+        )
+        # A buffer of zeros, in float32, would make logits of that type and twice the size of what autocast gives.
+        self.model.final_logits_bias = self.model.final_logits_bias.bfloat16()
+
+    def hidden(self, source_BS: Tensor, real_BS: Tensor | None, target_BT: Tensor) -> Tensor:
+        # A mask of four axes is taken as it is; of one of two it would be asked whether all of it is true, and the
+        # device waited for.
+        mask_B11S = None if real_BS is None else real_BS[:, None, None, :]
+        out = self.model.model(
+            input_ids=source_BS, attention_mask=mask_B11S, decoder_input_ids=target_BT, use_cache=False
+        )
+        hidden_BTD: Tensor = out.last_hidden_state
+        return hidden_BTD
+
+    def logits(self, hidden_BTD: Tensor) -> Tensor:
+        """The end of MarianMTModel.forward."""
+        logits_BTV: Tensor = self.model.lm_head(hidden_BTD) + self.model.final_logits_bias
+        return logits_BTV
+
+    def layers(self) -> Iterable[nn.Module]:
+        return [*self.model.model.encoder.layers, *self.model.model.decoder.layers]
+
+
+class EncoderLayer(nn.TransformerEncoderLayer):
+    """PyTorch's, in a module of ours: torch.compile passes over a layer that torch.nn itself calls. Without the dropout
+    inside attention and the feed-forward network, which the paper does not have."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config.d_model, config.n_heads, config.d_ff, config.dropout, batch_first=True)
+        self.dropout.p = self.self_attn.dropout = 0.0
+
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor:
+        return super().forward(*args, **kwargs)
+
+
+class DecoderLayer(nn.TransformerDecoderLayer):
+    """Likewise."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config.d_model, config.n_heads, config.d_ff, config.dropout, batch_first=True)
+        self.dropout.p = self.self_attn.dropout = self.multihead_attn.dropout = 0.0
+
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor:
+        return super().forward(*args, **kwargs)
+
+
+class TorchTransformer(Peer):
+    """nn.Transformer, with the embeddings and the output that it leaves to its user."""
+
+    positions: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        # Without the norm that its stacks have at their ends by default: after a post-norm layer it is one too many.
+        self.stacks = nn.Transformer(
+            config.d_model,
+            config.n_heads,
+            batch_first=True,
+            custom_encoder=nn.TransformerEncoder(
+                EncoderLayer(config), config.n_encoder_layers, enable_nested_tensor=False
+            ),
+            custom_decoder=nn.TransformerDecoder(DecoderLayer(config), config.n_decoder_layers),
+        )
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        self.register_buffer("positions", sinusoids(config.max_positions, config.d_model), persistent=False)
+        self.scale = math.sqrt(config.d_model)
+        self.dropout = config.dropout
+
+    def embed(self, tokens_BT: Tensor) -> Tensor:
+        x_BTD = self.embedding(tokens_BT) * self.scale + self.positions[: tokens_BT.shape[1]]
+        return F.dropout(x_BTD, self.dropout, self.training)
+
+    def hidden(self, source_BS: Tensor, real_BS: Tensor | None, target_BT: Tensor) -> Tensor:
+        padding_BS = None if real_BS is None else ~real_BS
+        memory_BSD = self.stacks.encoder(self.embed(source_BS), src_key_padding_mask=padding_BS)
+        # The mask must be there, and is not used: told that it is causal, PyTorch takes the kernel for that.
+        causal_TT = nn.Transformer.generate_square_subsequent_mask(
+            target_BT.shape[1], target_BT.device, memory_BSD.dtype
+        )
+        hidden_BTD: Tensor = self.stacks.decoder(
+            self.embed(target_BT),
+            memory_BSD,
+            tgt_mask=causal_TT,
+            memory_key_padding_mask=padding_BS,
+            tgt_is_causal=True,
+        )
+        return hidden_BTD
+
+    def logits(self, hidden_BTD: Tensor) -> Tensor:
+        return F.linear(hidden_BTD, self.embedding.weight)
+
+    def layers(self) -> Iterable[nn.Module]:
+        return [*self.stacks.encoder.layers, *self.stacks.decoder.layers]
+
+
+class MasterAdam:
+    """Fused Adam on float32 weights, of which the model holds a bfloat16 copy."""
+
+    def __init__(self, weights: Sequence[nn.Parameter], **settings: object) -> None:
+        self.weights = weights
+        self.masters = [nn.Parameter(weight.detach().float()) for weight in weights]
+        self.gradients = [torch.zeros_like(master) for master in self.masters]
+        for master, gradient in zip(self.masters, self.gradients, strict=True):
+            master.grad = gradient
+        self.adam = torch.optim.Adam(self.masters, **settings)  # type: ignore[arg-type]
+
+    def zero_grad(self) -> None:
+        for weight in self.weights:
+            weight.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        torch._foreach_copy_(self.gradients, [weight.grad for weight in self.weights if weight.grad is not None])
+        self.adam.step()
+        torch._foreach_copy_([weight.detach() for weight in self.weights], [each.detach() for each in self.masters])
+
+
+def peer_step(
+    peer: Peer, config: Config, device: torch.device, batches: Sequence[PaddedBatch], variant: Variant
+) -> Step:
+    """A peer's step of training, on batches that lie on the device already, as ours do."""
+    # cuDNN's attention plans anew for every shape, which takes longer than a step.
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    model = peer.to(device).train()
+    train, autocast = config.train, variant.precision == "autocast" and device.type == "cuda"
+    settings: dict[str, object] = {
+        "lr": 1e-4, "betas": (train.beta1, train.beta2), "eps": train.eps, "fused": True,
+    }  # fmt: skip
+    optimiser: MasterAdam | torch.optim.Adam
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    if variant.precision == "bfloat16":
+        model.bfloat16()
+        optimiser = MasterAdam(weights, **settings)
+    else:
+        optimiser = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
+    model.compile_parts(variant.compiled)
+    ready = [(Padded.of(batch, device), batch.n_target_tokens) for batch in batches]
+
+    def step(number: int) -> int:
+        batch, tokens = ready[number % len(ready)]
+        with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
+            loss = model(batch, train.label_smoothing)
+        (loss / tokens).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        return tokens
+
+    return step

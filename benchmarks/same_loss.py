@@ -1,0 +1,95 @@
+"""Whether the fast path learns what the plain one does: the loss of both on real text, from several seeds.
+
+python benchmarks/same_loss.py DATASET [--steps 200] [--seeds 1,2]    DATASET was made by `hark prepare`; wants a GPU
+
+The plain path is float32 without any kernel of ours; the fast one is what `hark train` uses on one GPU. Both see the
+same batches and begin with the same weights; dropout draws its own chances in each. What counts is the mean loss of the
+last steps: the difference between the paths must not stand out from the difference between seeds.
+"""
+
+import argparse
+import statistics
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from hark import configfile
+from hark.config import Config
+from hark.data.batches import make_batches
+from hark.data.dataset import Dataset
+from hark.model import Transformer
+from hark.train.loss import Objective, to_tensors
+from hark.train.optimiser import Optimiser, learning_rate
+from hark.train.passes import build_passes, why_not_recorded
+from hark.train.processes import Processes
+from hark.train.start import resolve
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+LAST = 20
+WARMUP = 1000
+"""Steps: fewer than the paper's, so that 200 teach something; with fewer still neither path is stable."""
+
+
+def train(config: Config, dataset: Dataset, device: torch.device, seed: int, steps: int) -> list[float]:
+    """The loss of a token at each step."""
+    torch.manual_seed(seed)
+    model = Transformer(config.model).to(device).train()
+    processes = Processes(0, 1, device)
+    fused = why_not_recorded(config, processes) is None
+    passes = build_passes(
+        Objective(model, config.train.label_smoothing, config.data.max_length, fused), processes, config
+    )
+    optimiser = Optimiser(list(model.parameters()), config.train)
+    batches = make_batches(dataset.train, replace(config.data, seed=seed))
+    losses = []
+    for step in range(1, steps + 1):
+        batch = batches[step - 1]
+        torch.manual_seed(1000 * seed + step)
+        loss, _ = passes(to_tensors(batch, device), 1 / batch.n_target_tokens, last=True)
+        losses.append(loss.double() / batch.n_target_tokens)
+        optimiser.step(learning_rate(step, config))
+    return torch.stack(losses).tolist()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--recipe", default="base")
+    parser.add_argument("--batch-tokens", type=int, default=8192)
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--seeds", default="1,2")
+    arguments = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    dataset = Dataset.open(arguments.dataset)
+    config = resolve(configfile.load(RECIPES / f"{arguments.recipe}.toml"), dataset)
+    config = replace(
+        config,
+        data=replace(config.data, batch_tokens=arguments.batch_tokens),
+        train=replace(config.train, warmup_steps=WARMUP),
+    )
+    paths = {
+        "plain, float32": replace(config, train=replace(config.train, precision="float32", compile="off")),
+        "fast": config,
+    }
+    print(f"{'path':<16} {'seed':>4} {'loss at 1':>10} {'at 50':>8} {'at 100':>8} {f'last {LAST}':>8} {'seconds':>8}")
+    found: dict[str, list[float]] = {}
+    for name, each in paths.items():
+        for seed in map(int, arguments.seeds.split(",")):
+            begun = time.perf_counter()
+            losses = train(each, dataset, device, seed, arguments.steps)
+            last = statistics.mean(losses[-LAST:])
+            found.setdefault(name, []).append(last)
+            shown = [losses[min(at, len(losses)) - 1] for at in (1, 50, 100)]
+            seconds = time.perf_counter() - begun
+            print(
+                f"{name:<16} {seed:>4} {shown[0]:>10.4f} {shown[1]:>8.4f} {shown[2]:>8.4f} {last:>8.4f} {seconds:>8.1f}"
+            )
+    between = abs(statistics.mean(found["fast"]) - statistics.mean(found["plain, float32"]))
+    among = max(max(each) - min(each) for each in found.values())
+    print(f"between the paths: {between:.4f}; between seeds: {among:.4f}")
+
+
+if __name__ == "__main__":
+    main()

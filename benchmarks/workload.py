@@ -1,0 +1,118 @@
+"""The work that is timed: sentences with the lengths of real text, in packed and in padded batches, and its operations.
+
+Only lengths are like real text: the tokens are chance. Tensors are named as in `hark.model`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.config import DataConfig, ModelConfig
+from hark.data.batches import Batch, Corpus, PackedBatch, PaddedBatch, make_batches
+from hark.data.store import TokenStore
+
+VOCABULARY = 37_000
+CORPUS = 4_500_000
+"""Pairs from which batches are made, as in the paper (5.1): the larger the corpus, the less padding buckets need."""
+PASSES = 4
+"""Times that the pairs stand in what is packed: a last batch that is half empty weighs less, as it does in training."""
+FIRST_TOKEN = 300
+"""Below stand the marks and the bytes."""
+
+Lengths = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The same sentence pairs, packed and in length buckets."""
+
+    packed: Sequence[PackedBatch]
+    padded: Sequence[PaddedBatch]
+
+
+def make_workload(config: DataConfig, vocab_size: int, steps: int, corpus: int = CORPUS) -> Workload:
+    """So many buckets of a corpus, evenly spaced by length, and the same pairs packed.
+
+    Buckets of a small corpus would be wide, and their padding unfair to those who need it. So all pairs of a corpus of
+    real size get a length and are sorted into buckets, and only those that are trained on get tokens.
+    """
+    source, target = draw_lengths(corpus, config.max_length)
+    padded = replace(config, batching="padded")
+    shelf = make_batches([Corpus("lengths", 1.0, [hollow_store(source, target)])], padded).shelves[0]  # type: ignore[union-attr]
+    chosen = np.unique(((np.arange(steps) + 0.5) * len(shelf) / steps).astype(np.int64))
+    rows = [shelf.rows[shelf.cuts[bucket] : shelf.cuts[bucket + 1]] for bucket in chosen]
+    stores = [filled_store(source[each], target[each], vocab_size, seed) for seed, each in enumerate(rows)]
+    packed = make_batches([Corpus("synthetic", 1.0, [join(stores * PASSES)])], replace(config, batching="packed"))
+    return Workload(
+        [packed[i] for i in range(steps)],  # type: ignore[misc]
+        [make_batches([Corpus("bucket", 1.0, [store])], padded)[0] for store in stores],  # type: ignore[misc]
+    )
+
+
+def draw_lengths(pairs: int, longest: int) -> tuple[Lengths, Lengths]:
+    """Tokens of each side, the mark of the end among them: log-normal, 28 on average, with a long tail."""
+    chance = np.random.default_rng(0)
+    source = np.clip(chance.lognormal(3.15, 0.62, pairs), 2, longest).astype(np.int64)
+    target = np.clip(source * chance.lognormal(0.03, 0.18, pairs), 2, longest).astype(np.int64)
+    return source, target
+
+
+def hollow_store(source: Lengths, target: Lengths) -> TokenStore:
+    """Pairs of given lengths whose every token is the same one number, which takes no memory."""
+    ends = {"source": np.cumsum(source - 1), "target": np.cumsum(target - 1)}  # the store has no marks
+    tokens = {side: np.broadcast_to(np.uint16(FIRST_TOKEN), int(each[-1])) for side, each in ends.items()}
+    offsets = {side: np.concatenate([[0], each]) for side, each in ends.items()}
+    return TokenStore(Path("hollow"), tokens, offsets)  # type: ignore[arg-type]
+
+
+def filled_store(source: Lengths, target: Lengths, vocab_size: int, seed: int) -> TokenStore:
+    """Pairs of given lengths with tokens by chance."""
+    chance = np.random.default_rng(seed)
+    offsets = {side: np.concatenate([[0], np.cumsum(n - 1)]) for side, n in (("source", source), ("target", target))}
+    tokens = {side: chance.integers(FIRST_TOKEN, vocab_size, each[-1], np.uint16) for side, each in offsets.items()}
+    return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
+
+
+def join(stores: Sequence[TokenStore]) -> TokenStore:
+    """The pairs of several stores, one after the other."""
+    pairs = [store[i] for store in stores for i in range(len(store))]
+    sides = dict(zip(("source", "target"), zip(*pairs, strict=True), strict=True))
+    tokens = {side: np.concatenate(each) for side, each in sides.items()}
+    offsets = {side: np.concatenate([[0], np.cumsum([len(one) for one in each])]) for side, each in sides.items()}
+    return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
+
+
+def lengths_of(batch: Batch) -> tuple[Lengths, Lengths]:
+    """Source and target tokens of each real pair of a batch."""
+    match batch:
+        case PackedBatch():
+            sides = np.diff(batch.source_cu)[: batch.n_pairs], np.diff(batch.target_cu)[: batch.n_pairs]
+        case PaddedBatch():
+            sides = batch.source_lengths, batch.target_lengths
+        case _:
+            raise TypeError(f"{type(batch).__name__} is no kind of batch known here")
+    return sides[0].astype(np.int64), sides[1].astype(np.int64)
+
+
+def operations(model: ModelConfig, source: Lengths, target: Lengths) -> float:
+    """Floating-point operations that one step over pairs of these lengths must do, in matrix products alone.
+
+    For each weight of a matrix and each real token that meets it 2 forward and 4 backward (for the input's gradient and
+    the weight's): a source token meets the encoder and the keys and values of cross-attention, a target token the rest
+    of the decoder and the output matrix. For each query and each key that it sees 2 (K + V) a head forward (scores, sum
+    of values) and twice as many backward; a causal query sees itself and what stands before it. Not counted: padding,
+    scores that are computed and hidden, and whatever is computed a second time.
+    """
+    d, h, k, v = model.d_model, model.n_heads, model.k_width, model.v_width
+    keys_values, queries_out = d * h * (k + v), d * h * (k + v)
+    feed_forward = (3 if model.activation == "swiglu" else 2) * d * model.d_ff
+    layer = keys_values + queries_out + feed_forward
+    per_source = model.n_encoder_layers * layer + model.n_decoder_layers * keys_values
+    per_target = model.n_decoder_layers * (layer + queries_out) + model.vocab_size * d
+    seen_by_encoder = (source * source).sum()
+    seen_by_decoder = (target * (target + 1) // 2).sum() + (source * target).sum()
+    seen = model.n_encoder_layers * seen_by_encoder + model.n_decoder_layers * seen_by_decoder
+    return 6.0 * float(per_source * source.sum() + per_target * target.sum() + h * (k + v) * seen)

@@ -1,0 +1,192 @@
+"""`hark translate`: text in another language."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from hark.errors import UserError
+
+if TYPE_CHECKING:
+    from hark.decode.load import Loaded
+
+STDIN = "-"
+LOOK = 1000
+"""Characters by which the language of a text is told, if nobody tells it."""
+LIKE_A_FILE = re.compile(
+    r"\S+\.(?:txt|md|rst|tex|html?|xml|csv|tsv|jsonl?|ya?ml|po|srt|vtt|docx?|odt|rtf|pdf|xliff?|log)", re.IGNORECASE
+)
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def translate(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Text, or a file of text; - or nothing: stdin.", metavar="[TEXT | FILE | -]"),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", metavar="BUNDLE", help="A model's folder or name, see hark models.")
+    ] = None,
+    source: Annotated[str | None, typer.Option("-s", "--source", metavar="CODE", help="Language of the text.")] = None,
+    target: Annotated[
+        str | None, typer.Option("-t", "--target", metavar="CODE", help="Language to translate into.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to a file.")] = None,
+    beam: Annotated[
+        int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; 1 is fastest.")
+    ] = None,
+    nbest: Annotated[
+        int,
+        typer.Option("--nbest", min=1, metavar="N", help="Several a line: its number, score and text in columns."),
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON object for each line, with score and flags.")] = False,
+    align: Annotated[bool, typer.Option("--align", help="With --json: which words stand for which.")] = False,
+    search: Annotated[
+        list[str] | None,
+        typer.Option("--search", metavar="KEY=VALUE", help="A setting of [decode], see hark config --explain."),
+    ] = None,
+    split: Annotated[
+        bool, typer.Option("--split/--no-split", help="Split lines into sentences; or take each line for one.")
+    ] = True,
+    protect: Annotated[
+        bool, typer.Option("--protect/--no-protect", help="Keep URLs, {placeholders}, tags and 12.5 kg unchanged.")
+    ] = True,
+    errors: Annotated[
+        Literal["strict", "replace"], typer.Option("--errors", help="What to do with bytes that are not UTF-8.")
+    ] = "strict",
+    engine: Annotated[
+        Literal["auto", "ctranslate2", "torch"], typer.Option("--engine", help="By default the one for the device.")
+    ] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")] = "auto",
+    precision: Annotated[
+        Literal["auto", "int8", "int16", "float32", "bfloat16"],
+        typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
+    ] = "auto",
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, metavar="N", help="On a CPU; by default one a core.")
+    ] = None,
+) -> None:
+    """Translate text, a file, or what comes from stdin.
+
+    Lines, blank lines, indentation and list marks stay as they are, and order is kept. A line is printed as soon as it
+    is ready. What may be wrong is told on stderr, and with --json beside each line.
+    """
+    from hark.cli.printing import write
+    from hark.cli.streams import shown_progress, writer
+    from hark.decode.load import Loaded
+
+    if align and not as_json:
+        raise UserError("--align is told in JSON; add --json")
+    given = what(words or [])
+    if isinstance(given, Path) and output is not None and output.exists() and output.samefile(given):
+        raise UserError(f"{output}: is the text to translate; name another file for the translation")
+    folder, lines = which_model(model, source, target, lines_of(given, errors))
+    loaded = Loaded(folder, engine, device, precision, threads)
+    check_pair(loaded, source, target)
+    changes = search_changes(search or [], beam, nbest)
+    with writer(output) as out, shown_progress(given, output) as advance:
+        results = loaded.translate(lines, split=split, align=align, protect=protect, **changes)
+        write(results, out, advance, nbest, as_json, align, at_once=given is None)
+
+
+def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str | None]:
+    """The lines of what was given, with their ends."""
+    from hark.cli.streams import arriving_lines, file_lines
+
+    if isinstance(given, Path):
+        sys.stderr.write(f"{given}: a file; its text is translated\n")
+        return file_lines(given, errors)
+    if given is not None:
+        return LINE.findall(given if given.endswith("\n") else given + "\n")
+    if sys.stdin is None or sys.stdin.closed:
+        raise UserError("nothing to translate: stdin is closed; give a text or a file")
+    if sys.stdin.isatty():
+        sys.stderr.write("type text; Ctrl-D ends it\n")
+    return arriving_lines(sys.stdin.fileno(), errors)
+
+
+def what(words: list[str]) -> Path | str | None:
+    """What the words of the command line mean: a file, text, or (nothing) stdin."""
+    if not words or words == [STDIN]:
+        return None
+    try:
+        for word in words:
+            word.encode()
+    except UnicodeEncodeError:
+        raise UserError("the text is not UTF-8; put it in a file, and use --errors replace") from None
+    files = [word for word in words if len(word) < 4096 and "\0" not in word and os.path.exists(word)]
+    if len(words) == 1 and files:
+        return Path(words[0])
+    if len(words) > 1 and len(files) == len(words):
+        raise UserError(f"{', '.join(words)}: one file at a time, please")
+    if len(words) == 1 and LIKE_A_FILE.fullmatch(words[0]):
+        raise UserError(f"{words[0]}: no such file; to translate these very words, pipe them in")
+    return " ".join(words)
+
+
+def which_model(
+    model: str | None, source: str | None, target: str | None, lines: Iterable[str | None]
+) -> tuple[Path, Iterable[str | None]]:
+    """The bundle that was named, or the one for the pair; its source is told from the text if several are possible."""
+    from hark.decode import models
+
+    if model is not None:
+        return models.named_folder(model), lines
+    fitting = models.choose(source, target, models.list_models())
+    if len({each.source for each in fitting}) > 1:
+        source, lines = told_from_text({each.source for each in fitting}, lines)
+        fitting = [each for each in fitting if each.source == source]
+    if len({each.target for each in fitting}) > 1:
+        there = ", ".join(dict.fromkeys(each.target for each in fitting))
+        raise UserError(f"models from {fitting[0].source} translate to {there}; choose with -t")
+    return fitting[0].folder, lines
+
+
+def told_from_text(candidates: set[str], lines: Iterable[str | None]) -> tuple[str, Iterable[str | None]]:
+    """The language of a text by its beginning, and the text again."""
+    from hark.text.detector import guess_language
+
+    rest = iter(lines)
+    seen: list[str] = []
+    for line in rest:
+        if line is None and "".join(seen).strip():
+            break
+        seen += [line] if line is not None else []
+        if sum(map(len, seen)) > LOOK:
+            break
+    guess = guess_language("".join(seen), sorted(candidates))
+    if guess is None:
+        raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
+    return guess, chain(seen, rest)
+
+
+def check_pair(loaded: "Loaded", source: str | None, target: str | None) -> None:
+    """A model that was named must be one of the languages that were named."""
+    from hark.decode.models import matches
+
+    data = loaded.config.data
+    if not (matches(source, data.source) and matches(target, data.target)):
+        raise UserError(
+            f"{loaded.bundle.folder}: translates {data.source} to {data.target}, "
+            f"not {source or data.source} to {target or data.target}; choose another model"
+        )
+
+
+def search_changes(settings: list[str], beam: int | None, nbest: int) -> dict[str, Any]:
+    """What the command line changes in the model's own settings of the search."""
+    from hark import configfile
+
+    tree: dict[str, Any] = {}
+    for each in settings:
+        configfile.apply_override(tree, f"decode.{each}")
+    changes = dict(tree.get("decode", {}))
+    if beam is not None:
+        changes["beam"] = beam
+    if nbest > 1:
+        changes["nbest"] = nbest
+    return changes

@@ -1,0 +1,68 @@
+"""Attention between subwords as links between words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.decode.rewrite import Span
+from hark.text.normalise import normalise
+
+SPACE = "\u2581"
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A word of the translation and the word of the source that it looked at most."""
+
+    source: Span
+    target: Span
+    weight: float
+    """Share of its attention, over the words of the source."""
+
+
+def word_spans(text: str) -> list[Span]:
+    """Where the words that a tokenizer sees stand in a text."""
+    return [match.span() for match in _WORD.finditer(text) if normalise(match[0])]
+
+
+def words_of(pieces: Sequence[str]) -> NDArray[np.intp]:
+    """For each piece the number of its word: a space mark begins one."""
+    return np.maximum(np.cumsum([piece.startswith(SPACE) for piece in pieces], dtype=np.intp) - 1, 0)
+
+
+def merge(
+    attention_TS: NDArray[np.float32], source_pieces: Sequence[str], target_pieces: Sequence[str]
+) -> NDArray[np.float64]:
+    """Attention of target words (rows) over source words: the mean of their subwords, the sum over its subwords.
+
+    Columns after the last piece (the mark of the end) are left out.
+    """
+    source, target = words_of(source_pieces), words_of(target_pieces)
+    merged = np.zeros((target[-1] + 1, source[-1] + 1))
+    np.add.at(merged, (target[:, None], source[None, :]), attention_TS[: len(target), : len(source)])
+    return merged / np.bincount(target)[:, None]
+
+
+def link(
+    attention_TS: NDArray[np.float32],
+    source_pieces: Sequence[str],
+    target_pieces: Sequence[str],
+    source_words: Sequence[Span],
+    target_words: Sequence[Span],
+) -> tuple[Link, ...]:
+    """One link for each word of the translation. None where pieces and words do not match, rather than wrong ones."""
+    if not source_pieces or not target_pieces:
+        return ()
+    weights = merge(attention_TS, source_pieces, target_pieces)
+    if weights.shape != (len(target_words), len(source_words)):
+        return ()
+    best = weights.argmax(axis=1)
+    shares = weights.max(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+    return tuple(
+        Link(source_words[column], span, round(float(share), 4))
+        for column, span, share in zip(best, target_words, shares, strict=True)
+    )

@@ -1,0 +1,160 @@
+"""The ways to ask a model for one piece of text, from the plain one to the safest.
+
+Each is an `Attempt`: stretches that stay as they are, and stretches that the model is asked about.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice
+
+from hark.config import DecodeConfig
+from hark.decode import case, clauses, protect
+from hark.decode.coder import Coder
+from hark.decode.protect import Item
+from hark.decode.request import Request
+from hark.decode.rewrite import Rewriting, Span
+from hark.text.tokenizer import EOS
+
+SAFE_BEAM = 8
+_CLOSING = re.compile(r"[\s.,;:!?…)\]}»”’]*")
+"""Signs that belong to what stands before them: a model that begins with them loses its way."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A stretch that the model translates."""
+
+    start: int
+    """Where it begins in the piece."""
+    rewriting: Rewriting
+    """From the stretch to what the model sees of it."""
+    items: tuple[Item, ...] = ()
+    """What must come out of it."""
+    shouted: bool = False
+    """Whether to put the translation in capitals."""
+    inner: bool = False
+    """Whether it is a part of a sentence that goes on, so that it has no full stop of its own."""
+
+    @property
+    def seen(self) -> str:
+        return self.rewriting.after
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One way to translate a piece."""
+
+    parts: tuple[str | Ask, ...]
+    search: DecodeConfig
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Ask))
+
+    def requests(self, coder: Coder, attention: bool) -> list[Request]:
+        return [Request([*coder.encode(ask.seen), EOS], self.search, attention=attention) for ask in self.asks]
+
+
+def safer(search: DecodeConfig) -> DecodeConfig:
+    """A wider search that gives all that it finds, without chance, and with room to finish."""
+    beam = max(SAFE_BEAM, search.beam)
+    return replace(
+        search, beam=beam, nbest=beam, sample=False, diverse=False, patience=1.0, max_extra=2 * search.max_extra + 10
+    )
+
+
+def as_it_is(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool) -> Attempt:
+    """The piece itself. Tags and symbols at its edges stay out: they say nothing to a model, and keep their places."""
+    first, last = edges(text, items)
+    core = [moved(item, first) for item in items if first <= item.start and item.end <= last]
+    ask = Ask(first, Rewriting(text[first:last], text[first:last]), tuple(core), inner=inner)
+    return Attempt((text[:first], ask, text[last:]), search)
+
+
+def edges(text: str, items: Sequence[Item]) -> Span:
+    """The span of a piece without the tags, symbols and spaces at its edges."""
+    first, last = 0, len(text)
+    loose = [item for item in items if item.kind in ("markup", "symbol")]
+    for item in loose:
+        if not text[first : item.start].strip():
+            first = item.end
+    for item in reversed(loose):
+        if item.start >= first and not text[item.end : last].strip():
+            last = item.start
+    core = text[first:last]
+    return first + len(core) - len(core.lstrip()), last - len(core) + len(core.rstrip())
+
+
+def in_sentence_case(plain: Attempt) -> Attempt:
+    """The same in small letters, with its capitals to be restored."""
+    return replace(plain, parts=tuple(part if isinstance(part, str) else lowered(part) for part in plain.parts))
+
+
+def lowered(ask: Ask) -> Ask:
+    return replace(
+        ask, rewriting=case.sentence_case(ask.rewriting.before, [item.span for item in ask.items]), shouted=True
+    )
+
+
+def with_stand_ins(plain: Attempt, search: DecodeConfig) -> Attempt:
+    """Each item replaced by a number that the text does not have: whatever a model has learnt, it copies numbers."""
+    asks = []
+    for ask in plain.asks:
+        text = ask.rewriting.before
+        exact = [item for item in ask.items if item.exact]
+        numbers = islice((str(n) for n in count(317, 111) if str(n) not in text), len(exact))
+        shown = [replace(item, shown=number) for item, number in zip(exact, numbers, strict=True)]
+        rewriting = Rewriting.of(text, ((item.span, item.shown) for item in shown))
+        loose = tuple(item for item in ask.items if not item.exact)
+        asks.append(replace(ask, rewriting=rewriting, items=(*shown, *loose), shouted=False))
+    rest = iter(asks)
+    return Attempt(tuple(part if isinstance(part, str) else next(rest) for part in plain.parts), search)
+
+
+def around_items(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool) -> Attempt:
+    """Items stay where they are, and only what stands between them is translated: clumsy, but nothing can be lost."""
+    parts: list[str | Ask] = []
+    end = 0
+    exact = [item for item in items if item.exact]
+    for item in [*exact, None]:
+        start = item.start if item else len(text)
+        loose = [each for each in items if not each.exact and end <= each.start and each.end <= start]
+        parts += stretch(text, (end, start), loose, inner or item is not None)
+        if item is not None:
+            parts.append(item.text)
+            end = item.end
+    return Attempt(tuple(parts), search)
+
+
+def in_halves(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool) -> Attempt | None:
+    """The piece in two parts, cut between clauses if possible; none if it cannot be cut between words."""
+    place = clauses.best_place(text, [item.span for item in items])
+    if place is None or place[0] == place[1]:
+        return None
+    first, second = (0, place[0]), (place[1], len(text))
+    parts: list[str | Ask] = []
+    for span, ends in ((first, False), (second, True)):
+        inside = [item for item in items if span[0] <= item.start and item.end <= span[1]]
+        parts += stretch(text, span, inside, inner or not ends)
+        if not ends:
+            parts.append(text[place[0] : place[1]])
+    return Attempt(tuple(parts), search)
+
+
+def stretch(text: str, span: Span, items: Sequence[Item], inner: bool) -> list[str | Ask]:
+    """A part of a piece: asked about if it has words, with its outer spaces and signs kept as they are."""
+    start, end = span
+    part = text[start:end]
+    if not protect.has_words(part, [moved(item, start) for item in items]):
+        return [part]
+    core = part.rstrip()
+    before = _CLOSING.match(core).end()  # type: ignore[union-attr]  # it matches nothing at least
+    core = core[before:]
+    inside = tuple(moved(item, start + before) for item in items)
+    ask = Ask(start + before, Rewriting(core, core), inside, inner=inner)
+    return [part[:before], ask, part[before + len(core) :]]
+
+
+def moved(item: Item, by: int) -> Item:
+    return replace(item, start=item.start - by, end=item.end - by)

@@ -1,0 +1,272 @@
+"""The fast path of a step, in Triton: attention through tables of places, and the best continuations.
+
+Each kernel has its plain counterpart (in `model.cache.Operations`, and `search.candidates`), which is its oracle in the
+tests. No program looks at another sentence's data, and nothing waits for the host.
+
+Letters as elsewhere; G heads that one program takes, and a block is so many positions, keys or tokens at a time.
+"""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor, nn
+
+from hark.decode.search import candidates
+from hark.decode.state import Candidates
+from hark.model.cache import Kept, Operations, Rows
+
+POSITIONS = 16
+"""Of a hypothesis, looked at together: most are short."""
+KEYS = 32
+"""Of a memory, looked at together."""
+BLOCK = 128
+"""Tokens of the vocabulary whose best logit is found first."""
+BLOCKS = 32
+"""Such blocks that one program reads."""
+WIDEST = 16
+"""The widest beam whose candidates are found by a kernel."""
+
+
+@triton.jit
+def history_kernel(
+    q_at, new_k_at, new_v_at, k_at, v_at, places_at, positions_at, out_at, q_stride, k_stride, v_stride, T, scale,
+    H: tl.constexpr, K: tl.constexpr, V: tl.constexpr, G: tl.constexpr,
+    K_BLOCK: tl.constexpr, V_BLOCK: tl.constexpr, POSITIONS: tl.constexpr,
+):  # fmt: skip
+    """For some heads of one row: keep the new key and value, and look at all up to there, with a running softmax (Dao
+    et al., 2022). No other row looks at this row's new place before the next step."""
+    row = tl.program_id(0).to(tl.int64)
+    heads = tl.program_id(1) * G + tl.arange(0, G)
+    k_columns, v_columns = tl.arange(0, K_BLOCK), tl.arange(0, V_BLOCK)
+    k_real, v_real = (k_columns < K)[None, None, :], (v_columns < V)[None, None, :]
+    k_offsets = heads[None, :, None] * K + k_columns[None, None, :]
+    v_offsets = heads[None, :, None] * V + v_columns[None, None, :]
+    q = tl.load(q_at + row * q_stride + k_offsets, mask=k_real, other=0.0).to(tl.float32) * scale
+    length = tl.load(positions_at + row)
+    here = tl.load(places_at + row * T + length).to(tl.int64)
+    new_k = tl.load(new_k_at + row * k_stride + k_offsets, mask=k_real, other=0.0)
+    new_v = tl.load(new_v_at + row * v_stride + v_offsets, mask=v_real, other=0.0)
+    tl.store(k_at + here * (H * K) + k_offsets, new_k, mask=k_real)
+    tl.store(v_at + here * (H * V) + v_offsets, new_v, mask=v_real)
+    # The newest comes first: then there is always something to see.
+    top = tl.sum(tl.sum(q * new_k.to(tl.float32), 2), 0)
+    total = tl.full([G], 1.0, tl.float32)
+    out = tl.sum(new_v.to(tl.float32), 0)
+    for first in range(0, length, POSITIONS):
+        t = first + tl.arange(0, POSITIONS)
+        seen = t < length
+        place = tl.load(places_at + row * T + t, mask=seen, other=0).to(tl.int64)[:, None, None]
+        k = tl.load(k_at + place * (H * K) + k_offsets, mask=seen[:, None, None] & k_real, other=0.0).to(tl.float32)
+        v = tl.load(v_at + place * (H * V) + v_offsets, mask=seen[:, None, None] & v_real, other=0.0).to(tl.float32)
+        scores = tl.where(seen[:, None], tl.sum(q * k, 2), float("-inf"))
+        new_top = tl.maximum(top, tl.max(scores, 0))
+        p = tl.exp(scores - new_top[None, :])
+        shrink = tl.exp(top - new_top)
+        total = total * shrink + tl.sum(p, 0)
+        out = out * shrink[:, None] + tl.sum(p[:, :, None] * v, 0)
+        top = new_top
+    out = out / total[:, None]
+    columns = heads[:, None] * V + v_columns[None, :]
+    tl.store(out_at + row * (H * V) + columns, out.to(out_at.dtype.element_ty), mask=(v_columns < V)[None, :])
+
+
+def in_rows(x_RHK: Tensor) -> Tensor:
+    """With the heads of a row side by side; rows may lie apart, as slices of a wider product do."""
+    return x_RHK if x_RHK.stride()[1:] == (x_RHK.shape[2], 1) else x_RHK.contiguous()
+
+
+def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+    (n, heads, k_width), v_width = q_RHK.shape, v_RHK.shape[-1]
+    q_RHK, k_RHK, v_RHK = in_rows(q_RHK), in_rows(k_RHK), in_rows(v_RHK)
+    places_RT = rows.places_RT.contiguous()
+    out_RHK = q_RHK.new_empty(n, heads, v_width)
+    together = min(8, heads & -heads)  # the largest power of two in the number of heads
+    history_kernel[(n, heads // together)](
+        q_RHK, k_RHK, v_RHK, kept.keys_PHK, kept.values_PHK, places_RT, rows.positions_R, out_RHK,
+        q_RHK.stride(0), k_RHK.stride(0), v_RHK.stride(0), places_RT.shape[1], k_width**-0.5,
+        H=heads, K=k_width, V=v_width, G=together,
+        K_BLOCK=triton.next_power_of_2(k_width), V_BLOCK=triton.next_power_of_2(v_width), POSITIONS=POSITIONS,
+        num_warps=4,
+    )  # fmt: skip
+    return out_RHK
+
+
+@triton.jit
+def memory_kernel(
+    q_at, k_at, v_at, memory_at, lengths_at, out_at, q_stride, scale, W,
+    H: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    W_BLOCK: tl.constexpr, K_BLOCK: tl.constexpr, V_BLOCK: tl.constexpr, KEYS: tl.constexpr,
+):  # fmt: skip
+    """All hypotheses of a sentence over its memory, for one head: the memory is read once."""
+    sentence, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    w = tl.arange(0, W_BLOCK)
+    k_columns, v_columns = tl.arange(0, K_BLOCK), tl.arange(0, V_BLOCK)
+    k_real, v_real = (k_columns < K)[None, :], (v_columns < V)[None, :]
+    rows = sentence * W + w
+    real = (w < W)[:, None]
+    q = tl.load(q_at + rows[:, None] * q_stride + head * K + k_columns[None, :], mask=real & k_real, other=0.0)
+    start, length = tl.load(memory_at + sentence).to(tl.int64), tl.load(lengths_at + sentence)
+    top = tl.full([W_BLOCK], float("-inf"), tl.float32)
+    total = tl.zeros([W_BLOCK], tl.float32)
+    out = tl.zeros([W_BLOCK, V_BLOCK], tl.float32)
+    for first in range(0, length, KEYS):
+        j = first + tl.arange(0, KEYS)
+        seen = (j < length)[:, None]
+        places = (start + j)[:, None]
+        k = tl.load(k_at + places * (H * K) + head * K + k_columns[None, :], mask=seen & k_real, other=0.0)
+        v = tl.load(v_at + places * (H * V) + head * V + v_columns[None, :], mask=seen & v_real, other=0.0)
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        scores = tl.where((j < length)[None, :], scores, float("-inf"))
+        new_top = tl.maximum(top, tl.max(scores, 1))
+        p = tl.exp(scores - new_top[:, None])
+        shrink = tl.exp(top - new_top)
+        total = total * shrink + tl.sum(p, 1)
+        out = out * shrink[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
+        top = new_top
+    # The slot of nobody has no memory: zero, not a division by zero.
+    out = out / tl.where(total == 0.0, 1.0, total)[:, None]
+    at = out_at + rows[:, None] * (H * V) + head * V + v_columns[None, :]
+    tl.store(at, out.to(out_at.dtype.element_ty), mask=real & v_real)
+
+
+def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+    """`longest_memory` is not needed: each program knows its sentence's length."""
+    (sentences, width, heads, k_width), v_width = q_BWHK.shape, kept.values_PHK.shape[-1]
+    q_RHK = in_rows(q_BWHK.flatten(0, 1))
+    out_BWHK = q_BWHK.new_empty(sentences, width, heads, v_width)
+    memory_kernel[(sentences, heads)](
+        q_RHK, kept.keys_PHK, kept.values_PHK, rows.memory_B, rows.memory_lengths_B, out_BWHK,
+        q_RHK.stride(0), k_width**-0.5, width,
+        H=heads, K=k_width, V=v_width, W_BLOCK=max(16, triton.next_power_of_2(width)),
+        K_BLOCK=max(16, triton.next_power_of_2(k_width)), V_BLOCK=max(16, triton.next_power_of_2(v_width)), KEYS=KEYS,
+        num_warps=2,
+    )  # fmt: skip
+    return out_BWHK
+
+
+@triton.jit
+def add_norm_kernel(x_at, s_at, weight_at, bias_at, out_at, eps, D: tl.constexpr, D_BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    d = tl.arange(0, D_BLOCK)
+    real = d < D
+    x = tl.load(x_at + row * D + d, mask=real, other=0.0).to(tl.float32)
+    x += tl.load(s_at + row * D + d, mask=real, other=0.0).to(tl.float32)
+    x = tl.where(real, x - tl.sum(x, 0) / D, 0.0)
+    x = x / tl.sqrt(tl.sum(x * x, 0) / D + eps)
+    weight = tl.load(weight_at + d, mask=real, other=0.0).to(tl.float32)
+    bias = tl.load(bias_at + d, mask=real, other=0.0).to(tl.float32)
+    tl.store(out_at + row * D + d, (x * weight + bias).to(out_at.dtype.element_ty), mask=real)
+
+
+def add_norm(x_RD: Tensor, s_RD: Tensor, norm: nn.LayerNorm) -> Tensor:
+    out_RD, (rows, width) = torch.empty_like(x_RD), x_RD.shape
+    add_norm_kernel[(rows,)](
+        x_RD, s_RD, norm.weight, norm.bias, out_RD, norm.eps,
+        D=width, D_BLOCK=triton.next_power_of_2(width), num_warps=2,
+    )  # fmt: skip
+    return out_RD
+
+
+@triton.jit
+def block_best_kernel(
+    logits_at, best_at, top_at, total_at, vocabulary, n_blocks, n_chunks, BLOCK: tl.constexpr, BLOCKS: tl.constexpr
+):
+    """The best logit of each block of tokens, and what the softmax's sum needs; the only pass over all logits."""
+    row, chunk = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    blocks = chunk * BLOCKS + tl.arange(0, BLOCKS)
+    tokens = blocks[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    x = tl.load(logits_at + row * vocabulary + tokens, mask=tokens < vocabulary, other=float("-inf")).to(tl.float32)
+    best = tl.max(x, 1)
+    top = tl.max(best, 0)
+    safe = tl.where(top == float("-inf"), 0.0, top)
+    total = tl.sum(tl.sum(tl.exp(x - safe), 1), 0)
+    tl.store(best_at + row * n_blocks + blocks, best, mask=blocks < n_blocks)
+    tl.store(top_at + row * n_chunks + chunk, safe)
+    tl.store(total_at + row * n_chunks + chunk, total)
+
+
+@triton.jit
+def choose_kernel(
+    logits_at, best_at, top_at, total_at, log_prob_at, out_log_prob, out_rows, out_tokens,
+    vocabulary, n_blocks, n_chunks,
+    W: tl.constexpr, W_BLOCK: tl.constexpr, N_BLOCKS: tl.constexpr, N_CHUNKS: tl.constexpr, C: tl.constexpr,
+    C_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The best C continuations of one sentence. They lie in the C blocks whose best is best: of any other block, C
+    continuations are as good or better."""
+    sentence = tl.program_id(0).to(tl.int64)
+    w = tl.arange(0, W_BLOCK)
+    rows = sentence * W + w
+    real = w < W
+    chunks = tl.arange(0, N_CHUNKS)
+    known = real[:, None] & (chunks < n_chunks)[None, :]
+    top = tl.load(top_at + rows[:, None] * n_chunks + chunks[None, :], mask=known, other=float("-inf"))
+    total = tl.load(total_at + rows[:, None] * n_chunks + chunks[None, :], mask=known, other=0.0)
+    highest = tl.max(top, 1)
+    highest = tl.where(highest == float("-inf"), 0.0, highest)
+    total = tl.sum(total * tl.exp(top - highest[:, None]), 1)
+    log_sum = highest + tl.log(tl.where(total > 0, total, 1.0))
+    shift = tl.where(real, tl.load(log_prob_at + rows, mask=real, other=float("-inf")) - log_sum, float("-inf"))
+
+    blocks = tl.arange(0, N_BLOCKS)
+    there = real[:, None] & (blocks < n_blocks)[None, :]
+    best = tl.load(best_at + rows[:, None] * n_blocks + blocks[None, :], mask=there, other=float("-inf"))
+    best = tl.reshape(tl.where(there, best + shift[:, None], float("-inf")), [W_BLOCK * N_BLOCKS])
+    every = tl.arange(0, W_BLOCK * N_BLOCKS)
+    c = tl.arange(0, C_BLOCK)
+    chosen_row = tl.zeros([C_BLOCK], tl.int32)
+    chosen_block = tl.full([C_BLOCK], N_BLOCKS, tl.int32)  # beyond the vocabulary: nothing
+    chosen_shift = tl.full([C_BLOCK], float("-inf"), tl.float32)
+    used = tl.zeros([W_BLOCK * N_BLOCKS], tl.int32)
+    for i in range(C):
+        at = tl.argmax(tl.where(used == 1, float("-inf"), best), 0)
+        # When only -inf is left, argmax may come back to a block that was taken; that is then left out.
+        fresh = tl.max(tl.where((every == at) & (used == 0), 1, 0), 0) == 1
+        row, block = at // N_BLOCKS, at % N_BLOCKS
+        mine = (c == i) & fresh
+        chosen_row = tl.where(mine, row, chosen_row)
+        chosen_block = tl.where(mine, block, chosen_block)
+        chosen_shift = tl.where(mine, tl.max(tl.where(w == row, shift, float("-inf")), 0), chosen_shift)
+        used = tl.where(every == at, 1, used)
+
+    tokens = chosen_block[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    chosen_logits = logits_at + (sentence * W + chosen_row)[:, None] * vocabulary + tokens
+    x = tl.load(chosen_logits, mask=tokens < vocabulary, other=float("-inf")).to(tl.float32) + chosen_shift[:, None]
+    x = tl.reshape(x, [C_BLOCK * BLOCK])
+    all_tokens = tl.reshape(tokens, [C_BLOCK * BLOCK])
+    all_rows = tl.reshape(chosen_row[:, None] + tl.zeros([C_BLOCK, BLOCK], tl.int32), [C_BLOCK * BLOCK])
+    each = tl.arange(0, C_BLOCK * BLOCK)
+    for i in range(C):
+        here = each == tl.argmax(x, 0)
+        tl.store(out_log_prob + sentence * C + i, tl.max(x, 0))
+        # Of nothing, a token that exists all the same.
+        token = tl.minimum(tl.sum(tl.where(here, all_tokens, 0), 0), vocabulary - 1)
+        tl.store(out_tokens + sentence * C + i, token.to(tl.int64))
+        tl.store(out_rows + sentence * C + i, tl.sum(tl.where(here, all_rows, 0), 0).to(tl.int64))
+        x = tl.where(here, float("-inf"), x)
+
+
+def choose(logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
+    """`search.candidates` in one pass over the logits."""
+    sentences, width, vocabulary = logits_BWV.shape
+    if width > WIDEST:
+        return candidates(logits_BWV, log_prob_BW)
+    count = 2 * width
+    n_blocks, n_chunks = triton.cdiv(vocabulary, BLOCK), triton.cdiv(vocabulary, BLOCK * BLOCKS)
+    new = log_prob_BW.new_empty
+    best, top, total = new(sentences, width, n_blocks), new(sentences, width, n_chunks), new(sentences, width, n_chunks)
+    block_best_kernel[(sentences * width, n_chunks)](
+        logits_BWV, best, top, total, vocabulary, n_blocks, n_chunks, BLOCK=BLOCK, BLOCKS=BLOCKS, num_warps=4
+    )
+    found = Candidates(new(sentences, count), *(new(sentences, count, dtype=torch.long) for _ in range(2)))
+    choose_kernel[(sentences,)](
+        logits_BWV, best, top, total, log_prob_BW.contiguous(), found.log_prob_BC, found.rows_BC, found.tokens_BC,
+        vocabulary, n_blocks, n_chunks,
+        W=width, W_BLOCK=triton.next_power_of_2(width), N_BLOCKS=triton.next_power_of_2(n_blocks),
+        N_CHUNKS=triton.next_power_of_2(n_chunks), C=count, C_BLOCK=triton.next_power_of_2(count), BLOCK=BLOCK,
+        num_warps=4,
+    )  # fmt: skip
+    return found
+
+
+OPERATIONS = Operations(attend_history, attend_memory, add_norm)

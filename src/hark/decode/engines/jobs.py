@@ -1,0 +1,125 @@
+"""Requests as searches: one, or one for each sample, or a look at first tokens and then a branch for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from hark.decode.engines.lane import Arrival, Shape, power_of_two
+from hark.decode.request import Hypothesis, Request, length_penalty
+from hark.decode.scheduler import Size
+from hark.decode.search import Ended
+
+COLUMNS = 512
+"""Tokens of a source or an output that lanes have room for at least. Few need more; each other room is a lane of its
+own."""
+
+
+class Job(NamedTuple):
+    """One search."""
+
+    number: int
+    """Of the request."""
+    request: Request
+    kind: Literal["search", "sample", "look", "branch"]
+    width: int
+    keep: int
+    limit: int
+    forced: Sequence[int]
+    start: float = 0.0
+    part: int = 0
+
+    @property
+    def size(self) -> Size:
+        return Size(len(self.request.source) + self.width * self.limit, self.width)
+
+    @property
+    def shape(self) -> Shape:
+        forced, banned = power_of_two(len(self.forced)), power_of_two(len(self.request.banned))
+        columns = max(COLUMNS, power_of_two(max(self.limit, len(self.request.source))))
+        return Shape(self.width, self.keep, columns, forced, banned, self.kind == "sample")
+
+    @property
+    def nbest(self) -> int:
+        """Hypotheses that are wanted of this search."""
+        match self.kind:
+            case "search":
+                return self.request.search.nbest
+            case "look":
+                return self.width
+            case "sample" | "branch":
+                return 1
+
+    def arrival(self, memory: int) -> Arrival:
+        request, search = self.request, self.request.search
+        patience = search.patience if self.kind in ("search", "branch") else 1.0
+        return Arrival(
+            limit=self.limit,
+            min_length=search.min_length,
+            prefix=len(request.prefix),
+            forced=self.forced,
+            start=self.start,
+            banned=request.banned,
+            wanted=int(self.width * patience + 0.5),
+            nbest=self.nbest,
+            alpha=search.alpha,
+            memory=memory,
+            memory_length=len(request.source),
+            drawn=self.drawn() if self.kind == "sample" else (),
+            temperature=search.temperature,
+            top_k=search.top_k,
+            top_p=search.top_p,
+        )
+
+    def drawn(self) -> list[float]:
+        """Chance is a function of the seed, the source, the number of the sample and the position, and nothing else."""
+        seeds = np.random.SeedSequence([self.request.search.seed, self.part, *self.request.source])
+        return [float(each) for each in np.random.Generator(np.random.PCG64(seeds)).random(self.limit)]
+
+
+@dataclass(eq=False)
+class Answer:
+    """What is there of a request's answer so far."""
+
+    request: Request
+    open: int
+    """Searches that have not ended."""
+    found: dict[int, list[Ended]] = field(default_factory=dict)
+    """By the part of the request."""
+
+    def hypotheses(self) -> list[Hypothesis]:
+        """Ranked by score."""
+        hypotheses = [hypothesis_of(each, self.request) for part in sorted(self.found) for each in self.found[part]]
+        return sorted(hypotheses, key=lambda each: -each.score)
+
+
+def hypothesis_of(ended: Ended, request: Request) -> Hypothesis:
+    tokens = ended.tokens[:-1] if ended.complete else ended.tokens
+    counted = len(ended.tokens) - len(request.prefix)
+    score = ended.log_prob / length_penalty(counted, request.search.alpha)
+    return Hypothesis(tokens, ended.log_prob, score, ended.complete)
+
+
+def jobs_of(number: int, request: Request, limit: int) -> list[Job]:
+    """The searches that a request needs to begin with."""
+    search, prefix = request.search, request.prefix
+    if search.sample:
+        return [Job(number, request, "sample", 1, 1, limit, prefix, part=part) for part in range(search.nbest)]
+    if search.diverse:
+        return [Job(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
+    return [Job(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
+
+
+def branches_of(look: Job, firsts: Sequence[Ended], limit: int) -> list[Job]:
+    """After the most probable first tokens are known: a search for each that is not the end already."""
+    beam = look.request.search.beam
+    return [
+        Job(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)
+        for part, first in enumerate(firsts)
+        if not over(first, limit)
+    ]
+
+
+def over(ended: Ended, limit: int) -> bool:
+    return ended.complete or len(ended.tokens) >= limit

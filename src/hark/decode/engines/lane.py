@@ -1,0 +1,341 @@
+"""A lane: searches of one shape that are stepped together, in tables whose shapes never change.
+
+A sentence has a slot of the lane from when it enters until it is done. A step works on a list of slots: it selects what
+it needs from the tables, and puts the outcome back. So the same tables serve steps of any number of sentences, and a
+step of a given size can be recorded in a CUDA graph, its list of slots being the only thing that changes. Slot `slots`
+is nobody's; it fills lists up.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hark.decode.rules import draw, forbid, force
+from hark.decode.search import advance, init
+from hark.decode.state import Candidates, Chance, Terms
+from hark.model.cache import Cache, CachedDecoder, Rows
+
+BLOCK_ROWS = 32
+"""Rows of a step where results must not depend on the company. Below 16, matrix products were seen to add in another
+order."""
+SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
+"""Sentences that recorded steps are made for."""
+
+Choose = Callable[[Tensor, Tensor], Candidates]
+"""Logits and log-probabilities so far: the best continuations."""
+
+
+class Shape(NamedTuple):
+    """What searches must have in common to share a lane."""
+
+    width: int
+    keep: int
+    """Ended hypotheses that are kept of a sentence."""
+    columns: int
+    """The longest output, or source."""
+    forced: int
+    """Tokens that can be given; 0: to none is any given."""
+    banned: int
+    sampled: bool
+
+
+class Arrival(NamedTuple):
+    """A search on its way in, in plain numbers. The names are those of `Terms`."""
+
+    limit: int
+    min_length: int
+    prefix: int
+    forced: Sequence[int]
+    start: float
+    banned: Sequence[int]
+    wanted: int
+    nbest: int
+    alpha: float
+    memory: int
+    """The first place of its memory in the cache."""
+    memory_length: int
+    drawn: Sequence[float]
+    """Of sampling: a number between 0 and 1 for each position."""
+    temperature: float
+    top_k: int
+    top_p: float
+
+
+NOBODY = Arrival(1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
+"""Whose terms the slot of nobody has, so that its numbers are finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """What all lanes of an engine share."""
+
+    decoder: CachedDecoder
+    cache: Cache
+    choose: Choose
+    exact: bool
+    """Whether results must not depend on the company, in the last bit."""
+    graph_pool: tuple[int, int] | None
+    """Memory that recorded steps share, because only one runs at a time; None: steps are not recorded."""
+
+    @property
+    def device(self) -> torch.device:
+        return self.cache.keys_LPHK.device
+
+
+class Later:
+    """Tensors on their way to the host."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        self.event: torch.cuda.Event | None = None
+        self.tensors = tensors
+        if tensors[0].is_cuda:
+            self.tensors = tuple(torch.empty(x.shape, dtype=x.dtype, pin_memory=True) for x in tensors)
+            for here, there in zip(self.tensors, tensors, strict=True):
+                here.copy_(there, non_blocking=True)
+            self.event = torch.cuda.Event()
+            self.event.record()
+
+    def get(self) -> tuple[Tensor, ...]:
+        if self.event is not None:
+            self.event.synchronize()
+        return self.tensors
+
+
+def send(array: NDArray[np.generic], device: torch.device) -> Tensor:
+    """To the device without waiting for it."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
+
+
+class Lane:
+    """`quick_step` does what `step` does, in other ways."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        shape: Shape,
+        slots: int,
+        quick_step: "Callable[[Lane, Tensor], None] | None" = None,
+    ) -> None:
+        self.machine, self.shape, self.slots, self.quick_step = machine, shape, slots, quick_step
+        device = machine.device
+        nobody = self.terms_of([NOBODY])
+        self.terms = nobody.room(slots + 1)
+        self.terms.put(torch.tensor([slots], device=device), nobody)
+        self.beams = init(nobody, shape.width, shape.keep).room(slots + 1)
+        self.beams.done_B.fill_(True)
+        self.places_BWT = torch.full(
+            (slots + 1, shape.width, shape.columns), machine.cache.nowhere, dtype=torch.int32, device=device
+        )
+        self.trace_BTW = torch.zeros(slots + 1, shape.columns + 1, shape.width, dtype=torch.int32, device=device)
+        """Choices at each position; the last column is for those who are done."""
+        self.memory_B = torch.full((slots + 1,), machine.cache.nowhere, device=device)
+        self.memory_lengths_B = torch.zeros(slots + 1, dtype=torch.long, device=device)
+        self.recorded: dict[int, Recorded] = {}
+        self.clear()
+
+    def clear(self) -> None:
+        """All slots are free."""
+        self.free = list(range(self.slots))[::-1]
+        self.clock = 0
+        self.occupied = np.zeros(self.slots, bool)
+        self.tenancy = np.zeros(self.slots, np.int64)
+        """Counts the sentences that had the slot."""
+        self.since = np.zeros(self.slots, np.int64)
+        """The clock when the slot was taken."""
+        self.memory_lengths = np.zeros(self.slots, np.int64)
+
+    def terms_of(self, arrivals: Sequence[Arrival]) -> Terms:
+        device, shape = self.machine.device, self.shape
+        each = Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]  # each of its fields is a column here
+
+        def numbers(column: object, dtype: type[np.generic] = np.int64) -> Tensor:
+            return send(np.array(column, dtype), device)
+
+        def filled(rows: object, columns: int, dtype: type[np.generic] = np.int64) -> Tensor:
+            """Rows of different lengths, filled up with zeros."""
+            array = np.zeros((len(arrivals), columns), dtype)
+            if columns:
+                for number, row in enumerate(cast(Sequence[Sequence[float]], rows)):
+                    array[number, : len(row)] = row
+            return send(array, device)
+
+        chance = (
+            Chance(
+                drawn_BT=filled(each.drawn, shape.columns, np.float64),
+                temperature_B=numbers(each.temperature, np.float32),
+                top_k_B=numbers(each.top_k),
+                top_p_B=numbers(each.top_p, np.float32),
+            )
+            if shape.sampled
+            else None
+        )
+        return Terms(
+            limit_B=numbers(each.limit),
+            min_length_B=numbers(each.min_length),
+            prefix_B=numbers(each.prefix),
+            forced_B=numbers([len(one.forced) for one in arrivals]),
+            forced_BT=filled(each.forced, shape.forced),
+            start_B=numbers(each.start, np.float32),
+            banned_BM=filled(each.banned, shape.banned),
+            wanted_B=numbers(each.wanted),
+            nbest_B=numbers(each.nbest),
+            alpha_B=numbers(each.alpha, np.float32),
+            chance=chance,
+        )
+
+    @torch.no_grad()
+    def admit(self, arrivals: Sequence[Arrival]) -> list[int]:
+        """Begin searches; the slots that they have now."""
+        slots = np.array([self.free.pop() for _ in arrivals], np.int64)
+        device, terms = self.machine.device, self.terms_of(arrivals)
+        which_B = send(slots, device)
+        self.terms.put(which_B, terms)
+        self.beams.put(which_B, init(terms, self.shape.width, self.shape.keep))
+        self.memory_B[which_B] = send(np.array([each.memory for each in arrivals], np.int64), device)
+        lengths = np.array([each.memory_length for each in arrivals], np.int64)
+        self.memory_lengths_B[which_B] = send(lengths, device)
+        self.occupied[slots], self.since[slots], self.memory_lengths[slots] = True, self.clock, lengths
+        self.tenancy[slots] += 1
+        return slots.tolist()
+
+    def steps(self, times: int) -> None:
+        """Take all sentences on by some steps."""
+        if not self.machine.exact:
+            self.step_together(times)
+            self.clock += times
+            return
+        for _ in range(times):
+            for block, positions, memory_length in self.blocks():
+                self.step(torch.from_numpy(block), positions, memory_length)
+            self.clock += 1
+
+    def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
+        """Slots in blocks of one size, and bounds on positions and memory lengths: the next powers of two of each
+        sentence itself, so that the company does not matter."""
+        size = max(1, BLOCK_ROWS // self.shape.width)
+        groups: dict[tuple[int, int], list[int]] = {}
+        for slot in np.flatnonzero(self.occupied).tolist():
+            key = (power_of_two(self.clock - self.since[slot] + 1), power_of_two(self.memory_lengths[slot]))
+            groups.setdefault(key, []).append(slot)
+        blocks = []
+        for (positions, memory_length), group in groups.items():
+            for first in range(0, len(group), size):
+                block = np.full(size, self.slots, np.int64)
+                block[: len(group[first : first + size])] = group[first : first + size]
+                blocks.append((block, min(positions, self.shape.columns), memory_length))
+        return blocks
+
+    def step_together(self, times: int) -> None:
+        """All sentences at once, filled up to one of a few sizes."""
+        here = np.flatnonzero(self.occupied)
+        size = next(each for each in (*SIZES, self.slots) if each >= len(here))
+        which = np.full(size, self.slots, np.int64)
+        which[: len(here)] = here
+        which_B = send(which, self.machine.device)
+        if self.machine.graph_pool is None:
+            for _ in range(times):
+                self.step(which_B, self.shape.columns, int(self.memory_lengths[here].max()))
+            return
+        if size not in self.recorded:
+            self.recorded[size] = Recorded(self, size, self.machine.graph_pool)
+        self.recorded[size].replay(which_B, times)
+
+    @torch.no_grad()
+    def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
+        """One step of some slots. `positions` bounds how far they have come, and `longest_memory` their sources."""
+        if self.quick_step is not None:
+            self.quick_step(self, which_B)
+            return
+        width, cache = self.shape.width, self.machine.cache
+        beams, terms = self.beams.select(which_B), self.terms.select(which_B)
+        memory_B, lengths_B = self.memory_B.index_select(0, which_B), self.memory_lengths_B.index_select(0, which_B)
+        # A sentence's places: its memory, then W for each position of the output.
+        rows_W = torch.arange(width, device=which_B.device)
+        here_BW = (memory_B + lengths_B + beams.position_B * width)[:, None] + rows_W
+        column_BW1 = beams.position_B[:, None, None].expand(-1, width, 1)
+        places_BWT = self.places_BWT[:, :, :positions].index_select(0, which_B)
+        places_BWT = places_BWT.scatter(2, column_BW1, here_BW[..., None].int())
+        rows = Rows(
+            tokens_R=beams.tokens_BW.flatten(),
+            positions_R=column_BW1.flatten(),
+            places_RT=places_BWT.flatten(0, 1),
+            memory_B=memory_B,
+            memory_lengths_B=lengths_B,
+            longest_memory=longest_memory,
+        )
+        hidden_RD = self.machine.decoder.step(rows, cache)
+        logits_BWV = project(hidden_RD, self.machine.decoder.model.output_weight).unflatten(0, (-1, width))
+        logits_BWV = forbid(logits_BWV, beams, terms)
+        if terms.chance is None:
+            found = self.machine.choose(logits_BWV, beams.log_prob_BW)
+        else:
+            found = draw(logits_BWV.squeeze(1), beams, terms.chance)
+        after = advance(beams, terms, force(found, beams, terms))
+        parents_BWT = after.parents_BW[..., None].expand(-1, -1, positions)
+        self.places_BWT[:, :, :positions].index_copy_(0, which_B, places_BWT.gather(1, parents_BWT))
+        column_B = after.position_B.masked_fill(after.done_B, self.shape.columns)
+        self.trace_BTW[which_B, column_B] = after.choices_BW.int()
+        self.beams.put(which_B, after)
+
+    def ask(self) -> "tuple[NDArray[np.int64], Later]":
+        """Who is done; and the tenants that this is said of."""
+        done_B = self.beams.done_B
+        return self.tenancy.copy(), Later(done_B if done_B.is_cuda else done_B.clone())
+
+    def done(self, tenancy: NDArray[np.int64], later: Later) -> list[int]:
+        """Slots whose present tenants are done."""
+        done_B = later.get()[0][:-1].numpy()
+        return np.flatnonzero(done_B & self.occupied & (self.tenancy == tenancy)).tolist()
+
+    @torch.no_grad()
+    def release(self, slots: Sequence[int]) -> Later:
+        """Free slots; what their sentences found is on its way."""
+        which = np.array(slots, np.int64)
+        longest = int((self.clock - self.since[which]).max())
+        self.occupied[which] = False
+        self.free.extend(slots)
+        which_B = send(which, self.machine.device)
+        endings = self.beams.endings.select(which_B)
+        trace = self.trace_BTW[:, : min(longest, self.shape.columns) + 1].index_select(0, which_B)
+        return Later(endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, trace)
+
+
+def power_of_two(length: int) -> int:
+    """The next one, from 16 on; of nothing, nothing."""
+    return max(16, 1 << (int(length) - 1).bit_length()) if length else 0
+
+
+def project(hidden_RD: Tensor, weight_VD: Tensor) -> Tensor:
+    """Logits in float32, also of 16-bit factors: rounded to 16 bits, many of them would be equal."""
+    if hidden_RD.is_cuda and hidden_RD.dtype != torch.float32:
+        return torch.mm(hidden_RD, weight_VD.T, out_dtype=torch.float32)
+    return (hidden_RD @ weight_VD.T).float()
+
+
+class Recorded:
+    """A lane's step of so many slots, as a CUDA graph. It is tried out on the slot of nobody, which harms none."""
+
+    def __init__(self, lane: Lane, size: int, pool: tuple[int, int]) -> None:
+        self.which_B = torch.full((size,), lane.slots, device=lane.machine.device)
+        shape = (self.which_B, lane.shape.columns, lane.shape.columns)
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(2):
+                lane.step(*shape)
+        torch.cuda.current_stream().wait_stream(side)
+        self.graph = torch.cuda.CUDAGraph()
+        # Other threads, of a server say, may go on using the device.
+        with torch.cuda.graph(self.graph, pool=pool, capture_error_mode="thread_local"):  # type: ignore[arg-type]
+            lane.step(*shape)
+
+    def replay(self, which_B: Tensor, times: int) -> None:
+        self.which_B.copy_(which_B)
+        for _ in range(times):
+            self.graph.replay()

@@ -1,0 +1,168 @@
+"""Search over a step of the model: `init`, `advance`, `finished`, `best`. Pure functions of tensors.
+
+Beam search of width W. A step gives logits for the W live hypotheses of a sentence. Of all continuations the best 2W
+are candidates. Among the first W of them, one that is the mark of the end has ended, and its place is taken by the next
+candidate that is not an end; at the last step allowed all W have ended, as they are. The search of a sentence is over
+when `round(W * patience)` hypotheses have ended, at its limit, or when no live hypothesis can still be among the n
+best. Ended hypotheses are ranked by `log_prob / length_penalty`. Greedy search is W = 1; sampling is W = 1 with
+candidates drawn by chance.
+
+Nothing depends on data in its shape, and nothing waits for the device, so that a step can be recorded in a CUDA graph.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hark.decode.state import Beams, Candidates, Endings, Terms
+from hark.text.tokenizer import BOS, EOS
+
+
+def init(terms: Terms, width: int, keep: int) -> Beams:
+    """Before the first step: one live hypothesis, in row 0, that has read the mark of the start."""
+    start_B = terms.start_B
+    integers, floats = start_B.new_zeros(len(start_B), dtype=torch.long), start_B.new_full((len(start_B),), -torch.inf)
+    log_prob_BW = floats[:, None].repeat(1, width)
+    log_prob_BW[:, 0] = start_B
+    return Beams(
+        tokens_BW=integers[:, None].repeat(1, width).fill_(BOS),
+        parents_BW=integers[:, None].repeat(1, width),
+        log_prob_BW=log_prob_BW,
+        position_B=integers,
+        endings=Endings(
+            score_BF=floats[:, None].repeat(1, keep),
+            log_prob_BF=floats[:, None].repeat(1, keep),
+            length_BF=integers[:, None].repeat(1, keep),
+            choice_BF=integers[:, None].repeat(1, keep),
+        ),
+        n_ended_B=integers.clone(),
+        done_B=integers.bool(),
+    )
+
+
+def candidates(logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
+    """The best 2W continuations of each sentence."""
+    _, width, vocabulary = logits_BWV.shape
+    total_BWV = logits_BWV.float().log_softmax(dim=-1) + log_prob_BW[..., None]
+    log_prob_BC, index_BC = total_BWV.flatten(1).topk(2 * width)
+    return Candidates(log_prob_BC, index_BC // vocabulary, index_BC % vocabulary)
+
+
+def penalty(length: Tensor, alpha: Tensor) -> Tensor:
+    """`request.length_penalty`, of tensors."""
+    return ((5 + length) / 6) ** alpha
+
+
+def advance(beams: Beams, terms: Terms, found: Candidates) -> Beams:
+    """One step. A sentence that is done stays as it is: it may be stepped on until somebody looks."""
+    endings = beams.endings
+    width, keep = beams.tokens_BW.shape[1], endings.score_BF.shape[1]
+    length_B = beams.position_B + 1
+    last_B = length_B >= terms.limit_B
+    end_BC = (found.tokens_BC == EOS) & (beams.position_B >= terms.forced_B)[:, None]
+
+    # Those that end here, among the first W.
+    first = slice(0, width)
+    log_prob_BW = found.log_prob_BC[:, first]
+    ends_BW = (end_BC[:, first] | last_B[:, None]) & (log_prob_BW > -torch.inf) & ~beams.done_B[:, None]
+    score_BW = log_prob_BW / penalty(length_B - terms.prefix_B, terms.alpha_B)[:, None]
+    choice_BW = found.tokens_BC[:, first] * width + found.rows_BC[:, first]
+    scores = torch.cat([endings.score_BF, score_BW.masked_fill(~ends_BW, -torch.inf)], 1)
+    score_BF, order_BF = (each[:, :keep] for each in scores.sort(dim=1, descending=True, stable=True))
+    n_ended_B = beams.n_ended_B + ends_BW.sum(1)
+
+    def ranked(kept_BF: Tensor, new_BW: Tensor) -> Tensor:
+        return torch.cat([kept_BF, new_BW], 1).gather(1, order_BF)
+
+    # Those that live on: the first W that are no end. Each hypothesis has one end only, so there are enough.
+    live_BW = end_BC.byte().argsort(dim=1, stable=True)[:, first]
+    tokens_BW, parents_BW = found.tokens_BC.gather(1, live_BW), found.rows_BC.gather(1, live_BW)
+    log_prob_BW = found.log_prob_BC.masked_fill(end_BC, -torch.inf).gather(1, live_BW)
+
+    # Log-probabilities only fall, and no penalty divides by more than that at the limit: what is live cannot score
+    # more than this. Rounding keeps the order of sums and quotients, so this holds for floats too.
+    most_B = log_prob_BW.amax(1) / penalty(terms.limit_B - terms.prefix_B, terms.alpha_B)
+    rank_B1 = (terms.nbest_B - 1)[:, None]
+    settled_B = score_BF.gather(1, rank_B1).squeeze(1) >= most_B  # also when nothing is live: -inf >= -inf
+    done_B = beams.done_B | last_B | (n_ended_B >= terms.wanted_B) | settled_B
+
+    going_B1 = ~done_B[:, None]
+    return Beams(
+        tokens_BW=tokens_BW.where(going_B1, beams.tokens_BW),
+        parents_BW=parents_BW.where(going_B1, beams.parents_BW),
+        log_prob_BW=log_prob_BW.where(going_B1, beams.log_prob_BW),
+        position_B=length_B.where(~done_B, beams.position_B),
+        endings=Endings(
+            score_BF,
+            ranked(endings.log_prob_BF, found.log_prob_BC[:, first]),
+            ranked(endings.length_BF, length_B[:, None].expand(-1, width)),
+            ranked(endings.choice_BF, choice_BW),
+        ),
+        n_ended_B=n_ended_B,
+        done_B=done_B,
+    )
+
+
+def finished(beams: Beams) -> Tensor:
+    return beams.done_B
+
+
+class Ended(NamedTuple):
+    """One ended hypothesis as the search knows it."""
+
+    tokens: tuple[int, ...]
+    """The prefix and the end included."""
+    log_prob: float
+
+    @property
+    def complete(self) -> bool:
+        return self.tokens[-1] == EOS
+
+
+def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int]) -> list[list[Ended]]:
+    """The n best of each sentence, read back from the trace: `trace_BTW[:, p]` holds the choices at position p. All of
+    it on the host."""
+    width = trace_BTW.shape[2]
+    score_BF, trace = endings.score_BF.numpy(), trace_BTW.numpy()
+    counts = [min(n, int((row > -np.inf).sum())) for n, row in zip(nbest, score_BF, strict=True)]
+    sentence_N = np.repeat(np.arange(len(counts)), counts)
+    rank_N = np.concatenate([np.arange(n) for n in counts]) if counts else sentence_N
+    length_N, choice_N, log_prob_N = (
+        each.numpy()[sentence_N, rank_N] for each in (endings.length_BF, endings.choice_BF, endings.log_prob_BF)
+    )
+    tokens_NT = read_back(trace, sentence_N, length_N, choice_N, width)
+    ended = [
+        Ended(tuple(tokens[:length].tolist()), float(log_prob))
+        for tokens, length, log_prob in zip(tokens_NT, length_N, log_prob_N, strict=True)
+    ]
+    starts = np.cumsum([0, *counts])
+    return [ended[start:stop] for start, stop in pairwise(starts)]
+
+
+def read_back(
+    trace_BTW: NDArray[np.int64],
+    sentence_N: NDArray[np.int64],
+    length_N: NDArray[np.int64],
+    choice_N: NDArray[np.int64],
+    width: int,
+) -> NDArray[np.int64]:
+    """From the last choice of each hypothesis to its first, all hypotheses at once."""
+    longest = int(length_N.max(initial=0))
+    tokens_NT = np.zeros((len(length_N), longest), np.int64)
+    if width == 1:  # there is one way only
+        tokens_NT[:, :-1] = trace_BTW[sentence_N, 1:longest, 0]
+        tokens_NT[np.arange(len(length_N)), length_N - 1] = choice_N
+        return tokens_NT
+    choice_N = choice_N.copy()
+    for column in range(longest - 1, -1, -1):
+        here = length_N > column
+        inside = here & (length_N > column + 1)
+        rows = choice_N[inside] % width
+        choice_N[inside] = trace_BTW[sentence_N[inside], column + 1, rows]
+        tokens_NT[here, column] = choice_N[here] // width
+    return tokens_NT

@@ -1,0 +1,145 @@
+"""Text to text: a text is taken apart, its sentences go through an engine, and it is put together again.
+
+The work is done in the modules that are named here: `segments` (what is translated and what stands between), `clauses`
+(sentences that are too long), `piece` (one piece of text, with its second chances), `stream` (many at a time).
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from hark.config import Config
+from hark.decode import clauses, protect
+from hark.decode.align import Link
+from hark.decode.coder import Coder
+from hark.decode.piece import Options, Piece, translate_piece
+from hark.decode.request import Engine
+from hark.decode.segments import Layout, lay_out
+from hark.decode.stream import WINDOW, Stream, Task
+from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
+from hark.text.sentences import join_across, split_sentences
+from hark.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A text that is being translated: its layout, and each sentence as pieces with white space at odd places."""
+
+    source: str
+    layout: Layout
+    cuts: tuple[list[str], ...]
+
+
+class Translator:
+    """Translates texts of one pair of languages with one engine."""
+
+    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, config: Config) -> None:
+        self.engine = engine
+        self.language = config.data.source
+        self.coder = Coder(source, target)
+        self.limit = min(config.data.max_length, config.model.max_positions) - 1
+        """Tokens of the longest piece that the model is shown, without the mark of the end: as long as in training."""
+
+    def stream(
+        self, texts: Iterable[str | None], options: Options | None = None, window: int = WINDOW
+    ) -> Iterator[Translation]:
+        """Translations in the order of the texts, as soon as each and all before it are ready.
+
+        Texts are taken as there is room for them, so they may be without end; a None says that there is none just
+        now, and is not answered. An error that the iterable raises comes after the translations of all before it.
+        """
+        chosen = options or Options()
+        plans: deque[_Plan] = deque()
+
+        def groups() -> Iterator[Sequence[Task[Piece]] | None]:
+            for text in texts:
+                if text is None:
+                    yield None
+                    continue
+                plan = self._plan(text, chosen)
+                plans.append(plan)
+                yield [
+                    translate_piece(piece, self.coder, chosen, inner=i < len(cut) - 1)
+                    for cut in plan.cuts
+                    for i, piece in enumerate(cut)
+                    if i % 2 == 0
+                ]
+
+        for pieces in Stream(self.engine, groups(), window).run():
+            yield assemble(plans.popleft(), pieces)
+
+    def translate(self, text: str, options: Options | None = None) -> Translation:
+        """One text."""
+        (translation,) = self.stream([text], options)
+        return translation
+
+    def _plan(self, text: str, options: Options) -> _Plan:
+        layout = lay_out(text, partial(self._split, keep_whole=options.protect) if options.split else not_split)
+        return _Plan(text, layout, tuple(self._cut(sentence, options) for sentence in layout.sentences))
+
+    def _split(self, text: str, keep_whole: bool) -> list[str]:
+        pieces = split_sentences(text, self.language)
+        if len(pieces) < 2 or not keep_whole:
+            return pieces
+        return join_across(pieces, [item.span for item in protect.find(text, self.coder.unknown)])
+
+    def _cut(self, sentence: str, options: Options) -> list[str]:
+        fits = partial(self.coder.fits, limit=self.limit)
+        if fits(sentence):
+            return [sentence]
+        items = protect.find(sentence, self.coder.unknown) if options.protect else ()
+        return clauses.cut(sentence, fits, [item.span for item in items])
+
+
+def not_split(text: str) -> list[str]:
+    return [text]
+
+
+def assemble(plan: _Plan, pieces: Sequence[Piece]) -> Translation:
+    """The pieces of a text as its translation."""
+    rest = iter(pieces)
+    sentences: list[Sentence] = []
+    source_start, start = len(plan.layout.gaps[0]), len(plan.layout.gaps[0])
+    for source, cut, gap in zip(plan.layout.sentences, plan.cuts, plan.layout.gaps[1:], strict=True):
+        sentence = put_together(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
+        sentences.append(sentence)
+        source_start += len(source) + len(gap)
+        start += len(sentence.text) + len(gap)
+    text = plan.layout.join([each.text for each in sentences])
+    return Translation(plan.source, text, tuple(sentences), plan.layout)
+
+
+def put_together(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int, start: int) -> Sentence:
+    """The pieces of a sentence, with the white space that stood between them."""
+    if len(pieces) == 1:  # nearly always, and the general way takes three times as long
+        (one,) = pieces
+        flags = in_order(one.flags)
+        return Sentence(
+            source, one.text, one.score, one.tokens, flags, one.links, one.alternatives, source_start, start
+        )
+    layout = Layout(("", *gaps, ""), tuple(piece.source for piece in pieces))
+    found: set[Flag] = {"split", *(flag for piece in pieces for flag in piece.flags)}
+    if any("copied" not in piece.flags for piece in pieces):
+        found.discard("copied")
+    return Sentence(
+        source,
+        layout.join([piece.text for piece in pieces]),
+        mean((piece.score, piece.tokens) for piece in pieces),
+        sum(piece.tokens for piece in pieces),
+        in_order(found),
+        tuple(joined_links(pieces, gaps)),
+        combine(layout, pieces),
+        source_start,
+        start,
+    )
+
+
+def joined_links(pieces: Sequence[Piece], gaps: Sequence[str]) -> Iterator[Link]:
+    source = target = 0
+    for piece, gap in zip(pieces, [*gaps, ""], strict=True):
+        for each in piece.links:
+            yield Link(shift(each.source, source), shift(each.target, target), each.weight)
+        source += len(piece.source) + len(gap)
+        target += len(piece.text) + len(gap)

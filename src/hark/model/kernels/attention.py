@@ -1,0 +1,221 @@
+"""Attention for packed sentences: forward and backward without atomics, so that it is deterministic.
+
+PyTorch's flash kernel pads every sentence to tiles of 64 by 128, most of which sentences of some 27 tokens leave empty.
+Here a tile is a block of rows as they lie, whatever sentences they belong to. Each query sees one range of keys (its
+sentence's; up to itself, where attention is causal), and the keys of a block of queries lie in one range too, which is
+gone through a block at a time with the running softmax of Dao et al. (2022). Any lengths will do, none is special, and
+nobody has to sort or count on the host.
+
+Queries, keys and values lie side by side as one projection made them, and so do their gradients: nothing is copied.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+ROWS = 64
+"""Queries (backwards also: keys) of one program."""
+COLUMNS = 32
+"""Keys (backwards also: queries) that it looks at together."""
+LOG2_E = tl.constexpr(1.4426950408889634)
+FAR = tl.constexpr(2**30)
+
+
+class Ranges(NamedTuple):
+    """For each query the keys that it sees, from `first` up to but not including `end`; for each key who sees it."""
+
+    first_key: Tensor
+    end_key: Tensor
+    first_query: Tensor
+    end_query: Tensor
+
+
+def make_ranges(q_cu: Tensor, k_cu: Tensor, n_q: int, n_k: int, causal: bool) -> Ranges:
+    """From cumulative lengths, on the device."""
+    i, j = (torch.arange(n, device=cu.device, dtype=cu.dtype) for n, cu in ((n_q, q_cu), (n_k, k_cu)))
+    # Of sentences that begin at a slot all but the last are empty, and it is the last that the slot belongs to.
+    q_of, k_of = (torch.searchsorted(cu, slots, right=True) - 1 for cu, slots in ((q_cu, i), (k_cu, j)))
+    if causal:
+        return Ranges(k_cu[q_of], i + 1, j, q_cu[k_of + 1])
+    return Ranges(k_cu[q_of], k_cu[q_of + 1], q_cu[k_of], q_cu[k_of + 1])
+
+
+@triton.jit
+def load_rows(base, stride, rows, end, head, K: tl.constexpr):
+    """Rows of one head, zero beyond `end`."""
+    at = base + rows[:, None] * stride + head * K + tl.arange(0, K)[None, :]
+    return tl.load(at, mask=(rows < end)[:, None], other=0.0)
+
+
+@triton.jit
+def store_rows(base, stride, values, rows, end, head, K: tl.constexpr):
+    at = base + rows[:, None] * stride + head * K + tl.arange(0, K)[None, :]
+    tl.store(at, values.to(base.dtype.element_ty), mask=(rows < end)[:, None])
+
+
+@triton.jit
+def load_range(first_at, end_at, rows, n):
+    """The ranges of some rows, and the one that holds them all; rows that are not there have an empty one."""
+    first = tl.load(first_at + rows, mask=rows < n, other=FAR)
+    end = tl.load(end_at + rows, mask=rows < n, other=0)
+    return first, end, tl.min(first, 0), tl.max(end, 0)
+
+
+@triton.jit
+def forward_block(
+    q_at, k_at, v_at, out_at, log_sum_at, first_at, end_at, n_q, q_stride, k_stride, scale,
+    H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    head = tl.program_id(0)
+    i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    first, end, lowest, highest = load_range(first_at, end_at, i, n_q)
+    q = load_rows(q_at, q_stride, i, n_q, head, K)
+    top = tl.full([ROWS], float("-inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    out = tl.zeros([ROWS, K], tl.float32)
+    for begin in range(lowest, highest, COLUMNS):
+        j = begin + tl.arange(0, COLUMNS)
+        k = load_rows(k_at, k_stride, j, highest, head, K)
+        v = load_rows(v_at, k_stride, j, highest, head, K)
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * (scale * LOG2_E)
+        seen = (j[None, :] >= first[:, None]) & (j[None, :] < end[:, None])
+        scores = tl.where(seen, scores, float("-inf"))
+        new_top = tl.maximum(top, tl.max(scores, 1))
+        safe = tl.where(new_top == float("-inf"), 0.0, new_top)
+        p = tl.exp2(scores - safe[:, None])
+        shrink = tl.exp2(top - safe)
+        total = total * shrink + tl.sum(p, 1)
+        out = out * shrink[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
+        top = new_top
+    saw = total > 0.0
+    out = out * (1.0 / tl.where(saw, total, 1.0))[:, None]
+    store_rows(out_at, H * K, out, i, n_q, head, K)
+    # Of a row that saw nothing: +inf, so that 2^(score - it) is zero.
+    log_sum = tl.where(saw, top + tl.log2(tl.where(saw, total, 1.0)), float("inf"))
+    tl.store(log_sum_at + i * H + head, log_sum, mask=i < n_q)
+
+
+@triton.jit
+def backward_queries(
+    q_at, k_at, v_at, dout_at, out_at, log_sum_at, dq_at, along_at, first_at, end_at, n_q, q_stride, k_stride, scale,
+    H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """The gradient of a block of queries; and `along`, what the softmax's gradient subtracts, for the keys' turn."""
+    head = tl.program_id(0)
+    i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    first, end, lowest, highest = load_range(first_at, end_at, i, n_q)
+    q = load_rows(q_at, q_stride, i, n_q, head, K)
+    dout = load_rows(dout_at, H * K, i, n_q, head, K)
+    out = load_rows(out_at, H * K, i, n_q, head, K)
+    along = tl.sum(dout.to(tl.float32) * out.to(tl.float32), 1)
+    tl.store(along_at + i * H + head, along, mask=i < n_q)
+    log_sum = tl.load(log_sum_at + i * H + head, mask=i < n_q, other=float("inf"))
+    dq = tl.zeros([ROWS, K], tl.float32)
+    for begin in range(lowest, highest, COLUMNS):
+        j = begin + tl.arange(0, COLUMNS)
+        k = load_rows(k_at, k_stride, j, highest, head, K)
+        v = load_rows(v_at, k_stride, j, highest, head, K)
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * (scale * LOG2_E)
+        seen = (j[None, :] >= first[:, None]) & (j[None, :] < end[:, None])
+        p = tl.where(seen, tl.exp2(scores - log_sum[:, None]), 0.0)
+        dp = tl.dot(dout, tl.trans(v), input_precision="ieee")
+        dq += tl.dot((p * (dp - along[:, None])).to(k.dtype), k, input_precision="ieee")
+    store_rows(dq_at, q_stride, dq * scale, i, n_q, head, K)
+
+
+@triton.jit
+def backward_keys(
+    q_at, k_at, v_at, dout_at, log_sum_at, along_at, dk_at, dv_at, first_at, end_at, n_k, q_stride, k_stride, scale,
+    H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """The gradients of a block of keys and their values, from the queries that see them."""
+    head = tl.program_id(0)
+    j = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    first, end, lowest, highest = load_range(first_at, end_at, j, n_k)
+    k = load_rows(k_at, k_stride, j, n_k, head, K)
+    v = load_rows(v_at, k_stride, j, n_k, head, K)
+    dk = tl.zeros([ROWS, K], tl.float32)
+    dv = tl.zeros([ROWS, K], tl.float32)
+    for begin in range(lowest, highest, COLUMNS):
+        i = begin + tl.arange(0, COLUMNS)
+        q = load_rows(q_at, q_stride, i, highest, head, K)
+        dout = load_rows(dout_at, H * K, i, highest, head, K)
+        log_sum = tl.load(log_sum_at + i * H + head, mask=i < highest, other=float("inf"))
+        along = tl.load(along_at + i * H + head, mask=i < highest, other=0.0)
+        scores = tl.dot(k, tl.trans(q), input_precision="ieee") * (scale * LOG2_E)
+        seen = (i[None, :] >= first[:, None]) & (i[None, :] < end[:, None])
+        p = tl.where(seen, tl.exp2(scores - log_sum[None, :]), 0.0)
+        dv += tl.dot(p.to(dout.dtype), dout, input_precision="ieee")
+        dp = tl.dot(v, tl.trans(dout), input_precision="ieee")
+        dk += tl.dot((p * (dp - along[None, :])).to(q.dtype), q, input_precision="ieee")
+    store_rows(dk_at, k_stride, dk * scale, j, n_k, head, K)
+    store_rows(dv_at, k_stride, dv, j, n_k, head, K)
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges) -> tuple[Tensor, Tensor]:
+    """The heads' outputs, and the logarithms of the softmax's sums."""
+    n, h, width = q.shape
+    out, log_sum = q.new_empty(n, h, width), q.new_empty(n, h, dtype=torch.float32)
+    forward_block[(h, triton.cdiv(n, ROWS))](
+        q, k, v, out, log_sum, *ranges[:2], n, q.stride(0), k.stride(0), width**-0.5,
+        H=h, K=width, ROWS=ROWS, COLUMNS=COLUMNS, num_warps=4, num_stages=3,
+    )  # fmt: skip
+    return out, log_sum
+
+
+def attend_back(
+    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, dq: Tensor, dk: Tensor, dv: Tensor,
+    ranges: Ranges,
+) -> None:  # fmt: skip
+    """Fill the gradients, which lie in memory as what they are of does."""
+    n, h, width = q.shape
+    along = torch.empty_like(log_sum)
+    rest = (q.stride(0), k.stride(0), width**-0.5)
+    shape = {"H": h, "K": width, "ROWS": ROWS, "COLUMNS": COLUMNS, "num_warps": 4, "num_stages": 3}
+    backward_queries[(h, triton.cdiv(n, ROWS))](q, k, v, dout, out, log_sum, dq, along, *ranges[:2], n, *rest, **shape)
+    backward_keys[(h, triton.cdiv(len(k), ROWS))](
+        q, k, v, dout, log_sum, along, dk, dv, *ranges[2:], len(k), *rest, **shape
+    )
+
+
+class SelfAttention(torch.autograd.Function):
+    """Of qkv_N3HK."""
+
+    @staticmethod
+    def forward(ctx: Any, qkv: Tensor, *ranges: Tensor) -> Tensor:
+        qkv = qkv.contiguous()
+        q, k, v = qkv.unbind(1)
+        out, log_sum = attend(q, k, v, Ranges(*ranges))
+        ctx.save_for_backward(qkv, out, log_sum, *ranges)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        qkv, out, log_sum, *ranges = ctx.saved_tensors
+        dqkv = torch.empty_like(qkv)
+        (q, k, v), (dq, dk, dv) = qkv.unbind(1), dqkv.unbind(1)
+        attend_back(dout.contiguous(), q, k, v, out, log_sum, dq, dk, dv, Ranges(*ranges))
+        return dqkv, None, None, None, None
+
+
+class CrossAttention(torch.autograd.Function):
+    """Of q_NHK over kv_N2HK of another text."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, kv: Tensor, *ranges: Tensor) -> Tensor:
+        q, kv = q.contiguous(), kv.contiguous()
+        k, v = kv.unbind(1)
+        out, log_sum = attend(q, k, v, Ranges(*ranges))
+        ctx.save_for_backward(q, kv, out, log_sum, *ranges)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        q, kv, out, log_sum, *ranges = ctx.saved_tensors
+        dq, dkv = torch.empty_like(q), torch.empty_like(kv)
+        (k, v), (dk, dv) = kv.unbind(1), dkv.unbind(1)
+        attend_back(dout.contiguous(), q, k, v, out, log_sum, dq, dk, dv, Ranges(*ranges))
+        return dq, dkv, None, None, None, None

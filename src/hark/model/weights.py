@@ -1,0 +1,42 @@
+"""Weights from files into a model, after it is sure that they are its own."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from hark.bundle import Bundle
+from hark.errors import UserError
+from hark.model.transformer import Transformer
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return safetensors.torch.load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+
+
+def matched(model: nn.Module, values: Mapping[str, Tensor], where: object) -> list[tuple[str, nn.Parameter]]:
+    """The model's weights, once it is sure that each has a value of its shape, and each value a weight."""
+    weights = list(model.named_parameters())
+    different = {name for name, _ in weights} ^ set(values)
+    if different:
+        raise UserError(f"{where}: its weights are not this model's (differs at {min(different)})")
+    for name, weight in weights:
+        if weight.shape != values[name].shape:
+            shapes = f"{tuple(values[name].shape)} there, {tuple(weight.shape)} here"
+            raise UserError(f"{where}: {name} has another shape ({shapes}); is it of another size or vocabulary?")
+    return weights
+
+
+def load_model(bundle: Bundle, device: torch.device | str = "cpu") -> Transformer:
+    """The network of a bundle, ready to be used."""
+    model, values = Transformer(bundle.config.model), read_tensors(bundle.weights)
+    with torch.no_grad():
+        for name, weight in matched(model, values, bundle.folder):
+            weight.copy_(values[name])
+    return model.to(device).eval()

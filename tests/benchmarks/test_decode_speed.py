@@ -1,0 +1,25 @@
+"""The benchmark of decoding runs, in a tiny size: for correctness only."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "decode_speed.py"
+
+
+@pytest.mark.parametrize("options", [["--ours"], ["--crowd"]], ids=str)
+def test_decode_speed(options: list[str]) -> None:
+    run = subprocess.run(
+        [sys.executable, str(BENCHMARK), "--tiny", "--beams", "2,1", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    beam, greedy = run.stdout.splitlines()[-2:]
+    assert "beam 2" in beam
+    assert "greedy" in greedy
+    if options == ["--crowd"]:
+        assert all(": 0 of 12 translated otherwise" in line for line in (beam, greedy))  # float32 on a CPU is exact

@@ -1,0 +1,72 @@
+"""Time and memory at many lengths: the batches, the table, the plot, and the whole command in a tiny size."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from lengths import Point, cost_of_a_token, draw, packed_tensors
+from loglog import ticks
+
+from hark.model import packed_layout
+from tests.benchmarks.conftest import BENCHMARKS
+from tests.model.oracle import build
+
+POINTS = [
+    Point("flash", series, length, 1, ms=10 + length / 100, gib=0.5 + length / 2**10)
+    for series in ("batch", "one")
+    for length in (64, 256, 1024)
+]
+FAILED = Point("torch", "one", 1024, 1, failure="out of memory")
+
+
+def test_packed_sequences_are_independent() -> None:
+    """Three sequences in a batch give what each gives alone: lengths and positions are told rightly."""
+    model = build(vocab_size=400)
+    batch = packed_tensors(8, 3, 400, torch.device("cpu"))
+
+    def logits(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
+        where = [tensors[name] for name in ("source_cu", "target_cu", "source_positions", "target_positions")]
+        return model(tensors["source"], tensors["target_in"], packed_layout(*where, 8))
+
+    alone = packed_tensors(8, 1, 400, torch.device("cpu"))
+    for name in ("source", "target_in"):
+        alone[name] = batch[name][8:16]
+    torch.testing.assert_close(logits(batch)[8:16], logits(alone), atol=1e-5, rtol=1e-5)
+
+
+def test_linear_memory_costs_the_same_for_every_token() -> None:
+    (line,) = cost_of_a_token([*POINTS, FAILED])
+    assert line.endswith(": 1,024 1,024")
+
+
+def test_what_failed_is_told_and_left_out_of_the_plot() -> None:
+    assert "out of memory" in FAILED.row()
+    picture = ElementTree.fromstring(draw([*POINTS, FAILED], 1024, "a machine <&>"))
+    assert len(picture.findall(".//{*}circle")) == 9  # three panels of three points
+    assert "a machine <&>" in [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"), [(0.9, 12, [1, 2, 5, 10]), (40, 90, [50]), (1, 10_000, [1, 10, 100, 1000, 10_000])]
+)
+def test_ticks(low: float, high: float, expected: list[float]) -> None:
+    assert ticks(low, high) == expected
+
+
+def test_the_whole_command(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCHMARKS / "lengths.py")]
+    run = subprocess.run([*command, "--tiny", "--out", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    points = json.loads((tmp_path / "lengths.json").read_text())["points"]
+    assert {(each["system"], each["series"]) for each in points} >= {
+        (system, series) for system in ("flash", "torch") for series in ("batch", "one")
+    }
+    assert {each["length"] for each in points} == {16, 32, 64}
+    assert not [each["failure"] for each in points if each["failure"]]
+    again = tmp_path / "again.svg"
+    subprocess.run([*command, "--draw", str(tmp_path / "lengths.json"), str(again)], check=True)
+    assert again.read_text() == (tmp_path / "lengths.svg").read_text()

@@ -1,0 +1,147 @@
+"""The peers do the same work as ours: with our weights they give our loss and our gradients."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+import peers
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hark import configfile
+from hark.config import Config, DataConfig
+from hark.data.batches import Corpus, PaddedBatch, make_batches
+from hark.model import Transformer
+from hark.train.loss import Objective, to_tensors
+from tests.benchmarks.conftest import BENCHMARKS
+from tests.model.oracle import build, module_pairs, weight_pairs
+
+CPU = torch.device("cpu")
+SMOOTHING = 0.1
+PEERS = [peers.TorchTransformer, peers.Marian]
+
+
+def make(kind: type[peers.Peer], ours: Transformer) -> peers.Peer:
+    if kind is peers.Marian:
+        pytest.importorskip("transformers")
+    return kind(ours.config)  # type: ignore[call-arg]
+
+
+def pairs_of(ours: Transformer, theirs: peers.Peer) -> Iterator[tuple[Tensor, Tensor]]:
+    """Our weight and theirs that must hold the same numbers, for every weight."""
+    match theirs:
+        case peers.TorchTransformer():
+            yield ours.embedding.weight, theirs.embedding.weight
+            yield from weight_pairs(ours, theirs.stacks)
+        case peers.Marian():
+            marian = theirs.model.model
+            yield ours.embedding.weight, marian.shared.weight
+            for mine, other in ((ours.encoder, marian.encoder), (ours.decoder, marian.decoder)):
+                for my_layer, other_layer in zip(mine.layers, other.layers, strict=True):
+                    yield from marian_layer_pairs(my_layer, other_layer)
+
+
+def marian_layer_pairs(ours: nn.Module, theirs: nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
+    names = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
+    for my_name, name in names.items():
+        if hasattr(ours, my_name):
+            mine, other = getattr(ours, my_name), getattr(theirs, name)
+            for part in ("q", "k", "v"):
+                yield from module_pairs(getattr(mine, f"w_{part}"), getattr(other, f"{part}_proj"))
+            yield from module_pairs(mine.w_o, other.out_proj)
+            yield from module_pairs(getattr(ours, f"{my_name}_residual").norm, getattr(theirs, f"{name}_layer_norm"))
+    yield from module_pairs(ours.feed_forward.w_1, theirs.fc1)
+    yield from module_pairs(ours.feed_forward.w_2, theirs.fc2)
+    yield from module_pairs(ours.feed_forward_residual.norm, theirs.final_layer_norm)
+
+
+def copy_weights(ours: Transformer, theirs: peers.Peer) -> None:
+    with torch.no_grad():
+        for mine, other in pairs_of(ours, theirs):
+            other.copy_(mine)
+        if isinstance(theirs, peers.Marian):
+            # Marian has all sines before all cosines, which is the same up to the order of the features.
+            for stack in (theirs.model.model.encoder, theirs.model.model.decoder):
+                stack.embed_positions.weight.copy_(ours.source_positions.table)
+
+
+def ragged_batch() -> PaddedBatch:
+    from workload import filled_store
+
+    source, target = np.array([5, 9, 3, 12]), np.array([7, 3, 10, 2])
+    config = DataConfig(batching="padded", batch_tokens=100, max_length=20)
+    batch = make_batches([Corpus("four", 1.0, [filled_store(source, target, 400, 1)])], config)[0]
+    assert isinstance(batch, PaddedBatch)
+    assert batch.n_pairs == 4
+    return batch
+
+
+@pytest.mark.parametrize("kind", PEERS)
+def test_with_our_weights_loss_and_gradients_are_ours(kind: type[peers.Peer]) -> None:
+    ours = build(vocab_size=400)
+    theirs = make(kind, ours).train()
+    copy_weights(ours, theirs)
+    batch = ragged_batch()
+
+    loss, _ = Objective(ours.train(), SMOOTHING, 20)(to_tensors(batch, CPU))
+    padded = peers.Padded.of(batch, CPU)
+    assert padded.real_BS is not None
+    their_loss = theirs(padded, SMOOTHING)
+    torch.testing.assert_close(their_loss, loss, atol=1e-3, rtol=1e-5)
+
+    loss.backward()
+    their_loss.backward()
+    compared = 0
+    copied = dict(gradient_pairs(ours, theirs))
+    for mine, other in copied.values():
+        # Of padding Marian's embedding has no gradient, and ours none to speak of: the loss does not depend on it.
+        torch.testing.assert_close(other, mine, atol=2e-4, rtol=1e-3)
+        compared += mine.numel()
+    assert compared == sum(weight.numel() for weight in theirs.parameters() if weight.requires_grad)
+
+
+def gradient_pairs(ours: Transformer, theirs: peers.Peer) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
+    """Weights take their gradients' places for as long as pairs of them are looked at."""
+    for weight in chain(ours.parameters(), theirs.parameters()):
+        if weight.requires_grad:
+            assert weight.grad is not None
+            weight.data = weight.grad
+    yield from enumerate((mine.detach().clone(), other.detach().clone()) for mine, other in pairs_of(ours, theirs))
+
+
+@pytest.mark.parametrize("kind", PEERS)
+def test_a_full_batch_needs_no_mask(kind: type[peers.Peer]) -> None:
+    ours = build(vocab_size=400)
+    theirs = make(kind, ours).train()
+    copy_weights(ours, theirs)
+    source_BS, target_BT = torch.randint(300, 400, (3, 6)), torch.randint(300, 400, (3, 5))
+    plain = theirs(peers.Padded(source_BS, None, target_BT, target_BT), SMOOTHING)
+    masked = theirs(peers.Padded(source_BS, torch.ones(3, 6, dtype=torch.bool), target_BT, target_BT), SMOOTHING)
+    torch.testing.assert_close(plain, masked)
+
+
+@pytest.mark.parametrize("kind", PEERS)
+@pytest.mark.parametrize("size", ["base", "big"])
+def test_as_many_weights_as_ours(kind: type[peers.Peer], size: str) -> None:
+    config = configfile.load(BENCHMARKS.parent / "recipes" / f"{size}.toml").model
+    with torch.device("meta"):
+        if kind is peers.Marian:
+            pytest.importorskip("transformers")
+        theirs, ours = kind(config), Transformer(config)  # type: ignore[call-arg]
+    assert count(theirs) == count(ours)
+
+
+def count(model: nn.Module) -> int:
+    return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+
+
+@pytest.mark.parametrize("kind", PEERS)
+@pytest.mark.parametrize("variant", ["eager", "bf16-eager"])
+def test_steps_lower_the_loss(kind: type[peers.Peer], variant: str) -> None:
+    ours = build(vocab_size=400)
+    theirs, batch = make(kind, ours), ragged_batch()
+    step = peers.peer_step(theirs, Config(), CPU, [batch], peers.VARIANTS[variant])
+    before = theirs(peers.Padded.of(batch, CPU), SMOOTHING).item()
+    assert {step(number) for number in range(20)} == {batch.n_target_tokens}
+    assert theirs(peers.Padded.of(batch, CPU), SMOOTHING).item() < before - 0.5

@@ -1,0 +1,107 @@
+"""The table of training speed: what is counted, what is timed, and the whole command in a tiny size."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from breakdown import Kernel, break_down, kind_of
+from torch.utils.flop_counter import FlopCounterMode
+from workload import lengths_of, make_workload, operations
+
+from hark.config import DataConfig
+from tests.benchmarks.conftest import BENCHMARKS
+from tests.model.oracle import build, ragged
+
+DATA = DataConfig(batch_tokens=1000, max_length=100)
+
+
+@pytest.mark.parametrize("changes", [{}, {"d_k": 6, "d_v": 10}, {"n_encoder_layers": 1, "activation": "swiglu"}])
+def test_operations_are_those_that_pytorch_counts(changes: dict[str, object]) -> None:
+    model = build(**changes)
+    batch = ragged([7, 7, 7], [5, 5, 5])
+    # The explicit softmax, whose products PyTorch counts; it computes the hidden half of causal scores too.
+    layout = batch.padded.observed(*[lambda _: None] * 3)
+    with FlopCounterMode(display=False) as counter:
+        model(batch.source_BS, batch.target_BT, layout).sum().backward()
+    config, target = model.config, np.full(3, 5)
+    hidden = (target * target - target * (target + 1) // 2).sum()
+    wasted = 6 * config.n_decoder_layers * config.n_heads * (config.k_width + config.v_width) * hidden
+    assert counter.get_total_flops() == operations(config, np.full(3, 7), target) + wasted
+
+
+def test_packed_and_padded_hold_the_same_pairs() -> None:
+    work = make_workload(DATA, 500, steps=4, corpus=20_000)
+    pairs = [
+        {tuple(lengths) for batch in batches for lengths in zip(*map(list, lengths_of(batch)), strict=True)}
+        for batches in (work.packed, work.padded)
+    ]
+    assert pairs[0] <= pairs[1]
+    assert len(pairs[0]) > 0.8 * len(pairs[1])
+    assert len(work.packed) == len(work.padded) == 4
+
+
+def test_buckets_need_less_padding_the_larger_the_corpus() -> None:
+    def fill(corpus: int) -> float:
+        batches = make_workload(DATA, 500, steps=8, corpus=corpus).padded
+        return sum(batch.n_target_tokens for batch in batches) / sum(batch.n_target_slots for batch in batches)
+
+    assert fill(2_000) < fill(200_000) < 1
+    assert fill(200_000) > 0.9
+
+
+def test_lengths_are_as_described() -> None:
+    batches = make_workload(replace(DATA, max_length=250), 500, steps=32, corpus=200_000).padded
+    source = np.concatenate([lengths_of(batch)[0] for batch in batches])
+    target = np.concatenate([lengths_of(batch)[1] for batch in batches])
+    assert source.mean() == pytest.approx(27.8, rel=0.05)
+    assert np.log(source).std() == pytest.approx(0.62, rel=0.1)
+    assert np.log(target / source).std() == pytest.approx(0.18, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("nvjet_sm90_tst_128x160_64x5_2x1_v_bz_NNT", "matrix products"),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm>", "matrix products"),
+        ("backward_keys", "attention"),
+        ("void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", "attention"),
+        ("fmha_cutlassF_bf16_aligned_64x64_rf_sm80", "attention"),
+        ("triton_red_fused__log_softmax__to_copy_mean_prepare_softmax_online_sub_13", "softmax and loss"),
+        ("loss_of_row", "softmax and loss"),
+        (
+            "triton_per_fused__to_copy_add_native_dropout_backward_native_layer_norm_backward_10",
+            "norms, residual, dropout",
+        ),
+        ("triton_poi_fused_add_embedding_mul_native_dropout_0", "embedding"),
+        ("void at::native::multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>>", "optimiser"),
+        ("triton_poi_fused_relu_threshold_backward_3", "rest: ReLU, casts, copies"),
+    ],
+)
+def test_kinds_of_kernels(name: str, kind: str) -> None:
+    assert kind_of(name) == kind
+
+
+def test_breakdown_counts_overlap_once_and_what_is_left_as_idle() -> None:
+    kernels = [Kernel("nvjet", 0, 3000), Kernel("backward_keys", 2000, 4000), Kernel("nvjet", 6000, 7000)]
+    found = break_down(kernels, steps=2, step_ms=5.0)
+    assert found.kinds["matrix products"] == 2.0
+    assert found.kinds["attention"] == 1.0
+    assert found.busy == 2.5
+    assert found.idle == 2.5
+    assert found.kernels == {"nvjet": 2.0, "backward_keys": 1.0}
+
+
+def test_the_whole_command(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCHMARKS / "train_speed.py"), "--tiny", "--steps", "1", "--out", str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = json.loads((tmp_path / "train_speed.json").read_text())["results"]
+    systems = {each["system"] for each in results}
+    assert systems >= {"ours", "torch"}
+    assert "hf" in systems or "transformers is not installed" in run.stdout
+    assert all(each["tokens_per_second"] > 0 and each["batch_tokens"] == 2048 for each in results)
+    assert (tmp_path / "train_speed.txt").read_text() == run.stdout

@@ -1,0 +1,339 @@
+"""`hark translate` as a person meets it, with a real engine and an untrained model."""
+
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hark.cli import main
+from hark.cli.translate import what
+from hark.errors import UserError
+from tests.decode.bundles import make_bundle
+
+Hark = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user with two models of their own."""
+    folder = tmp_path_factory.mktemp("home")
+    make_bundle(folder / "hark/models/small-en-de")
+    make_bundle(folder / "hark/models/small-de-en", "de", "en")
+    return folder
+
+
+@pytest.fixture
+def hark(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Hark:
+    """The command line in this process: a new one for each call would take most of the time."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    monkeypatch.delenv("HARK_MODELS", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        capfdbinary.readouterr()
+        with tempfile.TemporaryFile() as file, monkeypatch.context() as changed:
+            file.write(stdin)
+            file.seek(0)
+            changed.setattr(sys, "stdin", io.TextIOWrapper(file))
+            changed.setattr(sys, "argv", ["hark", "translate", *words])
+            with pytest.raises(SystemExit) as left:
+                main()
+            sys.stdin.detach()
+        out, err = capfdbinary.readouterr()
+        return subprocess.CompletedProcess(words, int(left.value.code or 0), out, err)
+
+    return run
+
+
+def refused(done: subprocess.CompletedProcess[bytes], status: int = 2) -> str:
+    """The one line that a mistake gets."""
+    assert done.returncode == status, done.stderr
+    assert done.stdout == b""
+    *talk, line = done.stderr.decode().splitlines()
+    assert line.startswith("hark: ")
+    assert all("a file; its text is translated" in each for each in talk)
+    return line
+
+
+DOCUMENT = (
+    b"\xef\xbb\xbf# The house\r\n\r\n  - {name} sees https://a.b/c?d=e .\r\n\t1) 12.5 kg \xf0\x9f\x91\x8d\n\n  end"
+)
+
+
+def test_text_as_an_argument(hark: Hark) -> None:
+    done = hark("-t", "de", "The cat sees {name}.")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"\n") == 1
+    assert b"{name}" in done.stdout
+    assert hark("-t", "de", "The", "cat", "sees", "{name}.").stdout == done.stdout
+    assert hark("-t", "de", "{name}: 5%").stdout == b"{name}: 5%\n"
+
+
+def test_a_file_and_a_pipe_give_the_same_and_keep_the_structure(hark: Hark, tmp_path: Path) -> None:
+    file = tmp_path / "letter.txt"
+    file.write_bytes(DOCUMENT)
+    from_file = hark("-t", "de", "letter.txt")
+    assert from_file.returncode == 0, from_file.stderr
+    assert from_file.stderr.decode().startswith("letter.txt: a file; its text is translated\n")
+    for arguments in (["-"], []):
+        assert hark("-t", "de", *arguments, stdin=DOCUMENT).stdout == from_file.stdout
+    lines = from_file.stdout.split(b"\n")
+    assert len(lines) == 6
+    assert lines[0].startswith(b"\xef\xbb\xbf# ")
+    assert [line.endswith(b"\r") for line in lines] == [True, True, True, False, False, False]
+    assert lines[1] == b"\r"
+    assert lines[2].startswith(b"  - ")
+    assert lines[2].count(b"{name}") == lines[2].count(b"https://a.b/c?d=e") == 1
+    assert lines[3] == b"\t1) 12.5 kg \xf0\x9f\x91\x8d"
+    assert lines[5].startswith(b"  ")
+
+    written = hark("-t", "de", "letter.txt", "-o", "brief.txt")
+    assert written.stdout == b""
+    assert (tmp_path / "brief.txt").read_bytes() == from_file.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["brief.txt", "letter.txt"]
+
+
+def test_json(hark: Hark) -> None:
+    done = hark("-t", "de", "--json", "--nbest", "3", "--align", stdin=b"The cat sees a house.\r\n\n5 %\nA tree.")
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["source"] for each in objects] == ["The cat sees a house.", "", "5 %", "A tree."]
+    first = objects[0]
+    assert list(first) == ["source", "text", "score", "flags", "nbest", "alignment"]
+    assert first["nbest"][0] == {"text": first["text"], "score": first["score"]}
+    assert first["score"] < 0
+    for link in first["alignment"]:
+        assert first["source"][slice(*link["source"])] in ["The", "cat", "sees", "a", "house."]
+        assert first["text"][slice(*link["target"])] in first["text"].split()
+    assert objects[2] == {"source": "5 %", "text": "5 %", "score": None, "flags": ["copied"], "nbest": [
+        {"text": "5 %", "score": None}], "alignment": []}  # fmt: skip
+
+
+def test_nbest_in_columns(hark: Hark) -> None:
+    done = hark("-t", "de", "--nbest", "2", stdin=b"The cat.\n2014\n")
+    rows = [line.split("\t") for line in done.stdout.decode().splitlines()]
+    assert [row[0] for row in rows][-1] == "2"
+    assert rows[-1] == ["2", "-", "2014"]
+    assert all(len(row) == 3 for row in rows)
+    assert refused(hark("-t", "de", "--nbest", "3", "--beam", "2", "The cat.")).startswith(
+        "hark: decode.nbest: 3 is more than a beam of 2 finds"
+    )
+
+
+def test_settings_of_the_search_and_the_engine(hark: Hark) -> None:
+    exact = hark("-t", "de", "--precision", "float32", "--threads", "1", "The cat sees a house.")
+    ours = hark("-t", "de", "--engine", "torch", "--device", "cpu", "The cat sees a house.")
+    assert exact.stdout == ours.stdout
+    greedy = hark("-t", "de", "--search", "beam=1", "--search", "max_extra=0", "--precision", "float32", "The cat.")
+    assert greedy.returncode == 0, greedy.stderr
+    assert "decode.bean: no such setting; did you mean beam?" in refused(
+        hark("--search", "bean=1", "-t", "de", "The cat.")
+    )
+    assert "there is no such GPU here" in refused(hark("-t", "de", "--device", "cuda:77", "The cat."))
+    assert "--align is told in JSON" in refused(hark("-t", "de", "--align", "The cat."))
+
+
+def test_a_pipe_is_answered_line_by_line(home: Path) -> None:
+    command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--threads", "1"]
+    environment = os.environ | {"XDG_DATA_HOME": str(home)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in (b"The cat.\n", b"\n", b"A {name}!\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            answer = process.stdout.readline()  # before the next line is typed
+            assert answer.endswith(b"\n")
+            assert (answer == b"\n") == (line == b"\n")
+        process.stdin.write(b"end")
+        process.stdin.close()
+        last = process.stdout.read()
+        assert last
+        assert not last.endswith(b"\n")
+    assert process.returncode == 0
+
+
+def test_ctrl_c_leaves_whole_lines_and_no_half_file(home: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"XDG_DATA_HOME": str(home)}
+    command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--threads", "1"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, env=environment, cwd=tmp_path) as process:  # type: ignore[call-overload]
+        process.stdin.write(b"The cat.\nA tree.\n")
+        process.stdin.flush()
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        assert process.stderr.read() == b"hark: interrupted\n"
+    assert process.returncode == 130
+    assert (first + rest).endswith(b"\n")
+
+    (tmp_path / "out.txt").write_text("from before")
+    with subprocess.Popen([*command, "-o", "out.txt"], **pipes, env=environment, cwd=tmp_path) as process:  # type: ignore[call-overload]
+        process.stdin.write(b"The cat.\n")
+        process.stdin.flush()
+        while not any(path.name.endswith(".partial") for path in tmp_path.iterdir()):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+    assert (tmp_path / "out.txt").read_text() == "from before"
+
+
+def test_progress_on_a_terminal_and_nowhere_else(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("The cat sees it.\n" * 30)
+    environment = os.environ | {"XDG_DATA_HOME": str(home), "TERM": "xterm", "COLUMNS": "100"}
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--beam", "1", "text"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        assert process.stdout is not None
+        assert process.stdout.read().count(b"\n") == 30
+        talk = b""
+        with suppress(OSError):  # Linux says so when the other end of a terminal is closed
+            while chunk := os.read(ours, 1 << 16):
+                talk += chunk
+    os.close(ours)
+    assert b"30 lines," in talk
+    assert b"lines/s" in talk
+    assert b"100%" in talk
+
+
+def test_a_reader_that_has_enough(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("The cat sees it.\n" * 1500)
+    shell = f"{sys.executable} -m hark translate -t de --beam 1 long.txt | head -n 1"
+    environment = os.environ | {"XDG_DATA_HOME": str(home)}
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.stdout.count(b"\n") == 1
+    assert done.stderr == b"long.txt: a file; its text is translated\n"
+
+
+class TestWhichModel:
+    def test_by_the_pair(self, hark: Hark) -> None:
+        done = hark("-s", "de", "{a}")
+        assert done.returncode == 0, done.stderr
+        line = refused(hark("-s", "en", "-t", "fr", "The cat."))
+        assert line.startswith("hark: no model from en to fr; there is de to en, en to de; hark models says where")
+        assert "no model to dee; did you mean de?" in refused(hark("-t", "dee", "The cat."))
+
+    def test_by_the_text(self, hark: Hark) -> None:
+        english = "Where is the nearest station, please, and when does the next train leave?"
+        assert hark(english).stdout == hark("-t", "de", english).stdout
+        german = "Wo ist denn bitte der nächste Bahnhof, und wann fährt der nächste Zug ab?"
+        assert hark(german).stdout == hark("-t", "en", german).stdout
+        assert hark(stdin=german.encode()).stdout == hark("-t", "en", stdin=german.encode()).stdout
+        assert "cannot tell whether this is de or en; say so with -s" in refused(hark("2014"))
+
+    def test_by_its_folder_or_name(self, hark: Hark, home: Path) -> None:
+        one = hark("-m", "small-en-de", "The cat.")
+        assert one.returncode == 0, one.stderr
+        assert hark("-m", str(home / "hark/models/small-en-de"), "The cat.").stdout == one.stdout
+        assert "no such model; did you mean small-" in refused(hark("-m", "small-en-dd", "The cat."))
+        assert "translates en to de, not fr to de" in refused(hark("-m", "small-en-de", "-s", "fr", "The cat."))
+        assert "no such bundle" in refused(hark("-m", "./nowhere", "The cat."))
+
+    def test_a_broken_bundle(self, hark: Hark, tmp_path: Path) -> None:
+        broken = make_bundle(tmp_path / "broken")
+        weights = (broken / "model.safetensors").read_bytes()
+        (broken / "model.safetensors").write_bytes(weights[:-1] + b"x")
+        assert "its sha256 is not the one that was written" in refused(hark("-m", str(broken), "The cat."))
+        (broken / "model.safetensors").write_bytes(weights)
+        (broken / "tokenizer.model").unlink()
+        assert "tokenizer.model: is missing; the hark bundle is incomplete" in refused(hark("-m", "broken", "The cat."))
+
+    def test_no_models_at_all(self, hark: Hark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        done = hark("-s", "tlh", "-t", "vo", "nuqneH")
+        assert done.returncode == 2
+        assert b"no model" in done.stderr
+
+
+class TestBadInput:
+    def test_not_utf8(self, hark: Hark, tmp_path: Path) -> None:
+        (tmp_path / "latin.txt").write_bytes(b"5 %\n7 %\n\tf\xfcr\n")
+        done = hark("-t", "de", "latin.txt")
+        assert done.returncode == 2
+        assert done.stdout == b"5 %\n7 %\n"  # what comes before it is translated
+        line = done.stderr.decode().splitlines()[-1]
+        assert line == "hark: latin.txt: line 3: not UTF-8 text (byte 3); convert it, or use --errors replace"
+        replaced = hark("-t", "de", "latin.txt", "--errors", "replace")
+        assert replaced.returncode == 0
+        assert "\ufffd" in replaced.stdout.decode()
+        assert "stdin: line 1: not UTF-8" in refused(hark("-t", "de", stdin=b"\xff\n"))
+
+    def test_binary(self, hark: Hark, tmp_path: Path) -> None:
+        (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n"[1:] + bytes(100))
+        done = hark("-t", "de", "picture.png")
+        assert done.returncode == 2
+        assert done.stderr.decode().splitlines()[-1] == (
+            "hark: picture.png: line 2 is binary, not text, or use --errors replace"
+        )
+        (tmp_path / "wide.txt").write_bytes("The cat.\n".encode("utf-16"))
+        assert "line 1 is UTF-16 text; convert it to UTF-8" in refused(hark("-t", "de", "wide.txt"))
+
+    def test_nothing(self, hark: Hark, tmp_path: Path) -> None:
+        (tmp_path / "empty").write_bytes(b"")
+        done = hark("-t", "de", "empty", "-o", "out")
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert (tmp_path / "out").read_bytes() == b""
+        assert hark("-t", "de", stdin=b"").stdout == b""
+        assert hark("-t", "de", "").stdout == b"\n"
+
+    def test_files_that_cannot_be_read_or_written(self, hark: Hark, tmp_path: Path) -> None:
+        (tmp_path / "text").write_text("5 %")
+        assert "no such file; to translate these very words, pipe them in" in refused(hark("-t", "de", "leter.txt"))
+        assert "is a folder; name a file" in refused(hark("-t", "de", "."))
+        assert "is the text to translate; name another" in refused(hark("-t", "de", "text", "-o", "./text"))
+        assert (tmp_path / "text").read_text() == "5 %"
+        assert "there is no folder nowhere" in refused(hark("-t", "de", "text", "-o", "nowhere/out"))
+        assert "is a folder; name a file" in refused(hark("-t", "de", "text", "-o", "."))
+        assert "one file at a time" in refused(hark("-t", "de", "text", "text"))
+        if os.geteuid():  # root may read everything
+            (tmp_path / "text").chmod(0)
+            assert "cannot be read: Permission denied" in refused(hark("-t", "de", "text"))
+
+    def test_output_behind_a_link_keeps_its_link_and_its_rights(self, hark: Hark, tmp_path: Path) -> None:
+        (tmp_path / "real").write_text("old")
+        (tmp_path / "real").chmod(0o640)
+        (tmp_path / "link").symlink_to("real")
+        assert hark("-t", "de", "{a}", "-o", "link").returncode == 0
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "real").read_text() == "{a}\n"
+        assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o640
+        assert hark("-t", "de", "{a}", "-o", "/dev/null").returncode == 0
+        assert Path("/dev/null").is_char_device()
+
+
+def test_what_the_words_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a b").write_text("")
+    assert what([]) is what(["-"]) is None
+    assert what(["a b"]) == Path("a b")
+    assert what(["a", "b"]) == "a b"
+    assert what(["see", "a b"]) == "see a b"
+    assert what(["x" * 10_000]) == "x" * 10_000
+    with pytest.raises(UserError, match="the text is not UTF-8"):
+        what(["\udcff"])
+
+
+def test_doubtful_lines_are_named_on_stderr(hark: Hark) -> None:
+    lines = b"The cat sees it.\n" * 3 + b"5 %\n"
+    too_long = ["-t", "de", "--search", "max_extra=0", "--search", "min_length=60"]
+    done = hark(*too_long, stdin=lines)
+    assert done.returncode == 0
+    assert done.stderr.decode().startswith("doubtful lines: 1 (")
+    assert "; --json tells of each" in done.stderr.decode()
+    told = hark(*too_long, "--json", stdin=lines)
+    assert told.stderr == b""
+    flags = [set(json.loads(line)["flags"]) for line in told.stdout.splitlines()]
+    assert [bool(each & {"truncated", "looped", "length"}) for each in flags] == [True, True, True, False]

@@ -1,0 +1,34 @@
+"""Bundles of untrained models: what they say is nonsense, but everything around it is real."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from hark import configfile
+from hark.bundle import TOKENIZER, write_bundle
+from hark.model import Transformer
+from tests.decode.stub import tokenizer
+
+SETTINGS = [
+    "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
+    "model.vocab_size=700", "data.max_length=40", "data.batch_tokens=200", "decode.max_extra=5",
+]  # fmt: skip
+
+
+def make_bundle(folder: Path, source: str = "en", target: str = "de", *overrides: str) -> Path:
+    config = configfile.load(None, [*SETTINGS, *overrides])
+    config = replace(config, data=replace(config.data, source=source, target=target))
+    torch.manual_seed(5)
+    model = Transformer(config.model)
+    weights = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    write_bundle(
+        folder,
+        config,
+        lambda path: save_file(weights, path),
+        {TOKENIZER: tokenizer().model},
+        f"# {source} to {target}\n\nFor tests.\n",
+    )
+    return folder

@@ -1,0 +1,357 @@
+"""CTranslate2 held to our search: against the plainest search there is, and against our own engine."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count, islice
+from typing import Any
+
+import ctranslate2  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from hark.config import DecodeConfig, ModelConfig
+from hark.decode.engines import ctranslate2 as engine_module
+from hark.decode.engines.ctranslate2 import CTranslate2Engine
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.request import Request, length_penalty
+from hark.errors import UserError
+from hark.model.layout import padded_layout
+from hark.model.transformer import Transformer
+from hark.text.tokenizer import BOS, EOS, PAD
+from tests.decode.engines.oracle import Ended, beam_search, log_probs, next_log_probs, random_model, weights_of
+from tests.decode.engines.test_conversion import VARIANTS
+
+VOCABULARY = 48
+CONFIG = ModelConfig(
+    d_model=32, d_ff=48, n_heads=4, n_encoder_layers=2, n_decoder_layers=3, vocab_size=VOCABULARY, max_positions=80,
+    tie="none",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    return random_model(CONFIG)
+
+
+@pytest.fixture(scope="module")
+def engine(model: Transformer) -> CTranslate2Engine:
+    return CTranslate2Engine(weights_of(model), CONFIG, "float32", threads=2)
+
+
+@pytest.fixture(scope="module")
+def learnt() -> Transformer:
+    """A model that has learnt something: to say a sentence backwards, each token one higher, and to stop."""
+    torch.manual_seed(0)
+    config = ModelConfig(
+        d_model=32, d_ff=64, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, vocab_size=24, max_positions=80,
+        dropout=0.0,
+    )  # fmt: skip
+    model = Transformer(config)
+    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
+    chance = random.Random(0)
+    for _ in range(250):
+        sentences = [[chance.randrange(4, 23) for _ in range(chance.randrange(1, 9))] for _ in range(48)]
+        sources = [[*sentence, EOS] for sentence in sentences]
+        targets = [[BOS, *(token + 1 for token in reversed(sentence)), EOS] for sentence in sentences]
+        source_BS, target_BT = (
+            torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+            for rows in (sources, targets)
+        )
+        lengths = torch.tensor([len(row) for row in sources])
+        logits = model(source_BS, target_BT[:, :-1], padded_layout(lengths, lengths))
+        loss = F.cross_entropy(logits.flatten(0, 1), target_BT[:, 1:].flatten(), ignore_index=PAD, label_smoothing=0.1)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert loss < 2
+    return model.eval().requires_grad_(False)
+
+
+def sentences(number: int, seed: int = 1, longest: int = 20, vocabulary: int = VOCABULARY) -> list[list[int]]:
+    chance = random.Random(seed)
+    return [
+        [*(chance.randrange(4, vocabulary) for _ in range(chance.randrange(1, longest))), EOS] for _ in range(number)
+    ]
+
+
+def assert_same(found: Any, expected: list[Ended]) -> None:
+    assert [each.tokens for each in found] == [each.tokens for each in expected]
+    assert [each.complete for each in found] == [each.complete for each in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
+SEARCHES: dict[str, dict[str, Any]] = {
+    "beam": {},
+    "greedy": {"beam": 1},
+    "n best": {"nbest": 4},
+    "a wide beam": {"beam": 12, "nbest": 5},
+    "patience": {"patience": 2.0, "nbest": 8},
+    "patience that is no whole number": {"beam": 5, "patience": 1.3, "nbest": 6},
+    "no length penalty": {"alpha": 0.0, "nbest": 4},
+    "a large length penalty": {"alpha": 2.0, "nbest": 2},
+    "a minimum": {"min_length": 8, "nbest": 2},
+    "a minimum beyond the limit": {"min_length": 70, "beam": 2},
+    "little room": {"max_extra": 0, "nbest": 3},
+}
+
+
+@pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES)
+def test_the_same_search(changes: dict[str, Any], model: Transformer, engine: CTranslate2Engine) -> None:
+    search = DecodeConfig(**{"max_extra": 8} | changes)
+    requests = [Request(source, search) for source in sentences(16)]
+    answers = dict(engine.run(requests))
+    assert len(answers) == len(requests)
+    for number, request in enumerate(requests):
+        assert_same(answers[number], beam_search(model, request)[: search.nbest])
+
+
+def test_each_sentence_keeps_its_own_limit(model: Transformer, engine: CTranslate2Engine) -> None:
+    chance = random.Random(2)
+    requests = [Request(each, DecodeConfig(max_extra=chance.randrange(9), nbest=2)) for each in sentences(40, 2)]
+    answers = dict(engine.run(requests))
+    cut = 0
+    for number, request in enumerate(requests):
+        assert_same(answers[number], beam_search(model, request)[:2])
+        cut += not answers[number][0].complete
+    assert 5 < cut < 35  # both kinds are there
+
+
+@pytest.mark.parametrize("beam", [1, 2, 4])
+def test_prefixes_and_banned_tokens(beam: int, model: Transformer, engine: CTranslate2Engine) -> None:
+    chance = random.Random(3)
+    requests = [
+        Request(
+            source,
+            DecodeConfig(beam=beam, max_extra=chance.choice((0, 6)), nbest=min(beam, 2)),
+            prefix=[chance.randrange(4, VOCABULARY) for _ in range(chance.randrange(4))],
+            banned=chance.choice(([], [17, 26, 29])),
+        )
+        for source in sentences(36, 3, longest=12)
+    ]
+    answers = dict(engine.run(requests))
+    ended_at_once = 0
+    for number, request in enumerate(requests):
+        limit = max(request.limit, len(request.prefix) + 1)
+        assert_same(answers[number], beam_search(model, request, limit)[: request.search.nbest])
+        assert all(not set(each.tokens[len(request.prefix) :]) & set(request.banned) for each in answers[number])
+        ended_at_once += any(bool(request.prefix) and each.tokens == tuple(request.prefix) for each in answers[number])
+    assert ended_at_once  # which CTranslate2 by itself does not let happen
+
+
+@pytest.mark.parametrize("prefix", [(), (9, 11)])
+def test_diverse(prefix: tuple[int, ...], model: Transformer, engine: CTranslate2Engine) -> None:
+    search = DecodeConfig(beam=3, nbest=5, diverse=True, max_extra=5)
+    requests = [Request(source, search, prefix) for source in sentences(8, 4)]
+    answers = dict(engine.run(requests))
+    for number, request in enumerate(requests):
+        first = next_log_probs(model, request, [request.prefix])[0]
+        likeliest = sorted(range(VOCABULARY), key=lambda token: -first[token])[: search.nbest]
+        expected = []
+        for token in likeliest:
+            tokens = [*prefix, token]
+            if token == EOS:
+                expected.append(Ended(prefix, first[EOS], True, first[EOS]))
+                continue
+            branch = beam_search(model, replace(request, prefix=tokens), request.limit)
+            rescored = []
+            for each in branch:
+                log_prob = first[token] + each.log_prob
+                length = len(each.tokens) + each.complete - len(prefix)
+                rescored.append(replace(each, log_prob=log_prob, score=log_prob / length_penalty(length, search.alpha)))
+            expected.append(max(rescored, key=lambda each: each.score))
+        assert_same(answers[number], sorted(expected, key=lambda each: -each.score))
+
+
+@pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
+def test_every_kind_of_model(changes: dict[str, Any]) -> None:
+    """Step by step, with its cache, CTranslate2 goes other ways than when it scores."""
+    config = replace(CONFIG, tie="all", **changes) if "tie" not in changes else replace(CONFIG, **changes)
+    model = random_model(config)
+    engine = CTranslate2Engine(weights_of(model), config, "float32", threads=1)
+    vocabulary = min(VOCABULARY, config.source_vocab_size or VOCABULARY)
+    requests = [Request(each, DecodeConfig(max_extra=4, beam=2)) for each in sentences(6, vocabulary=vocabulary)]
+    for number, answer in engine.run(requests):
+        assert_same(answer, beam_search(model, requests[number])[:1])
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_200_sentences_as_our_own_engine(beam: int, learnt: Transformer) -> None:
+    requests = [Request(each, DecodeConfig(beam=beam)) for each in sentences(200, 5, 10, vocabulary=23)]
+    theirs = dict(CTranslate2Engine(weights_of(learnt), learnt.config, "float32").run(requests))
+    ours = dict(TorchEngine(learnt, precision="float32").run(requests))
+    assert [theirs[i][0].tokens for i in range(200)] == [ours[i][0].tokens for i in range(200)]
+    for i in range(200):
+        assert theirs[i][0].score == pytest.approx(ours[i][0].score, abs=1e-3)
+    assert np.mean([len(answer[0].tokens) for answer in ours.values()]) > 2
+
+
+def test_int8_says_nearly_the_same(learnt: Transformer) -> None:
+    requests = [Request(each) for each in sentences(100, 6, 8, vocabulary=23)]
+    whole, floating = (
+        dict(CTranslate2Engine(weights_of(learnt), learnt.config, compute_type).run(requests))
+        for compute_type in ("int8", "float32")
+    )
+    assert np.mean([whole[i][0].tokens == floating[i][0].tokens for i in range(100)]) >= 0.9
+    assert np.mean([abs(whole[i][0].score - floating[i][0].score) for i in range(100)]) < 0.05
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("alignment", [None, (0, (2,)), (2, (3, 1))])
+def test_attention(beam: int, alignment: tuple[int, tuple[int, ...]] | None, model: Transformer) -> None:
+    engine = CTranslate2Engine(weights_of(model), CONFIG, "float32", alignment=alignment)
+    requests = [Request(each, DecodeConfig(beam=beam, max_extra=3), attention=True) for each in sentences(12, 7, 9)]
+    requests += [replace(request, prefix=(8, 9)) for request in requests]
+    layer, heads = alignment or (1, (0, 1, 2, 3))
+    for number, (best,) in engine.run(requests):
+        source = requests[number].source
+        layers: list[torch.Tensor] = []
+        layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(best.tokens) + 1]))
+        model(torch.tensor([source]), torch.tensor([[BOS, *best.tokens]]), layout.observed(cross=layers.append))
+        expected_TS = layers[layer][0, list(heads), : len(best.tokens)].mean(0).numpy()
+        assert best.attention_TS is not None
+        assert best.attention_TS.shape == (len(best.tokens), len(source))
+        assert np.abs(best.attention_TS - expected_TS).max(initial=0) < 1e-5
+
+
+def test_score(model: Transformer, engine: CTranslate2Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "SCORE_PAIRS", 7)
+    pairs = [(source, target[:-1]) for source, target in zip(sentences(20, 8), sentences(20, 9), strict=True)]
+    pairs.append(([4, 5, EOS], []))
+    found = list(engine.score(iter(pairs)))
+    assert len(found) == len(pairs)
+    for (source, target), each in zip(pairs, found, strict=True):
+        assert each == pytest.approx(log_probs(model, source, target), abs=1e-4)
+
+
+def test_the_score_of_what_was_found_is_that_of_the_search(learnt: Transformer) -> None:
+    engine = CTranslate2Engine(weights_of(learnt), learnt.config, "float32")
+    (best,) = next(engine.run([Request([5, 6, 7, EOS])]))[1]
+    assert best.complete
+    # The model gives padding, unknown and start next to nothing, and the search gives them nothing.
+    assert sum(next(engine.score([([5, 6, 7, EOS], best.tokens)]))) == pytest.approx(best.log_prob, abs=0.1)
+
+
+class TestSampling:
+    SEARCH = DecodeConfig(sample=True, temperature=2.0, nbest=3, seed=5, max_extra=5)
+
+    def drawn(self, engine: CTranslate2Engine, **changes: Any) -> list[tuple[int, ...]]:
+        request = Request([5, 6, 7, 8, EOS], replace(self.SEARCH, **changes))
+        return [each.tokens for each in next(engine.run([request]))[1]]
+
+    def test_the_seed_decides(self, engine: CTranslate2Engine) -> None:
+        assert self.drawn(engine) == self.drawn(engine)
+        assert self.drawn(engine) != self.drawn(engine, seed=6)
+        assert len(set(self.drawn(engine))) > 1
+
+    def test_company_does_not_matter(self, engine: CTranslate2Engine) -> None:
+        requests = [Request(each, replace(self.SEARCH, seed=i)) for i, each in enumerate(sentences(4, 10))]
+        together = {number: [each.tokens for each in answer] for number, answer in engine.run(requests)}
+        for number, request in enumerate(requests):
+            assert [each.tokens for each in next(engine.run([request]))[1]] == together[number]
+
+    def test_log_probabilities_are_the_models_own(self, model: Transformer, engine: CTranslate2Engine) -> None:
+        request = Request([5, 6, 7, 8, EOS], self.SEARCH)
+        for each in next(engine.run([request]))[1]:
+            tokens = [*each.tokens, EOS] if each.complete else each.tokens
+            steps = [next_log_probs(model, request, [tokens[:i]])[0][token] for i, token in enumerate(tokens)]
+            assert each.log_prob == pytest.approx(sum(steps), abs=1e-3)
+
+    def test_from_one_token_there_is_no_chance(self, model: Transformer, engine: CTranslate2Engine) -> None:
+        request = Request([5, 6, 7, 8, EOS], DecodeConfig(beam=1, max_extra=5))
+        assert self.drawn(engine, top_k=1, nbest=1) == [beam_search(model, request)[0].tokens]
+        assert self.drawn(engine, top_p=1e-6, nbest=1) == [beam_search(model, request)[0].tokens]
+
+
+class TestStream:
+    def test_without_end(self, engine: CTranslate2Engine) -> None:
+        taken = 0
+
+        def endless() -> Iterator[Request | None]:
+            nonlocal taken
+            for i in count():
+                taken += 1
+                yield Request([4 + i % 40, EOS], DecodeConfig(max_extra=3)) if i % 3 else None
+
+        first = list(islice(engine.run(endless()), 200))
+        assert len({number for number, _ in first}) == 200
+        assert taken < 2000
+
+    def test_an_answer_comes_before_more_is_asked_for_when_nothing_waits(self, engine: CTranslate2Engine) -> None:
+        answered: list[int] = []
+
+        def patient() -> Iterator[Request | None]:
+            for i in range(5):
+                yield Request([4 + i, EOS], DecodeConfig(max_extra=3))
+                while len(answered) <= i:
+                    yield None
+
+        for number, _ in engine.run(patient()):
+            answered.append(number)
+        assert answered == list(range(5))
+
+    def test_nothing(self, engine: CTranslate2Engine) -> None:
+        assert list(engine.run([])) == []
+        assert list(engine.run([None, None])) == []
+        assert list(engine.score([])) == []
+
+    def test_broken_off_and_begun_again(self, engine: CTranslate2Engine) -> None:
+        requests = [Request(source, DecodeConfig(max_extra=3)) for source in sentences(40)]
+        whole = dict(engine.run(requests))
+        stream = engine.run(requests)
+        next(stream)
+        stream.close()  # type: ignore[attr-defined]
+
+        def interrupted() -> Iterator[Request]:
+            yield from requests[:20]
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            list(engine.run(interrupted()))
+        again = dict(engine.run(requests))
+        assert [again[i][0].tokens for i in range(40)] == [whole[i][0].tokens for i in range(40)]
+
+    def test_any_order(self, engine: CTranslate2Engine) -> None:
+        requests = [Request(source, DecodeConfig(max_extra=3)) for source in sentences(50)]
+        forwards, backwards = dict(engine.run(requests)), dict(engine.run(requests[::-1]))
+        assert [forwards[i][0].tokens for i in range(50)] == [backwards[49 - i][0].tokens for i in range(50)]
+
+
+REFUSED: dict[str, Request] = {
+    "no tokens": Request([]),
+    "split it": Request([5] * 81),
+    "the mark of the end": Request([5, EOS], prefix=[7, EOS]),
+    "beyond the model's vocabulary": Request([VOCABULARY, EOS]),
+    "a banned token": Request([5, EOS], banned=[VOCABULARY]),
+    "raise decode.beam": Request([5, EOS], DecodeConfig(beam=1, patience=2.0, nbest=2)),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused_in_one_line(message: str, engine: CTranslate2Engine) -> None:
+    with pytest.raises(UserError, match=message) as refused:
+        list(engine.run([REFUSED[message]]))
+    assert "\n" not in str(refused.value)
+
+
+def test_the_last_position_is_the_last(engine: CTranslate2Engine) -> None:
+    """A limit beyond the table of positions is cut to it."""
+    request = Request(sentences(1, 11)[0], DecodeConfig(beam=1, max_extra=500, min_length=200))
+    (best,) = next(engine.run([request]))[1]
+    assert (len(best.tokens), best.complete) == (80, False)
+
+
+def test_a_cpu_that_cannot(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
+    with pytest.raises(UserError, match="it can float32, int8"):
+        CTranslate2Engine(weights_of(model), CONFIG, "bfloat16")
+
+
+def test_close(model: Transformer) -> None:
+    engine = CTranslate2Engine(weights_of(model), CONFIG)
+    assert engine.name == "CTranslate2 on cpu, int8"
+    engine.close()

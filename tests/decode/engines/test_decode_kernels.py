@@ -1,0 +1,111 @@
+"""The kernels of a step against their plain counterparts, run by Triton's interpreter."""
+
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hark.config import DecodeConfig
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.request import Request
+from hark.decode.search import candidates
+from hark.model.cache import SPARE, Kept, Rows, attend_history, attend_memory
+from hark.text.tokenizer import EOS
+from tests.decode.engines.test_torch import answers, lively
+
+fast = pytest.importorskip("hark.decode.engines.decode_kernels", reason="Triton is not installed", exc_type=ImportError)
+
+PLACES = 90
+HEADS = st.sampled_from([1, 2, 6, 8])
+WIDTHS = st.sampled_from([(16, 16), (8, 12), (24, 16)])
+SEEDS = st.integers(0, 2**31)
+
+
+def kept(heads: int, k_width: int, v_width: int) -> Kept:
+    return Kept(torch.randn(PLACES + SPARE, heads, k_width), torch.randn(PLACES + SPARE, heads, v_width))
+
+
+@given(st.lists(st.integers(0, 39), min_size=1, max_size=5), HEADS, WIDTHS, SEEDS)
+@settings(max_examples=20)
+def test_attention_over_history(positions: list[int], heads: int, widths: tuple[int, int], seed: int) -> None:
+    torch.manual_seed(seed)
+    ours = kept(heads, *widths)
+    plain = Kept(ours.keys_PHK.clone(), ours.values_PHK.clone())
+    # Slices of a wider product, as in a step.
+    q, k, v = (
+        torch.randn(len(positions), 3, heads * width)[:, 1].unflatten(-1, (heads, -1))
+        for width in (widths[0], widths[0], widths[1])
+    )
+    places = torch.randint(PLACES - 5, (len(positions), 40), dtype=torch.int32)
+    for row, position in enumerate(positions):
+        places[row, position] = PLACES - 5 + row
+    nothing = torch.zeros(0)
+    rows = Rows(nothing, torch.tensor(positions), places, nothing, nothing, 0)
+    out = fast.attend_history(q, k, v, ours, rows)
+    torch.testing.assert_close(out, attend_history(q, k, v, plain, rows), atol=1e-5, rtol=1e-5)
+    assert torch.equal(ours.keys_PHK, plain.keys_PHK)
+    assert torch.equal(ours.values_PHK, plain.values_PHK)
+
+
+@given(st.lists(st.integers(0, 70), min_size=1, max_size=4), st.integers(1, 5), HEADS, WIDTHS, SEEDS)
+@settings(max_examples=20)
+def test_attention_over_memory(lengths: list[int], width: int, heads: int, widths: tuple[int, int], seed: int) -> None:
+    torch.manual_seed(seed)
+    cache, nothing = kept(heads, *widths), torch.zeros(0)
+    q = torch.randn(len(lengths), width, heads, widths[0])
+    starts = torch.tensor([random.Random(seed + n).randint(0, PLACES - n) for n in lengths])
+    rows = Rows(nothing, nothing, nothing, starts, torch.tensor(lengths), max(1, *lengths))
+    out = fast.attend_memory(q, cache, rows)
+    torch.testing.assert_close(out, attend_memory(q, cache, rows), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("width", [32, 48])
+@torch.no_grad()
+def test_sum_and_norm(width: int) -> None:
+    norm = torch.nn.LayerNorm(width)
+    norm.weight.normal_()
+    norm.bias.normal_()
+    x, s = torch.randn(2, 5, width)
+    torch.testing.assert_close(fast.add_norm(x, s, norm), norm(x + s), atol=1e-5, rtol=1e-5)
+
+
+@given(st.integers(1, 3), st.integers(1, 5), st.sampled_from([7, 128, 129, 1000, 5000]), SEEDS)
+@settings(max_examples=25)
+def test_the_best_continuations(sentences: int, width: int, vocabulary: int, seed: int) -> None:
+    """Whole blocks forbidden, rows without a hypothesis, fewer tokens than candidates."""
+    torch.manual_seed(seed)
+    logits = torch.randn(sentences, width, vocabulary) * 3
+    logits[torch.rand(sentences, width, vocabulary) < 0.3] = -torch.inf
+    logits[..., 4:200] = -torch.inf
+    logits[..., 3] = 0.0
+    log_prob = torch.randn(sentences, width)
+    log_prob[:, 1:] = log_prob[:, 1:].masked_fill(torch.rand(sentences, width - 1) < 0.4, -torch.inf)
+    ours, plain = fast.choose(logits, log_prob), candidates(logits, log_prob)
+    torch.testing.assert_close(ours.log_prob_BC, plain.log_prob_BC, atol=1e-5, rtol=1e-5)
+    real = plain.log_prob_BC > -torch.inf
+    assert torch.equal(ours.tokens_BC[real], plain.tokens_BC[real])
+    assert torch.equal(ours.rows_BC[real], plain.rows_BC[real])
+    assert bool(((ours.tokens_BC >= 0) & (ours.tokens_BC < vocabulary)).all())
+    assert bool(((ours.rows_BC >= 0) & (ours.rows_BC < width)).all())
+
+
+def test_wide_beams_are_left_to_the_plain_way() -> None:
+    logits, log_prob = torch.randn(1, fast.WIDEST + 1, 50), torch.zeros(1, fast.WIDEST + 1)
+    assert torch.equal(fast.choose(logits, log_prob).tokens_BC, candidates(logits, log_prob).tokens_BC)
+
+
+def test_the_engine_with_kernels_translates_alike() -> None:
+    model, chance = lively(), random.Random(5)
+    crowd = [
+        Request(
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 9))), EOS), DecodeConfig(beam=w, max_extra=2)
+        )
+        for w in (1, 3, 3)
+    ]
+    plain, quick = TorchEngine(model), TorchEngine(model, kernels=True)
+    assert not quick.exact
+    for ours, theirs in zip(answers(quick, crowd), answers(plain, crowd), strict=True):
+        assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]
+        assert [score for _, _, score, _ in ours] == pytest.approx([score for _, _, score, _ in theirs], abs=1e-4)

@@ -1,0 +1,343 @@
+"""Our engine: the search of a model without a cache gives the same, and so does any company, in any order."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from hark.config import DecodeConfig
+from hark.decode.engines.torch import Run, TorchEngine
+from hark.decode.request import Hypothesis, Request, length_penalty
+from hark.errors import HarkError, UserError
+from hark.model import Transformer, padded_layout
+from hark.model.patterns import Observed
+from hark.text.tokenizer import BOS, EOS
+from tests.decode.naive import Logits, ask, naive_search
+from tests.model.oracle import build
+
+SEEDS = st.integers(0, 2**31)
+
+
+def lively(**changes: object) -> Transformer:
+    """A model whose output depends on what it reads, and which ends now and then."""
+    torch.manual_seed(4)
+    model = build(**{"tie": "none", **changes})
+    last = model.decoder.layers[-1].feed_forward_residual.norm if model.config.norm == "post" else model.decoder.norm
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim == 2:
+                weight.mul_(4)
+        # The last norm's bias is in all that the projection sees. Words look past it, so that none is said always; the
+        # end looks at it, so that it comes up now and then.
+        towards = last.bias / last.bias.norm()
+        model.output_weight.sub_(torch.outer(model.output_weight @ towards, towards))
+        model.output_weight[EOS] = 3.0 * towards / last.bias.norm() + 0.3 * model.output_weight[EOS]
+    return model
+
+
+@pytest.fixture(scope="module")
+def engine() -> TorchEngine:
+    return TorchEngine(lively())
+
+
+@st.composite
+def requests(draw: st.DrawFn, count: int = 6) -> list[Request]:
+    """Beams of all kinds, samples, prefixes, banned tokens."""
+    kinds = st.sampled_from(
+        [
+            DecodeConfig(beam=1, max_extra=3, min_length=1),
+            DecodeConfig(max_extra=4, nbest=2, min_length=2),
+            DecodeConfig(max_extra=2, alpha=1.2, patience=2.0, nbest=5),
+            DecodeConfig(beam=3, max_extra=3, min_length=4),
+            DecodeConfig(max_extra=3, sample=True, nbest=2, top_k=20, top_p=0.9),
+            DecodeConfig(beam=2, max_extra=3, diverse=True, nbest=3),
+        ]
+    )
+    words = st.integers(4, 39)
+    return [
+        Request(
+            (*draw(st.lists(words, max_size=20)), EOS),
+            draw(kinds),
+            tuple(draw(st.lists(words, max_size=2))),
+            tuple(draw(st.lists(words, max_size=3))),
+        )
+        for _ in range(count)
+    ]
+
+
+def facts(hypotheses: Sequence[Hypothesis]) -> list[tuple[object, ...]]:
+    return [(each.tokens, each.log_prob, each.score, each.complete) for each in hypotheses]
+
+
+def answers(engine: TorchEngine, requests: Sequence[Request | None]) -> list[list[tuple[object, ...]]]:
+    found = dict(engine.run(requests))
+    assert sorted(found) == list(range(sum(each is not None for each in requests)))
+    return [facts(found[number]) for number in sorted(found)]
+
+
+@given(requests(), st.randoms(use_true_random=False))
+@settings(max_examples=7)
+def test_any_company_and_any_order_give_the_same_bits(
+    engine: TorchEngine, crowd: list[Request], chance: random.Random
+) -> None:
+    alone = [answers(engine, [each])[0] for each in crowd]
+    order = list(range(len(crowd)))
+    chance.shuffle(order)
+    stream: list[Request | None] = [crowd[i] for i in order]
+    for _ in range(3):
+        stream.insert(chance.randrange(len(stream) + 1), None)
+    assert answers(engine, stream) == [alone[i] for i in order]
+
+
+def test_in_a_large_crowd_too(engine: TorchEngine) -> None:
+    """More than fit at once, so that rows are taken over by others."""
+    chance = random.Random(1)
+    crowd = [
+        Request(
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 25))), EOS),
+            DecodeConfig(max_extra=3, min_length=2),
+        )
+        for _ in range(40)
+    ]
+    narrow = TorchEngine(engine.model, rows=8, places=400)
+    together = answers(engine, crowd)
+    assert together == answers(narrow, crowd) == [answers(engine, [each])[0] for each in crowd]
+    # A model that says the same to all, or never comes to an end, would prove nothing.
+    assert len({tokens for ((tokens, *_),) in together}) > 20
+    assert 5 < sum(bool(complete) for ((*_, complete),) in together) < 35
+
+
+def uncached(model: Transformer, source: Sequence[int]) -> Logits:
+    """The whole model, for each hypothesis by itself."""
+
+    @torch.no_grad()
+    def logits(tokens: tuple[int, ...]) -> Tensor:
+        source_BS, target_BT = torch.tensor([[*source]]), torch.tensor([[BOS, *tokens]])
+        layout = padded_layout(torch.tensor([source_BS.shape[1]]), torch.tensor([target_BT.shape[1]]))
+        return model(source_BS, target_BT, layout)[0, -1]
+
+    return logits
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"norm": "pre", "positions": "rotary", "d_v": 12}, {"positions": "learned", "tie": "none", "d_k": 6}],
+    ids=str,
+)
+def test_the_engine_equals_a_search_without_a_cache(changes: dict[str, object]) -> None:
+    model = lively(**changes)
+    engine, chance = TorchEngine(model), random.Random(2)
+    for beam, nbest in ((1, 1), (2, 2), (4, 3)):
+        source = (*(chance.randrange(4, 40) for _ in range(chance.randint(2, 9))), EOS)
+        request = Request(source, DecodeConfig(beam=beam, nbest=nbest, max_extra=4, min_length=3), (7,), (9, 11))
+        expected = naive_search(
+            uncached(model, source),
+            ask(limit=request.limit, prefix=1, forced=(7,), banned=(9, 11), wanted=beam, min_length=3),
+            beam,
+        )[:nbest]
+        found = dict(engine.run([request]))[0]
+        assert [each.tokens for each in found] == [
+            each.tokens[:-1] if each.complete else each.tokens for _, each in expected
+        ]
+        assert [each.log_prob for each in found] == pytest.approx([each.log_prob for _, each in expected], abs=1e-4)
+        assert [each.score for each in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
+
+
+@given(requests(count=3))
+@settings(max_examples=10)
+def test_what_is_asked_is_kept(engine: TorchEngine, asked: list[Request]) -> None:
+    for number, found in engine.run(asked):
+        request = asked[number]
+        assert 1 <= len(found) <= request.search.nbest
+        assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+        for each in found:
+            assert each.tokens[: len(request.prefix)] == request.prefix
+            own = each.tokens[len(request.prefix) :]
+            assert not {0, 1, BOS, EOS, *request.banned} & set(own)
+            assert len(each.tokens) + each.complete <= max(request.limit, len(request.prefix) + 1)
+            assert each.complete or len(each.tokens) >= request.limit
+            assert len(each.tokens) >= min(request.search.min_length, request.limit)
+            counted = len(own) + each.complete
+            assert each.score == each.log_prob / length_penalty(counted, request.search.alpha)
+
+
+def test_scores_are_the_models_log_probabilities(engine: TorchEngine) -> None:
+    pairs = [((5, 6, 7, EOS), (8, 9, 10, 8)), ((9, EOS), ()), ((9, 8, EOS), (4, 4, 4, 4))]
+    for (source, target), found in zip(pairs, engine.score(iter(pairs)), strict=True):
+        logits = uncached(engine.model, source)
+        expected = [logits(target[:i]).log_softmax(-1)[token].item() for i, token in enumerate((*target, EOS))]
+        assert found == pytest.approx(expected, abs=1e-4)
+        assert [found] == [*engine.score([(source, target)])]
+    together = TorchEngine(engine.model)
+    together.exact = False  # all in one batch, as on a GPU
+    for found, expected in zip(together.score(pairs), engine.score(pairs), strict=True):
+        assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_diverse_translations_begin_with_the_likeliest_tokens(engine: TorchEngine) -> None:
+    source = (5, 9, 14, 30, EOS)
+    request = Request(source, DecodeConfig(beam=3, diverse=True, nbest=4, max_extra=3), prefix=(8,))
+    found = dict(engine.run([request]))[0]
+    logits = uncached(engine.model, source)((8,))
+    logits[:EOS] = -torch.inf
+    log_probs, firsts = logits.log_softmax(-1).topk(4)
+    assert {(each.tokens[1:] or (EOS,))[0] for each in found} == set(firsts.tolist())
+    for first, log_prob in zip(firsts.tolist(), log_probs.tolist(), strict=True):
+        (mine,) = [each for each in found if (each.tokens[1:] or (EOS,))[0] == first]
+        if first == EOS:
+            assert mine.log_prob == pytest.approx(log_prob, abs=1e-5)
+            continue
+        own = Request(source, replace(request.search, diverse=False, nbest=1), prefix=(8, first))
+        # The same search with that token given: only, that it counts.
+        forced = naive_search(
+            uncached(engine.model, source),
+            ask(limit=request.limit, prefix=1, forced=(8, first), start=log_prob, wanted=3),
+            3,
+        )[0][1]
+        assert mine.tokens == (forced.tokens[:-1] if forced.complete else forced.tokens)
+        assert mine.log_prob == pytest.approx(forced.log_prob, abs=1e-4)
+        assert mine.tokens[:2] == own.prefix
+
+
+def test_samples_depend_on_the_seed_and_on_nothing_else(engine: TorchEngine) -> None:
+    source = (5, 9, 14, 30, EOS)
+    ask_for = DecodeConfig(sample=True, nbest=8, max_extra=3)
+    first = answers(engine, [Request(source, ask_for)])[0]
+    assert first == answers(engine, [Request((4, EOS), ask_for), None, Request(source, ask_for)])[1]
+    other = answers(engine, [Request(source, replace(ask_for, seed=2))])[0]
+    assert {tokens for tokens, *_ in first} != {tokens for tokens, *_ in other}
+    assert len({tokens for tokens, *_ in first}) > 4  # independent of each other
+    few = answers(engine, [Request(source, replace(ask_for, nbest=3))])[0]
+    assert {tokens for tokens, *_ in few} <= {tokens for tokens, *_ in first}
+
+
+def test_sampling_with_one_token_to_draw_from_is_greedy(engine: TorchEngine) -> None:
+    source = (5, 9, 14, 30, EOS)
+    greedy = answers(engine, [Request(source, DecodeConfig(beam=1, max_extra=3))])
+    assert greedy == answers(engine, [Request(source, DecodeConfig(sample=True, top_k=1, max_extra=3))])
+
+
+def test_attention_is_that_of_the_model(engine: TorchEngine) -> None:
+    source = (5, 9, 14, 30, EOS)
+    (best,) = dict(engine.run([Request(source, DecodeConfig(max_extra=3, min_length=4), attention=True)]))[0]
+    assert best.attention_TS is not None
+    assert best.attention_TS.shape == (len(best.tokens), len(source))
+    np.testing.assert_allclose(best.attention_TS.sum(1), 1.0, atol=1e-5)
+    layers: list[Tensor] = []
+    target_BT = torch.tensor([[BOS, *best.tokens[:-1]]])
+    layout = padded_layout(torch.tensor([len(source)]), torch.tensor([target_BT.shape[1]]))
+    layout = replace(layout, cross=Observed(layout.cross, layers.append))
+    with torch.no_grad():
+        engine.model(torch.tensor([source]), target_BT, layout)
+    chosen = TorchEngine(engine.model, alignment=(1, [0, 2])).attention(source, best.tokens)
+    np.testing.assert_allclose(best.attention_TS, layers[0][0].mean(0).numpy(), atol=1e-5)  # the layer before the last
+    np.testing.assert_allclose(chosen, layers[1][0, [0, 2]].mean(0).numpy(), atol=1e-5)
+
+
+def test_a_stream_is_answered_as_it_comes(engine: TorchEngine) -> None:
+    """The second request is made of the first answer: so an answer must not wait for more requests."""
+    first: list[Hypothesis] = []
+
+    def stream() -> Iterator[Request | None]:
+        yield Request((5, 6, EOS), DecodeConfig(max_extra=2))
+        while not first:
+            yield None
+        yield Request((*first[0].tokens[:3], EOS), DecodeConfig(max_extra=2))
+
+    seen = []
+    for number, found in engine.run(stream()):
+        seen.append(number)
+        first.extend(found)
+    assert seen == [0, 1]
+
+
+def test_a_short_one_is_answered_before_a_long_one_ends(engine: TorchEngine) -> None:
+    """Also where the host is ahead: an answer on its way does not wait for the next to end."""
+    long, short = (Request((*range(4, 4 + n), EOS), DecodeConfig(max_extra=0, min_length=n)) for n in (35, 3))
+    run = Run(engine, [long, short])
+    run.lag = 1
+    answers = run.answers()
+    number, _ = next(answers)
+    assert number == 1
+    (lane,) = (lane for lane, tenants in run.tenants.items() if tenants)
+    assert lane.clock <= 16
+    assert [number for number, _ in answers] == [0]
+
+
+def test_a_run_that_was_left_does_not_trouble_the_next(engine: TorchEngine) -> None:
+    asked = [Request((*range(4, 4 + n), EOS), DecodeConfig(max_extra=2)) for n in range(1, 12)]
+    run = engine.run(asked)
+    next(run)
+    with pytest.raises(HarkError, match="decoding already"):
+        next(engine.run(asked))
+    run.close()
+    assert answers(engine, asked) == [answers(engine, [each])[0] for each in asked]
+
+
+def test_the_host_may_be_ahead(engine: TorchEngine) -> None:
+    """The way of a GPU: several steps at once, and who is done is known a round later, when others may be there."""
+    chance = random.Random(6)
+    crowd = [
+        Request((*(chance.randrange(4, 40) for _ in range(chance.randint(0, 12))), EOS), DecodeConfig(max_extra=3))
+        for _ in range(20)
+    ]
+    crowd[7] = replace(crowd[7], search=DecodeConfig(beam=2, diverse=True, nbest=3, max_extra=3))
+    narrow = TorchEngine(engine.model, rows=8, places=400)
+    run = Run(narrow, crowd)
+    run.lag = 1
+    found = dict(run.answers())
+    assert [facts(found[number]) for number in range(len(crowd))] == answers(engine, crowd)
+
+
+def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
+    """The way of a GPU, all sentences in one step, on a CPU: without blocks, the last bits may differ."""
+    chance = random.Random(4)
+    crowd = [
+        Request(
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 25))), EOS),
+            DecodeConfig(max_extra=3, min_length=2),
+        )
+        for _ in range(20)
+    ]
+    together = TorchEngine(engine.model)
+    together.exact = False
+    for ours, theirs in zip(answers(together, crowd), answers(engine, crowd), strict=True):
+        assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]
+        assert [score for _, _, score, _ in ours] == pytest.approx([score for _, _, score, _ in theirs], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request(()), "no tokens"),
+        (Request((4,) * 65), "65 tokens.*64 positions"),
+        (Request((40,)), "beyond the model's vocabulary"),
+        (Request((4,), prefix=(40,)), "beyond the model's vocabulary"),
+        (Request((4,), prefix=(EOS,)), "mark of the end"),
+        (Request((4,), banned=(99,)), "beyond the model's vocabulary"),
+        (Request((4,), banned=range(40)), "every token is banned"),
+        (Request((4,), DecodeConfig(beam=200)), "beam of 200"),
+    ],
+)
+def test_what_cannot_be_decoded_is_refused(engine: TorchEngine, request_: Request, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        list(engine.run([request_]))
+
+
+def test_bfloat16_on_a_cpu() -> None:
+    """Roughly the same, of a model in which nothing is close."""
+    model = build()
+    exact, rough = TorchEngine(model), TorchEngine(model, precision="bfloat16")
+    request = Request((5, 9, 14, 30, EOS), DecodeConfig(max_extra=3))
+    (ours,), (found,) = dict(exact.run([request]))[0], dict(rough.run([request]))[0]
+    assert found.tokens == ours.tokens
+    assert found.log_prob == pytest.approx(ours.log_prob, rel=0.03)
+    assert found.log_prob != ours.log_prob
+    assert model.output_weight.dtype == torch.float32
+    rough.close()

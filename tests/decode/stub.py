@@ -1,0 +1,94 @@
+"""Engines without a model: what they answer is known beforehand, so that a test can say what must come of it."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+
+import numpy as np
+
+from hark.config import Config, DataConfig
+from hark.decode.request import Hypothesis, Request
+from hark.decode.translator import Translator
+from hark.text.tokenizer import Tokenizer, train_tokenizer
+
+TEXT = """
+the cat sees a small red house and runs to an old tree we you they have been here before click open file save deleted
+were was by for more of with from on in it is not but or because which one two committee states member
+Die Katze ist auf dem Dach und sieht das Haus das alt war aber nicht rot
+"""
+WORDS = TEXT.split()
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?-'\"()/%$@#&<>={}_+[]*`~^|\\äöüÄÖÜß€°"
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    """A small vocabulary that knows the characters of European text, and neither emoji nor other scripts."""
+    chance = random.Random(1)
+    lines = [" ".join(chance.choices(WORDS, k=8)) + "." for _ in range(400)]
+    lines += [line.upper() for line in lines[:50]] + [" ".join(LETTERS)] * 60
+    return Tokenizer(train_tokenizer(lines, 700, ["en", "de"]))
+
+
+Answer = Callable[[str, Request], str | Sequence[str] | Hypothesis]
+"""From what a request says, in words, to what the engine answers: text, the best and others, or a hypothesis."""
+
+
+class Stub:
+    """Answers as a function of the text tells it, several requests at a time and not in order."""
+
+    name = "stub"
+
+    def __init__(self, answer: Answer = lambda text, _: text, crowd: int = 5, seed: int = 1) -> None:
+        self.answer, self.crowd, self.chance = answer, crowd, random.Random(seed)
+        self.requests: list[Request] = []
+        self.asked: list[str] = []
+        self.most = 0
+        self.closed = False
+
+    def run(self, requests: Iterable[Request | None]) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
+        held: list[tuple[int, Request]] = []
+        number = 0
+        for request in requests:
+            if request is not None:
+                held.append((number, request))
+                number += 1
+            if held and (request is None or len(held) >= self.crowd):
+                self.most = max(self.most, len(held))
+                yield self.reply(*held.pop(self.chance.randrange(len(held))))
+        self.chance.shuffle(held)
+        for each in held:
+            yield self.reply(*each)
+
+    def reply(self, number: int, request: Request) -> tuple[int, tuple[Hypothesis, ...]]:
+        text = tokenizer().decode([request.source])[0]
+        self.requests.append(request)
+        self.asked.append(text)
+        given = self.answer(text, request)
+        texts = [given] if isinstance(given, str | Hypothesis) else list(given)
+        return number, tuple(
+            each if isinstance(each, Hypothesis) else hypothesis(each, request, rank) for rank, each in enumerate(texts)
+        )
+
+    def score(self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Iterator[tuple[float, ...]]:
+        for source, target in pairs:
+            yield (-float(len(source)), -float(len(target)))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def hypothesis(text: str, request: Request, rank: int = 0, complete: bool = True, score: float = -1.0) -> Hypothesis:
+    """A hypothesis of a text; its attention looks at the source token at the same place."""
+    tokens = tuple(tokenizer().encode([text])[0])
+    attention = None
+    if request.attention:
+        attention = np.zeros((len(tokens), len(request.source)), np.float32)
+        for t in range(len(tokens)):
+            attention[t, min(t, len(request.source) - 1)] = 1.0
+    return Hypothesis(tokens, score - rank, score - rank, complete, attention)
+
+
+def translator(answer: Answer = lambda text, _: text, max_length: int = 60, crowd: int = 5) -> tuple[Translator, Stub]:
+    engine = Stub(answer, crowd)
+    config = Config(data=DataConfig(max_length=max_length))
+    return Translator(engine, tokenizer(), tokenizer(), config), engine

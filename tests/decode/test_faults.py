@@ -1,0 +1,71 @@
+"""Loops, empties, absurd lengths and cut-off output are told from tokens."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.decode.faults import find_faults, is_looped, repetition
+
+
+def faults(source: list[int], target: list[int], complete: bool = True) -> set[str]:
+    return set(find_faults(source, target, "xxxx" * len(source), "yyyy" * len(target), complete))
+
+
+PLAIN = list(range(100, 120))
+
+
+def test_a_good_translation_has_no_faults() -> None:
+    assert faults(PLAIN, list(range(30, 55))) == set()
+    assert faults([1], [2, 3, 4, 5, 6]) == set()
+
+
+def test_nothing_came_out() -> None:
+    assert faults(PLAIN, []) == {"empty", "length"}
+    assert find_faults([5], [9], "a", "  ", True) == {"empty"}
+
+
+def test_cut_off() -> None:
+    assert faults(PLAIN, PLAIN, complete=False) == {"truncated"}
+
+
+def test_absurd_lengths() -> None:
+    assert faults(PLAIN, list(range(200, 280))) == {"length"}
+    assert faults(list(range(200, 280)), PLAIN) == {"length"}
+    # Many tokens but few characters: spelled in bytes.
+    assert find_faults(list(range(80)), [1, 2, 3], "x" * 30, "y" * 10, True) == set()
+
+
+@given(
+    st.lists(st.integers(0, 50), max_size=8, unique=True),
+    st.lists(st.integers(60, 99), min_size=1, max_size=6, unique=True),
+    st.integers(3, 9),
+)
+def test_every_long_repeat_is_a_loop(start: list[int], unit: list[int], times: int) -> None:
+    looped = len(unit) * times >= 8
+    assert is_looped(PLAIN, start + unit * times) == looped
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=40, unique=True))
+def test_what_does_not_repeat_is_no_loop(target: list[int]) -> None:
+    assert not is_looped([], target)
+
+
+def test_a_source_may_repeat_itself() -> None:
+    ha = [7, 8]
+    assert is_looped(PLAIN, ha * 6)
+    assert not is_looped(ha * 6, ha * 6)
+    assert not is_looped(ha * 4, [1, *ha * 6])
+    assert is_looped(ha * 4, ha * 30)
+
+
+def test_repeats_with_small_changes() -> None:
+    varied = [token for i in range(12) for token in (1, 2, 3, 4, 50 + i)]
+    assert is_looped(list(range(60)), varied)
+    assert not is_looped(varied, varied)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "covered"), [([], 0), ([1, 1], 0), ([1, 1, 1], 3), ([1, 2, 1, 2, 1, 2, 1], 7), ([5, 1, 1, 1, 1, 6], 4)]
+)
+def test_repetition(tokens: list[int], covered: int) -> None:
+    assert repetition(tokens) == covered

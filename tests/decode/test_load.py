@@ -1,0 +1,117 @@
+"""A bundle in memory: both engines, lazily, and without torch where it is not needed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import hark
+from hark.decode import load
+from hark.errors import UserError
+from tests.decode.bundles import make_bundle
+
+TEXT = "  - The cat sees {name} at https://a.b/c.\n\n\tIt is 12.5 kg."
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bundle(tmp_path_factory.mktemp("bundles") / "small")
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
+def test_text_to_text_with_a_real_engine(bundle: Path, engine: str) -> None:
+    loaded = hark.load(bundle, engine=engine, device="cpu", precision="float32", threads=1)
+    assert loaded.config.data.target == "de"
+    assert "en to de" in loaded.card
+    result = loaded.translate(TEXT)
+    assert result.text.startswith("  - ")
+    assert "\n\n\t" in result.text
+    for item in ("{name}", "https://a.b/c", "12.5 kg"):
+        assert result.text.count(item) == 1
+    stream = loaded.translate((line for line in TEXT.splitlines(True)), beam=2, align=True)
+    assert len(list(stream)) == 3
+    loaded.close()
+
+
+def test_both_engines_say_the_same(bundle: Path) -> None:
+    texts = ["The cat sees a house.", "THE CAT SEES A HOUSE", "Die Katze ist auf dem Dach und sieht das Haus."]
+    ours, theirs = (
+        hark.load(bundle, engine=engine, device="cpu", precision="float32", threads=1)
+        for engine in ("torch", "ctranslate2")
+    )
+    for one, other in zip(ours.translate(texts, nbest=2), theirs.translate(texts, nbest=2), strict=True):
+        assert (one.text, one.flags) == (other.text, other.flags)
+        assert one.score == pytest.approx(other.score, abs=1e-3)
+    pairs = [("The cat.", "Die Katze."), ("a", "")]
+    assert list(ours.score(pairs)) == pytest.approx(list(theirs.score(pairs)), abs=1e-3)
+
+
+def test_the_network_is_there_for_who_wants_it(bundle: Path) -> None:
+    loaded = hark.load(bundle)
+    assert not loaded.model.training
+    assert loaded.model.embedding.weight.shape == (700, 16)
+    assert "engine" not in loaded.__dict__
+
+
+def test_torch_is_not_imported_to_translate(bundle: Path) -> None:
+    code = (
+        "import sys, hark\n"
+        f"result = hark.load({str(bundle)!r}, device='cpu').translate('The cat sees it.')\n"
+        "assert result.text\n"
+        "heavy = {'torch', 'fasttext', 'rich.console', 'safetensors.torch'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_works_where_torch_is_not_installed(bundle: Path) -> None:
+    code = (
+        "import sys\n"
+        "class Hidden:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('torch', 'triton'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+        "import hark\n"
+        f"loaded = hark.load({str(bundle)!r})\n"
+        "print(loaded.translate('The cat sees it.').text)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_a_gpu_is_looked_for_only_where_there_is_a_sign_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load.os.path, "exists", lambda _: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert not load.gpu_is_usable()
+    monkeypatch.setattr(load.os.path, "exists", lambda path: path == "/dev/nvidiactl")
+    assert load.gpu_is_usable()
+
+
+@pytest.mark.parametrize(
+    ("choice", "says"),
+    [
+        ({"engine": "ctranslate2", "device": "cuda"}, "CTranslate2 is hark's engine for a CPU"),
+        ({"engine": "torch", "device": "cpu", "precision": "int8"}, "int8 is for the CPU"),
+        ({"device": "cuda:99"}, "there is no such GPU here"),
+        ({"engine": "torch", "device": "abacus"}, "abacus: no such device; use cpu, cuda or cuda:1"),
+        ({"engine": "torch", "device": "tpu"}, "tpu: no such device"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(bundle: Path, choice: dict[str, str], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        hark.load(bundle, **choice).translate("The cat.")
+
+
+def test_settings_of_the_search(bundle: Path) -> None:
+    own = hark.load(bundle).config.decode
+    assert load.search_settings(own, {"beam": 1}).beam == 1
+    assert load.search_settings(own, {"nbest": 9}).beam == 9
+    with pytest.raises(UserError, match=r"decode\.nbest: 9 is more than a beam of 2 finds"):
+        load.search_settings(own, {"nbest": 9, "beam": 2})
+    with pytest.raises(UserError, match="bean: no such setting of the search"):
+        hark.load(bundle).translate("The cat.", bean=3)

@@ -1,0 +1,94 @@
+"""What must come out unchanged is found, and a translation is held against it."""
+
+import pytest
+
+from hark.decode.coder import Coder
+from hark.decode.protect import find, has_words, restore
+from tests.decode.stub import tokenizer
+
+UNKNOWN = Coder(tokenizer(), tokenizer()).unknown
+
+
+def items(text: str) -> list[str]:
+    return [item.text for item in find(text, UNKNOWN)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Nothing to see here, is there?", []),
+        ("Click {name} to open https://example.com/a?b=c.", ["{name}", "https://example.com/a?b=c"]),
+        ("(see http://a.b/c_(d) or www.hark.de!)", ["http://a.b/c_(d", "www.hark.de"]),
+        ("Mail jane.doe+x@mail.example.org, or @jane_d.", ["jane.doe+x@mail.example.org", "@jane_d"]),
+        ("%1$s files of %d (%s, %(name)s, %.2f, 100%%)", ["%1$s", "%d", "%s", "%(name)s", "%.2f", "%%"]),
+        ("{0} {0:.2f} {{user.name}} ${HOME} {}", ["{0}", "{0:.2f}", "{{user.name}}", "${HOME}", "{}"]),
+        ("{n, plural, one {# file} other {# files}} left", ["{n, plural, one {# file} other {# files}}"]),
+        ('<x id="1"/>Save<x id="2"/> <b>now</b>&nbsp;', ['<x id="1"/>', '<x id="2"/>', "<b>", "</b>", "&nbsp;"]),
+        ("It is 12.5 kg, 3 km/h, 20 °C, 5% or 1\u00a0000 m", ["12.5 kg", "3 km/h", "20 °C", "5%", "1\u00a0000 m"]),
+        ("It cost $4.50, 17.30 €, not $90 million", ["4.50", "17.30"]),
+        ("100 people, 12 months, 3 cats in 2 rooms", []),
+        ("In 2014, 1,250 people at 10:30", ["2014", "1,250"]),
+        ("5 mice and 3 letters, 10 A.M.", []),
+        ("Run `pip install x` now", ["`pip install x`"]),
+        ("I like it 👍🏽 and 🇩🇪", ["👍🏽", "🇩🇪"]),
+        ("the 777Ж and £1.5million, 5Ж", ["777Ж", "1.5", "5Ж"]),
+        ("15 000 or 12 345 of them, „so“ – ›ja‹ ₴", ["12 345"]),
+        ("at 10 pm, Artikel 142 um", ["142"]),
+        ("Lech Wałęsa met Горбачёв-младший, naïf", ["Wałęsa", "Горбачёв-младший"]),  # a loan word is translated
+        ("a < b and c > d, 50 % of them", ["50 %"]),
+        ("Ba\u0308r, ba\u0142, 1990s", ["1990"]),  # a letter and its accent may be one that is known
+    ],
+)
+def test_items(text: str, expected: list[str]) -> None:
+    assert items(text) == expected
+    for item in find(text, UNKNOWN):
+        assert text[item.start : item.end] == item.text
+
+
+def test_only_words_are_to_be_translated() -> None:
+    for text in ("{name}", "12.5 kg", "www.a.de, 2014!", "👍", "– 3 –", "Привет 👋", "..."):
+        assert not has_words(text, find(text, UNKNOWN)), text
+    for text in ("{name} is", "a", "2014 cats"):
+        assert has_words(text, find(text, UNKNOWN)), text
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "text", "repaired", "lost"),
+    [
+        ("Click {name} now", "Jetzt {name} klicken", "Jetzt {name} klicken", False, []),
+        ("Click {name} now", "Jetzt { Name } klicken", "Jetzt {name} klicken", True, []),
+        ("Click {name} now", "Jetzt klicken", "Jetzt klicken", False, ["{name}"]),
+        ("Click {name} now", "{name} klicken {name}", "{name} klicken {name}", False, ["{name}"]),
+        ("{a} and {a}", "{a} und {a}", "{a} und {a}", False, []),
+        ("{a} and {a}", "{a} und", "{a} und", False, ["{a}"]),
+        ("{a} and {A}", "{A} und {a}", "{A} und {a}", False, []),
+        (
+            "at https://a.b or https://a.b/c",
+            "auf https://a.b/c, https://a.b",
+            "auf https://a.b/c, https://a.b",
+            False,
+            [],
+        ),
+        ("see http://a.b/c", "siehe http : / / a.b / c", "siehe http://a.b/c", True, []),
+        ("It is 12.5 kg", "Es sind 12,5 kg", "Es sind 12.5 kg", True, []),
+        ("It is 12.5\u00a0kg", "Es sind 12.5 kg", "Es sind 12.5\u00a0kg", False, []),
+        ("It is 12.5 kg", "Es sind 125 kg", "Es sind 125 kg", False, ["12.5 kg"]),
+        ("It is 5%", "Es sind 5 %", "Es sind 5%", True, []),
+        ("It is 5%", "Es sind 15 %", "Es sind 15 %", False, ["5%"]),
+        ("It cost $4.50", "Es kostete 4,50 Dollar", "Es kostete 4,50 Dollar", False, []),
+        ("1250 years", "1.250 Jahre", "1.250 Jahre", False, []),
+        ("12 345 cats", "12.345 Katzen", "12.345 Katzen", False, []),
+        ("12 345 kg", "12.345 kg", "12 345 kg", True, []),
+        ("1,250 cats", "1.250 Katzen", "1.250 Katzen", False, []),
+        ("1,250 cats", "1250 Katzen", "1250 Katzen", False, []),
+        ("1,250 cats", "1.350 Katzen", "1.350 Katzen", False, ["1,250"]),
+        ("the 1990s", "die 1990er", "die 1990er", False, []),
+        ("in 2014", "im Jahr 2014. 2014 war", "im Jahr 2014. 2014 war", False, []),
+        ("Lech Wałęsa", "Lech Walesa", "Lech Walesa", False, ["Wałęsa"]),
+        ("good 👍", "gut 👍", "gut 👍", False, []),
+        ("%d%% of %d", "%d von %d%%", "%d von %d%%", False, []),
+    ],
+)
+def test_a_translation_is_put_right(source: str, translation: str, text: str, repaired: bool, lost: list[str]) -> None:
+    restored = restore(translation, find(source, UNKNOWN))
+    assert (restored.text, restored.repaired, [item.text for item in restored.lost]) == (text, repaired, lost)

@@ -1,0 +1,120 @@
+"""Search against a plain walk over candidates, and against trying everything, on small vocabularies."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hark.decode.engines.lane import Arrival
+from hark.decode.request import length_penalty
+from hark.decode.search import Ended
+from hark.text.tokenizer import EOS
+from tests.decode.naive import Logits, ask, naive_search, search, stub
+
+SEEDS = st.integers(0, 2**31)
+ALPHAS = st.sampled_from([0.0, 0.2, 0.6, 1.0, 2.0, 5.0])
+
+
+@st.composite
+def asked(draw: st.DrawFn, width: int) -> Arrival:
+    """Any search of a vocabulary of 7: three words."""
+    forced = draw(st.lists(st.integers(4, 6), max_size=2))
+    counted = draw(st.integers(0, len(forced)))  # at the end of `forced`, as of a branch
+    wanted = draw(st.integers(width, 2 * width))
+    return ask(
+        limit=draw(st.integers(len(forced) + 1, 8)),
+        min_length=draw(st.sampled_from([0, 0, 2, 9])),
+        prefix=len(forced) - counted,
+        forced=tuple(forced),
+        start=-float(counted),
+        banned=tuple(draw(st.lists(st.integers(4, 5), max_size=1))),
+        wanted=wanted,
+        nbest=draw(st.integers(1, wanted)),
+        alpha=draw(ALPHAS),
+    )
+
+
+def assert_same(ours: list[Ended], naive: list[tuple[float, Ended]], nbest: int) -> None:
+    expected = [each for _, each in naive[:nbest]]
+    assert [each.tokens for each in ours] == [each.tokens for each in expected]
+    assert [each.log_prob for each in ours] == pytest.approx([each.log_prob for each in expected], abs=1e-4)
+
+
+@given(st.data(), st.integers(1, 4), SEEDS)
+@settings(max_examples=150)
+def test_search_equals_the_walk_over_candidates(data: st.DataObject, width: int, seed: int) -> None:
+    """Which does not stop early: so stopping early changes nothing."""
+    request = data.draw(asked(width))
+    model = stub(seed, 7)
+    assert_same(search([model], [request], width)[0], naive_search(model, request, width), request.nbest)
+
+
+def everything(model: Logits, request: Arrival, words: range) -> list[tuple[float, Ended]]:
+    """Every output that there can be, ranked."""
+    ended = []
+    for length in range(1, request.limit + 1):
+        for tokens in itertools.product((EOS, *words), repeat=length):
+            if EOS in tokens[:-1] or (tokens[-1] != EOS and length < request.limit):
+                continue
+            total = 0.0
+            for i, token in enumerate(tokens):
+                logits = model(tokens[:i]).clone()
+                logits[:EOS] = -torch.inf
+                total += logits.log_softmax(-1)[token].item()
+            ended.append((total / length_penalty(length, request.alpha), Ended(tokens, total)))
+    return sorted(ended, key=lambda each: -each[0])
+
+
+@given(ALPHAS, st.integers(1, 4), st.integers(1, 5), SEEDS)
+@settings(max_examples=40)
+def test_a_wide_beam_equals_trying_everything(alpha: float, limit: int, nbest: int, seed: int) -> None:
+    width = 40  # more than there are outputs of two words and an end
+    request = ask(limit=limit, wanted=width, nbest=nbest, alpha=alpha)
+    model = stub(seed, 6)
+    assert_same(search([model], [request], width)[0], everything(model, request, range(4, 6)), nbest)
+
+
+@given(st.data(), st.integers(1, 3), st.lists(SEEDS, min_size=2, max_size=4))
+@settings(max_examples=40)
+def test_the_batch_does_not_matter(data: st.DataObject, width: int, seeds: list[int]) -> None:
+    models = [stub(seed, 7) for seed in seeds]
+    requests = [data.draw(asked(width)) for _ in seeds]
+    together = search(models, requests, width)
+    assert together == [search([m], [r], width)[0] for m, r in zip(models, requests, strict=True)]
+
+
+@given(st.data(), st.integers(1, 3), SEEDS, st.integers(1, 4))
+@settings(max_examples=25)
+def test_what_is_done_stays_as_it_is(data: st.DataObject, width: int, seed: int, more: int) -> None:
+    request, model = data.draw(asked(width)), stub(seed, 7)
+    assert search([model], [request], width, more_steps=more) == search([model], [request], width)
+
+
+@given(SEEDS)
+@settings(max_examples=20)
+def test_a_beam_of_one_is_greedy(seed: int) -> None:
+    model, tokens = stub(seed, 9), ()
+    while len(tokens) < 8 and EOS not in tokens:
+        logits = model(tokens)
+        logits[:EOS] = -torch.inf
+        tokens = (*tokens, int(logits.argmax()))
+    (found,) = search([model], [ask(wanted=1)], 1)[0]
+    assert found.tokens == tokens
+    assert found.complete == (tokens[-1] == EOS)
+
+
+def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
+    """The end is certain at first; a beam of 2 would else wait for a second hypothesis until the limit."""
+    calls = []
+
+    def model(tokens: tuple[int, ...]) -> torch.Tensor:
+        calls.append(tokens)
+        logits = torch.zeros(7)
+        logits[EOS] = 50.0 if not tokens else -50.0
+        return logits
+
+    (found,) = search([model], [ask(limit=8, wanted=2, alpha=0.6)], 2)[0]
+    assert found.tokens == (EOS,)
+    assert len(calls) == 2  # the two rows of one step

@@ -1,0 +1,59 @@
+"""A text as sentences and gaps: together always the text, and gaps hold all that is not to be translated."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.decode.segments import Layout, lay_out
+from hark.text.sentences import split_sentences
+
+
+def english(text: str) -> list[str]:
+    return split_sentences(text, "en")
+
+
+@given(
+    st.text(
+        st.characters(blacklist_categories=["Cs"]) | st.sampled_from(" \n\r\t-*.)1\ufeff\u00a0\u2028[]#>"), max_size=40
+    )
+)
+def test_the_layout_is_the_text(text: str) -> None:
+    layout = lay_out(text, english)
+    assert layout.join() == text
+    assert len(layout.gaps) == len(layout.sentences) + 1
+    for sentence in layout.sentences:
+        assert sentence == sentence.strip()
+        assert sentence.splitlines() == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("text", "gaps", "sentences"),
+    [
+        ("", [""], []),
+        (" \n\n", [" \n\n"], []),
+        ("One. Two.  \r\n", ["", " ", "  \r\n"], ["One.", "Two."]),
+        ("\ufeffName\tAge\n", ["\ufeff", "\t", "\n"], ["Name", "Age"]),
+        ("Name     Age", ["", "     ", ""], ["Name", "Age"]),
+        ("one  two\u00a0three", ["", ""], ["one  two\u00a0three"]),
+        ("  - [x] Wash up\n", ["  - [x] ", "\n"], ["Wash up"]),
+        ("> > # Title", ["> > # ", ""], ["Title"]),
+        ("12) Do it\n\tb) And that", ["12) ", "\n\tb) ", ""], ["Do it", "And that"]),
+        ("1. Open the door. 2. Go.", ["", " ", " ", " ", ""], ["1.", "Open the door.", "2.", "Go."]),
+        ("well-known - or not", ["", ""], ["well-known - or not"]),
+        ("-5 degrees", ["", ""], ["-5 degrees"]),
+    ],
+)
+def test_gaps_and_sentences(text: str, gaps: list[str], sentences: list[str]) -> None:
+    assert lay_out(text, english) == Layout(tuple(gaps), tuple(sentences))
+
+
+def test_a_date_in_german_is_no_list() -> None:
+    layout = lay_out("3. Oktober", lambda text: [text])
+    assert layout.sentences == ("3. Oktober",)
+
+
+def test_translations_take_the_places_of_sentences() -> None:
+    layout = lay_out(" - One. Two.\n\n", english)
+    assert layout.join(["1", ""]) == " - 1 \n\n"
+    with pytest.raises(ValueError, match="longer"):
+        layout.join(["1"])

@@ -1,0 +1,58 @@
+"""From a trained run to translated text, with the commands themselves and both engines."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import hark
+from hark.rundir import RunDir
+
+DOCUMENT = """# the small house
+
+  - the cat sees {name} at https://example.com/a?b=c
+  - %1$s old dogs have 12.5 kg\t👍
+
+they run to the tree. we like it!\r
+THE CAT SEES A SMALL RED HOUSE
+"""
+
+
+def translate(run: Path, *words: str, text: str) -> str:
+    command = [sys.executable, "-m", "hark", "translate", "-m", str(run), *words]
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+def test_a_trained_run_translates_and_loses_nothing(trained: Callable[..., RunDir]) -> None:
+    run = trained("run", "train.eval_steps=10").path
+    text = translate(run, text=DOCUMENT)
+    lines, expected = text.split("\n"), DOCUMENT.split("\n")
+    assert len(lines) == len(expected)
+    assert [line.startswith(("# ", "  - ")) for line in lines] == [line.startswith(("# ", "  - ")) for line in expected]
+    assert [not line.strip() for line in lines] == [not line.strip() for line in expected]
+    assert lines[5].endswith("\r")
+    for item in ("{name}", "https://example.com/a?b=c", "%1$s", "12.5 kg", "\t👍"):
+        assert text.count(item) == 1, item
+
+    ours = translate(run, "--engine", "torch", "--device", "cpu", "--json", text=DOCUMENT)
+    theirs = translate(run, "--precision", "float32", "--json", text=DOCUMENT)
+    for one, other in zip(map(json.loads, ours.splitlines()), map(json.loads, theirs.splitlines()), strict=True):
+        assert (one["text"], one["flags"]) == (other["text"], other["flags"])
+
+
+def test_the_same_from_python(trained: Callable[..., RunDir]) -> None:
+    run = trained("run", "train.eval_steps=10")
+    model = hark.load(run.best, engine="torch", device="cpu")  # whose translations do not depend on their company
+    whole = model.translate(DOCUMENT)
+    by_line = list(model.translate(DOCUMENT.splitlines(keepends=True)))
+    assert whole.text == "".join(each.text for each in by_line)
+    assert whole.text == translate(run.path, "--engine", "torch", "--device", "cpu", text=DOCUMENT)
+
+    many = [f"the cat {i} sees a tree" if i % 3 else "" for i in range(200)]
+    results = list(model.translate(iter(many), beam=1))
+    assert [each.source for each in results] == many
+    alone = [model.translate(text, beam=1).text for text in many[:20]]
+    assert [each.text for each in results[:20]] == alone

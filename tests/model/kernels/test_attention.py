@@ -1,0 +1,90 @@
+"""Our kernels against the explicit softmax, run by Triton's interpreter: every width, tile and kind, with gradients."""
+
+from itertools import product
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from hark.config import ModelConfig
+from hark.model.kernels import WIDTHS, available, cover
+from hark.model.patterns import Observed, Packed
+from tests.model.oracle import cumulative
+
+kernels = pytest.importorskip("hark.model.kernels.attention", reason="Triton is not installed", exc_type=ImportError)
+
+EDGES = [0, 1, 15, 16, 17, 32, 33, 64, 65, 128, 129, 200]
+
+
+def check(q_lengths: list[int], k_lengths: list[int] | None, causal: bool, width: int, heads: int = 2) -> None:
+    """Outputs and gradients, on fresh random numbers, of a text over itself or over another."""
+    over = q_lengths if k_lengths is None else k_lengths
+    plain = Packed(cumulative(torch.tensor(q_lengths)), cumulative(torch.tensor(over)), max(*q_lengths, *over), causal)
+    upstream = torch.randn(sum(q_lengths), heads, width)
+    if k_lengths is None:
+        given = [torch.randn(sum(q_lengths), 3, heads, width)]
+    else:
+        given = [torch.randn(sum(q_lengths), heads, width), torch.randn(sum(k_lengths), 2, heads, width)]
+    results: list[list[Tensor]] = []
+    for pattern in (plain.ranged(sum(q_lengths), sum(over)), Observed(plain, lambda _: None)):
+        inputs = [x.clone().requires_grad_() for x in given]
+        out = pattern.joint(*inputs) if k_lengths is None else pattern.apart(*inputs)
+        results.append([out, *torch.autograd.grad(out, inputs, upstream)])
+    for fast, exact in zip(*results, strict=True):
+        torch.testing.assert_close(fast, exact, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("width", "causal"), list(product(WIDTHS, [False, True])))
+def test_every_width(width: int, causal: bool) -> None:
+    check([5, 17, 40, 1], None, causal, width)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_lengths_at_the_edges_of_tiles(causal: bool) -> None:
+    check(EDGES, None, causal, 16, heads=1)
+
+
+def test_attention_over_another_text() -> None:
+    check(EDGES, EDGES[::-1], False, 16, heads=1)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=4).filter(
+        lambda pairs: all(sum(side) > 0 for side in zip(*pairs, strict=True))
+    ),
+    st.integers(0, 999),
+)
+@settings(max_examples=15)
+def test_any_lengths(pairs: list[tuple[int, int]], seed: int) -> None:
+    torch.manual_seed(seed)
+    check([q for q, _ in pairs], [k for _, k in pairs], False, 16, heads=1)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_long_sentences(causal: bool) -> None:
+    check([3, 512, 20], None, causal, 16, heads=1)
+
+
+def test_ranges_are_those_of_the_explicit_mask() -> None:
+    lengths = [3, 0, 5, 1, 0], [2, 4, 0, 6, 0]
+    for q_lengths, k_lengths, causal in ((lengths[0], lengths[0], True), (lengths[0], lengths[1], False)):
+        q_cu, k_cu = (cumulative(torch.tensor(each)) for each in (q_lengths, k_lengths))
+        n_q, n_k = sum(q_lengths), sum(k_lengths)
+        visible = Packed(q_cu, k_cu, 9, causal).visible(torch.empty(n_q, 1, 1), torch.empty(n_k, 1, 1))
+        ranges = kernels.make_ranges(q_cu, k_cu, n_q, n_k, causal)
+        i, j = torch.arange(n_q)[:, None], torch.arange(n_k)[None, :]
+        assert torch.equal((j >= ranges.first_key[:, None]) & (j < ranges.end_key[:, None]), visible)
+        assert torch.equal((i >= ranges.first_query) & (i < ranges.end_query), visible)
+
+
+def test_without_a_gpu_they_do_not_serve() -> None:
+    assert available() == torch.cuda.is_available()
+
+
+def test_sizes_that_nobody_tested_are_refused() -> None:
+    assert cover(ModelConfig(d_k=64, d_v=64), 512)
+    assert not cover(ModelConfig(d_k=64, d_v=32), 512)
+    assert not cover(ModelConfig(d_k=48, d_v=48), 512)
+    assert not cover(ModelConfig(d_k=64, d_v=64), 513)

@@ -1,0 +1,101 @@
+"""The cached decoder against the whole one, as rows enter, are reordered and leave."""
+
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from hark.model import Transformer
+from hark.model.cache import Cache, CachedDecoder, Rows
+from hark.model.patterns import Padded
+from tests.model.oracle import build
+
+KINDS = [
+    {},
+    {"norm": "pre", "positions": "learned"},
+    {"positions": "rotary", "d_k": 6, "d_v": 10},
+    {"positions": "none", "d_v": 4, "attention_bias": False, "activation": "swiglu"},
+]
+WIDTH, PLACES, COLUMNS = 3, 400, 16
+
+
+class Sentence:
+    """One sentence under way: what the cache knows of it, and what it should know."""
+
+    def __init__(self, model: Transformer, decoder: CachedDecoder, cache: Cache, start: int, length: int) -> None:
+        source_BS = torch.randint(40, (1, length))
+        self.memory_BSD = model.encode(source_BS, torch.arange(length)[None], Padded())
+        self.start, self.length = start, length
+        decoder.remember(self.memory_BSD[0], torch.arange(start, start + length), cache)
+        self.texts: list[list[int]] = [[] for _ in range(WIDTH)]
+        self.places_WT = torch.full((WIDTH, COLUMNS), 12345)  # places that nobody may look at
+
+    def read(self) -> None:
+        """A next token for each hypothesis, and its place."""
+        for row, text in enumerate(self.texts):
+            self.places_WT[row, len(text)] = self.start + self.length + len(text) * WIDTH + row
+            text.append(random.randrange(40))
+
+    def reorder(self) -> None:
+        parents = [random.randrange(WIDTH) for _ in range(WIDTH)]
+        self.texts = [[*self.texts[parent]] for parent in parents]
+        self.places_WT = self.places_WT[parents]
+
+    def expected(self, model: Transformer) -> Tensor:
+        """All of it, without a cache."""
+        target_WT = torch.tensor(self.texts)
+        positions_WT = torch.arange(target_WT.shape[1]).expand(WIDTH, -1)
+        memory_WSD = self.memory_BSD.expand(WIDTH, -1, -1)
+        return model.decode(target_WT, memory_WSD, positions_WT, Padded(causal=True), Padded())[:, -1]
+
+
+def rows_of(sentences: list[Sentence]) -> Rows:
+    return Rows(
+        tokens_R=torch.tensor([text[-1] for each in sentences for text in each.texts]),
+        positions_R=torch.tensor([len(text) - 1 for each in sentences for text in each.texts]),
+        places_RT=torch.cat([each.places_WT for each in sentences]),
+        memory_B=torch.tensor([each.start for each in sentences]),
+        memory_lengths_B=torch.tensor([each.length for each in sentences]),
+        longest_memory=max(each.length for each in sentences),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(st.integers(0, 2**31))
+@settings(max_examples=6)
+@torch.no_grad()
+def test_cached_equals_uncached_whatever_happens(kind: dict[str, object], seed: int) -> None:
+    torch.manual_seed(seed)
+    random.seed(seed)
+    model = build(**kind)
+    decoder = CachedDecoder(model)
+    cache = Cache.empty(model.config, PLACES, "cpu", torch.float32)
+    cache.keys_LPHK[:, :PLACES] = cache.values_LPHK[:, :PLACES] = torch.nan  # nobody may look at what nobody wrote
+    free = list(range(0, PLACES, 60))
+    sentences: list[Sentence] = []
+    for _ in range(12):
+        while free and (not sentences or random.random() < 0.4):
+            sentences.append(Sentence(model, decoder, cache, free.pop(), random.randint(1, 9)))
+        for each in sentences:
+            each.read()
+        hidden_RD = decoder.step(rows_of(sentences), cache)
+        expected_RD = torch.cat([each.expected(model) for each in sentences])
+        torch.testing.assert_close(hidden_RD, expected_RD, atol=1e-5, rtol=1e-5)
+        leaving = [each for each in sentences if len(each.texts[0]) == COLUMNS or random.random() < 0.15]
+        free += [each.start for each in leaving]
+        sentences = [each for each in sentences if each not in leaving]
+        random.shuffle(sentences)
+        for each in sentences:
+            each.reorder()
+
+
+def test_a_memory_is_kept_once_for_all_hypotheses() -> None:
+    model = build()
+    cache = Cache.empty(model.config, 10, "cpu", torch.float32)
+    with torch.no_grad():
+        CachedDecoder(model).remember(torch.randn(4, 32), torch.tensor([2, 3, 4, 5]), cache)
+    assert cache.nowhere == 10
+    assert cache.keys_LPHK.shape[:2] == (2, 10 + cache.keys_LPHK.shape[1] - cache.nowhere)

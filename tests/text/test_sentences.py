@@ -1,0 +1,59 @@
+"""Splitting into sentences loses nothing, whatever the text."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.errors import HarkError
+from hark.text.sentences import join_across, split_sentences
+
+
+@given(st.text(max_size=60), st.sampled_from(["en", "de", "fr", "zh", "xx", "", "pt-BR"]))
+def test_the_pieces_are_the_text(text: str, language: str) -> None:
+    assert "".join(split_sentences(text, language)) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("en", ["Dr. Smith went to Washington. ", "He arrived at 3.5 p.m. on Monday!  ", "Really?"]),
+        ("de", ["Am 3. Oktober ist z. B. Feiertag. ", "Das gilt überall."]),
+        ("zh", ["你好。", "世界！"]),
+        ("en", [""]),
+    ],
+)
+def test_sentences(language: str, sentences: list[str]) -> None:
+    assert split_sentences("".join(sentences), language) == [each for each in sentences if each]
+
+
+def test_a_no_break_space_after_an_initial(capfd: pytest.CaptureFixture[str]) -> None:
+    """Sentencex itself panics here, on stderr."""
+    text = "J.\u00a0S. Bach war da. Er\u202fging."
+    assert split_sentences(text, "en") == ["J.\u00a0S. Bach war da. ", "Er\u202fging."]
+    assert capfd.readouterr().err == ""
+
+
+def test_halves_of_utf16_pairs_stay() -> None:
+    assert split_sentences("One \ud83d. Two.", "en") == ["One \ud83d. ", "Two."]
+
+
+def test_a_splitter_that_loses_text_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sentencex
+
+    monkeypatch.setattr(sentencex, "segment", lambda _language, text: [text[:3]])
+    assert split_sentences("One. Two.", "en") == ["One. Two."]
+
+
+def test_without_the_splitter_there_is_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    with pytest.raises(HarkError, match="pip install sentencex"):
+        split_sentences("One. Two.", "en")
+
+
+def test_what_must_stay_whole_is_joined() -> None:
+    pieces = ["See {a. ", "B} now. ", "Go. ", "On."]
+    assert join_across(pieces, [(4, 10)]) == ["See {a. B} now. ", "Go. ", "On."]
+    assert join_across(pieces, [(0, 8)]) == pieces  # a boundary at its edge cuts nothing
+    assert join_across(pieces, []) == pieces
