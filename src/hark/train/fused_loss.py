@@ -6,6 +6,7 @@ turn that into the gradients of what came in. So both passes are done in the for
 multiplies by what comes from above.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -29,9 +30,10 @@ PAD = 0
 @triton.jit
 def loss_of_row(
     logits_at, labels_at, loss_at, nll_at, vocabulary, stride, smoothing,
-    PAD: tl.constexpr, COLUMNS: tl.constexpr, GRADIENT: tl.constexpr,
+    PAD: tl.constexpr, COLUMNS: tl.constexpr, ROUND: tl.constexpr, GRADIENT: tl.constexpr,
 ):  # fmt: skip
     """One row of logits: its loss, and the gradient in place of the logits. Powers are of 2, as the chip has them."""
+    vocabulary = tl.multiple_of(vocabulary, ROUND)  # knowing which, several numbers are read at a time
     row = tl.program_id(0).to(tl.int64)
     label = tl.load(labels_at + row)
     real = tl.where(label != PAD, 1.0, 0.0)
@@ -86,7 +88,7 @@ class ProjectedLoss(torch.autograd.Function):
             logits = hidden[rows] @ narrow.T
             loss_of_row[(len(logits),)](
                 logits, labels[rows], loss[rows], nll[rows], vocabulary, narrow.shape[0], smoothing,
-                PAD=PAD, COLUMNS=COLUMNS, GRADIENT=gradients, num_warps=16,
+                PAD=PAD, COLUMNS=COLUMNS, ROUND=math.gcd(vocabulary, 16), GRADIENT=gradients, num_warps=16,
             )  # fmt: skip
             if gradients:
                 torch.mm(logits, narrow, out=dhidden[rows])

@@ -181,7 +181,9 @@ class Job:
         step, tokens, device = self.progress.step, self.progress.target_tokens, self.processes.device
         name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
         processes, steps = self.processes.world, self.config.train.steps
-        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps))
+        because = self.plain_because
+        passes = "our kernels, in a CUDA graph" if because is None else f"plain path: {because}"
+        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes))
         self.ticked_at = self.saved_at = self.meter.started = time.monotonic()
 
     def pause(self) -> None:

@@ -60,7 +60,8 @@ def where(step: int, view: View) -> str:
 def machine(begun: StartRecord) -> str:
     """On what it runs, and what: H200, 2 processes, 63.1M weights."""
     processes = f", {begun.processes} processes" if begun.processes > 1 else ""
-    return f"{begun.device}{processes}, {figures.short(begun.weights)} weights"
+    passes = f"; {begun.passes}" if begun.passes else ""
+    return f"{begun.device}{processes}, {figures.short(begun.weights)} weights{passes}"
 
 
 def scores_words(dev: DevRecord) -> str:

@@ -31,6 +31,7 @@ class StartRecord:
     processes: int
     weights: int
     steps: int  # that the run is to take in all
+    passes: str = ""  # how forwards and backwards are computed, in words
 
 
 @dataclass(frozen=True)

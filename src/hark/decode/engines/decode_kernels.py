@@ -3,8 +3,10 @@
 Each kernel has its plain counterpart (in `model.cache.Operations`, and `search.candidates`), which is its oracle in the
 tests. No program looks at another sentence's data, and nothing waits for the host.
 
-Letters as elsewhere; G heads that one program takes, and a block is so many positions, keys or tokens at a time.
+Letters as elsewhere; a block is so many positions, keys or tokens at a time.
 """
+
+import math
 
 import torch
 import triton
@@ -30,17 +32,15 @@ WIDEST = 16
 @triton.jit
 def history_kernel(
     q_at, new_k_at, new_v_at, k_at, v_at, places_at, positions_at, out_at, q_stride, k_stride, v_stride, T, scale,
-    H: tl.constexpr, K: tl.constexpr, V: tl.constexpr, G: tl.constexpr,
+    H: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     K_BLOCK: tl.constexpr, V_BLOCK: tl.constexpr, POSITIONS: tl.constexpr,
 ):  # fmt: skip
-    """For some heads of one row: keep the new key and value, and look at all up to there, with a running softmax (Dao
-    et al., 2022). No other row looks at this row's new place before the next step."""
-    row = tl.program_id(0).to(tl.int64)
-    heads = tl.program_id(1) * G + tl.arange(0, G)
+    """One head of one row, by one warp: keep the new key and value, and look at all up to there, with a running softmax
+    (Dao et al., 2022). No other row looks at this row's new place before the next step."""
+    row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     k_columns, v_columns = tl.arange(0, K_BLOCK), tl.arange(0, V_BLOCK)
-    k_real, v_real = (k_columns < K)[None, None, :], (v_columns < V)[None, None, :]
-    k_offsets = heads[None, :, None] * K + k_columns[None, None, :]
-    v_offsets = heads[None, :, None] * V + v_columns[None, None, :]
+    k_real, v_real = k_columns < K, v_columns < V
+    k_offsets, v_offsets = head * K + k_columns, head * V + v_columns
     q = tl.load(q_at + row * q_stride + k_offsets, mask=k_real, other=0.0).to(tl.float32) * scale
     length = tl.load(positions_at + row)
     here = tl.load(places_at + row * T + length).to(tl.int64)
@@ -49,25 +49,24 @@ def history_kernel(
     tl.store(k_at + here * (H * K) + k_offsets, new_k, mask=k_real)
     tl.store(v_at + here * (H * V) + v_offsets, new_v, mask=v_real)
     # The newest comes first: then there is always something to see.
-    top = tl.sum(tl.sum(q * new_k.to(tl.float32), 2), 0)
-    total = tl.full([G], 1.0, tl.float32)
-    out = tl.sum(new_v.to(tl.float32), 0)
+    top = tl.sum(q * new_k.to(tl.float32), 0)
+    total = top * 0.0 + 1.0
+    out = new_v.to(tl.float32)
     for first in range(0, length, POSITIONS):
         t = first + tl.arange(0, POSITIONS)
         seen = t < length
-        place = tl.load(places_at + row * T + t, mask=seen, other=0).to(tl.int64)[:, None, None]
-        k = tl.load(k_at + place * (H * K) + k_offsets, mask=seen[:, None, None] & k_real, other=0.0).to(tl.float32)
-        v = tl.load(v_at + place * (H * V) + v_offsets, mask=seen[:, None, None] & v_real, other=0.0).to(tl.float32)
-        scores = tl.where(seen[:, None], tl.sum(q * k, 2), float("-inf"))
+        place = tl.load(places_at + row * T + t, mask=seen, other=0).to(tl.int64)[:, None]
+        there = seen[:, None]
+        k = tl.load(k_at + place * (H * K) + k_offsets[None, :], mask=there & k_real[None, :], other=0.0)
+        v = tl.load(v_at + place * (H * V) + v_offsets[None, :], mask=there & v_real[None, :], other=0.0)
+        scores = tl.where(seen, tl.sum(q[None, :] * k.to(tl.float32), 1), float("-inf"))
         new_top = tl.maximum(top, tl.max(scores, 0))
-        p = tl.exp(scores - new_top[None, :])
+        p = tl.exp(scores - new_top)
         shrink = tl.exp(top - new_top)
         total = total * shrink + tl.sum(p, 0)
-        out = out * shrink[:, None] + tl.sum(p[:, :, None] * v, 0)
+        out = out * shrink + tl.sum(p[:, None] * v.to(tl.float32), 0)
         top = new_top
-    out = out / total[:, None]
-    columns = heads[:, None] * V + v_columns[None, :]
-    tl.store(out_at + row * (H * V) + columns, out.to(out_at.dtype.element_ty), mask=(v_columns < V)[None, :])
+    tl.store(out_at + row * (H * V) + v_offsets, (out / total).to(out_at.dtype.element_ty), mask=v_real)
 
 
 def in_rows(x_RHK: Tensor) -> Tensor:
@@ -80,13 +79,11 @@ def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows
     q_RHK, k_RHK, v_RHK = in_rows(q_RHK), in_rows(k_RHK), in_rows(v_RHK)
     places_RT = rows.places_RT.contiguous()
     out_RHK = q_RHK.new_empty(n, heads, v_width)
-    together = min(8, heads & -heads)  # the largest power of two in the number of heads
-    history_kernel[(n, heads // together)](
+    history_kernel[(n, heads)](
         q_RHK, k_RHK, v_RHK, kept.keys_PHK, kept.values_PHK, places_RT, rows.positions_R, out_RHK,
         q_RHK.stride(0), k_RHK.stride(0), v_RHK.stride(0), places_RT.shape[1], k_width**-0.5,
-        H=heads, K=k_width, V=v_width, G=together,
-        K_BLOCK=triton.next_power_of_2(k_width), V_BLOCK=triton.next_power_of_2(v_width), POSITIONS=POSITIONS,
-        num_warps=4,
+        H=heads, K=k_width, V=v_width, K_BLOCK=triton.next_power_of_2(k_width),
+        V_BLOCK=triton.next_power_of_2(v_width), POSITIONS=POSITIONS, num_warps=1,
     )  # fmt: skip
     return out_RHK
 
@@ -169,13 +166,17 @@ def add_norm(x_RD: Tensor, s_RD: Tensor, norm: nn.LayerNorm) -> Tensor:
 
 @triton.jit
 def block_best_kernel(
-    logits_at, best_at, top_at, total_at, vocabulary, n_blocks, n_chunks, BLOCK: tl.constexpr, BLOCKS: tl.constexpr
-):
-    """The best logit of each block of tokens, and what the softmax's sum needs; the only pass over all logits."""
+    logits_at, best_at, top_at, total_at, vocabulary, n_blocks, n_chunks,
+    BLOCK: tl.constexpr, BLOCKS: tl.constexpr, ROUND: tl.constexpr,
+):  # fmt: skip
+    """The best logit of each block of tokens, and what the softmax's sum needs; the only pass over all logits. Knowing
+    that rows begin, and end, at multiples of `ROUND`, it reads several numbers at a time."""
     row, chunk = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    vocabulary = tl.multiple_of(vocabulary, ROUND)
     blocks = chunk * BLOCKS + tl.arange(0, BLOCKS)
     tokens = blocks[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
-    x = tl.load(logits_at + row * vocabulary + tokens, mask=tokens < vocabulary, other=float("-inf")).to(tl.float32)
+    start = tl.multiple_of(row * vocabulary, ROUND)
+    x = tl.load(logits_at + start + tokens, mask=tokens < vocabulary, other=float("-inf")).to(tl.float32)
     best = tl.max(x, 1)
     top = tl.max(best, 0)
     safe = tl.where(top == float("-inf"), 0.0, top)
@@ -256,8 +257,9 @@ def choose(logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
     new = log_prob_BW.new_empty
     best, top, total = new(sentences, width, n_blocks), new(sentences, width, n_chunks), new(sentences, width, n_chunks)
     block_best_kernel[(sentences * width, n_chunks)](
-        logits_BWV, best, top, total, vocabulary, n_blocks, n_chunks, BLOCK=BLOCK, BLOCKS=BLOCKS, num_warps=4
-    )
+        logits_BWV, best, top, total, vocabulary, n_blocks, n_chunks,
+        BLOCK=BLOCK, BLOCKS=BLOCKS, ROUND=math.gcd(vocabulary, 16), num_warps=4,
+    )  # fmt: skip
     found = Candidates(new(sentences, count), *(new(sentences, count, dtype=torch.long) for _ in range(2)))
     choose_kernel[(sentences,)](
         logits_BWV, best, top, total, log_prob_BW.contiguous(), found.log_prob_BC, found.rows_BC, found.tokens_BC,
