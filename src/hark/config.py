@@ -211,8 +211,13 @@ class DecodeConfig(Section):
     top_p: float = setting(1.0, "of sampling: draw from the likeliest tokens of this probability", between(0, 1))
     seed: int = setting(1, "of sampling: the same seed gives the same translation", at_least(0))
 
+    @property
+    def wanted(self) -> int:
+        """Hypotheses that end a search when they have ended; half is rounded up, as in CTranslate2."""
+        return int(self.beam * self.patience + 0.5)
+
     def check(self) -> None:
-        if not self.sample and not self.diverse and self.nbest > round(self.beam * self.patience):
+        if not self.sample and not self.diverse and self.nbest > self.wanted:
             raise SettingError("nbest", f"{self.nbest} is more than a beam of {self.beam} finds; raise decode.beam")
         if not self.top_p:
             raise SettingError("top_p", "0 leaves nothing to draw from; 1 leaves all")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -89,9 +89,20 @@ def translate(
     loaded = Loaded(folder, engine, device, precision, threads)
     check_pair(loaded, source, target)
     changes = search_changes(search or [], beam, nbest)
-    with writer(output) as out, shown_progress(given, output) as advance:
-        results = loaded.translate(lines, split=split, align=align, protect=protect, **changes)
-        write(results, out, advance, nbest, as_json, align, at_once=given is None)
+    try:
+        with writer(output) as out, shown_progress(given, output) as advance:
+            results = loaded.translate(lines, split=split, align=align, protect=protect, **changes)
+            write(results, out, advance, nbest, as_json, align, at_once=given is None)
+    except KeyboardInterrupt:
+        leave_at_once()
+
+
+def leave_at_once() -> NoReturn:
+    """After Ctrl-C: CTranslate2's workers cannot be stopped within a batch, and Python would wait for them."""
+    sys.stdout.flush()
+    sys.stderr.write("hark: interrupted\n")
+    sys.stderr.flush()
+    os._exit(130)
 
 
 def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str | None]:

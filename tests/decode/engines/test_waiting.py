@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
-from hark.decode.engines.waiting import BATCH_TOKENS, FIRST_ROWS, POOL_BATCHES, ROWS, Options, Pool, Waiting
+from hark.decode.engines.waiting import (
+    BATCH_TOKENS,
+    FIRST,
+    LAST,
+    POOL_BATCHES,
+    ROWS,
+    SEARCHED,
+    SENTENCES,
+    Options,
+    Pool,
+    Waiting,
+)
 from hark.decode.request import Request
 from hark.errors import UserError
 
@@ -38,6 +49,7 @@ def test_everybody_is_taken_once_the_oldest_first_and_in_like_company(given_requ
     for batch in batches(Pool(given_requests, lambda request: request.limit)):
         assert min(waiting) == batch[0].number
         assert len({each.options for each in batch}) == 1
+        assert len(batch) <= SENTENCES
         assert len(batch) == 1 or len(batch) * batch[0].options.rows <= ROWS
         assert len(batch) == 1 or len(batch) * max(each.length for each in batch) <= BATCH_TOKENS
         for each in batch:
@@ -59,16 +71,16 @@ def test_the_first_batch_is_small_and_no_more_is_taken_than_there_is_room_for() 
         nonlocal taken
         while True:
             taken += 1
-            yield Request([4, 3])
+            yield Request([4, 3], DecodeConfig(beam=1))
 
     pool = Pool(stream(), lambda request: request.limit)
     pool.fill()
-    assert taken <= POOL_BATCHES * FIRST_ROWS
-    assert len(pool.take()) == 1
+    assert taken <= POOL_BATCHES * FIRST
+    assert len(pool.take()) == FIRST
     sizes = [len(batch) for batch, _ in zip(batches(pool), range(8), strict=False)]
     assert sizes == sorted(sizes)
-    assert sizes[-1] == ROWS // 4
-    assert taken <= POOL_BATCHES * ROWS + sum(sizes) + 1
+    assert sizes[-1] == SENTENCES
+    assert taken <= POOL_BATCHES * SENTENCES + FIRST + sum(sizes) + 1
 
 
 def test_nothing_waiting_just_now() -> None:
@@ -86,3 +98,12 @@ def test_nothing_waiting_just_now() -> None:
 def test_greedy_search_finds_one() -> None:
     with pytest.raises(UserError, match=r"raise decode\.beam"):
         Options.of(0, Request([3], DecodeConfig(beam=1, patience=2.0, nbest=2)))
+
+
+def test_towards_the_end_batches_become_smaller() -> None:
+    for beam, most in ((1, SENTENCES), (4, SEARCHED)):
+        stream = [Request([4] * 10, DecodeConfig(beam=beam)) for _ in range(240)]
+        sizes = [len(batch) for batch in batches(Pool(stream, lambda request: request.limit, workers=2))]
+        assert sum(sizes) == 240
+        assert max(sizes) == most
+        assert all(size <= LAST for size in sizes[-2:])

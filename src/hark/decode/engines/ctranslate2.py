@@ -39,7 +39,7 @@ ComputeType = Literal["int8", "int16", "float32", "bfloat16"]
 
 SCORE_PAIRS = 256
 """Pairs that are taken at a time to be scored."""
-POLL_SECONDS = 0.0005
+POLL_SECONDS, LONGEST_POLL = 0.0005, 0.004
 """Between looks at work under way. Waiting inside CTranslate2 would not hear Ctrl-C."""
 LOST = -1e9
 """Log-probabilities below this are CTranslate2's mark of an end that it took away."""
@@ -100,8 +100,9 @@ class CTranslate2Engine:
         self._translator.unload_model()
 
     def run(self, requests: Iterable[Request | None]) -> Iterator[Answer]:
-        pool = Pool(requests, self._limit)
+        pool = Pool(requests, self._limit, self.threads)
         under_way: list[tuple[Job, list[Any]]] = []
+        pause = POLL_SECONDS
         while True:
             while len(under_way) <= self.threads:  # one batch more than there are workers, so that none has to wait
                 pool.fill()
@@ -124,8 +125,9 @@ class CTranslate2Engine:
                     answers += end.value
             under_way = going
             yield from answers
+            pause = POLL_SECONDS if answers else min(2 * pause, LONGEST_POLL)
             if under_way and not answers:
-                time.sleep(POLL_SECONDS)
+                time.sleep(pause)
 
     def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
         remaining = iter(pairs)

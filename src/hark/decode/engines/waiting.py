@@ -7,10 +7,16 @@ from typing import Literal
 from hark.decode.request import Request
 from hark.errors import UserError
 
-ROWS = 64
-"""Hypotheses that one worker steps at a time: fewer leave matrix products thin, more fall out of the cache."""
-FIRST_ROWS = 4
+SENTENCES = 32
+"""In a batch of greedy search; fewer leave matrix products thin, more fall out of the cache."""
+SEARCHED = 16
+"""The same with a beam, where a sentence is several rows."""
+FIRST = 8
 """The same for the first batch, so that its answers come at once; it doubles from batch to batch."""
+LAST = 16
+"""The same towards the end, where the rest is shared out so that no worker is left alone with a long batch."""
+ROWS = 512
+"""Hypotheses in a batch at most, however wide the beam."""
 POOL_BATCHES = 8
 """Requests to choose neighbours of like length from, in batches."""
 BATCH_TOKENS = 4096
@@ -75,17 +81,20 @@ class Waiting:
 class Pool:
     """A bounded number of waiting requests, and the choice of the next batch."""
 
-    def __init__(self, requests: Iterable[Request | None], limit_of: Callable[[Request], int]) -> None:
+    def __init__(
+        self, requests: Iterable[Request | None], limit_of: Callable[[Request], int], workers: int = 1
+    ) -> None:
         self.exhausted = False
         self._requests = iter(requests)
         self._limit_of = limit_of
         self._waiting: list[Waiting] = []
         self._admitted = 0
-        self._rows = FIRST_ROWS
+        self._size = FIRST
+        self._workers = workers
 
     def fill(self) -> None:
         """Take requests while there are any and there is room."""
-        while not self.exhausted and len(self._waiting) < POOL_BATCHES * self._rows:
+        while not self.exhausted and len(self._waiting) < POOL_BATCHES * self._size:
             try:
                 request = next(self._requests)
             except StopIteration:
@@ -107,12 +116,15 @@ class Pool:
         like.sort(key=lambda each: abs(each.length - oldest.length))
         batch: list[Waiting] = []
         width = 0
-        for each in like[: max(1, self._rows // oldest.options.rows)]:
+        size = min(self._size, SENTENCES if oldest.options.rows == 1 else SEARCHED)
+        if self.exhausted:
+            size = min(size, max(LAST, len(self._waiting) // (2 * self._workers)))
+        for each in like[: min(size, max(1, ROWS // oldest.options.rows))]:
             width = max(width, each.length)
             if batch and width * (len(batch) + 1) > BATCH_TOKENS:
                 break
             batch.append(each)
         taken = {each.number for each in batch}
         self._waiting = [each for each in self._waiting if each.number not in taken]
-        self._rows = min(2 * self._rows, ROWS)
+        self._size = min(2 * self._size, SENTENCES)
         return batch
