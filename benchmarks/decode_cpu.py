@@ -1,6 +1,6 @@
 """Translating on a CPU, raw text in and out: hark's engine, CTranslate2 called by hand, Hugging Face; and a cold start.
 
-    python benchmarks/decode_cpu.py [--sentences 240] [--repeats 3] [--compute-type int8] [--marian] [--tiny]
+    python benchmarks/decode_cpu.py [--sentences 600] [--repeats 3] [--compute-type int8] [--marian] [--tiny]
 
 The model is the paper's base model with random weights, which never stops by itself: lengths are forced, each output as
 long as its input, so that every system does the same work. Sentences have a few lengths only, since by hand one length
@@ -35,7 +35,7 @@ from hark.train.checkpoint import write_tensors
 
 LENGTHS = (12, 24, 36)
 """Tokens of a sentence, its end included."""
-BATCH_SIZES = (8, 16, 32)
+BATCH_SIZES = (16, 32)
 COLD_STARTS = 5
 COLD_START = """
 import sys, time
@@ -224,7 +224,7 @@ def cold_start(folder: Path) -> str:
 
 
 def measure(
-    tiny: bool = False, sentences: int = 240, repeats: int = 3, compute_type: ComputeType = "int8", marian: bool = False
+    tiny: bool = False, sentences: int = 600, repeats: int = 3, compute_type: ComputeType = "int8", marian: bool = False
 ) -> None:
     """Print everything. `tiny` is a model of no use, to see that this runs."""
     model = ModelConfig()
@@ -246,7 +246,7 @@ def measure(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sentences", type=int, default=240)
+    parser.add_argument("--sentences", type=int, default=600)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--compute-type", default="int8")
     parser.add_argument("--marian", action="store_true", help="Hugging Face too (needs transformers)")
