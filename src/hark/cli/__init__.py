@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 import hark
 from hark.errors import HarkError, UserError
 
-VERBS = ("translate", "models", "prepare", "train", "average", "runs", "plot", "config")
+VERBS = ("translate", "models", "prepare", "train", "average", "evaluate", "runs", "plot", "config")
 """In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`; its docstring is its help."""
 
 

@@ -1,0 +1,256 @@
+"""`hark evaluate`: how good translations are."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hark.errors import UserError, require
+
+if TYPE_CHECKING:
+    from hark.evaluate.evaluation import Evaluation
+    from hark.evaluate.held_out import HeldOutSet
+    from hark.evaluate.scores import Score
+    from hark.evaluate.systems import System
+
+WORSE = 3
+"""Exit code for scores that fell below the baseline's: neither a mistake nor a failure."""
+NBEST = 4
+
+
+def evaluate(
+    bundles: Annotated[
+        list[str] | None, typer.Argument(help="Models: folders, runs or names.", metavar="[BUNDLE...]")
+    ] = None,
+    source: Annotated[
+        list[Path] | None,
+        typer.Option("--source", metavar="FILE", help="Text to translate; several: several test sets."),
+    ] = None,
+    reference: Annotated[
+        list[Path] | None, typer.Option("--reference", metavar="FILE", help="Its translation by people, line by line.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", metavar="NAME", help="What to call a test set; else its file's name.")
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", metavar="DATASET", help="Take all test sets of a prepared dataset.")
+    ] = None,
+    hypothesis: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hypothesis", metavar="[NAME=]FILE", help="Translations by another system; one file a test set."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page to read (.html).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All figures as JSON on stdout.")] = False,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="Compare the first system with an earlier --json."),
+    ] = None,
+    worse_than: Annotated[
+        float | None,
+        typer.Option("--worse-than", min=0, metavar="X", help="With --baseline: exit code 3 if worse by more than X."),
+    ] = None,
+    metric: Annotated[
+        Literal["bleu", "chrf2", "ter", "paper_bleu", "comet"],
+        typer.Option("--metric", help="What is compared with the baseline."),
+    ] = "bleu",
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=0, metavar="N", help="For intervals and significance; 0: none.")
+    ] = 1000,
+    tokenise: Annotated[
+        Literal["auto", "13a", "intl", "zh", "char"], typer.Option("--tokenise", help="By sacreBLEU, for BLEU.")
+    ] = "auto",
+    comet: Annotated[
+        Path | None, typer.Option("--comet", metavar="MODEL", help="Score by this COMET model, too.")
+    ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", min=1, metavar="N", help="Sentences of each kind on the page.")
+    ] = 20,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search.")] = None,
+    search: Annotated[
+        list[str] | None,
+        typer.Option("--search", metavar="KEY=VALUE", help="A setting of [decode], see hark config --explain."),
+    ] = None,
+    split: Annotated[bool, typer.Option("--split/--no-split", help="Split lines into sentences.")] = False,
+    protect: Annotated[
+        bool, typer.Option("--protect/--no-protect", help="Keep URLs, {placeholders}, tags and 12.5 kg unchanged.")
+    ] = False,
+    engine: Annotated[
+        Literal["auto", "ctranslate2", "torch"], typer.Option("--engine", help="By default the one for the device.")
+    ] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")] = "auto",
+    precision: Annotated[
+        Literal["auto", "int8", "int16", "float32", "bfloat16"],
+        typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
+    ] = "auto",
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, metavar="N", help="On a CPU; by default one a core.")
+    ] = None,
+) -> None:
+    """Measure models, or translations in files, on text whose translation is known.
+
+    BLEU, chrF2 and TER with their signatures, by sacreBLEU, and the paper's own BLEU; by test set and by length; with
+    intervals, the significance of differences from the first system, and speed.
+    """
+    require("sacrebleu", "train", "hark evaluate")
+    from hark.cli.translate import leave_at_once, search_changes
+    from hark.decode.load import Loaded
+    from hark.decode.models import named_folder
+    from hark.evaluate import evaluation
+    from hark.evaluate.baseline import Baseline
+    from hark.evaluate.comet import Comet, find_checkpoint
+    from hark.evaluate.measures import choose_tokenisation
+    from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
+
+    # All that can be refused is refused before anything is translated.
+    if worse_than is not None and baseline is None:
+        raise UserError("--worse-than needs a --baseline to be worse than")
+    if metric == "comet" and comet is None:
+        raise UserError("--metric comet needs a model of it: add --comet")
+    check_output(output)
+    sets, pair = open_sets(source or [], reference or [], name or [], dataset)
+    before = Baseline.read(baseline) if baseline else None
+    if before:
+        before.check([each.name for each in sets], metric)
+    judge = Comet(find_checkpoint(comet)) if comet else None
+    changes = search_changes(search or [], beam, 1)
+    given = bundles or []
+    models = [
+        Model(called, Loaded(named_folder(each), engine, device, precision, threads), split, protect, changes)
+        for called, each in zip(name_models(given), given, strict=True)
+    ]
+    written = read_systems(hypothesis or [], sets)
+    check_systems(models, written, pair)
+    languages = pair or (models[0].pair if models else ("", ""))
+    of_source, of_target = map(choose_tokenisation, languages)
+    systems: list[System] = [*models, *written]
+    try:
+        with shown_progress(len(systems) * sum(map(len, sets))) as advance:
+            result = evaluation.evaluate(
+                sets, systems, of_source, of_target if tokenise == "auto" else tokenise, resamples, judge, advance
+            )
+            verdicts = before.compare(result, metric) if before else []
+            page = make_page(result, systems, examples) if output else ""
+    except KeyboardInterrupt:
+        leave_at_once()
+    if output:
+        write_page(output, page)
+    sys.stdout.write(result.to_json() if as_json else "\n".join([*table(result), ""]))
+    for verdict in verdicts:
+        sys.stderr.write(f"{verdict}\n")
+    if any(verdict.exceeds(worse_than or 0.0) for verdict in verdicts):
+        raise typer.Exit(WORSE)
+
+
+def open_sets(
+    source: list[Path], reference: list[Path], names: list[str], dataset: Path | None
+) -> "tuple[list[HeldOutSet], tuple[str, str] | None]":
+    """What to evaluate on; and its languages, where it says so."""
+    from hark.data.dataset import Dataset
+    from hark.evaluate.held_out import read_sets, sets_of
+
+    if dataset is not None:
+        if source or reference or names:
+            raise UserError("--dataset has test sets of its own; leave --source, --reference and --name out")
+        opened = Dataset.open(dataset)
+        return sets_of(opened), (opened.manifest.source, opened.manifest.target)
+    if not source and not reference:
+        raise UserError("nothing to evaluate on: give --source FILE and --reference FILE, or --dataset DATASET")
+    return read_sets(source, reference, names), None
+
+
+def check_output(output: Path | None) -> None:
+    if output is None:
+        return
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise UserError(f"{output}: the page is HTML; name it .html (figures as JSON: --json)")
+    if output.is_dir():
+        raise UserError(f"{output}: is a folder; name a file")
+    if not output.parent.is_dir():
+        raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
+
+
+@contextmanager
+def shown_progress(total: int) -> Iterator[Callable[[], None]]:
+    """To be told of each sentence that is done; shown on stderr if a person looks at it."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    words = progress.TextColumn("{task.completed:,} of {task.total:,} sentences")
+    columns = (progress.BarColumn(), words, progress.TimeElapsedColumn())
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("", total=total)
+        yield lambda: bars.advance(bar)
+
+
+def make_page(result: "Evaluation", systems: "list[System]", examples: int) -> str:
+    from hark.evaluate.examples import choose_examples
+    from hark.evaluate.page import render
+
+    return render(result, choose_examples(result, systems, examples, NBEST))
+
+
+def write_page(output: Path, page: str) -> None:
+    from hark.cli.streams import writer
+
+    with writer(output) as file:
+        file.write(page.encode("utf-8", "replace"))
+    sys.stderr.write(f"{output}\n")
+
+
+def table(result: "Evaluation") -> Iterator[str]:
+    """All figures for a terminal."""
+    from hark.evaluate.measures import TITLES, decimals
+
+    for each in result.sets:
+        yield f"{each.held_out.name}: {len(each.held_out):,} sentences"
+        rows = [["system", *(TITLES[measure] for measure in result.signatures)]]
+        rows += [
+            [system.name, *(cell(system.scores[measure], decimals(measure)) for measure in result.signatures)]
+            for system in each.systems
+        ]
+        yield from aligned(rows)
+        yield ""
+        groups = each.systems[0].by_length
+        rows = [["BLEU by source tokens", *(group.name for group in groups)]]
+        rows += [["sentences", *(f"{group.sentences:,}" for group in groups)]] if groups else []
+        rows += [[system.name, *(f"{group.bleu:.1f}" for group in system.by_length)] for system in each.systems]
+        yield from aligned(rows)
+        yield ""
+        for system in each.systems:
+            if speed := system.output.speed:
+                yield (
+                    f"{system.name}: {speed.sentences_per_second:,.1f} sentences/s, "
+                    f"{speed.tokens_per_second:,.0f} tokens/s, loaded in {speed.load_seconds:.2f} s, {speed.engine}"
+                    + (f"; {system.output.doubtful:,} doubtful" if system.output.doubtful else "")
+                )
+        if any(system.output.speed for system in each.systems):
+            yield ""
+    for measure, signature in result.signatures.items():
+        yield f"{TITLES[measure]}: {signature}"
+    if result.resamples:
+        words = f"±: half of the 95% interval, {result.resamples:,} bootstrap resamples"
+        yield words + ("; p: paired with the first system" if len(result.sets[0].systems) > 1 else "")
+
+
+def cell(score: "Score", places: int) -> str:
+    text = f"{score.value:.{places}f}"
+    if score.confidence is not None:
+        text += f" ±{score.confidence:.{places}f}"
+    return text if score.p is None else f"{text} p={score.p:.3f}"
+
+
+def aligned(rows: list[list[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        cells = [each.rjust(width) for each, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()

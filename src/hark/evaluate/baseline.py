@@ -1,0 +1,81 @@
+"""Whether scores fell below those of an earlier evaluation."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hark.errors import UserError
+from hark.evaluate.evaluation import FORMAT, KIND, Evaluation
+from hark.evaluate.measures import LOWER_IS_BETTER, TITLES, Measure, decimals
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A score of the first system on one set, beside that of the baseline's first system."""
+
+    set: str
+    measure: Measure
+    before: float
+    now: float
+
+    @property
+    def loss(self) -> float:
+        """How much worse it is; below zero where it is better."""
+        return self.now - self.before if self.measure in LOWER_IS_BETTER else self.before - self.now
+
+    def exceeds(self, allowed: float) -> bool:
+        return self.loss > allowed + 1e-9
+
+    def __str__(self) -> str:
+        places = decimals(self.measure) + 1
+        change = f"{abs(self.loss):.{places}f} {'worse' if self.loss > 0 else 'better'}" if self.loss else "the same"
+        title = TITLES[self.measure]
+        return f"{self.set}: {title} {self.now:.{places}f}, baseline {self.before:.{places}f}: {change}"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What an earlier `hark evaluate --json` wrote: scores of its first system by set and measure."""
+
+    file: Path
+    signatures: dict[str, str]
+    scores: dict[str, dict[str, float]]
+
+    @classmethod
+    def read(cls, file: Path) -> "Baseline":
+        try:
+            tree: Any = json.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read: {error.strerror}") from None
+        except ValueError:
+            tree = None
+        if not isinstance(tree, dict) or (tree.get("kind"), tree.get("format")) != (KIND, FORMAT):
+            raise UserError(f"{file}: is no evaluation; write one with hark evaluate --json")
+        try:
+            scores = {
+                each["name"]: {name: float(score["score"]) for name, score in each["systems"][0]["scores"].items()}
+                for each in tree["sets"]
+            }
+            return cls(file, dict(tree["signatures"]), scores)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            raise UserError(f"{file}: is a damaged evaluation; write it again with hark evaluate --json") from None
+
+    def check(self, sets: list[str], measure: Measure) -> None:
+        """Refuse what it has no scores for, before anything is translated."""
+        for name in sets:
+            if measure not in self.scores.get(name, {}):
+                there = ", ".join(self.scores) if name not in self.scores else ", ".join(self.scores[name])
+                raise UserError(f"{self.file}: has no {TITLES[measure]} of {name}; it has {there}")
+
+    def compare(self, evaluation: Evaluation, measure: Measure) -> list[Verdict]:
+        before, now = self.signatures.get(measure), evaluation.signatures[measure]
+        if before != now:
+            raise UserError(
+                f"{self.file}: {TITLES[measure]} was measured otherwise ({before}, now {now}): make it anew"
+            )
+        return [
+            Verdict(name, measure, self.scores[name][measure], each.systems[0].scores[measure].value)
+            for each in evaluation.sets
+            for name in [each.held_out.name]
+        ]

@@ -1,0 +1,133 @@
+"""An evaluation: every system on every set by every measure."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import hark
+from hark.evaluate.comet import Comet
+from hark.evaluate.held_out import HeldOutSet
+from hark.evaluate.measures import Measure, Tokenisation, make_measures
+from hark.evaluate.scores import Group, Score, score_lengths, score_set
+from hark.evaluate.systems import Output, Speed, System
+
+FORMAT = 1
+KIND = "hark evaluation"
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """One system on one set."""
+
+    name: str
+    output: Output
+    scores: dict[Measure, Score]
+    by_length: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """One set, by all systems."""
+
+    held_out: HeldOutSet
+    systems: tuple[SystemResult, ...]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    signatures: dict[Measure, str]
+    resamples: int
+    sets: tuple[SetResult, ...]
+
+    def to_json(self) -> str:
+        """All figures, and no text."""
+        tree = {
+            "kind": KIND,
+            "format": FORMAT,
+            "hark": hark.__version__,
+            "signatures": self.signatures,
+            "resamples": self.resamples,
+            "sets": [
+                {
+                    "name": each.held_out.name,
+                    "sentences": len(each.held_out),
+                    "systems": [system_tree(system) for system in each.systems],
+                }
+                for each in self.sets
+            ],
+        }
+        return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
+
+
+def system_tree(system: SystemResult) -> dict[str, Any]:
+    speed = system.output.speed
+    return {
+        "name": system.name,
+        "scores": {
+            name: {"score": score.value, "confidence": score.confidence, "p": score.p}
+            for name, score in system.scores.items()
+        },
+        "by_length": [
+            {
+                "shortest": group.shortest,
+                "longest": group.longest,
+                "sentences": group.sentences,
+                "bleu": group.bleu,
+                "chrf2": group.chrf2,
+            }
+            for group in system.by_length
+        ],
+        "doubtful": system.output.doubtful,
+        "speed": None if speed is None else speed_tree(speed),
+    }
+
+
+def speed_tree(speed: Speed) -> dict[str, Any]:
+    return {
+        "engine": speed.engine,
+        "load_seconds": speed.load_seconds,
+        "seconds": speed.seconds,
+        "sentences_per_second": speed.sentences_per_second,
+        "tokens_per_second": speed.tokens_per_second,
+    }
+
+
+def evaluate(
+    sets: Sequence[HeldOutSet],
+    systems: Sequence[System],
+    source_tokenisation: Tokenisation = "13a",
+    tokenisation: Tokenisation = "13a",
+    resamples: int = 1000,
+    comet: Comet | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> Evaluation:
+    """Translate the sets and measure the translations. The first system is the one that others are compared with.
+
+    Each system translates all sets before the next one begins, so that no two are at work together.
+    """
+    outputs = [[system.translate(held_out, advance) for held_out in sets] for system in systems]
+    signatures: dict[Measure, str] = {}
+    results = []
+    for number, held_out in enumerate(sets):
+        texts = [of_system[number].texts for of_system in outputs]
+        scores: list[dict[Measure, Score]] = [{} for _ in systems]
+        for name, metric in make_measures(tokenisation).items():
+            found, signatures[name] = score_set(held_out, texts, metric, resamples)
+            for of_system, score in zip(scores, found, strict=True):
+                of_system[name] = score
+        if comet:
+            signatures["comet"] = comet.signature
+            for of_system, each in zip(scores, texts, strict=True):
+                of_system["comet"] = Score(comet.score(held_out, each))
+        measured = tuple(
+            SystemResult(
+                system.name,
+                outputs[at][number],
+                scores[at],
+                score_lengths(held_out, texts[at], source_tokenisation, tokenisation),
+            )
+            for at, system in enumerate(systems)
+        )
+        results.append(SetResult(held_out, measured))
+    return Evaluation(signatures, resamples, tuple(results))

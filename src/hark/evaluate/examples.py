@@ -1,0 +1,72 @@
+"""Sentences that are worth reading: the worst ones, and those in which two systems differ most."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hark.evaluate.evaluation import Evaluation, SetResult
+from hark.evaluate.scores import score_sentences
+from hark.evaluate.systems import Insight, System
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What one system made of a sentence."""
+
+    system: str
+    text: str
+    chrf2: float
+    insight: Insight | None
+
+
+@dataclass(frozen=True)
+class Example:
+    line: int
+    source: str
+    reference: str
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def change(self) -> float:
+        """What the second system has more than the first."""
+        return self.candidates[1].chrf2 - self.candidates[0].chrf2
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Of one set."""
+
+    name: str
+    worst: tuple[Example, ...]
+    """By the first system."""
+    changed: tuple[Example, ...]
+    """Between the first two systems."""
+
+
+def choose_examples(evaluation: Evaluation, systems: Sequence[System], number: int, nbest: int) -> list[Examples]:
+    """Up to `number` of either kind for each set, each with what its model says of it on being asked again."""
+    return [choose_from(each, systems, number, nbest) for each in evaluation.sets]
+
+
+def choose_from(result: SetResult, systems: Sequence[System], number: int, nbest: int) -> Examples:
+    held_out = result.held_out
+    chrf2 = [score_sentences(each.output.texts, held_out.references) for each in result.systems]
+    lines = range(len(held_out))
+    worst = sorted(lines, key=lambda at: chrf2[0][at])[:number]
+    changed: list[int] = []
+    if len(systems) > 1:
+        first, second = (each.output.texts for each in result.systems[:2])
+        different = [at for at in lines if first[at] != second[at]]
+        changed = sorted(different, key=lambda at: -abs(chrf2[1][at] - chrf2[0][at]))[:number]
+    shown = sorted({*worst, *changed})
+    insights = [
+        dict(zip(shown, system.look([held_out.sources[at] for at in shown], nbest), strict=True)) for system in systems
+    ]
+
+    def example(at: int) -> Example:
+        candidates = tuple(
+            Candidate(each.name, each.output.texts[at], chrf2[of][at], insights[of][at])
+            for of, each in enumerate(result.systems)
+        )
+        return Example(at + 1, held_out.sources[at], held_out.references[at], candidates)
+
+    return Examples(held_out.name, tuple(map(example, worst)), tuple(map(example, changed)))

@@ -1,0 +1,70 @@
+"""The text that systems are measured on, and what other systems made of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hark.config import CorpusConfig
+from hark.data.compression import ByteStream, plain_name
+from hark.data.corpus import read_lines, read_pairs
+from hark.data.dataset import Dataset
+from hark.data.names import name_corpora
+from hark.errors import UserError
+
+
+@dataclass(frozen=True)
+class HeldOutSet:
+    """Sentences and their reference translations, line by line."""
+
+    name: str
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+def read_sets(sources: Sequence[Path], references: Sequence[Path], names: Sequence[str] = ()) -> list[HeldOutSet]:
+    """Sets of two files each; they are called after their files unless names are given."""
+    if len(sources) != len(references):
+        raise UserError(f"{len(sources)} --source but {len(references)} --reference; they belong together in pairs")
+    if names and len(names) != len(sources):
+        raise UserError(f"{len(names)} --name for {len(sources)} --source; give one for each, or none")
+    corpora = [
+        CorpusConfig(source=str(source), target=str(reference), name=name)
+        for source, reference, name in zip(sources, references, names or [""] * len(sources), strict=True)
+    ]
+    # test.en and test.de are the set `test`, whatever languages their names speak of.
+    languages = {Path(plain_name(file)).suffix.removeprefix(".") for file in (*sources, *references)}
+    return [
+        read_set(name, corpus)
+        for name, corpus in zip(name_corpora(corpora, sorted(languages - {""})), corpora, strict=True)
+    ]
+
+
+def read_set(name: str, corpus: CorpusConfig) -> HeldOutSet:
+    pairs = list(read_pairs(corpus, "", ""))
+    if not pairs:
+        raise UserError(f"{corpus.source} and {corpus.target} are empty: there is nothing to evaluate")
+    return HeldOutSet(name, *zip(*pairs, strict=True))
+
+
+def sets_of(dataset: Dataset) -> list[HeldOutSet]:
+    """Every test set of a prepared dataset, as raw text."""
+    found = [
+        HeldOutSet(shard.name, tuple(dataset.text(shard, "source")), tuple(dataset.text(shard, "target")))
+        for shard in dataset.shards("test")
+        if shard.pairs
+    ]
+    if not found:
+        raise UserError(f"{dataset.folder}: has no test sets; prepare it with --test, or give --source and --reference")
+    return found
+
+
+def read_hypotheses(file: Path, held_out: HeldOutSet) -> tuple[str, ...]:
+    """Translations of a set that were made elsewhere."""
+    with ByteStream(file) as stream:
+        lines = tuple(read_lines(stream))
+    if len(lines) != len(held_out):
+        raise UserError(f"{file} has {len(lines)} lines but {held_out.name} has {len(held_out)}; they must match")
+    return lines

@@ -1,0 +1,246 @@
+"""The evaluation as one page that needs nothing else: figures to quote, and sentences to read."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+from hark.data.report_page import count, nice, plural, visible
+from hark.decode.align import Link
+from hark.evaluate.evaluation import Evaluation, SetResult, SystemResult
+from hark.evaluate.examples import Candidate, Example, Examples
+from hark.evaluate.measures import NOTES, TITLES, Measure, decimals
+from hark.evaluate.scores import Score
+
+# The browser itself is told to fetch nothing, whatever stands in the text.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 960, 240, 40, 20, 54  # of a chart, in its own units
+SURE = 0.05
+
+
+def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
+    """The whole page."""
+    style, script = (
+        files("hark.evaluate").joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+    )
+    names = [system.name for system in evaluation.sets[0].systems]
+    title = " · ".join(names)
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)} · hark evaluation</title>\n<style>\n{style}</style>\n<main>\n"
+        f'<header><p class="over">Hark evaluation</p>\n<h1>{escape(title)}</h1></header>\n'
+        + scores_section(evaluation)
+        + signatures_section(evaluation)
+        + speed_section(evaluation)
+        + lengths_section(evaluation)
+        + "".join(map(examples_section, examples))
+        + "<footer>Made by <code>hark evaluate</code>. <code>--json</code> gives the same figures.</footer>\n</main>\n"
+        f"<script>\n{script}</script>\n</html>\n"
+    )
+
+
+def scores_section(evaluation: Evaluation) -> str:
+    several = len(evaluation.sets[0].systems) > 1
+    note = "Scores of whole sets."
+    if evaluation.resamples:
+        note += f" ± is half of the 95% interval ({count(evaluation.resamples)} bootstrap resamples)."
+        if several:
+            note += (
+                " p is the chance of so large a difference from the first system, in its direction, if there were none"
+                f" (paired bootstrap); bold where it is below {SURE}."
+            )
+    heads = "".join(f'<th title="{escape(NOTES[each])}">{escape(TITLES[each])}</th>' for each in evaluation.signatures)
+    rows = "".join(
+        f'<tr class="set"><td colspan="{len(evaluation.signatures) + 1}">{escape(each.held_out.name)}'
+        f"<small>{plural(len(each.held_out), 'sentence', 'sentences')}</small></td></tr>"
+        + "".join(score_row(at, system, list(evaluation.signatures)) for at, system in enumerate(each.systems))
+        for each in evaluation.sets
+    )
+    return (
+        f'<section><h2>Scores</h2>\n<p class="note">{note}</p>\n'
+        f'<div class="scroll"><table><tr><th>System</th>{heads}</tr>{rows}</table></div></section>\n'
+    )
+
+
+def score_row(at: int, system: SystemResult, measures: Sequence[Measure]) -> str:
+    cells = "".join(f"<td>{score_cell(system.scores[each], decimals(each))}</td>" for each in measures)
+    return f"<tr><td>{swatch(at)}{escape(system.name)}</td>{cells}</tr>"
+
+
+def score_cell(score: Score, places: int) -> str:
+    text = f"{score.value:.{places}f}"
+    if score.confidence is not None:
+        text += f" <small>±{score.confidence:.{places}f}</small>"
+    if score.p is not None:
+        name = "b" if score.p < SURE else "span"
+        text += f' <{name} class="p">p={score.p:.3f}</{name}>'
+    return text
+
+
+def signatures_section(evaluation: Evaluation) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(TITLES[name])}</td><td><code>{escape(signature)}</code><small>{escape(NOTES[name])}</small>"
+        "</td></tr>"
+        for name, signature in evaluation.signatures.items()
+    )
+    return f'<section><h2>Signatures</h2>\n<div class="scroll"><table class="words">{rows}</table></div></section>\n'
+
+
+def speed_section(evaluation: Evaluation) -> str:
+    rows = "".join(
+        f"<tr><td>{swatch(at)}{escape(system.name)}</td><td>{escape(each.held_out.name)}</td>"
+        f"<td>{speed.sentences_per_second:,.1f}</td><td>{speed.tokens_per_second:,.0f}</td>"
+        f"<td>{speed.seconds:,.1f} s</td><td>{speed.load_seconds:.2f} s</td><td>{escape(speed.engine)}</td>"
+        f"<td>{count(system.output.doubtful)}</td></tr>"
+        for each in evaluation.sets
+        for at, system in enumerate(each.systems)
+        if (speed := system.output.speed)
+    )
+    if not rows:
+        return ""
+    return (
+        '<section><h2>Speed</h2>\n<p class="note">From text to text; tokens are those of the translations. Loading '
+        "lasts until a first sentence is translated. Doubtful are translations that the system itself flags.</p>\n"
+        '<div class="scroll"><table><tr><th>System</th><th>Set</th><th>Sentences/s</th><th>Tokens/s</th><th>Time</th>'
+        f"<th>Loading</th><th>Engine</th><th>Doubtful</th></tr>{rows}</table></div></section>\n"
+    )
+
+
+def lengths_section(evaluation: Evaluation) -> str:
+    charts = "".join(map(lengths_figure, evaluation.sets))
+    return (
+        '<section><h2>By length</h2>\n<p class="note">BLEU of the sentences whose source has so many tokens. Groups '
+        f"of few sentences say little.</p>\n{charts}</section>\n"
+    )
+
+
+def lengths_figure(result: SetResult) -> str:
+    """Bars in groups: one group for each length, one bar for each system."""
+    systems = result.systems
+    groups = systems[0].by_length
+    top = max(group.bleu for system in systems for group in system.by_length)
+    step = nice(top / 4) if top else 1
+    reach = max(-(-top // step) * step, 1)
+    span, rise = (WIDTH - LEFT) / len(groups), HEIGHT - TOP - BOTTOM
+    bar = min(0.7 * span / len(systems), 56)
+    parts = []
+    for mark in range(0, int(reach) + 1, step):
+        y = TOP + rise * (1 - mark / reach)
+        parts.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text class="high" x="{LEFT - 6}" y="{y + 4:.1f}">{mark}</text>'
+        )
+    for number, group in enumerate(groups):
+        middle = LEFT + span * (number + 0.5)
+        for at, system in enumerate(systems):
+            here = system.by_length[number]
+            tall = rise * here.bleu / reach
+            x = middle + bar * (at - len(systems) / 2)
+            words = f"{system.name}, {group.name} tokens: BLEU {here.bleu:.1f}, chrF2 {here.chrf2:.1f}"
+            parts.append(
+                f'<rect x="{x + 1:.1f}" y="{TOP + rise - tall:.1f}" width="{bar - 2:.1f}" height="{tall:.1f}"'
+                f' style="fill:var(--s{at % 6})"><title>{escape(words)}</title></rect>'
+            )
+            if bar >= 28:
+                parts.append(
+                    f'<text class="mid" x="{x + bar / 2:.1f}" y="{TOP + rise - tall - 5:.1f}">{here.bleu:.1f}</text>'
+                )
+        parts.append(
+            f'<text class="mid" x="{middle:.1f}" y="{TOP + rise + 18}">{group.name}</text>'
+            f'<text class="mid few" x="{middle:.1f}" y="{TOP + rise + 34}">'
+            f"{plural(group.sentences, 'sentence', 'sentences')}</text>"
+        )
+    key = "".join(f"<span>{swatch(at)}{escape(system.name)}</span>" for at, system in enumerate(systems))
+    name = escape(result.held_out.name)
+    return (
+        f'<figure><figcaption><b>{name}</b><span class="key">{key}</span></figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="BLEU by length of the source, {name}">'
+        f"{''.join(parts)}</svg></figure>\n"
+    )
+
+
+def examples_section(examples: Examples) -> str:
+    first = examples.worst[0].candidates[0].system
+    worst = "".join(example_item(each, None) for each in examples.worst)
+    changed = "".join(example_item(each, each.change) for each in examples.changed)
+    seen = any(candidate.insight for each in examples.worst for candidate in each.candidates)
+    hint = (
+        " Point at a word of a translation for the word that it looked at, and at a line for further ones."
+        if seen
+        else ""
+    )
+    parts = (
+        f"<section><h2>The worst sentences of {escape(examples.name)}</h2>\n"
+        f'<p class="note">By chrF2 of {escape(first)}.{hint}</p>\n<ol class="examples">{worst}</ol></section>\n'
+    )
+    if changed:
+        second = examples.changed[0].candidates[1].system
+        parts += (
+            f"<section><h2>The most changed sentences of {escape(examples.name)}</h2>\n"
+            f'<p class="note">By the difference of chrF2 from {escape(first)} to {escape(second)}.{hint}</p>\n'
+            f'<ol class="examples">{changed}</ol></section>\n'
+        )
+    return parts
+
+
+def example_item(example: Example, change: float | None) -> str:
+    more = "" if change is None else f'<span class="{"up" if change >= 0 else "down"}">{change:+.1f}</span>'
+    links = [link for each in example.candidates for link in links_of(each)]
+    source = marked(example.source, sorted({link.source for link in links}), "source")
+    candidates = "".join(candidate_line(at, each) for at, each in enumerate(example.candidates))
+    return (
+        f'<li><div class="where">line {count(example.line)}{more}</div>'
+        f'<p class="line"><span class="who">source</span><span dir="auto">{source}</span></p>'
+        f'<p class="line"><span class="who">reference</span><span dir="auto">{visible(example.reference)}</span></p>'
+        f"{candidates}</li>\n"
+    )
+
+
+def candidate_line(at: int, candidate: Candidate) -> str:
+    links = {link.target: link for link in links_of(candidate)}
+    text = marked(candidate.text, sorted(links), "target", links) or '<i class="gone">empty</i>'
+    alternatives = candidate.insight.alternatives if candidate.insight else ()
+    nbest = "".join(
+        f'<li><span class="num">{each.score:.3f}</span><span dir="auto">{visible(each.text)}</span></li>'
+        for each in alternatives
+    )
+    more = f'<ol class="nbest">{nbest}</ol>' if nbest else ""
+    focus = ' tabindex="0"' if nbest else ""
+    return (
+        f'<div class="line candidate"{focus}><span class="who">{swatch(at)}{escape(candidate.system)}'
+        f' <small>{candidate.chrf2:.1f}</small></span><span dir="auto">{text}</span>{more}</div>'
+    )
+
+
+def links_of(candidate: Candidate) -> tuple[Link, ...]:
+    """Links between words, where they are about the very text that is shown."""
+    insight = candidate.insight
+    return insight.links if insight and insight.text == candidate.text else ()
+
+
+def marked(
+    text: str, spans: Sequence[tuple[int, int]], side: str, links: dict[tuple[int, int], Link] | None = None
+) -> str:
+    """A text with its linked words as elements: those of the source say where they begin, those of a translation where
+    the word begins that they looked at."""
+    return "".join(marked_parts(text, spans, side, links or {}))
+
+
+def marked_parts(
+    text: str, spans: Sequence[tuple[int, int]], side: str, links: dict[tuple[int, int], Link]
+) -> Iterator[str]:
+    done = 0
+    for span in spans:
+        start, end = span
+        link = links.get(span)
+        to = link.source[0] if link else start
+        title = f' title="{link.weight:.0%}"' if link else ""
+        yield visible(text[done:start])
+        yield f'<span class="w" data-{side}="{to}"{title}>{visible(text[start:end])}</span>'
+        done = end
+    yield visible(text[done:])
+
+
+def swatch(at: int) -> str:
+    return f'<i class="swatch" style="background:var(--s{at % 6})"></i>'

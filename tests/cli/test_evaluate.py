@@ -1,0 +1,145 @@
+"""`hark evaluate` as a person meets it, with an untrained model and with files."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from hark.cli import main
+from hark.decode.load import Loaded
+from tests.decode.bundles import make_bundle
+from tests.evaluate.material import GOOD, POOR, REFERENCES, SOURCES
+
+Hark = Callable[..., subprocess.CompletedProcess[str]]
+SET = ("--source", "test.en", "--reference", "test.de")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bundle(tmp_path_factory.mktemp("models") / "small")
+
+
+@pytest.fixture
+def hark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
+    monkeypatch.chdir(tmp_path)
+    files = {"test.en": SOURCES, "test.de": REFERENCES, "good.de": GOOD, "poor.de": POOR}
+    for name, lines in files.items():
+        Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["hark", "evaluate", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(words, int(left.value.code or 0), out, err)
+
+    return run
+
+
+def figures(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_files_of_two_systems(hark: Hark) -> None:
+    tree = figures(hark("--hypothesis", "good=good.de", "--hypothesis", "poor.de", *SET, "--json", "--resamples", "50"))
+    (of_set,) = tree["sets"]
+    assert (of_set["name"], of_set["sentences"]) == ("test", 4)
+    assert [each["name"] for each in of_set["systems"]] == ["good", "poor.de"]
+    oracle = BLEU()
+    for each, texts in zip(of_set["systems"], (GOOD, POOR), strict=True):
+        assert each["scores"]["bleu"]["score"] == oracle.corpus_score(texts, [REFERENCES]).score
+        assert each["speed"] is None
+    assert tree["signatures"]["bleu"] == str(oracle.get_signature())
+    assert of_set["systems"][1]["scores"]["bleu"]["p"] <= 1
+
+
+def test_a_model_is_scored_on_its_own_translations(hark: Hark, bundle: Path) -> None:
+    tree = figures(hark(str(bundle), *SET, "--json", "--resamples", "0", "--threads", "1"))
+    (system,) = tree["sets"][0]["systems"]
+    texts = [each.text for each in Loaded(bundle, threads=1).translate(SOURCES, split=False, protect=False)]
+    assert system["name"] == "small"
+    assert system["scores"]["bleu"]["score"] == BLEU().corpus_score(texts, [REFERENCES]).score
+    assert system["speed"]["engine"].startswith("CTranslate2")
+    assert system["speed"]["sentences_per_second"] > 0
+
+
+def test_a_table_and_a_page(hark: Hark, bundle: Path) -> None:
+    done = hark(str(bundle), "--hypothesis", "poor.de", *SET, "-o", "page.html", "--resamples", "20", "--threads", "1")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "page.html\n"
+    lines = done.stdout.splitlines()
+    assert lines[0] == "test: 4 sentences"
+    assert lines[1].split()[:4] == ["system", "BLEU", "chrF2", "TER"]
+    assert lines[2].startswith("small ")
+    assert "p=" in lines[3]
+    assert any(line.startswith("BLEU: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:") for line in lines)
+    assert any("sentences/s" in line and "CTranslate2" in line for line in lines)
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "The most changed sentences" in page
+    assert "data-target=" in page
+
+
+def test_several_test_sets_are_several_rows(hark: Hark) -> None:
+    words = (*SET, *SET, "--name", "one", "--name", "two")
+    tree = figures(hark("--hypothesis", "x=good.de", "--hypothesis", "x=poor.de", *words, "--json", "--resamples", "0"))
+    assert [each["name"] for each in tree["sets"]] == ["one", "two"]
+    good, poor = (each["systems"][0]["scores"]["bleu"]["score"] for each in tree["sets"])
+    assert good > poor
+
+
+def test_exit_code_for_scores_below_a_baseline(hark: Hark) -> None:
+    good, poor = (("--hypothesis", f"x={name}.de", *SET, "--resamples", "0") for name in ("good", "poor"))
+    Path("before.json").write_text(hark(*good, "--json").stdout)
+    assert hark(*good, "--baseline", "before.json", "--worse-than", "0").returncode == 0
+    done = hark(*poor, "--baseline", "before.json", "--worse-than", "1")
+    assert done.returncode == 3
+    assert "worse" in done.stderr
+    assert "test: 4 sentences" in done.stdout
+    assert hark(*poor, "--baseline", "before.json").returncode == 3
+    assert hark(*poor, "--baseline", "before.json", "--worse-than", "100").returncode == 0
+    assert hark(*poor, "--baseline", "before.json", "--metric", "ter", "--worse-than", "1").returncode == 3
+    Path("after.json").write_text(hark(*poor, "--json").stdout)
+    assert hark(*good, "--baseline", "after.json", "--metric", "ter", "--worse-than", "0").returncode == 0
+
+
+def test_mistakes_are_one_line(hark: Hark, bundle: Path, tmp_path: Path) -> None:
+    Path("short.de").write_text("Ein Hund.\n")
+    files = ("--hypothesis", "good.de", *SET)
+    assert "good.de has 4 lines" not in refused(hark("--hypothesis", "short.de", *SET))
+    assert "short.de has 1 lines but test has 4" in refused(hark("--hypothesis", "short.de", *SET))
+    assert "test.en has 4 lines but short.de has 1" in refused(
+        hark(str(bundle), "--source", "test.en", "--reference", "short.de")
+    )
+    assert "no such model" in refused(hark("nowhere", *SET))
+    assert "nothing to evaluate on" in refused(hark(str(bundle)))
+    assert "nothing to evaluate: name a bundle" in refused(hark(*SET))
+    assert "is not a hark dataset" in refused(hark(str(bundle), "--dataset", str(tmp_path)))
+    assert "leave --source" in refused(hark(str(bundle), "--dataset", str(tmp_path), *SET))
+    assert "two systems are called good.de" in refused(hark(str(bundle.rename(bundle.parent / "good.de")), *files))
+    (bundle.parent / "good.de").rename(bundle)
+    assert "name it .html" in refused(hark(*files, "-o", "page.pdf"))
+    assert "there is no folder" in refused(hark(*files, "-o", "no/page.html"))
+    assert "--worse-than needs a --baseline" in refused(hark(*files, "--worse-than", "1"))
+    assert "add --comet" in refused(hark(*files, "--metric", "comet"))
+    other = make_bundle(tmp_path / "other", "de", "en")
+    assert "other: translates de to en, but this is about en to de" in refused(hark(str(bundle), str(other), *SET))
+
+
+def test_without_sacrebleu_it_names_the_extra(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hark.errors.find_spec", lambda name: None)  # noqa: ARG005
+    done = hark("--hypothesis", "good.de", *SET)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("pip install 'hark[train]'")

@@ -1,0 +1,62 @@
+"""A baseline is an earlier evaluation, measured in the same way."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hark.errors import UserError
+from hark.evaluate.baseline import Baseline, Verdict
+from tests.evaluate.material import small_evaluation
+
+
+def test_an_evaluation_is_as_good_as_itself(tmp_path: Path) -> None:
+    result = small_evaluation(0)
+    file = tmp_path / "before.json"
+    file.write_text(result.to_json())
+    before = Baseline.read(file)
+    for measure in result.signatures:
+        before.check(["small"], measure)
+        (verdict,) = before.compare(result, measure)
+        assert verdict.loss == 0
+        assert not verdict.exceeds(0)
+        assert str(verdict).endswith("the same")
+
+
+def test_worse_is_lower_except_for_ter() -> None:
+    assert Verdict("s", "bleu", 30.0, 29.5).exceeds(0.4)
+    assert not Verdict("s", "bleu", 30.0, 29.5).exceeds(0.5)
+    assert not Verdict("s", "bleu", 30.0, 31.0).exceeds(0)
+    assert Verdict("s", "ter", 50.0, 51.0).exceeds(0.5)
+    assert not Verdict("s", "ter", 50.0, 49.0).exceeds(0)
+    assert str(Verdict("s", "ter", 50.0, 51.0)) == "s: TER 51.00, baseline 50.00: 1.00 worse"
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    result = small_evaluation(0)
+    file = tmp_path / "before.json"
+    file.write_text(result.to_json())
+    before = Baseline.read(file)
+    with pytest.raises(UserError, match="has no BLEU of other; it has small"):
+        before.check(["small", "other"], "bleu")
+    with pytest.raises(UserError, match="has no COMET of small; it has bleu, chrf2"):
+        before.check(["small"], "comet")
+    changed = replace(result, signatures={**result.signatures, "bleu": "tok:intl"})
+    with pytest.raises(UserError, match="was measured otherwise"):
+        before.compare(changed, "bleu")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": "hark evaluation", "format": 99}'])
+def test_other_files_are_no_baselines(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "before.json"
+    file.write_text(text)
+    with pytest.raises(UserError, match="is no evaluation; write one"):
+        Baseline.read(file)
+    with pytest.raises(UserError, match="cannot be read"):
+        Baseline.read(tmp_path / "nowhere.json")
+    tree = json.loads(small_evaluation(0).to_json())
+    tree["sets"][0]["systems"] = []
+    file.write_text(json.dumps(tree))
+    with pytest.raises(UserError, match="damaged"):
+        Baseline.read(file)
