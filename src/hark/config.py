@@ -181,7 +181,9 @@ class TrainConfig(Section):
     )
     device: str = setting("auto", "where to train: auto, cpu, cuda or cuda:1")
     precision: Precision = setting("auto", "of matrix products; auto: bfloat16 on a GPU, float32 on a CPU")
-    compile: Compile = setting("auto", "torch.compile; auto: on a GPU")
+    compile: Compile = setting(
+        "auto", "torch.compile; auto: on GPUs, but one GPU alone is given our own kernels in a CUDA graph"
+    )
     parallel: Parallel = setting("ddp", "with several processes: each holds all weights (ddp) or a share (fsdp)")
     tensorboard: bool = setting(False, "write records for TensorBoard too")
 

@@ -229,7 +229,9 @@ class TestWhichModel:
         assert done.returncode == 0, done.stderr
         line = refused(hark("-s", "en", "-t", "fr", "The cat."))
         assert line.startswith("hark: no model from en to fr; there is de to en, en to de; hark models says where")
-        assert "no model to dee; did you mean de?" in refused(hark("-t", "dee", "The cat."))
+        assert "no model to dee; there is de to en, en to de; did you mean de?" in refused(
+            hark("-t", "dee", "The cat.")
+        )
 
     def test_by_the_text(self, hark: Hark) -> None:
         english = "Where is the nearest station, please, and when does the next train leave?"
@@ -281,7 +283,7 @@ class TestBadInput:
         done = hark("-t", "de", "picture.png")
         assert done.returncode == 2
         assert done.stderr.decode().splitlines()[-1] == (
-            "hark: picture.png: line 2 is binary, not text, or use --errors replace"
+            "hark: picture.png: line 2 is binary, not text; or use --errors replace"
         )
         (tmp_path / "wide.txt").write_bytes("The cat.\n".encode("utf-16"))
         assert "line 1 is UTF-16 text; convert it to UTF-8" in refused(hark("-t", "de", "wide.txt"))

@@ -67,8 +67,8 @@ def test_the_model_for_a_pair() -> None:
     ("source", "target", "says"),
     [
         ("en", "fr", r"^no model from en to fr; there is en to de, de to en; hark models says where"),
-        ("en", "dee", r"no model from en to dee; did you mean de\?; there is en to de"),
-        ("eng", None, r"no model from eng; did you mean en\?"),
+        ("en", "dee", r"^no model from en to dee; there is en to de, de to en; did you mean de\?$"),
+        ("eng", None, r"^no model from eng; there is en to de, de to en; did you mean en\?$"),
         (None, "xx", r"^no model to xx; there is en to de, de to en;"),
     ],
 )

@@ -22,7 +22,7 @@ def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
         return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
     if b"\0" in raw:
         kind = "UTF-16 text; convert it to UTF-8" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "binary, not text"
-        raise UserError(f"{name}: line {number} is {kind}, or use --errors replace")
+        raise UserError(f"{name}: line {number} is {kind}; or use --errors replace")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -93,7 +93,7 @@ def choose(source: str | None, target: str | None, models: Sequence[Known]) -> l
     wanted = " ".join(part for part in (source and f"from {source}", target and f"to {target}") if part)
     there = ", ".join(dict.fromkeys(each.pair for each in usable))
     near = hint(source, target, usable)
-    raise UserError(f"no model {wanted}{near}; there is {there}; hark models says where to put others")
+    raise UserError(f"no model {wanted}; there is {there}{near or '; hark models says where to put others'}")
 
 
 def hint(source: str | None, target: str | None, models: Sequence[Known]) -> str:
