@@ -163,15 +163,10 @@ def test_a_pipe_is_answered_line_by_line(home: Path) -> None:
     assert process.returncode == 0
 
 
-def hear_ctrl_c() -> None:
-    """What a shell starts in the background does not hear it; these tests may be in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_ctrl_c_leaves_whole_lines_and_no_half_file(home: Path, tmp_path: Path) -> None:
     environment = os.environ | {"XDG_DATA_HOME": str(home)}
     command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--threads", "1"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": hear_ctrl_c}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes, env=environment, cwd=tmp_path) as process:  # type: ignore[call-overload]
         process.stdin.write(b"The cat.\nA tree.\n")
         process.stdin.flush()
