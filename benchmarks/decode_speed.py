@@ -247,7 +247,7 @@ def main() -> None:
     for beam in beams:
         measure_ours(engine, sources, beam, arguments.rounds).show()
         if not arguments.ours and find_spec("transformers"):
-            measure_hugging_face(config, sources, beam, device, 1).show()
+            measure_hugging_face(config, sources, beam, device, arguments.rounds).show()
     if arguments.breakdown and device == "cuda":
         for beam in beams:
             break_down(engine, sources, beam)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +77,13 @@ def test_a_closed_pipe_is_no_error() -> None:
     shell = f"{sys.executable} -m hark config --explain | head -n 1"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ('data.dataset = ""\n', "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_no_space_left_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "hark", "config", "--explain"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith("hark: cannot write any more: No space left on device")

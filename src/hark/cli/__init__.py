@@ -4,6 +4,7 @@ A person sees results on stdout, talk on stderr, a mistake as one line, and the 
 tools: 2 for a user's mistake, 1 for a failure, 130 for Ctrl-C.
 """
 
+import errno
 import importlib
 import os
 import sys
@@ -96,6 +97,8 @@ def describe(error: Exception) -> tuple[str, int]:
         return str(error), error.exit_code
     if hasattr(error, "format_message"):  # typer's own: a wrong option, a missing argument
         return error.format_message(), 2
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"cannot write any more: {error.strerror}; make room and run it again", 1
     where = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"unexpected failure: {where} (run again with --debug to see where)", 1
 

@@ -266,8 +266,7 @@ def test_a_short_one_is_answered_before_a_long_one_ends(engine: TorchEngine) -> 
     number, _ = next(answers)
     assert number == 1
     (lane,) = (lane for lane, tenants in run.tenants.items() if tenants)
-    rounds = 3  # it ends in one, is asked for in the next, and is read while the third is under way
-    assert lane.clock <= rounds * run.steps_at_once(1) < 35
+    assert lane.clock <= 16
     assert [number for number, _ in answers] == [0]
 
 

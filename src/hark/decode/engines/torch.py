@@ -292,7 +292,7 @@ class Run:
         """On a GPU a step of few rows is so short that the host looks less often who is done."""
         if not self.lag or rows >= MANY_ROWS:
             return 1
-        return 2 if rows >= FEW_ROWS else 8
+        return 2 if rows >= FEW_ROWS else 4
 
     def retire(self) -> None:
         """Let those go who were done when last asked about; their room is free at once."""

@@ -1,6 +1,6 @@
 """Our own kernels, in Triton: for what PyTorch's own leave slow (docs/speed.md says what, and why).
 
-They are made for training on one GPU in 16 bits, recorded as a CUDA graph (`train/recorded.py`), because so many small
+They are made for training on one GPU in 16 bits, recorded as a CUDA graph (`train/passes.py`), because so many small
 kernels take a host longer to start than a GPU to run. Each has a plain twin in PyTorch, its oracle in the tests.
 Nothing here is imported unless it is used, because Triton is not everywhere.
 """
