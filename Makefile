@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test browser check bench format clean
 
 demo: $(INSTALLED)
 	$(BIN)/hark prepare recipes/demo.toml -o datasets/demo
@@ -13,8 +13,18 @@ demo: $(INSTALLED)
 	$(BIN)/hark plot runs/demo -o runs/demo/curves.html
 	@echo "Look at datasets/demo/report.html and runs/demo/curves.html, then try your own text: docs/training.md"
 
-test: $(INSTALLED)
+test: $(INSTALLED) browser
 	$(BIN)/python -m pytest -n auto
+
+# The page of `hark look` is tested in a real browser; without one those tests are skipped.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing chromium, in which the page of hark look is tested ..."; \
+	  { apt-get -qq update && apt-get -qq --yes --no-install-recommends install chromium; } >/dev/null && exit 0; \
+	fi; \
+	echo "There is no chromium here, and it could not be installed: tests of the page of hark look are skipped."
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -26,12 +26,13 @@ from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
-from hark.decode.engines.conversion import convert, read_weights
+from hark.decode.engines.conversion import convert
 from hark.decode.engines.ctranslate2 import ComputeType, CTranslate2Engine, available_cores
 from hark.decode.request import Request
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, Tokenizer, train_tokenizer
 from hark.train.checkpoint import write_tensors
+from hark.weights import read_weights
 
 LENGTHS = (12, 24, 36)
 """Tokens of a sentence, its end included."""

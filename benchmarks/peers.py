@@ -8,7 +8,7 @@ Tensors are named as in `hark.model`.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -67,9 +67,11 @@ class Padded:
 
     @staticmethod
     def of(batch: PaddedBatch, device: torch.device) -> "Padded":
-        source_BS, target_in_BT, target_out_BT = (
-            torch.from_numpy(each).long().to(device) for each in (batch.source, batch.target_in, batch.target_out)
-        )
+        """From pinned memory, as ours, so that the copy runs beside the work on the batch before."""
+        arrays = [torch.from_numpy(each) for each in (batch.source, batch.target_in, batch.target_out)]
+        if device.type == "cuda":
+            arrays = [each.pin_memory().to(device, non_blocking=True) for each in arrays]
+        source_BS, target_in_BT, target_out_BT = (each.long() for each in arrays)
         full = (batch.source_lengths == batch.source.shape[1]).all()
         return Padded(source_BS, None if full else source_BS != MARKS.pad, target_in_BT, target_out_BT)
 
@@ -264,37 +266,66 @@ class MasterAdam:
     def step(self) -> None:
         torch._foreach_copy_(self.gradients, [weight.grad for weight in self.weights if weight.grad is not None])
         self.adam.step()
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """The model's copy is what the float32 weights are."""
         torch._foreach_copy_([weight.detach() for weight in self.weights], [each.detach() for each in self.masters])
+
+
+class Training:
+    """A peer that is being trained: its weights in float32 by name, fused Adam on them, and one step on a batch."""
+
+    def __init__(self, peer: Peer, config: Config, device: torch.device, variant: Variant) -> None:
+        # cuDNN's attention plans anew for every shape, which takes longer than a step.
+        torch.backends.cuda.enable_cudnn_sdp(False)
+        self.peer, self.device, self.smoothing = peer.to(device).train(), device, config.train.label_smoothing
+        self.autocast = variant.precision == "autocast" and device.type == "cuda"
+        names, weights = zip(*((n, w) for n, w in peer.named_parameters() if w.requires_grad), strict=True)
+        train = config.train
+        settings: dict[str, object] = {"betas": (train.beta1, train.beta2), "eps": train.eps, "fused": True}
+        self.optimiser: MasterAdam | torch.optim.Adam
+        if variant.precision == "bfloat16":
+            self.optimiser = MasterAdam(weights, **settings)
+            self.adam, updated = self.optimiser.adam, self.optimiser.masters
+            peer.bfloat16()
+        else:
+            self.optimiser = self.adam = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
+            updated = list(weights)
+        self.weights: dict[str, nn.Parameter] = dict(zip(names, updated, strict=True))
+        peer.compile_parts(variant.compiled)
+
+    def backward(self, batch: Padded, tokens: int) -> None:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
+            loss = self.peer(batch, self.smoothing)
+        (loss / tokens).backward()
+
+    def step(self, batch: Padded, tokens: int, rate: float) -> None:
+        self.backward(batch, tokens)
+        for group in self.adam.param_groups:
+            group["lr"] = rate
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+
+    @torch.no_grad()
+    def fill(self, values: Mapping[str, Tensor]) -> None:
+        """Go on with other weights."""
+        for name, weight in self.weights.items():
+            weight.copy_(values[name])
+        if isinstance(self.optimiser, MasterAdam):
+            self.optimiser.hand_over()
 
 
 def peer_step(
     peer: Peer, config: Config, device: torch.device, batches: Sequence[PaddedBatch], variant: Variant
 ) -> Step:
     """A peer's step of training, on batches that lie on the device already, as ours do."""
-    # cuDNN's attention plans anew for every shape, which takes longer than a step.
-    torch.backends.cuda.enable_cudnn_sdp(False)
-    model = peer.to(device).train()
-    train, autocast = config.train, variant.precision == "autocast" and device.type == "cuda"
-    settings: dict[str, object] = {
-        "lr": 1e-4, "betas": (train.beta1, train.beta2), "eps": train.eps, "fused": True,
-    }  # fmt: skip
-    optimiser: MasterAdam | torch.optim.Adam
-    weights = [weight for weight in model.parameters() if weight.requires_grad]
-    if variant.precision == "bfloat16":
-        model.bfloat16()
-        optimiser = MasterAdam(weights, **settings)
-    else:
-        optimiser = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
-    model.compile_parts(variant.compiled)
+    training = Training(peer, config, device, variant)
     ready = [(Padded.of(batch, device), batch.n_target_tokens) for batch in batches]
 
     def step(number: int) -> int:
         batch, tokens = ready[number % len(ready)]
-        with torch.autocast(device.type, torch.bfloat16, enabled=autocast):
-            loss = model(batch, train.label_smoothing)
-        (loss / tokens).backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        training.step(batch, tokens, rate=1e-4)
         return tokens
 
     return step

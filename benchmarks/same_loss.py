@@ -21,9 +21,10 @@ from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.model import Transformer
 from hark.train.loss import Objective, to_tensors
-from hark.train.optimiser import Optimiser, learning_rate
+from hark.train.optimiser import build_optimiser
 from hark.train.passes import build_passes, why_not_recorded
 from hark.train.processes import Processes
+from hark.train.schedule import learning_rate
 from hark.train.start import resolve
 
 RECIPES = Path(__file__).parents[1] / "recipes"
@@ -41,7 +42,7 @@ def train(config: Config, dataset: Dataset, device: torch.device, seed: int, ste
     passes = build_passes(
         Objective(model, config.train.label_smoothing, config.data.max_length, fused), processes, config
     )
-    optimiser = Optimiser(list(model.parameters()), config.train)
+    optimiser = build_optimiser(model, config.train)
     batches = make_batches(dataset.train, replace(config.data, seed=seed))
     losses = []
     for step in range(1, steps + 1):

@@ -29,7 +29,7 @@ from hark.config import Config
 from hark.data.batches import Batch, PackedBatch
 from hark.model import Transformer
 from hark.train.loss import Objective, to_tensors
-from hark.train.optimiser import Optimiser
+from hark.train.optimiser import build_optimiser
 from hark.train.passes import build_passes, why_not_recorded
 from hark.train.processes import Processes
 
@@ -86,7 +86,7 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
     model = Transformer(config.model).to(device).train()
     objective = Objective(model, config.train.label_smoothing, config.data.max_length, fused)
     passes = build_passes(objective, processes, config)
-    optimiser = Optimiser(list(model.parameters()), config.train)
+    optimiser = build_optimiser(model, config.train)
     ready = [(to_tensors(batch, device), batch.n_target_tokens) for batch in batches]
 
     def step(number: int) -> int:

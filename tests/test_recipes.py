@@ -38,3 +38,16 @@ def test_parameter_counts(name: str, millions: float) -> None:
     with torch.device("meta"):
         model = Transformer(configfile.load(RECIPES / f"{name}.toml").model)
     assert round(sum(weight.numel() for weight in model.parameters()) / 1e6, 1) == millions
+
+
+@pytest.mark.parametrize("name", ["student-en-de", "student-de-en"])
+def test_a_student_fits_in_the_package(name: str) -> None:
+    """25 MB in int8: a byte for each number of a matrix, four for each row's factor and for each other number."""
+    config = configfile.load(RECIPES / f"{name}.toml")
+    with torch.device("meta"):
+        shapes = [weight.shape for weight in Transformer(config.model).parameters()]
+    size = sum(shape.numel() + 4 * shape[0] if len(shape) == 2 else 4 * shape.numel() for shape in shapes)
+    tokenizer = 18 * config.data.vocab_size  # bytes of a vocabulary of 16,000, 17.3 a piece
+    assert size + tokenizer + 100_000 < 25_000_000
+    assert config.data.vocab_size == config.model.vocab_size
+    assert f"{config.data.source}-{config.data.target}" == name.removeprefix("student-")

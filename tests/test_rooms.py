@@ -19,11 +19,13 @@ ROOMS = {
     "configfile": 0,
     "bundle": 0,
     "rundir": 0,
+    "weights": 1,
     "text": 1,
     "model": 1,
     "data": 2,
     "train": 2,
     "decode": 2,
+    "distil": 3,
     "evaluate": 3,
     "inspect": 3,
     "export": 4,
@@ -35,6 +37,7 @@ ROOMS = {
 
 STANDARD_LIBRARY_ONLY = {"errors", "atomic", "manifest", "settings", "config", "configfile", "bundle", "rundir"}
 FORBIDDEN = {
+    "weights": {"torch"},
     "text": {"torch"},
     "data": {"torch"},
     "model": {"numpy", "sentencepiece", "rich", "typer"},

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hark.decode.load import Loaded
+    from hark.inspect.page import Page
 
 __version__ = "0.1.0"
 
@@ -19,3 +20,28 @@ def load(path: "Path | str", **engine: Any) -> "Loaded":
     from hark.decode.load import Loaded
 
     return Loaded(path, **engine)
+
+
+def look(text: str, model: "Loaded | Path | str", changes: int | None = None, **search: Any) -> "Page":
+    """What goes on inside when a sentence is translated, as a page: `hark.look("...", "runs/mine/best")`.
+
+    A notebook shows it as it is; `save(path)` writes it to a file. `changes` says of how many heads and words to
+    measure what is translated without them. `search` changes settings of the search, such as `beam=1`.
+    """
+    from hark.decode.load import Loaded
+    from hark.errors import require
+
+    require("torch", "train", "looking inside")
+    from hark.inspect.look import look_inside
+
+    page, _ = look_inside(model if isinstance(model, Loaded) else Loaded(model), text, changes=changes, **search)
+    return page
+
+
+def __getattr__(name: str) -> Any:
+    """`hark.inspect` without an import of its own; it needs torch, so nothing else pays for it."""
+    if name == "inspect":
+        from importlib import import_module
+
+        return import_module("hark.inspect")
+    raise AttributeError(f"module 'hark' has no attribute {name!r}")

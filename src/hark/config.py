@@ -16,6 +16,8 @@ Batching = Literal["packed", "padded"]
 Precision = Literal["auto", "float32", "bfloat16"]
 Compile = Literal["auto", "on", "off"]
 Parallel = Literal["ddp", "fsdp"]
+Schedule = Literal["paper", "linear"]
+Updates = Literal["adam", "muon"]
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,28 @@ class CleanConfig(Section):
 
 
 @dataclass(frozen=True)
+class AugmentConfig(Section):
+    """Shares of the training pairs that are also written as people type them; all 0: none, as in the paper."""
+
+    lower: float = setting(0.0, "source in small letters, target as it is", between(0, 1))
+    upper: float = setting(0.0, "both sides in capitals", between(0, 1))
+    unpunctuated: float = setting(0.0, "neither side with its last full stop or question mark", between(0, 1))
+    hasty: float = setting(0.0, "source in small letters, neither side with its last full stop", between(0, 1))
+
+
+@dataclass(frozen=True)
 class DataConfig(Section):
     """The text: which languages, how it becomes tokens, how tokens become batches."""
 
     dataset: str = setting("", "folder of the prepared dataset (made by `hark prepare`)")
     source: str = setting("en", "language code of the source side")
     target: str = setting("de", "language code of the target side")
+    reverse: bool = setting(False, "read the dataset the other way round: train from its target language to its source")
     train: tuple[CorpusConfig, ...] = setting((), "corpora to train on")
     dev: tuple[CorpusConfig, ...] = setting((), "sets to watch during training; kept out of the training text")
     test: tuple[CorpusConfig, ...] = setting((), "sets to measure on in the end; kept out of the training text")
     clean: CleanConfig = field(default_factory=CleanConfig)
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
     tokenizer: str = setting("", "a tokenizer.model to use; empty: learn one from the training text")
     vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", at_least(300))
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
@@ -161,7 +175,14 @@ class TrainConfig(Section):
     steps: int = setting(100_000, "updates of the weights", at_least(1))
     batches_per_step: int = setting(1, "batches in one update, over all processes together", at_least(1))
     warmup_steps: int = setting(4000, "steps over which the learning rate rises (paper, 5.3)", at_least(1))
+    schedule: Schedule = setting(
+        "paper",
+        "after the warm-up the rate falls with the square root of the step (paper, 5.3), or in a line to 0 (linear)",
+    )
     rate_scale: float = setting(1.0, "factor on the paper's learning rate", more_than(0))
+    optimiser: Updates = setting(
+        "adam", "Adam for all weights (the paper), or Muon for the matrices inside layers and Adam for the others"
+    )
     beta1: float = setting(0.9, "Adam's decay of the mean of gradients", fraction())
     beta2: float = setting(0.98, "Adam's decay of the mean of squared gradients", fraction())
     eps: float = setting(1e-9, "Adam's guard against division by zero", more_than(0))
@@ -191,6 +212,12 @@ class TrainConfig(Section):
         if self.keep_last < self.average_last:
             raise SettingError(
                 "keep_last", f"{self.keep_last} is less than average_last {self.average_last}; as many must be kept"
+            )
+        if self.optimiser == "muon" and self.parallel == "fsdp":
+            raise SettingError("optimiser", "muon needs whole matrices, and parallel = fsdp shares them out; use ddp")
+        if self.schedule == "linear" and self.warmup_steps >= self.steps:
+            raise SettingError(
+                "warmup_steps", f"{self.warmup_steps} leaves none of {self.steps} steps for the rate to fall; lower it"
             )
 
 

@@ -4,13 +4,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from hark.cli import main
+from hark.config import CleanConfig, Config, CorpusConfig
+from hark.data.prepare import prepare
 from hark.decode.load import Loaded
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import GOOD, POOR, REFERENCES, SOURCES
@@ -64,6 +68,24 @@ def test_files_of_two_systems(hark: Hark) -> None:
         assert each["speed"] is None
     assert tree["signatures"]["bleu"] == str(oracle.get_signature())
     assert of_set["systems"][1]["scores"]["bleu"]["p"] <= 1
+
+
+def test_a_dataset_is_read_in_the_direction_of_the_model(hark: Hark, tmp_path: Path, dataset: Path) -> None:
+    """The test set of an English-German dataset, for a model from German to English."""
+    made = replace(
+        Config().data, train=(CorpusConfig("train.en", "train.de"),), test=(CorpusConfig("test.en", "test.de"),)
+    )
+    made = replace(made, tokenizer=str(dataset / "tokenizer.model"), clean=CleanConfig(language=1))
+    for language in ("en", "de"):
+        Path(f"train.{language}").write_text((dataset.parent / f"train.{language}").read_text())
+    prepare(Config(data=made), tmp_path / "dataset", processes=1)
+    back = make_bundle(tmp_path / "back", "de", "en")
+    tree = figures(hark(str(back), "--dataset", "dataset", "--json", "--resamples", "0", "--threads", "1"))
+    texts = [each.text for each in Loaded(back, threads=1).translate(REFERENCES, split=False, protect=False)]
+    (system,) = tree["sets"][0]["systems"]
+    assert system["scores"]["chrf2"]["score"] == CHRF().corpus_score(texts, [SOURCES]).score
+    other = make_bundle(tmp_path / "other", "en", "fr")
+    assert "translates en to fr, but this is about en to de" in refused(hark(str(other), "--dataset", "dataset"))
 
 
 def test_a_model_is_scored_on_its_own_translations(hark: Hark, bundle: Path) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import hark
+from hark.cli.models import models
+from hark.decode.models import choose, list_models, named_folder
 from tests.decode.bundles import make_bundle
 
 
@@ -37,14 +40,33 @@ def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.
     assert "no such file" in rows[1]["problem"]
 
 
-def test_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hark.decode import models
-
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A hark that brings no models, whatever the one that is tested brings, and a person who has none."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("HARK_MODELS", raising=False)
-    if models.list_models():
-        pytest.skip("hark brings models of its own")
-    done = run()
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith(f"no models here yet\nput others into {tmp_path}/hark/models")
-    assert run("--json").stdout == "[]\n"
+    monkeypatch.setattr(hark, "__file__", str(tmp_path / "hark" / "__init__.py"))
+    return tmp_path / "hark"
+
+
+@pytest.mark.usefixtures("package")
+def test_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"no models here yet\nput others into {tmp_path}/data/hark/models")
+    models(as_json=True)
+    assert capsys.readouterr().out == "[]\n"
+
+
+def test_models_that_come_with_hark(package: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_bundle(package / "models_data" / "de-en", "de", "en")
+    make_bundle(package / "models_data" / "en-de")
+    make_bundle(tmp_path / "data/hark/models/mine")
+    models()
+    out, err = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines()] == ["mine", "de-en", "en-de"]
+    assert f"put others into {tmp_path}/data/hark/models (searched: " in err
+    # A person's own model of a pair comes before the one that hark brings.
+    assert [each.name for each in choose("en", "de", list_models())] == ["mine", "en-de"]
+    assert named_folder("en-de") == package / "models_data" / "en-de"

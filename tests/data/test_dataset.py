@@ -1,6 +1,7 @@
 """Opening a dataset: what is damaged, exchanged or of another kind is refused in one line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -119,3 +120,36 @@ def test_a_missing_report_or_text_is_told_when_it_is_wanted(folder):
     (folder / "dev" / "dev.de").unlink()
     with pytest.raises(UserError, match=r"dev\.de: cannot be read"):
         dataset.text(dataset.shards("dev")[0], "target")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_other_way_round(config, tmp_path, shared):
+    data = replace(config.data, shared_vocab=shared, bpe_dropout=0.2, bpe_variants=2)
+    there = prepare(replace(config, data=data), tmp_path / "dataset", processes=1).dataset
+    back = Dataset.open(tmp_path / "dataset", reverse=True)
+    assert (back.manifest.source, back.manifest.target) == ("de", "en")
+    assert (back.manifest.source_tokenizer is None) == shared
+    for ours, theirs in (("source", "target"), ("target", "source")):
+        assert back.tokenizer(ours).sha256 == there.tokenizer(theirs).sha256
+    assert (there.tokenizer("source").sha256 == there.tokenizer("target").sha256) == shared
+    for shard, other in zip(back.manifest.shards, there.manifest.shards, strict=True):
+        assert (shard.source_tokens, shard.target_tokens) == (other.target_tokens, other.source_tokens)
+        for variant in range(shard.variants):
+            store, mirror = there.store(other, variant), back.store(shard, variant)
+            assert len(store) == len(mirror) == shard.pairs
+            for pair in (0, 7, shard.pairs - 1):
+                assert [each.tolist() for each in mirror[pair]] == [each.tolist() for each in store[pair][::-1]]
+    (shard,), (other,) = back.shards("dev"), there.shards("dev")
+    assert back.text(shard, "source") == there.text(other, "target")
+    assert back.text(shard, "target") == there.text(other, "source")
+
+
+def test_a_dataset_turns_towards_the_languages_that_are_wanted(folder):
+    dataset = Dataset.open(folder)
+    assert dataset.towards("en", "de") is dataset
+    assert dataset.towards("en-GB", "de-AT") is dataset
+    back = dataset.towards("de", "en")
+    assert back.reverse
+    assert not back.towards("en", "de").reverse
+    with pytest.raises(UserError, match="is text in en and de, not de to fr"):
+        dataset.towards("de", "fr")

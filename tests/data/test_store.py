@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.data.store import StoreWriter, TokenStore
+from hark.data.store import Sentences, StoreWriter, TokenStore
 from hark.errors import HarkError, UserError
 from tests.data.stores import store_of
 
@@ -156,3 +156,29 @@ def test_offsets_of_another_store_are_refused(tmp_path: Path) -> None:
     np.array([0, 1, 2, 3, 4], "<i8").tofile(folder / "source.offsets")
     with pytest.raises(UserError, match="damaged"):
         TokenStore.open(folder)
+
+
+def test_source_and_target_exchanged(tmp_path: Path) -> None:
+    store = TokenStore.open(write(tmp_path / "store"))
+    back = store.reversed()
+    assert [(list(source), list(target)) for source, target in back] == list(zip(TARGETS, SOURCES, strict=True))
+    assert back.source_lengths.tolist() == store.target_lengths.tolist()
+    assert back.n_tokens("source") == store.n_tokens("target") == 7
+
+
+@given(st.lists(st.integers(0, 3), max_size=9))
+def test_sentences_by_themselves(rows: list[int]) -> None:
+    store = store_of([(3, 1), (0, 2), (1, 0), (2, 4)])
+    indices = np.array(rows, np.int64)
+    assert store.sentences(indices, "target") == [store[i][1].tolist() for i in rows]
+
+
+def test_packed_sentences_are_written_as_others_are(tmp_path: Path) -> None:
+    write(tmp_path / "one")
+    with StoreWriter(tmp_path / "two", 65536) as writer:
+        writer.append_packed(Sentences.pack(SOURCES), Sentences.pack(TARGETS))
+        with pytest.raises(ValueError, match="2 sources but 1 targets"):
+            writer.append_packed(Sentences.pack(SOURCES[:2]), Sentences.pack(TARGETS[:1]))
+    assert Sentences.pack(SOURCES).unpack() == SOURCES
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()

@@ -93,7 +93,7 @@ def test_tokens_are_those_of_the_language() -> None:
 
 def test_an_evaluation_has_every_measure_of_every_system() -> None:
     result = small_evaluation()
-    assert list(result.signatures) == ["bleu", "chrf2", "ter", "paper_bleu"]
+    assert list(result.signatures) == ["bleu", "chrf2", "ter", "paper_bleu", "lower_bleu"]
     (of_set,) = result.sets
     good, poor = of_set.systems
     assert good.scores["bleu"].value > poor.scores["bleu"].value

@@ -10,12 +10,16 @@ import torch
 import hark
 from hark import configfile
 from hark.bundle import Bundle
+from hark.cli.average import average
 from hark.config import CorpusConfig
+from hark.data.dataset import Dataset
 from hark.data.prepare import prepare
 from hark.errors import UserError
 from hark.rundir import RunDir
 from hark.train import checkpoint
 from hark.train.export import average_run
+from hark.weights import shrink
+from tests.runs import losses
 
 Trained = Callable[..., RunDir]
 
@@ -44,6 +48,44 @@ def test_the_average_of_checkpoints(trained: Trained, tmp_path: Path) -> None:
     assert "average of the checkpoints of steps 10, 15, 20" in loaded.card
     with pytest.raises(UserError, match="has 4 checkpoints, not 9; ask for fewer"):
         average_run(run, 9, tmp_path / "more")
+
+
+def test_an_average_may_be_stored_in_int8(trained: Trained, tmp_path: Path) -> None:
+    run = trained("run", "train.save_steps=5")
+    average(run.path, tmp_path / "wide", 3)
+    average(run.path, tmp_path / "small", 3, "int8")
+    shrink(Bundle.open(tmp_path / "wide"), tmp_path / "later", "int8")
+    for name in ("model.safetensors", "card.md", "config.toml"):
+        assert (tmp_path / "small" / name).read_bytes() == (tmp_path / "later" / name).read_bytes()
+    assert "steps 10, 15, 20" in hark.load(tmp_path / "small").card
+
+
+def test_a_dataset_the_other_way_round_makes_a_model_the_other_way_round(
+    trained: Trained, dataset: Path, tmp_path: Path
+) -> None:
+    there, back = trained("there", "train.steps=12"), trained("back", "train.steps=12", "data.reverse=true")
+    assert losses(there)[1] != losses(back)[1]
+    loaded = hark.load(back.best)
+    assert (loaded.config.data.source, loaded.config.data.target) == ("de", "en")
+    assert "de to en" in loaded.card
+    average_run(back, 1, tmp_path / "mean")
+    assert hark.load(tmp_path / "mean").config.data.source == "de"
+    # Resuming reads the same way round; the stream of batches of the other way would be refused.
+    trained("back", "train.steps=14", resumed=True)
+    assert max(losses(back)) == 14
+    # A run that learnt the pairs as they were prepared, but exchanged beforehand, is the same run.
+    exchanged = Dataset.open(dataset, reverse=True)
+    config = configfile.load(back.config)
+    data = replace(config.data, train=swap(dataset, "train"), dev=swap(dataset, "dev"), reverse=False)
+    data = replace(data, tokenizer=str(dataset / "tokenizer.model"), dataset=str(tmp_path / "exchanged"))
+    prepare(replace(config, data=data), tmp_path / "exchanged", processes=1)
+    assert Dataset.open(tmp_path / "exchanged").manifest.shards == exchanged.manifest.shards
+    overrides = [f"data.dataset={tmp_path / 'exchanged'}", "data.reverse=false", "train.steps=14"]
+    assert losses(trained("again", *overrides)) == losses(back)
+
+
+def swap(dataset: Path, use: str) -> tuple[CorpusConfig, ...]:
+    return (CorpusConfig(str(dataset.parent / f"{use}.de"), str(dataset.parent / f"{use}.en"), use),)
 
 
 def test_a_bundle_that_was_changed_is_refused(trained: Trained) -> None:

@@ -44,8 +44,9 @@ def test_the_golden_curve(trained: Trained) -> None:
         ["train.ema=0.9", "train.eval_steps=4"],
         ["train.log_steps=7", "train.clip_norm=0.5"],
         ["data.batching=padded", "train.batches_per_step=2"],
+        ["train.optimiser=muon"],
     ],
-    ids=["plain", "accumulation", "ema", "clip", "padded"],
+    ids=["plain", "accumulation", "ema", "clip", "padded", "muon"],
 )
 def test_stopping_and_resuming_changes_nothing(trained: Trained, overrides: list[str]) -> None:
     """Across epoch ends too: an epoch has about 8 batches here, a run 20 or more."""

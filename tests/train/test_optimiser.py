@@ -1,4 +1,4 @@
-"""The schedule against the paper's formula; Adam against torch's own; clipping; the moving average."""
+"""Adam and Muon against torch's own; clipping; the moving average."""
 
 import math
 
@@ -6,21 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from hark import configfile
-from hark.config import Config, TrainConfig
-from hark.train.optimiser import Average, Optimiser, learning_rate
-
-
-@pytest.mark.parametrize("step", [1, 100, 3999, 4000, 4001, 100_000])
-def test_the_learning_rate_is_the_papers(step: int) -> None:
-    assert learning_rate(step, Config()) == pytest.approx(512**-0.5 * min(step**-0.5, step * 4000**-1.5), rel=1e-12)
-
-
-def test_it_rises_to_warmup_and_falls_after() -> None:
-    rates = [learning_rate(step, Config()) for step in (1, 2000, 4000, 8000)]
-    assert rates[0] < rates[1] < rates[2] > rates[3]
-    assert rates[2] == pytest.approx(1 / math.sqrt(512 * 4000))
-    assert learning_rate(7, configfile.load(None, ["train.rate_scale=2"])) == 2 * learning_rate(7, Config())
+from hark.config import ModelConfig, TrainConfig
+from hark.model import Transformer
+from hark.train.muon import orthogonal
+from hark.train.optimiser import Average, Optimiser, build_optimiser
 
 
 def small_net() -> nn.Linear:
@@ -77,6 +66,60 @@ def test_allocating_changes_nothing() -> None:
     assert optimiser.adam.state[net.weight]["exp_avg"].count_nonzero() == 0
     assert optimiser.adam.state[net.weight]["step"].item() == 0
     assert optimiser.skipped.item() == 0
+
+
+def nets_of_matrices() -> nn.Sequential:
+    """Wide, tall and square matrices, two of a shape among them."""
+    torch.manual_seed(4)
+    return nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 4))
+
+
+def test_muon_steps_as_torchs_does() -> None:
+    mine, other = nets_of_matrices(), nets_of_matrices()
+    matrices, others = ([net[n].weight for n in range(4)] for net in (mine, other))
+    optimiser = Optimiser(list(mine.parameters()), TrainConfig(), matrices)
+    muon = torch.optim.Muon(others, weight_decay=0, adjust_lr_fn="match_rms_adamw", lr=0.01)
+    adam = torch.optim.Adam([each.bias for each in other], lr=0.01, betas=(0.9, 0.98), eps=1e-9)
+    run(mine, lambda: optimiser.step(0.01))
+    run(other, lambda: (muon.step(), adam.step()))
+    for ours, theirs in zip(mine.parameters(), other.parameters(), strict=True):
+        # Both orthogonalise in bfloat16, whose sums depend on their order.
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 16), (2, 16, 6)])
+def test_orthogonal_updates_keep_directions_and_stretch_all_about_alike(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(5)
+    u, _, vh = torch.linalg.svd(torch.randn(shape), full_matrices=False)
+    stretch = torch.logspace(-1, 1, u.shape[-1])  # a hundred times as much in one direction as in another
+    found = orthogonal(u * stretch @ vh)
+    along = (u.mT @ found @ vh.mT).diagonal(dim1=-2, dim2=-1)
+    assert 0.5 < along.min() < along.max() < 1.4
+    torch.testing.assert_close(found, u * along[:, None] @ vh, rtol=0, atol=0.03)
+
+
+def test_muon_takes_the_matrices_inside_layers_only() -> None:
+    size = ModelConfig(d_model=8, d_ff=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, vocab_size=11, tie="none")
+    model = Transformer(size)
+    optimiser = build_optimiser(model, TrainConfig(optimiser="muon"))
+    names = {name for name, weight in model.named_parameters() if weight in optimiser.muon.momentum}
+    assert len(names) == 6 + 10
+    assert all(name.endswith("weight") and "norm" not in name for name in names)
+    assert not names & {"embedding.weight", "source_embedding.weight", "projection.weight"}
+
+
+def test_muon_leaves_everything_alone_where_a_gradient_is_no_number() -> None:
+    net = nets_of_matrices()
+    optimiser = Optimiser(list(net.parameters()), TrainConfig(), [each.weight for each in net])
+    run(net, lambda: optimiser.step(0.01))
+    before = [weight.detach().clone() for weight in net.parameters()]
+    remembered = {weight: momentum.clone() for weight, momentum in optimiser.muon.momentum.items()}
+    run(net, lambda: optimiser.step(0.01), steps=1, scale=math.nan)
+    assert optimiser.skipped.item() == 1
+    assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
+    assert all(torch.equal(optimiser.muon.momentum[weight], each) for weight, each in remembered.items())
+    run(net, lambda: optimiser.step(0.01), steps=1)
+    assert not torch.equal(before[0], net[0].weight)
 
 
 def test_the_moving_average() -> None:

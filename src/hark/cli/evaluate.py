@@ -57,7 +57,7 @@ def evaluate(
         typer.Option("--worse-than", min=0, metavar="X", help="With --baseline: exit code 3 if worse by more than X."),
     ] = None,
     metric: Annotated[
-        Literal["bleu", "chrf2", "ter", "paper_bleu", "comet"],
+        Literal["bleu", "chrf2", "ter", "paper_bleu", "lower_bleu", "comet"],
         typer.Option("--metric", help="What is compared with the baseline."),
     ] = "bleu",
     resamples: Annotated[
@@ -114,17 +114,17 @@ def evaluate(
     if metric == "comet" and comet is None:
         raise UserError("--metric comet needs a model of it: add --comet")
     check_output(output)
-    sets, pair = open_sets(source or [], reference or [], name or [], dataset)
-    before = Baseline.read(baseline) if baseline else None
-    if before:
-        before.check([each.name for each in sets], metric)
-    judge = Comet(find_checkpoint(comet)) if comet else None
     changes = search_changes(search or [], beam, 1)
     given = bundles or []
     models = [
         Model(called, Loaded(named_folder(each), engine, device, precision, threads), split, protect, changes)
         for called, each in zip(name_models(given), given, strict=True)
     ]
+    sets, pair = open_sets(source or [], reference or [], name or [], dataset, models[0].pair if models else None)
+    before = Baseline.read(baseline) if baseline else None
+    if before:
+        before.check([each.name for each in sets], metric)
+    judge = Comet(find_checkpoint(comet)) if comet else None
     written = read_systems(hypothesis or [], sets)
     check_systems(models, written, pair)
     languages = pair or (models[0].pair if models else ("", ""))
@@ -132,8 +132,9 @@ def evaluate(
     systems: list[System] = [*models, *written]
     try:
         with shown_progress(len(systems) * sum(map(len, sets))) as advance:
+            of_target = of_target if tokenise == "auto" else tokenise
             result = evaluation.evaluate(
-                sets, systems, of_source, of_target if tokenise == "auto" else tokenise, resamples, judge, advance
+                sets, systems, of_source, of_target, resamples, judge, advance, language=languages[1]
             )
             verdicts = before.compare(result, metric) if before else []
             page = make_page(result, systems, examples) if output else ""
@@ -149,9 +150,13 @@ def evaluate(
 
 
 def open_sets(
-    source: list[Path], reference: list[Path], names: list[str], dataset: Path | None
+    source: list[Path],
+    reference: list[Path],
+    names: list[str],
+    dataset: Path | None,
+    wanted: tuple[str, str] | None,
 ) -> "tuple[list[HeldOutSet], tuple[str, str] | None]":
-    """What to evaluate on; and its languages, where it says so."""
+    """What to evaluate on; and its languages, where it says so. A dataset is read in the direction that is wanted."""
     from hark.data.dataset import Dataset
     from hark.evaluate.held_out import read_sets, sets_of
 
@@ -159,6 +164,8 @@ def open_sets(
         if source or reference or names:
             raise UserError("--dataset has test sets of its own; leave --source, --reference and --name out")
         opened = Dataset.open(dataset)
+        if wanted == (opened.manifest.target, opened.manifest.source):
+            opened = Dataset.open(dataset, reverse=True)
         return sets_of(opened), (opened.manifest.source, opened.manifest.target)
     if not source and not reference:
         raise UserError("nothing to evaluate on: give --source FILE and --reference FILE, or --dataset DATASET")

@@ -120,10 +120,12 @@ def summary(dataset: "Dataset") -> str:
     """A few lines for a person: what went in, what came out, where to read more."""
     total, manifest = dataset.report.total, dataset.manifest
     dropped = sorted((item for item in total.dropped.items() if item[1]), key=lambda item: -item[1])
+    variants = ", ".join(f"{kind} {count:,}" for kind, count in sorted(total.augmented.items()))
     return "\n".join(
         [
             f"{dataset.folder}: {total.read:,} pairs read, {total.kept:,} kept ({total.kept / total.read:.2%})",
             "dropped: " + (", ".join(f"{rule} {count:,}" for rule, count in dropped[:5]) or "none"),
+            *([f"besides, variants: {variants}"] if variants else []),
             f"tokens: {total.source.tokens:,} {manifest.source}, {total.target.tokens:,} {manifest.target}; "
             f"vocabulary {dataset.tokenizer('target').vocab_size:,}",
             f"report: {dataset.folder / 'report.html'}",

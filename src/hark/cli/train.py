@@ -1,12 +1,20 @@
 """`hark train`: from a dataset to a model."""
 
 import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hark.errors import UserError
+
+if TYPE_CHECKING:
+    from hark.config import Config
+    from hark.data.dataset import Dataset
+    from hark.train.job import Score
+
+SAMPLES = 2
 
 
 def train(
@@ -20,6 +28,16 @@ def train(
     resume: Annotated[Path | None, typer.Option("--resume", help="Go on with a run, exactly where it was.")] = None,
     allow: Annotated[
         list[str] | None, typer.Option("--allow", help="A setting that may differ from the run's on --resume.")
+    ] = None,
+    bleu: Annotated[
+        int,
+        typer.Option("--bleu", min=0, metavar="N", help="BLEU on the first N sentences of each dev set, as it learns."),
+    ] = 0,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples", min=0, metavar="N", help="Translations to read as it learns; 2 where a terminal shows them."
+        ),
     ] = None,
 ) -> None:
     """Train a model. It may be killed at any moment: --resume goes on from the last checkpoint.
@@ -43,6 +61,18 @@ def train(
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
         config = run_config(run, (), ()) if resumed else configfile.load(file, changes)
     dataset = open_dataset(config.data)
-    signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed)
+    judges = make_judges(config, dataset, bleu, samples)
+    signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges)
     if signal:
         raise typer.Exit(128 + signal)
+
+
+def make_judges(config: "Config", dataset: "Dataset", bleu: int, samples: int | None) -> "list[Score]":
+    """Who judges the model as it learns, besides its loss: nobody, unless translations are wanted."""
+    if samples is None:
+        samples = SAMPLES if sys.stderr.isatty() else 0
+    if not bleu and not samples:
+        return []
+    from hark.evaluate.dev_translations import DevTranslations
+
+    return [DevTranslations(dataset, config.decode, bleu, samples)]

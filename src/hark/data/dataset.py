@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -11,6 +11,7 @@ from hark.data.pool import Corpus
 from hark.data.report import Report
 from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
+from hark.text.detector import base_language
 from hark.text.tokenizer import Tokenizer
 
 FORMAT = 1
@@ -42,6 +43,9 @@ class Shard:
     def folder(self, variant: int = 0) -> str:
         return f"{self.role}/{self.name}" + (f".{variant}" if variant else "")
 
+    def reversed(self) -> "Shard":
+        return replace(self, source_tokens=self.target_tokens, target_tokens=self.source_tokens)
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -55,6 +59,18 @@ class Manifest:
     tokenizer: str
     source_tokenizer: str | None
     shards: tuple[Shard, ...]
+
+    def reversed(self) -> "Manifest":
+        """As if it had been prepared from the target's language to the source's."""
+        separate = self.source_tokenizer is not None
+        return replace(
+            self,
+            source=self.target,
+            target=self.source,
+            tokenizer=self.source_tokenizer or self.tokenizer,
+            source_tokenizer=self.tokenizer if separate else None,
+            shards=tuple(shard.reversed() for shard in self.shards),
+        )
 
     def to_json(self) -> str:
         return json.dumps({"kind": KIND, "format": FORMAT, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
@@ -93,15 +109,20 @@ def is_dataset(folder: Path) -> bool:
 
 
 class Dataset:
-    """A prepared dataset, opened: its manifest holds, its tokenizers are the ones that wrote the tokens."""
+    """A prepared dataset, opened: its manifest holds, its tokenizers are the ones that wrote the tokens.
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.folder, self.manifest = folder, manifest
+    `manifest` is as the dataset is read; with `reverse`, from the language that it was prepared into. The report stays
+    as it was written.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, reverse: bool = False) -> None:
+        self.folder, self.reverse = folder, reverse
+        self.manifest = manifest.reversed() if reverse else manifest
 
     @classmethod
-    def open(cls, folder: Path | str) -> Self:
+    def open(cls, folder: Path | str, reverse: bool = False) -> Self:
         """Open and verify; the tokens are mapped, not read."""
-        dataset = cls(Path(folder), Manifest.read(Path(folder)))
+        dataset = cls(Path(folder), Manifest.read(Path(folder)), reverse)
         for side in SIDES:
             dataset.tokenizer(side)
         for shard in dataset.manifest.shards:
@@ -109,13 +130,25 @@ class Dataset:
                 dataset.store(shard, variant)
         return dataset
 
+    def towards(self, source: str, target: str) -> "Dataset":
+        """The dataset from one language to another: as it is read now, or the other way round."""
+        here = [base_language(each) for each in (self.manifest.source, self.manifest.target)]
+        wanted = [base_language(each) for each in (source, target)]
+        if wanted == here:
+            return self
+        if wanted == here[::-1]:
+            return Dataset.open(self.folder, not self.reverse)
+        raise UserError(
+            f"{self.folder}: is text in {self.manifest.source} and {self.manifest.target}, not {source} to {target}"
+        )
+
     def store(self, shard: Shard, variant: int = 0) -> TokenStore:
         store = TokenStore.open(self.folder / shard.folder(variant))
         if len(store) != shard.pairs:
             raise UserError(
                 f"{store.folder}: has {len(store)} pairs where the manifest has {shard.pairs}; prepare it again"
             )
-        return store
+        return store.reversed() if self.reverse else store
 
     @cached_property
     def train(self) -> list[Corpus]:
@@ -138,17 +171,20 @@ class Dataset:
 
     def tokenizer(self, side: Side) -> Tokenizer:
         """The tokenizer of a side; both sides share one unless vocabularies are separate."""
-        return self._source_tokenizer if side == "source" else self._target_tokenizer
+        shared = self.manifest.source_tokenizer is None
+        return self._target_tokenizer if shared or side == "target" else self._source_tokenizer
 
     @cached_property
     def _target_tokenizer(self) -> Tokenizer:
-        return Tokenizer.load(self.folder / "tokenizer.model", self.manifest.tokenizer)
+        return self._load("source" if self.reverse else "target", self.manifest.tokenizer)
 
     @cached_property
     def _source_tokenizer(self) -> Tokenizer:
-        if self.manifest.source_tokenizer is None:
-            return self._target_tokenizer
-        return Tokenizer.load(self.folder / "tokenizer.source.model", self.manifest.source_tokenizer)
+        return self._load("target" if self.reverse else "source", self.manifest.source_tokenizer)
+
+    def _load(self, prepared_as: Side, sha256: str | None) -> Tokenizer:
+        own = prepared_as == "source" and self.manifest.source_tokenizer is not None
+        return Tokenizer.load(self.folder / ("tokenizer.source.model" if own else "tokenizer.model"), sha256)
 
     @cached_property
     def report(self) -> Report:

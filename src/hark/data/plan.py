@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hark.config import CorpusConfig, DataConfig
+from hark.config import AugmentConfig, CorpusConfig, DataConfig
 from hark.data.compression import open_file
 from hark.data.corpus import corpus_files
 from hark.data.dataset import FORMAT, Role, SourceFile
@@ -66,6 +66,8 @@ class Plan:
             "bpe_variants": self.variants,
             "max_length": data.max_length,
             "seed": data.seed,
+            # Left out where there is none, as before there was any: datasets of then keep their keys.
+            **({"augment": asdict(data.augment)} if data.augment != AugmentConfig() else {}),
         }
 
     @cached_property

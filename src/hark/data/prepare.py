@@ -202,7 +202,7 @@ class Preparation:
         vocab_size = max(each.vocab_size for each in tokenizers.values())
         weights = {corpus.name: corpus.config.weight for corpus in self.train}
         models = (tokenizers["source"].model, tokenizers["target"].model)
-        build = partial(Encode, *models, data.bpe_dropout, self.plan.variants, data.seed, data.max_length)
+        build = partial(Encode, *models, data.augment, data.bpe_dropout, self.plan.variants, data.seed, data.max_length)
         total = sum(each.chunk.pairs for each in chunks)
         with closing(run_jobs(self.processes, build, chunks)) as results:
             for name, group in groupby(zip(chunks, results, strict=True), lambda each: each[0].chunk.corpus):
@@ -215,7 +215,7 @@ class Preparation:
                     for unique, (variants, tally) in group:
                         self.tallies[name].merge(tally)
                         for writer, (sources, targets) in zip(writers, variants, strict=True):
-                            writer.append(sources.unpack(), targets.unpack())
+                            writer.append_packed(sources, targets)
                         unique.chunk.path.unlink()
                         done += unique.chunk.pairs
                         self.progress("encoding", done, done / total)

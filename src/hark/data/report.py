@@ -1,8 +1,9 @@
 """What became of the text: one `Tally` for each corpus makes a `Report`, kept as report.json, shown as report.html."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -85,6 +86,7 @@ class CorpusReport:
     source: Side
     target: Side
     ratios: tuple[int, ...]  # pairs by target tokens over source tokens; see `ratio_edges`
+    augmented: dict[str, int] = field(default_factory=dict)  # variants of kept pairs that were written besides, by kind
 
     @property
     def read(self) -> int:
@@ -127,6 +129,7 @@ class Report:
             source=add_sides([each.source for each in self.corpora]),
             target=add_sides([each.target for each in self.corpora]),
             ratios=add_counts([each.ratios for each in self.corpora]),
+            augmented=dict(sum((Counter(each.augmented) for each in self.corpora), Counter[str]())),
         )
 
     def to_json(self) -> str:
@@ -136,6 +139,7 @@ class Report:
             "kept": total.kept,
             "dropped": total.dropped,
             "too_long": total.too_long,
+            "augmented": total.augmented,
             "characters_per_token": {
                 self.source: round(total.source.characters_per_token, 4),
                 self.target: round(total.target.characters_per_token, 4),
@@ -195,6 +199,7 @@ def make_report(
                 source=side_of(each.source, source_pieces),
                 target=side_of(each.target, target_pieces),
                 ratios=tuple(each.ratios.tolist()),
+                augmented=dict(each.augmented),
             )
             for each in tallies
         ),
@@ -254,6 +259,7 @@ def corpus_from_tree(tree: Mapping[str, Any]) -> CorpusReport:
         source=side_from_tree(tree["source"]),
         target=side_from_tree(tree["target"]),
         ratios=tuple(tree["ratios"]),
+        augmented=tree.get("augmented", {}),  # reports of before there were any
     )
 
 

@@ -45,10 +45,12 @@ def header(report: Report, total: CorpusReport, title: str) -> str:
         f"<div><dt>{escape(name)}</dt><dd>{value}<small>{escape(more)}</small></dd></div>"
         for name, value, more in figures
     )
+    kinds = ", ".join(f"{escape(kind)} {count(number)}" for kind, number in sorted(total.augmented.items()))
+    besides = f" Variants of them stand besides: {kinds}." if kinds else ""
     return (
         f'<header><p class="over">Hark dataset report</p>\n<h1>{escape(title)}</h1>\n'
         f'<p class="lead"><b>{count(total.kept)}</b> of {count(total.read)} training pairs are kept; '
-        f"{count(total.read - total.kept)} were dropped by the rules below.</p>\n"
+        f"{count(total.read - total.kept)} were dropped by the rules below.{besides}</p>\n"
         f'<dl class="figures">{cells}</dl></header>\n'
     )
 

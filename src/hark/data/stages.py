@@ -5,16 +5,16 @@ What is kept of a chunk waits on the disk as text, three lines a pair: its line 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import CleanConfig
+from hark.config import AugmentConfig, CleanConfig
+from hark.data.augment import Augmenter
 from hark.data.duplicates import pair_hash
 from hark.data.filters import Cleaner, HeldOut
-from hark.data.store import Side
+from hark.data.store import Sentences, Side
 from hark.data.tally import Tally
 from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
@@ -129,28 +129,21 @@ def until_full(sentences: Iterable[str], room: int) -> Iterator[str]:
         yield sentence
 
 
-@dataclass(frozen=True)
-class Sentences:
-    """Token ids of many sentences end to end: small on its way between processes."""
-
-    ids: NDArray[np.int32]
-    lengths: NDArray[np.int32]
-
-    @classmethod
-    def pack(cls, sentences: Sequence[Sequence[int]]) -> "Sentences":
-        lengths = np.fromiter(map(len, sentences), np.int32, len(sentences))
-        return cls(np.fromiter(chain.from_iterable(sentences), np.int32, int(lengths.sum())), lengths)
-
-    def unpack(self) -> list[list[int]]:
-        ids, ends = self.ids.tolist(), np.cumsum(self.lengths).tolist()
-        return [ids[end - length : end] for end, length in zip(ends, self.lengths.tolist(), strict=True)]
-
-
 class Encode:
-    """Encodes what is left of a chunk without repeats, once or in several segmentations."""
+    """Encodes what is left of a chunk without repeats, and variants of it, once or in several segmentations."""
 
-    def __init__(self, source: bytes, target: bytes, dropout: float, variants: int, seed: int, max_length: int) -> None:
+    def __init__(
+        self,
+        source: bytes,
+        target: bytes,
+        augment: AugmentConfig,
+        dropout: float,
+        variants: int,
+        seed: int,
+        max_length: int,
+    ) -> None:
         self.variants, self.max_length = variants, max_length
+        self.augmenter = Augmenter(augment, seed)
         self.source = Segmenter(Tokenizer(source), dropout, seed)
         self.target = self.source if source == target else Segmenter(Tokenizer(target), dropout, seed)
 
@@ -163,11 +156,13 @@ class Encode:
         sources, targets = (
             [text for text, keep in zip(side, kept, strict=True) if keep] for side in (sources, targets)
         )
+        augmented = self.augmenter(number, sources, targets)
+        sources, targets = sources + augmented.sources, targets + augmented.targets
         variants = []
         for variant in range(self.variants):
             source_ids = self.source.encode(sources, f"{number} {variant} source")
             target_ids = self.target.encode(targets, f"{number} {variant} target")
             if variant == 0:
-                tally.keep(sources, targets, source_ids, target_ids)
+                tally.keep(sources, targets, source_ids, target_ids, augmented.counts)
             variants.append((Sentences.pack(source_ids), Sentences.pack(target_ids)))
         return variants, tally

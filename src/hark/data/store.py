@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,23 @@ OFFSET = np.dtype("<i8")
 def id_type(vocab_size: int) -> np.dtype[Any]:
     """The smallest type that holds every id of a vocabulary."""
     return np.dtype("<u2" if vocab_size <= 1 << 16 else "<u4")
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Token ids of many sentences end to end: small on their way between processes, and to the disk."""
+
+    ids: NDArray[np.integer]
+    lengths: NDArray[np.int32]
+
+    @classmethod
+    def pack(cls, sentences: Sequence[Sequence[int]]) -> Self:
+        lengths = np.fromiter(map(len, sentences), np.int32, len(sentences))
+        return cls(np.fromiter(chain.from_iterable(sentences), np.int32, int(lengths.sum())), lengths)
+
+    def unpack(self) -> list[list[int]]:
+        ids, ends = self.ids.tolist(), np.cumsum(self.lengths, dtype=np.int64).tolist()
+        return [ids[end - length : end] for end, length in zip(ends, self.lengths.tolist(), strict=True)]
 
 
 class StoreWriter:
@@ -55,21 +73,24 @@ class StoreWriter:
             raise self._failure(error) from error
 
     def append(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
-        if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} sources but {len(targets)} targets")
+        self.append_packed(Sentences.pack(sources), Sentences.pack(targets))
+
+    def append_packed(self, sources: Sentences, targets: Sentences) -> None:
+        """The same for sentences that stand end to end already: a tenth of the time."""
+        if len(sources.lengths) != len(targets.lengths):
+            raise ValueError(f"{len(sources.lengths)} sources but {len(targets.lengths)} targets")
         try:
             for side, sentences in zip(SIDES, (sources, targets), strict=True):
                 self._write(side, sentences)
         except OSError as error:
             raise self._failure(error) from error
-        self.pairs += len(sources)
+        self.pairs += len(sources.lengths)
 
-    def _write(self, side: Side, sentences: Sequence[Sequence[int]]) -> None:
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-        ids = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
+    def _write(self, side: Side, sentences: Sentences) -> None:
+        ids = sentences.ids
         if ids.size and not 0 <= ids.min() <= ids.max() < self.vocab_size:
             raise ValueError(f"a token id lies outside the vocabulary of {self.vocab_size}")
-        offsets = self.tokens[side] + np.cumsum(lengths)
+        offsets = self.tokens[side] + np.cumsum(sentences.lengths, dtype=np.int64)
         self._files[f"{side}.tokens"].write(ids.astype(id_type(self.vocab_size)).tobytes())
         self._files[f"{side}.offsets"].write(offsets.astype(OFFSET).tobytes())
         self.tokens[side] += ids.size
@@ -141,6 +162,15 @@ class TokenStore:
                 raise _damaged(folder / f"{side}.offsets", "its offsets do not match its tokens")
         return cls(folder, tokens, offsets)
 
+    def reversed(self) -> "TokenStore":
+        """The same pairs with source and target exchanged; nothing is copied."""
+        tokens, offsets = self._tokens, self._offsets
+        return TokenStore(
+            self.folder,
+            {"source": tokens["target"], "target": tokens["source"]},
+            {"source": offsets["target"], "target": offsets["source"]},
+        )
+
     def __len__(self) -> int:
         return len(self._offsets["source"]) - 1
 
@@ -170,6 +200,10 @@ class TokenStore:
         begin, end = (offsets[:-1], offsets[1:]) if indices is None else (offsets[indices], offsets[indices + 1])
         lengths: NDArray[np.int32] = np.subtract(end, begin).astype(np.int32)
         return lengths
+
+    def sentences(self, indices: NDArray[np.integer], side: Side) -> list[list[int]]:
+        """The tokens of many sentences, each by itself: plain numbers, for what is not numpy."""
+        return Sentences(*self.gather(indices, side)).unpack()
 
     def gather(
         self, indices: NDArray[np.integer], side: Side, end: int | None = None

@@ -5,7 +5,8 @@ many they are.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -62,6 +63,7 @@ class Tally:
     def __init__(self, corpus: str, max_length: int) -> None:
         self.corpus, self.max_length = corpus, max_length
         self.kept = self.too_long = 0
+        self.augmented: Counter[str] = Counter()
         self.dropped = dict.fromkeys(RULES, 0)
         self.samples: dict[str, tuple[Sample, ...]] = dict.fromkeys(RULES, ())
         self.source, self.target = SideTally(), SideTally()
@@ -75,10 +77,16 @@ class Tally:
             self.samples[rule] = choose([*chosen, Sample(self.corpus, line, cut(source), cut(target))])
 
     def keep(
-        self, sources: Sequence[str], targets: Sequence[str], source_ids: Sequence[Ids], target_ids: Sequence[Ids]
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        source_ids: Sequence[Ids],
+        target_ids: Sequence[Ids],
+        augmented: Mapping[str, int] | None = None,
     ) -> None:
-        """Count pairs that were kept, as text and as tokens."""
-        self.kept += len(sources)
+        """Count pairs that were kept, as text and as tokens; some of them may be variants of others."""
+        self.augmented.update(augmented or {})
+        self.kept += len(sources) - sum((augmented or {}).values())
         source_lengths = self.source.keep(sources, source_ids)
         target_lengths = self.target.keep(targets, target_ids)
         # One token more is the end mark, which counts for batches too.
@@ -90,6 +98,7 @@ class Tally:
     def merge(self, other: "Tally") -> None:
         """Take in the counts of another part of the same corpus."""
         self.kept += other.kept
+        self.augmented.update(other.augmented)
         self.too_long += other.too_long
         for rule in RULES:
             self.dropped[rule] += other.dropped[rule]

@@ -43,7 +43,7 @@ def run_jobs(
         for job in jobs:
             with _without_interrupts():
                 pending.append(pool.submit(_run, job))
-            if len(pending) > 2 * processes:
+            while pending and (len(pending) > 2 * processes or pending[0].done()):
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()

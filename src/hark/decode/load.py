@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from hark.bundle import Bundle
 from hark.config import Config, DecodeConfig, Precision
+from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.piece import Options
 from hark.decode.request import Engine
 from hark.decode.translation import Translation
@@ -33,7 +34,8 @@ def open_engine(
     precision: ComputePrecision = "auto",
     threads: int | None = None,
 ) -> Engine:
-    """CTranslate2 on a CPU, our own engine on a GPU; or what is asked for."""
+    """CTranslate2 on a CPU, our own engine on a GPU; or what is asked for. Words are aligned by the card's heads."""
+    alignment = AlignmentHeads.of_card(bundle.card, bundle.config.model)
     if engine == "auto":
         engine = "torch" if device.startswith("cuda") or (device == "auto" and gpu_is_usable()) else "ctranslate2"
     if engine == "ctranslate2":
@@ -43,7 +45,7 @@ def open_engine(
 
         # Not every CPU multiplies in int8.
         chosen = default_precision() if precision == "auto" else precision
-        return CTranslate2Engine.open(bundle, chosen, threads)
+        return CTranslate2Engine.open(bundle, chosen, threads, alignment)
     require("torch", "train", "the engine for a GPU")
     if precision in ("int8", "int16"):
         raise UserError(f"{precision} is for the CPU; the torch engine computes in float32 or bfloat16")
@@ -55,7 +57,7 @@ def open_engine(
         import torch
 
         torch.set_num_threads(threads)
-    return TorchEngine(load_model(bundle, on), on, cast(Precision, precision))
+    return TorchEngine(load_model(bundle, on), on, cast(Precision, precision), alignment=alignment)
 
 
 def default_precision() -> "ComputeType":

@@ -101,6 +101,7 @@ def evaluate(
     resamples: int = 1000,
     comet: Comet | None = None,
     advance: Callable[[], None] = lambda: None,
+    language: str = "",
 ) -> Evaluation:
     """Translate the sets and measure the translations. The first system is the one that others are compared with.
 
@@ -112,7 +113,7 @@ def evaluate(
     for number, held_out in enumerate(sets):
         texts = [of_system[number].texts for of_system in outputs]
         scores: list[dict[Measure, Score]] = [{} for _ in systems]
-        for name, metric in make_measures(tokenisation).items():
+        for name, metric in make_measures(tokenisation, language).items():
             found, signatures[name] = score_set(held_out, texts, metric, resamples)
             for of_system, score in zip(scores, found, strict=True):
                 of_system[name] = score

@@ -1,4 +1,4 @@
-"""The measures, by sacreBLEU; and the paper's own, which is comparable with the paper and with nothing else."""
+"""The measures, by sacreBLEU; and two older conventions, each comparable with papers that follow it only."""
 
 import re
 from collections.abc import Callable
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hark.errors import require
+from hark.evaluate.moses import MosesTokens
 from hark.text.detector import base_language
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-Measure = Literal["bleu", "chrf2", "ter", "paper_bleu", "comet"]
+Measure = Literal["bleu", "chrf2", "ter", "paper_bleu", "lower_bleu", "comet"]
 Tokenisation = Literal["13a", "intl", "zh", "char"]
 
 TITLES: dict[Measure, str] = {
@@ -19,6 +20,7 @@ TITLES: dict[Measure, str] = {
     "chrf2": "chrF2",
     "ter": "TER",
     "paper_bleu": "paper's BLEU",
+    "lower_bleu": "lower-case BLEU",
     "comet": "COMET",
 }
 NOTES: dict[Measure, str] = {
@@ -26,6 +28,7 @@ NOTES: dict[Measure, str] = {
     "chrf2": "of characters instead of words",
     "ter": "edits for each word of the reference; lower is better",
     "paper_bleu": "tokenised, words split at hyphens, not smoothed: for comparison with the paper only",
+    "lower_bleu": "lower-cased, tokenised nearly as Moses does, not smoothed: for comparison with papers that do so",
     "comet": "a trained judge of meaning",
 }
 LOWER_IS_BETTER: frozenset[Measure] = frozenset({"ter"})
@@ -60,8 +63,11 @@ def choose_tokenisation(language: str) -> Tokenisation:
             return "13a"
 
 
-def make_measures(tokenisation: Tokenisation) -> "dict[Measure, Metric]":
-    """sacreBLEU's metrics. `force` only keeps it from wondering, once for each part of a set, about ends of lines."""
+def make_measures(tokenisation: Tokenisation, language: str = "") -> "dict[Measure, Metric]":
+    """sacreBLEU's metrics, for translations into a language.
+
+    `force` only keeps it from wondering, once for each part of a set, about ends of lines.
+    """
     require("sacrebleu", "train", "measuring translations")
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -70,7 +76,16 @@ def make_measures(tokenisation: Tokenisation) -> "dict[Measure, Metric]":
     paper = BLEU(tokenize="13a", smooth_method="none", force=True)
     paper.tokenizer = SplitCompounds(paper.tokenizer)
     paper.tokenizer_signature = "13a+split-at-hyphens"
-    return {"bleu": BLEU(tokenize=tokenisation, force=True), "chrf2": CHRF(), "ter": TER(), "paper_bleu": paper}
+    lower = BLEU(lowercase=True, tokenize="13a", smooth_method="none", force=True)
+    lower.tokenizer = MosesTokens(language)
+    lower.tokenizer_signature = f"moses-{base_language(language)}-without-abbreviations"
+    return {
+        "bleu": BLEU(tokenize=tokenisation, force=True),
+        "chrf2": CHRF(),
+        "ter": TER(),
+        "paper_bleu": paper,
+        "lower_bleu": lower,
+    }
 
 
 def make_tokeniser(tokenisation: Tokenisation) -> Callable[[str], str]:

@@ -1,11 +1,16 @@
 """Attention: projections into heads and back (paper, 3.2). Who sees whom is the pattern's business."""
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
 from hark.model.patterns import Pattern
 from hark.model.positions import Rotation
+
+if TYPE_CHECKING:
+    from hark.model.kernels.projections import FusedAttention
 
 
 class MultiHeadAttention(nn.Module):
@@ -31,6 +36,8 @@ class MultiHeadAttention(nn.Module):
 
     def fuse(self, dtype: torch.dtype) -> list[tuple[Tensor, Tensor]]:
         """Use our own kernels from now on; the weights, and the 16-bit copies of them that must be kept up to date."""
+        from hark.model.kernels.projections import FusedAttention
+
         self.fused = FusedAttention(self, dtype)
         return [*self.fused.qkv.pairs, *self.fused.o.pairs]
 
@@ -52,26 +59,3 @@ class MultiHeadAttention(nn.Module):
         if rotation is not None:
             q, k = rotation(q), rotation(k)
         return self.w_o(pattern(q, k, v).flatten(-2))
-
-
-class FusedAttention:
-    """The same with projections of one input side by side: one wide matrix product is faster than several narrow ones,
-    and our kernels take its result as it lies."""
-
-    def __init__(self, attention: MultiHeadAttention, dtype: torch.dtype) -> None:
-        from hark.model.kernels.linear import Joined
-
-        self.width = attention.k_width
-        self.qkv = Joined(attention.w_q, attention.w_k, attention.w_v, dtype=dtype)
-        self.q, self.kv = self.qkv.part(0, 1), self.qkv.part(1, 3)
-        self.o = Joined(attention.w_o, dtype=dtype)
-
-    def __call__(self, x: Tensor, pattern: Pattern, memory: Tensor | None, rotation: Rotation | None) -> Tensor:
-        if memory is not None:
-            kv = self.kv(memory).unflatten(-1, (2, -1, self.width))
-            return self.o(pattern.apart(self.q(x).unflatten(-1, (-1, self.width)), kv).flatten(-2))
-        qkv = self.qkv(x).unflatten(-1, (3, -1, self.width))
-        if rotation is not None:
-            q, k, v = qkv.unbind(-3)
-            qkv = torch.stack((rotation(q), rotation(k), v), dim=-3)
-        return self.o(pattern.joint(qkv).flatten(-2))

@@ -63,7 +63,18 @@ class FeedForward(nn.Module):
                 return w_2(F.silu(self.w_gate(x)) * w_1(x))
 
 
-class Residual(nn.Module):
+class Fusible:
+    """A module that has a kernel of ours and no copies of weights to keep."""
+
+    fused = False
+
+    def fuse(self, _: torch.dtype) -> list[tuple[Tensor, Tensor]]:
+        """As `MultiHeadAttention.fuse`."""
+        self.fused = True
+        return []
+
+
+class Residual(Fusible, nn.Module):
     """A residual connection around a sub-layer, then layer norm: `LayerNorm(x + Sublayer(x))` (paper, 3.1).
 
     For the sum to be possible, every sub-layer and the embeddings give outputs of width d_model. Dropout is applied to
@@ -76,24 +87,32 @@ class Residual(nn.Module):
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = nn.Dropout(config.dropout)
         self.pre_norm = config.norm == "pre"
-        self.fused = False
-
-    def fuse(self, _: torch.dtype) -> list[tuple[Tensor, Tensor]]:
-        """As `MultiHeadAttention.fuse`."""
-        self.fused = True
-        return []
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.fused:
+            return self.forward_fused(x, sublayer, self.dropout.p if self.training else 0.0)
         if self.pre_norm:
             return x + self.dropout(sublayer(self.norm(x)))
-        return self.add_norm(x, sublayer(x))
+        return self.norm(x + self.dropout(sublayer(x)))
 
-    def add_norm(self, x: Tensor, s: Tensor) -> Tensor:
+    def forward_fused(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], p: float) -> Tensor:
+        from hark.model.kernels.norm import add_dropped, add_norm, norm_beside
+
+        if self.pre_norm:
+            x, normed = norm_beside(x, self.norm)
+            return add_dropped(x, sublayer(normed), p)
+        return add_norm(x, sublayer(x), self.norm, p)
+
+
+class FinalNorm(Fusible, nn.LayerNorm):
+    """Pre-norm layers leave their sum unnormalised, so that a stack of them ends with a norm of its own."""
+
+    def forward(self, x: Tensor) -> Tensor:
         if not self.fused:
-            return self.norm(x + self.dropout(s))
-        from hark.model.kernels.norm import add_norm
+            return super().forward(x)
+        from hark.model.kernels.norm import norm_beside
 
-        return add_norm(x, s, self.norm, self.dropout.p if self.training else 0.0)
+        return norm_beside(x, self)[1]
 
 
 class EncoderLayer(nn.Module):

@@ -6,15 +6,14 @@ from torch import Tensor, nn
 from hark.config import ModelConfig
 from hark.model.embedding import Embedding
 from hark.model.init import initialise
-from hark.model.layers import DecoderLayer, EncoderLayer
+from hark.model.layers import DecoderLayer, EncoderLayer, FinalNorm
 from hark.model.layout import Layout
 from hark.model.patterns import Pattern
 from hark.model.positions import Positions, Rotation, build_positions
 
 
 def final_norm(config: ModelConfig) -> nn.Module:
-    """Pre-norm layers leave their sum unnormalised, so that a stack of them ends with a norm of its own."""
-    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+    return FinalNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 
 class Encoder(nn.Module):

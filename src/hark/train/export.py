@@ -81,6 +81,6 @@ def average_run(run: RunDir, last: int, output: Path) -> list[int]:
     config = configfile.load(run.config)
     steps = [checkpoint.step_of(folder) for folder in folders]
     origin = f"average of the checkpoints of steps {', '.join(map(str, steps))}"
-    writer = BundleWriter.of(config, Dataset.open(config.data.dataset))
+    writer = BundleWriter.of(config, Dataset.open(config.data.dataset, config.data.reverse))
     writer.write(output, average_checkpoints(folders), origin)
     return steps

@@ -1,7 +1,7 @@
 """A training job: every part of a run in one place, and how all of them are saved and resumed."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,15 +21,25 @@ from hark.train import checkpoint, spread
 from hark.train.export import BundleWriter
 from hark.train.loss import Objective, to_tensors
 from hark.train.meter import Meter
-from hark.train.metrics import Record, SaveRecord, StartRecord
-from hark.train.optimiser import Average, Optimiser
+from hark.train.metrics import Record, Sample, SaveRecord, StartRecord
+from hark.train.optimiser import Average, build_optimiser
 from hark.train.passes import build_passes, why_not_recorded
 from hark.train.processes import Processes
 from hark.train.signals import Signals
 
 Taken = tuple[Batch, dict[str, Tensor]]
-Score = Callable[[Transformer], dict[str, float]]
-"""Measures a model in another way than by its loss (a BLEU score, say); handed over by who starts the training."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is found of a model in another way than by its loss."""
+
+    scores: Mapping[str, float]  # by name: BLEU, say
+    samples: Sequence[tuple[str, str, str]] = ()  # source, reference and translation, for a person to read
+
+
+Score = Callable[[Transformer], Judgement]
+"""Judges a model; handed over by who starts the training."""
 
 
 @dataclass
@@ -55,7 +65,7 @@ class Job:
         batches: Batches[Any],
         dev: Sequence[tuple[str, Batches[Any]]],
         bundles: BundleWriter,
-        observe: Callable[[Record], None],
+        observe: Callable[[Record | Sample], None],
         signals: Signals,
         scores: Sequence[Score] = (),
     ) -> None:
@@ -68,7 +78,7 @@ class Job:
         self.objective = Objective(self.model, train.label_smoothing, config.data.max_length, fused)
         self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
-        self.optimiser = Optimiser(weights, train)
+        self.optimiser = build_optimiser(self.model, train)
         self.average = Average(weights, train.ema) if train.ema is not None else None
         self.stream: Prefetch[Taken] = Prefetch(
             batches, rank=processes.rank, world=processes.world, prepare=lambda b: (b, to_tensors(b, processes.device))
@@ -110,7 +120,6 @@ class Job:
                 f"a batch of {self.config.data.batch_tokens} tokens does not fit in the memory of "
                 f"{self.processes.device}; lower data.batch_tokens and raise train.batches_per_step"
             ) from None
-        self.optimiser.adam.zero_grad()
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -137,7 +146,7 @@ class Job:
         began = time.monotonic()
         tensors = {
             "model": spread.gather_weights(self.model),
-            "adam": spread.gather_adam(self.model, self.optimiser),
+            "adam": spread.gather_optimiser(self.model, self.optimiser),
         }
         if self.average is not None:
             tensors["ema"] = spread.gather_average(self.model, self.average)
@@ -167,7 +176,7 @@ class Job:
         if state["tokenizers"] != self.bundles.tokenizer_hashes:
             raise UserError(f"{self.config.data.dataset}: is encoded with another tokenizer than {folder}; restore it")
         spread.fill_weights(self.model, tensors["model"], folder)
-        spread.fill_adam(self.model, self.optimiser, tensors["adam"])
+        spread.fill_optimiser(self.model, self.optimiser, tensors["adam"], folder)
         if self.average is not None:
             spread.fill_average(self.model, self.average, tensors.get("ema", tensors["model"]))
         self.progress = Progress(**state["progress"])
@@ -193,7 +202,7 @@ class Job:
         self.progress.seconds += now - self.ticked_at
         self.ticked_at = now
 
-    def tell(self, record: Record) -> None:
+    def tell(self, record: Record | Sample) -> None:
         if self.processes.leads:
             self.observe(record)
 

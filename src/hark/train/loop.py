@@ -4,8 +4,8 @@ from typing import Literal
 
 from hark.train.dev import measure
 from hark.train.job import Job
-from hark.train.optimiser import learning_rate
 from hark.train.record import log
+from hark.train.schedule import learning_rate
 
 Ending = Literal["finished", "interrupted", "early"]
 

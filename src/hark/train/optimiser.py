@@ -1,24 +1,43 @@
-"""Adam with the paper's schedule (section 5.3), and the moving average of weights."""
+"""Updates of the weights: Adam (paper, 5.3) for all, or Muon for the matrices inside layers; the moving average."""
+
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from hark.config import Config, TrainConfig
+from hark.config import TrainConfig
+from hark.model import Transformer
+from hark.train.muon import Muon
+
+ADAM = ("exp_avg", "exp_avg_sq", "step")
 
 
-def learning_rate(step: int, config: Config) -> float:
-    """Equation 3: `d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)`; the first step is 1."""
-    train = config.train
-    return train.rate_scale * config.model.d_model**-0.5 * min(step**-0.5, step * train.warmup_steps**-1.5)
+def build_optimiser(model: Transformer, config: TrainConfig) -> "Optimiser":
+    match config.optimiser:
+        case "adam":
+            return Optimiser(list(model.parameters()), config)
+        case "muon":
+            return Optimiser(list(model.parameters()), config, inner_matrices(model))
+
+
+def inner_matrices(model: Transformer) -> list[nn.Parameter]:
+    """What multiplies vectors inside layers. Rows of embeddings are vectors, which Muon is not made for."""
+    stacks = (model.encoder, model.decoder)
+    linear = [each for stack in stacks for each in stack.modules() if isinstance(each, nn.Linear)]
+    return [weight for each in linear for weight in each.parameters() if weight.ndim == 2]
 
 
 class Optimiser:
-    """Adam, its clipping, and its refusal to step on a gradient that is no number; nothing here waits for a device."""
+    """The updates, their clipping, and their refusal to step on a gradient that is no number; nothing here waits for a
+    device."""
 
-    def __init__(self, weights: list[nn.Parameter], config: TrainConfig) -> None:
+    def __init__(self, weights: list[nn.Parameter], config: TrainConfig, matrices: Sequence[nn.Parameter] = ()) -> None:
         self.weights = weights
         self.clip_norm = config.clip_norm
-        self.adam = torch.optim.Adam(weights, betas=(config.beta1, config.beta2), eps=config.eps, fused=True)
+        by_muon = {id(each) for each in matrices}
+        others = [each for each in weights if id(each) not in by_muon]
+        self.adam = torch.optim.Adam(others, betas=(config.beta1, config.beta2), eps=config.eps, fused=True)
+        self.muon = Muon(matrices)
         self.bad_in_a_row = torch.zeros((), device=weights[0].device)
         self.skipped = torch.zeros((), device=weights[0].device)
 
@@ -34,15 +53,27 @@ class Optimiser:
         for group in self.adam.param_groups:
             group["lr"] = rate
         self.adam.step()
-        self.adam.zero_grad()
+        self.muon.step(rate, bad)
+        self.drop_gradients()
         self.skipped += bad
         self.bad_in_a_row = (self.bad_in_a_row + bad) * bad
         return norm
+
+    def drop_gradients(self) -> None:
+        for weight in self.weights:
+            weight.grad = None
 
     def allocate(self) -> None:
         """Make the state that Adam otherwise makes at its first step, and change nothing: gradients must be there."""
         self.adam.found_inf = torch.ones_like(self.skipped)  # type: ignore[attr-defined]
         self.adam.step()
+        self.drop_gradients()
+
+    def state(self, weight: nn.Parameter) -> Mapping[str, Tensor]:
+        """What is remembered of a weight from step to step. It must have been allocated."""
+        if weight in self.muon.momentum:
+            return {"momentum": self.muon.momentum[weight]}
+        return {kind: self.adam.state[weight][kind] for kind in ADAM}
 
 
 def whole(norm: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from hark.errors import HarkError
 from hark.train.job import Job, Taken
 from hark.train.metrics import TrainRecord
-from hark.train.optimiser import learning_rate
+from hark.train.schedule import learning_rate
 
 PEAK_FLOPS = {"H100": 990e12, "H200": 990e12, "A100": 312e12}
 """Dense bfloat16 operations a second of chips that are known by name."""

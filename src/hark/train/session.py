@@ -10,7 +10,7 @@ from hark.errors import HarkError
 from hark.rundir import RunDir, RunLock
 from hark.train.job import Job, Score
 from hark.train.loop import train
-from hark.train.metrics import MetricsWriter, Record, StopRecord, read_metrics
+from hark.train.metrics import MetricsWriter, Record, Sample, StopRecord, read_metrics
 from hark.train.panel import Panel
 from hark.train.processes import Processes, join
 from hark.train.signals import Signals
@@ -50,6 +50,23 @@ def ending_words(ending: str, job: Job) -> str:
     return f"the best model is {job.run.best}" if job.dev else f"the last checkpoint is in {job.run.checkpoints}"
 
 
+class RunFiles(ExitStack):
+    """The files of a run that records go to. That of samples is made with the first of them."""
+
+    def __init__(self, run: RunDir) -> None:
+        super().__init__()
+        self.run, self.metrics = run, self.enter_context(MetricsWriter(run.metrics))
+        self.samples: MetricsWriter | None = None
+
+    def write(self, record: Record | Sample) -> None:
+        if not isinstance(record, Sample):
+            self.metrics.write(record)
+            return
+        if self.samples is None:
+            self.samples = self.enter_context(MetricsWriter(self.run.samples))
+        self.samples.write(record)
+
+
 class Teller:
     """Hands each record to all who want it: the file, the person, TensorBoard."""
 
@@ -57,11 +74,11 @@ class Teller:
         self.listeners = []
         if processes.leads:
             history = read_metrics(run.metrics) if run.metrics.exists() else None
-            self.listeners.append(stack.enter_context(MetricsWriter(run.metrics)).write)
+            self.listeners.append(stack.enter_context(RunFiles(run)).write)
             if config.train.tensorboard:
                 self.listeners.append(stack.enter_context(Board(run.path / "tensorboard")).write)
             self.listeners.append(stack.enter_context(Panel(run.name, history)).update)
 
-    def __call__(self, record: Record) -> None:
+    def __call__(self, record: Record | Sample) -> None:
         for listener in self.listeners:
             listener(record)

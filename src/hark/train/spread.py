@@ -6,11 +6,10 @@ import torch
 from torch import Tensor
 from torch.distributed.tensor import DTensor, distribute_tensor
 
+from hark.errors import UserError
 from hark.model import Transformer
 from hark.model.weights import matched
 from hark.train.optimiser import Average, Optimiser
-
-ADAM = ("exp_avg", "exp_avg_sq", "step")
 
 
 def whole(tensor: Tensor) -> Tensor:
@@ -37,16 +36,21 @@ def fill_weights(model: Transformer, values: Mapping[str, Tensor], where: object
         fill(weight, values[name])
 
 
-def gather_adam(model: Transformer, optimiser: Optimiser) -> dict[str, Tensor]:
-    state = optimiser.adam.state
-    return {f"{kind}.{name}": whole(state[weight][kind]) for name, weight in model.named_parameters() for kind in ADAM}
+def gather_optimiser(model: Transformer, optimiser: Optimiser) -> dict[str, Tensor]:
+    return {
+        f"{kind}.{name}": whole(tensor)
+        for name, weight in model.named_parameters()
+        for kind, tensor in optimiser.state(weight).items()
+    }
 
 
-def fill_adam(model: Transformer, optimiser: Optimiser, values: Mapping[str, Tensor]) -> None:
-    """Adam's state must have been allocated."""
+def fill_optimiser(model: Transformer, optimiser: Optimiser, values: Mapping[str, Tensor], where: object) -> None:
+    """The optimiser's state must have been allocated."""
     for name, weight in model.named_parameters():
-        for kind in ADAM:
-            fill(optimiser.adam.state[weight][kind], values[f"{kind}.{name}"])
+        for kind, tensor in optimiser.state(weight).items():
+            if f"{kind}.{name}" not in values:
+                raise UserError(f"{where}: was saved by another optimiser than train.optimiser names; name that one")
+            fill(tensor, values[f"{kind}.{name}"])
 
 
 def gather_average(model: Transformer, average: Average) -> dict[str, Tensor]:

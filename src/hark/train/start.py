@@ -19,7 +19,7 @@ from hark.text.tokenizer import Tokenizer
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
 from hark.train.job import Job, Score
-from hark.train.metrics import Record, ResumeRecord, StartRecord
+from hark.train.metrics import Record, ResumeRecord, Sample, StartRecord
 from hark.train.processes import Processes
 from hark.train.signals import Signals
 from hark.train.spread import fill_weights
@@ -43,7 +43,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
 def open_dataset(config: DataConfig) -> Dataset:
     if not config.dataset:
         raise UserError("data.dataset is not set: name the folder that `hark prepare` made")
-    return Dataset.open(Path(config.dataset).resolve())
+    return Dataset.open(Path(config.dataset).resolve(), config.reverse)
 
 
 def new_run(run: RunDir, config: Config) -> None:
@@ -54,7 +54,8 @@ def new_run(run: RunDir, config: Config) -> None:
         )
     try:
         run.checkpoints.mkdir(parents=True, exist_ok=True)
-        run.metrics.unlink(missing_ok=True)
+        for told in (run.metrics, run.samples):
+            told.unlink(missing_ok=True)
         run.config.write_text(configfile.dump(config), encoding="utf-8")
     except OSError as error:
         raise HarkError(f"{run.path}: cannot be written: {error.strerror}") from None
@@ -80,7 +81,7 @@ def build_job(
     dataset: Dataset,
     processes: Processes,
     signals: Signals,
-    observe: Callable[[Record], None],
+    observe: Callable[[Record | Sample], None],
     scores: Sequence[Score] = (),
 ) -> Job:
     """All parts of a run, at their beginning."""

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from hark.config import DecodeConfig, ModelConfig
+from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.decode.engines import ctranslate2 as engine_module
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.engines.torch import TorchEngine
@@ -201,21 +202,44 @@ def test_int8_says_nearly_the_same(learnt: Transformer) -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-@pytest.mark.parametrize("alignment", [None, (0, (2,)), (2, (3, 1))])
-def test_attention(beam: int, alignment: tuple[int, tuple[int, ...]] | None, model: Transformer) -> None:
+@pytest.mark.parametrize(
+    "alignment", [None, AlignmentHeads(0, (2,)), AlignmentHeads(2, (3, 1)), AlignmentHeads(2, (0, 3), "reads")]
+)
+def test_attention(beam: int, alignment: AlignmentHeads | None, model: Transformer) -> None:
     engine = CTranslate2Engine(weights_of(model), CONFIG, "float32", alignment=alignment)
     requests = [Request(each, DecodeConfig(beam=beam, max_extra=3), attention=True) for each in sentences(12, 7, 9)]
     requests += [replace(request, prefix=(8, 9)) for request in requests]
-    layer, heads = alignment or (1, (0, 1, 2, 3))
+    expected = alignment or AlignmentHeads(1, (0, 1, 2, 3))
+    cut_off = 0
     for number, (best,) in engine.run(requests):
         source = requests[number].source
         layers: list[torch.Tensor] = []
         layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(best.tokens) + 1]))
         model(torch.tensor([source]), torch.tensor([[BOS, *best.tokens]]), layout.observed(cross=layers.append))
-        expected_TS = layers[layer][0, list(heads), : len(best.tokens)].mean(0).numpy()
+        steps_TS = layers[expected.layer][0, list(expected.heads)].mean(0).numpy()
+        rows = range(len(best.tokens))
+        if expected.step == "reads":
+            rows = range(1, len(best.tokens) + 1)
+            if not best.complete:  # no step read the last token
+                rows = [*rows[:-1], len(best.tokens) - 1]
+                cut_off += 1
         assert best.attention_TS is not None
         assert best.attention_TS.shape == (len(best.tokens), len(source))
-        assert np.abs(best.attention_TS - expected_TS).max(initial=0) < 1e-5
+        assert np.abs(best.attention_TS - steps_TS[list(rows)]).max(initial=0) < 1e-5
+    assert expected.step == "predicts" or cut_off
+
+
+@pytest.mark.parametrize("step", ["predicts", "reads"])
+def test_attention_is_that_of_our_own_engine(step: Step, learnt: Transformer) -> None:
+    """Of translations that end by themselves, unlike those above."""
+    alignment = AlignmentHeads(0, (1, 0), step)
+    requests = [Request(each, attention=True) for each in sentences(12, 6, 8, vocabulary=23)]
+    theirs = dict(CTranslate2Engine(weights_of(learnt), learnt.config, "float32", alignment=alignment).run(requests))
+    ours = dict(TorchEngine(learnt, alignment=alignment).run(requests))
+    assert sum(answer[0].complete for answer in ours.values()) > 6
+    for number, (best, *_) in ours.items():
+        assert best.tokens == theirs[number][0].tokens
+        np.testing.assert_allclose(best.attention_TS, theirs[number][0].attention_TS, atol=1e-4)
 
 
 def test_score(model: Transformer, engine: CTranslate2Engine, monkeypatch: pytest.MonkeyPatch) -> None:

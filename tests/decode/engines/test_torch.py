@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hark.config import DecodeConfig
+from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.torch import Run, TorchEngine
 from hark.decode.request import Hypothesis, Request, length_penalty
 from hark.errors import HarkError, UserError
@@ -235,7 +236,7 @@ def test_attention_is_that_of_the_model(engine: TorchEngine) -> None:
     layout = replace(layout, cross=Observed(layout.cross, layers.append))
     with torch.no_grad():
         engine.model(torch.tensor([source]), target_BT, layout)
-    chosen = TorchEngine(engine.model, alignment=(1, [0, 2])).attention(source, best.tokens)
+    chosen = TorchEngine(engine.model, alignment=AlignmentHeads(1, (0, 2))).attention(source, best.tokens)
     np.testing.assert_allclose(best.attention_TS, layers[0][0].mean(0).numpy(), atol=1e-5)  # the layer before the last
     np.testing.assert_allclose(chosen, layers[1][0, [0, 2]].mean(0).numpy(), atol=1e-5)
 

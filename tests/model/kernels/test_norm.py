@@ -44,6 +44,37 @@ def test_equals_the_plain_path(n: int, width: int, p: float, monkeypatch: pytest
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
 
 
+@pytest.mark.parametrize(("n", "width"), [(1, 16), (9, 48), (130, 64)])
+@pytest.mark.parametrize("around", [False, True])
+def test_pre_norm_equals_the_plain_path(n: int, width: int, around: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`around`: x is used beside its norm too, as it is in a residual connection and not after the last layer."""
+    monkeypatch.setattr(norm, "PROGRAMS", 3)
+    (x, s, weight, bias), upstream = draw(n, width)
+    results = []
+    for fused in (True, False):
+        inputs = x, weight, bias = [each.detach().clone().requires_grad_() for each in (x, weight, bias)]
+        beside, y = (
+            norm.NormBeside.apply(x, weight, bias, EPS) if fused else (x, F.layer_norm(x, (width,), weight, bias))
+        )
+        out = y * s + (beside.square() if around else 0)
+        results.append([out, *torch.autograd.grad(out, inputs, upstream)])
+    for fast, exact in zip(*results, strict=True):
+        torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_adding_what_dropout_left(p: float) -> None:
+    n, width, seed = 9, 48, torch.tensor([12345])
+    keep = kept(seed, n, width, p).round(decimals=4)
+    (x, s, _, _), upstream = draw(n, width)
+    x, s = inputs = x.requires_grad_(), s.requires_grad_()
+    out = norm.AddDropped.apply(x, s, seed, p)
+    torch.testing.assert_close(out, x + s * keep, atol=1e-4, rtol=1e-4)
+    dx, ds = torch.autograd.grad(out, inputs, upstream)
+    torch.testing.assert_close(dx, upstream)
+    torch.testing.assert_close(ds, upstream * keep, atol=1e-4, rtol=1e-4)
+
+
 def test_dropout_keeps_its_share_and_is_independent() -> None:
     n, width, p = 400, 128, 0.1
     masks = [(kept(torch.tensor([seed]), n, width, p) > 0.5).double() for seed in (1, 2, 77_777_777)]

@@ -8,21 +8,13 @@ import json
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hark.config import ModelConfig
-from hark.errors import UserError
-
-Array = NDArray[Any]
-Weights = Mapping[str, Array]
-Heads = tuple[int, Sequence[int]]
-"""A decoder layer, from 0, and heads of its cross-attention."""
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.weights import SCALE, Array, Weights, quantise, restore
 
 BINARY_VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
 TYPES = {np.dtype(name): number for number, name in enumerate(("float32", "int8", "int16", "int32", "float16"))}
@@ -32,53 +24,19 @@ NEVER = (PAD, UNK, BOS)
 """Tokens that are never produced."""
 NORM_EPSILON = 1e-5
 """PyTorch's, which the model was trained with."""
-BLOCK_ELEMENTS = 1 << 17
-"""Elements that are quantised at a time: few enough to stay in a core's cache between the passes over them."""
-STORED = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-
-
-def default_alignment(config: ModelConfig) -> Heads:
-    """All heads of the last layer but one, where alignment is best found (Garg et al., 2019)."""
-    return max(0, config.n_decoder_layers - 2), range(config.n_heads)
-
-
-def read_weights(path: Path) -> dict[str, Array]:
-    """The arrays of a safetensors file, mapped and not read: they are looked at once, when they are converted.
-
-    The file is an eight-byte length, a JSON header and the arrays. It is read here because numpy, and with it
-    safetensors' reader for numpy, has no bfloat16.
-    """
-    try:
-        raw = np.memmap(path, mode="r")
-        start = 8 + struct.unpack("<Q", raw[:8].tobytes())[0]
-        header = json.loads(raw[8:start].tobytes())
-        header.pop("__metadata__", None)
-        return {name: _read_array(raw[start:], **entry) for name, entry in header.items()}
-    except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
-        raise UserError(f"{path}: cannot be read as weights: {error}") from None
-
-
-def _read_array(raw: Array, dtype: str, shape: list[int], data_offsets: tuple[int, int]) -> Array:
-    array = raw[slice(*data_offsets)].view(STORED[dtype]).reshape(shape)
-    match dtype:
-        case "F32":
-            return array
-        case "BF16":  # the upper half of a float32
-            return (array.astype(np.uint32) << 16).view(np.float32)
-    return array.astype(np.float32)
 
 
 def convert(
-    weights: Weights, config: ModelConfig, int8: bool = True, alignment: Heads | None = None
+    weights: Weights, config: ModelConfig, int8: bool = True, alignment: AlignmentHeads | None = None
 ) -> dict[str, bytes]:
     """The files of a CTranslate2 model, by name, for its `Translator(files=...)`.
 
-    With `int8` the matrices are quantised here, on all cores, a row at a time with its largest weight as 127: what
-    CTranslate2 would do while loading, but in less time and without a second copy in float32.
+    With `int8` matrices that are not stored so are quantised here: what CTranslate2 would do while loading, but in less
+    time and without a second copy in float32.
     """
     variables = _Variables(int8)
     _add_encoder(variables, weights, config)
-    _add_decoder(variables, weights, config, alignment or default_alignment(config))
+    _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
     settings = {
         "unk_token": UNK,
         "bos_token": BOS,
@@ -107,7 +65,7 @@ class _Variables:
 
     int8: bool
     arrays: dict[str, Array] = field(default_factory=dict)
-    matrices: dict[str, Array] = field(default_factory=dict)
+    matrices: dict[str, tuple[Array, Array | None]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
 
     def number(self, name: str, value: float, dtype: str = "int8") -> None:
@@ -116,9 +74,13 @@ class _Variables:
     def array(self, name: str, array: Array) -> None:
         self.arrays[name] = np.ascontiguousarray(array, np.float32)
 
-    def matrix(self, name: str, matrix: Array) -> None:
-        """One that products are made with, and that is therefore quantised."""
-        self.matrices[name] = matrix
+    def matrix(self, name: str, matrix: Array, scale: Array | None) -> None:
+        """One that products are made with, and that is therefore quantised; or was, if its rows have factors."""
+        self.matrices[name] = matrix, scale
+
+    def stored(self, name: str, weights: Weights, stored: str) -> None:
+        """One that is used as it is stored."""
+        self.matrix(name, weights[stored], weights.get(stored + SCALE))
 
     def alias(self, name: str, other: str) -> None:
         """The same matrix under a second name: it exists once (paper, 3.4)."""
@@ -129,10 +91,14 @@ class _Variables:
     def write(self) -> bytes:
         arrays = dict(self.arrays)
         if self.int8:
-            for name, (matrix, scale) in zip(self.matrices, quantise(list(self.matrices.values())), strict=True):
-                arrays[f"{name}/weight"], arrays[f"{name}/weight_scale"] = matrix, scale
+            wide = [name for name, (_, scale) in self.matrices.items() if scale is None]
+            quantised = dict(zip(wide, quantise([self.matrices[name][0] for name in wide]), strict=True))
+            for name, (matrix, scale) in self.matrices.items():
+                whole = quantised[name] if scale is None else (matrix, scale)
+                arrays[f"{name}/weight"], arrays[f"{name}/weight_scale"] = whole
         else:
-            arrays |= {f"{name}/weight": np.ascontiguousarray(each) for name, each in self.matrices.items()}
+            for name, (matrix, scale) in self.matrices.items():
+                arrays[f"{name}/weight"] = np.ascontiguousarray(matrix) if scale is None else restore(matrix, scale)
         return b"".join(self._parts(arrays))
 
     def _parts(self, arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
@@ -152,58 +118,34 @@ def _string(text: str) -> bytes:
     return struct.pack("=H", len(text) + 1) + text.encode() + b"\0"
 
 
-def quantise(matrices: Sequence[Array]) -> list[tuple[Array, Array]]:
-    """Each matrix in int8, and the factor of each of its rows, by which it was multiplied."""
-    results = [(np.empty(each.shape, np.int8), np.empty(len(each), np.float32)) for each in matrices]
-
-    def fill(job: tuple[int, int, int]) -> None:
-        which, first, last = job
-        block = matrices[which][first:last]
-        largest = np.maximum(block.max(axis=1), -block.min(axis=1))
-        scale = np.divide(127, largest, out=np.full_like(largest, 1), where=largest > 0)
-        results[which][1][first:last] = scale
-        scaled = block * scale[:, None]
-        np.rint(scaled, out=scaled)
-        results[which][0][first:last] = scaled
-
-    jobs = []
-    for which, matrix in enumerate(matrices):
-        rows = max(1, BLOCK_ELEMENTS // matrix.shape[1])
-        jobs += [(which, first, first + rows) for first in range(0, len(matrix), rows)]
-    with ThreadPoolExecutor() as pool:
-        for _ in pool.map(fill, jobs):
-            pass
-    return results
-
-
 def _add_encoder(variables: _Variables, weights: Weights, config: ModelConfig) -> None:
     _add_stack(variables, weights, config, "encoder")
     variables.number("encoder/embeddings_merge", 0)
     variables.number("encoder/multi_query_attention", 0)
     source = "embedding" if config.tie == "all" else "source_embedding"
-    variables.matrix("encoder/embeddings_0", weights[f"{source}.weight"])
+    variables.stored("encoder/embeddings_0", weights, f"{source}.weight")
     for i in range(config.n_encoder_layers):
         ours, theirs = f"encoder.layers.{i}", f"encoder/layer_{i}"
         _add_self_attention(variables, weights, config, ours, theirs)
         _add_feed_forward(variables, weights, ours, theirs)
 
 
-def _add_decoder(variables: _Variables, weights: Weights, config: ModelConfig, alignment: Heads) -> None:
-    layer, heads = alignment
+def _add_decoder(variables: _Variables, weights: Weights, config: ModelConfig, alignment: AlignmentHeads) -> None:
+    layer, heads = alignment.layer, alignment.heads
     _add_stack(variables, weights, config, "decoder")
     variables.number("decoder/alignment_layer", layer, "int16")
     variables.number("decoder/alignment_heads", len(heads), "int16")
     if config.tie == "all":
         variables.alias("decoder/embeddings", "encoder/embeddings_0")
     else:
-        variables.matrix("decoder/embeddings", weights["embedding.weight"])
+        variables.stored("decoder/embeddings", weights, "embedding.weight")
     match config.tie:
         case "all":
             variables.alias("decoder/projection", "encoder/embeddings_0")
         case "target":
             variables.alias("decoder/projection", "decoder/embeddings")
         case "none":
-            variables.matrix("decoder/projection", weights["projection.weight"])
+            variables.stored("decoder/projection", weights, "projection.weight")
     for i in range(config.n_decoder_layers):
         ours, theirs = f"decoder.layers.{i}", f"decoder/layer_{i}"
         _add_self_attention(variables, weights, config, ours, theirs)
@@ -248,7 +190,7 @@ def _add_feed_forward(variables: _Variables, weights: Weights, ours: str, theirs
     if f"{ours}.feed_forward.w_gate.weight" in weights:  # their activation stands in the first, ours at the gate
         names = {"w_gate": "linear_0", "w_1": "linear_0_noact", "w_2": "linear_1"}
     for name, linear in names.items():
-        variables.matrix(f"{theirs}/ffn/{linear}", weights[f"{ours}.feed_forward.{name}.weight"])
+        variables.stored(f"{theirs}/ffn/{linear}", weights, f"{ours}.feed_forward.{name}.weight")
         variables.array(f"{theirs}/ffn/{linear}/bias", weights[f"{ours}.feed_forward.{name}.bias"])
 
 
@@ -302,23 +244,34 @@ class _Heads:
 
     def add(self, variables: _Variables, linear: str, *kinds: str) -> None:
         """Projections into heads, one under the other."""
-        parts = [self.into_heads(self.weights[f"{self.name}.{kind}.weight"]) for kind in kinds]
-        variables.matrix(linear, parts[0] if len(parts) == 1 else np.concatenate(parts))
-        if self.config.attention_bias:
-            biases = [self.into_heads(self.weights[f"{self.name}.{kind}.bias"]) for kind in kinds]
-            variables.array(f"{linear}/bias", np.concatenate(biases))
+        weight, bias, scale = (self.joined(kinds, part) for part in ("weight", "bias", "weight" + SCALE))
+        assert weight is not None
+        variables.matrix(linear, weight, scale)
+        if bias is not None:
+            variables.array(f"{linear}/bias", bias)
 
-    def into_heads(self, weight: Array) -> Array:
-        """Rows, or a bias: head after head, in the order wanted, each as wide as CTranslate2 has them."""
+    def joined(self, kinds: Sequence[str], part: str) -> Array | None:
+        """A part that all of some projections have, or none has."""
+        names = [f"{self.name}.{kind}.{part}" for kind in kinds]
+        # Rows of zeros have the factor 1.
+        parts = [
+            self.into_heads(self.weights[name], int(part.endswith(SCALE))) for name in names if name in self.weights
+        ]
+        return None if not parts else parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def into_heads(self, weight: Array, fill: int = 0) -> Array:
+        """Rows, or a number for each: head after head, in the order wanted, each as wide as CTranslate2 has them."""
         by_head = weight.reshape(self.config.n_heads, -1, *weight.shape[1:])
         missing = self.width - by_head.shape[1]
         if list(self.order) == sorted(self.order) and not missing:
             return weight
         padding = [(0, 0), (0, missing), *[(0, 0)] * (by_head.ndim - 2)]
-        return np.pad(by_head[list(self.order)], padding).reshape(-1, *weight.shape[1:])
+        padded = np.pad(by_head[list(self.order)], padding, constant_values=fill)
+        return padded.reshape(-1, *weight.shape[1:])
 
     def add_output(self, variables: _Variables, linear: str) -> None:
-        weight = self.weights[f"{self.name}.w_o.weight"]
-        variables.matrix(linear, np.ascontiguousarray(self.into_heads(weight.T).T))
+        name = f"{self.name}.w_o"
+        weight = np.ascontiguousarray(self.into_heads(self.weights[f"{name}.weight"].T).T)
+        variables.matrix(linear, weight, self.weights.get(f"{name}.weight{SCALE}"))
         if self.config.attention_bias:
-            variables.array(f"{linear}/bias", self.weights[f"{self.name}.w_o.bias"])
+            variables.array(f"{linear}/bias", self.weights[f"{name}.bias"])

@@ -28,12 +28,14 @@ import numpy as np
 
 from hark.bundle import Bundle
 from hark.config import ModelConfig
+from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines import conversion
-from hark.decode.engines.conversion import Heads, Weights, convert, read_weights
+from hark.decode.engines.conversion import convert
 from hark.decode.engines.waiting import BATCH_TOKENS, Pool, Waiting
 from hark.decode.request import Hypothesis, Request, length_penalty
 from hark.errors import UserError
 from hark.text.tokenizer import EOS
+from hark.weights import Weights, read_weights
 
 ComputeType = Literal["int8", "int16", "float32", "bfloat16"]
 
@@ -60,8 +62,8 @@ class CTranslate2Engine:
     """An `Engine` that translates on the CPU.
 
     `compute_type` is that of the matrices: int8, or float32 for the model as it was trained. Each of `threads` workers
-    translates a batch by itself, which uses cores better than sharing one does. `alignment` names a decoder layer and
-    heads of it, whose mean is an answer's attention: all heads of the last layer but one, unless told otherwise.
+    translates a batch by itself, which uses cores better than sharing one does. `alignment` names the heads
+    that answers' attention comes from: all of the last layer but one, unless told otherwise.
 
     A sampled translation depends on its request alone, seed included, and on the machine. Another engine draws others.
     """
@@ -72,7 +74,7 @@ class CTranslate2Engine:
         config: ModelConfig,
         compute_type: ComputeType = "int8",
         threads: int | None = None,
-        alignment: Heads | None = None,
+        alignment: AlignmentHeads | None = None,
     ) -> None:
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute_type not in supported:
@@ -81,7 +83,7 @@ class CTranslate2Engine:
         self.name = f"CTranslate2 on cpu, {compute_type}"
         self.threads = threads or available_cores()
         self._compute_type = compute_type
-        self._weights, self._alignment = weights, alignment
+        self._weights, self._alignment = weights, alignment or AlignmentHeads.default(config)
         self._names = [str(i) for i in range(max(config.vocab_size, config.source_vocab_size or 0))]
         self._translator = self._load(self._convert(), self.threads)
 
@@ -91,7 +93,7 @@ class CTranslate2Engine:
         bundle: Bundle,
         compute_type: ComputeType = "int8",
         threads: int | None = None,
-        alignment: Heads | None = None,
+        alignment: AlignmentHeads | None = None,
     ) -> "CTranslate2Engine":
         return cls(read_weights(bundle.weights), bundle.config.model, compute_type, threads, alignment)
 
@@ -334,7 +336,7 @@ class CTranslate2Engine:
                 return_attention=True,
                 asynchronous=True,
             )
-        return Call(batch, exponent, results, first)
+        return Call(batch, exponent, results, first, self._alignment)
 
     def _submit_pairs(self, pairs: Sequence[Pair]) -> list[Any]:
         results: list[Any] = self._translator.score_batch(
@@ -382,6 +384,7 @@ class Call:
     results: list[Any]
     first: list[Any]
     """The attention of the first step, where the results have it wrong."""
+    alignment: AlignmentHeads
 
     @property
     def awaited(self) -> list[Any]:
@@ -404,7 +407,8 @@ class Call:
             if attention is not None:
                 if self.first:
                     attention[0] = self.first[i].result().attention[0][0]
-                attention_TS = np.array(attention[: len(tokens)], np.float32).reshape(len(tokens), sentence.length)
+                steps_TS = np.array(attention, np.float32).reshape(len(attention), sentence.length)
+                attention_TS = self.alignment.of_tokens(steps_TS, len(tokens))
             hypothesis = Hypothesis(tokens, 0.0, 0.0, complete, attention_TS)
             yield with_log_prob(hypothesis, sentence.start + log_prob, sentence)
 

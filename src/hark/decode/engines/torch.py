@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import Self
 
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.config import Precision
+from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.jobs import Answer, Job, branches_of, jobs_of, over
 from hark.decode.engines.lane import Lane, Later, Machine, Shape, send
 from hark.decode.request import Hypothesis, Request
@@ -45,8 +46,6 @@ FEW_ROWS, MANY_ROWS = 1024, 4096
 IDLE_SECONDS = 0.0005
 """Before the requests are asked again, when there is nothing to do."""
 
-Heads = tuple[int, Sequence[int]]
-"""A decoder layer, from 0, and heads of it."""
 Pair = tuple[Sequence[int], Sequence[int]]
 
 
@@ -54,7 +53,7 @@ class TorchEngine:
     """An `Engine` of a model on a device. The model's weights must not change afterwards.
 
     `places` bounds the tokens, of sources and of hypotheses, that are in flight; `rows` bounds the hypotheses.
-    `alignment` names the heads that answers' attention comes from: the last layer but one, unless told otherwise.
+    `alignment` names the heads that answers' attention comes from: all of the last layer but one, if not given.
     `graphs` records steps in CUDA graphs, and `kernels` uses our own kernels; both are on where there is a GPU.
     """
 
@@ -65,7 +64,7 @@ class TorchEngine:
         precision: Precision = "auto",
         rows: int | None = None,
         places: int | None = None,
-        alignment: Heads | None = None,
+        alignment: AlignmentHeads | None = None,
         graphs: bool | None = None,
         kernels: bool | None = None,
     ) -> None:
@@ -80,7 +79,7 @@ class TorchEngine:
         self.name = f"torch on {self.device.type}, {str(self.dtype).removeprefix('torch.')}"
         self.rows = rows or (16384 if on_gpu else 128)
         self.places = places or (self.affordable() if on_gpu else 1 << 16)
-        self.alignment = alignment or (max(0, self.config.n_decoder_layers - 2), range(self.config.n_heads))
+        self.alignment = alignment or AlignmentHeads.default(self.config)
         self.graphs = on_gpu if graphs is None else graphs
         self.kernels = on_gpu if kernels is None else kernels
         self.exact = not on_gpu and not self.kernels and self.dtype == torch.float32
@@ -201,14 +200,17 @@ class TorchEngine:
         return [tuple(log_prob_N[start:stop]) for start, stop in pairwise(target.cu.tolist())]
 
     @torch.no_grad()
-    def attention(self, source: Sequence[int], target: Sequence[int]) -> NDArray[np.float32]:
-        """Where each token of a translation looked at when it was predicted: one pass over the finished translation."""
+    def attention(self, source: Sequence[int], target: Sequence[int], complete: bool = True) -> NDArray[np.float32]:
+        """Where each token of a translation looked at: one pass over the finished translation.
+
+        One that was cut off has no step that reads its last token, as while it was searched for.
+        """
         source_BS, target_BT = (torch.tensor([[*each]], device=self.device) for each in (source, (BOS, *target)))
         lengths = (torch.tensor([each.shape[1]], device=self.device) for each in (source_BS, target_BT))
         layers: list[Tensor] = []
         self.model(source_BS, target_BT, padded_layout(*lengths).observed(cross=layers.append))
-        layer, heads = self.alignment
-        return layers[layer][0, list(heads), : len(target)].float().mean(0).cpu().numpy()
+        steps_HTS = layers[self.alignment.layer][0, list(self.alignment.heads), : len(target) + complete]
+        return self.alignment.of_tokens(steps_HTS.float().mean(0).cpu().numpy(), len(target))
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,6 +329,6 @@ class Run:
     def complete(self, answer: Answer) -> tuple[Hypothesis, ...]:
         hypotheses = answer.hypotheses()
         if answer.request.attention:
-            attend = self.engine.attention
-            hypotheses = [replace(each, attention_TS=attend(answer.request.source, each.tokens)) for each in hypotheses]
+            attend = partial(self.engine.attention, answer.request.source)
+            hypotheses = [replace(each, attention_TS=attend(each.tokens, each.complete)) for each in hypotheses]
         return tuple(hypotheses)

@@ -1,7 +1,8 @@
-"""A residual connection in one pass: `LayerNorm(x + Dropout(s))`, each tensor read and written once.
+"""Residual connections: `LayerNorm(x + Dropout(s))` in one pass, each tensor read and written once.
 
 Left to the compiler, the sum and the norm live in float32 and take 7 ms of a step of 38; the bytes that must move need
-1.5. Numbers are float32 inside, in whatever precision they come and go.
+1.5. Numbers are float32 inside, in whatever precision they come and go. Pre-norm has the sub-layer between its norm and
+its sum, so that these are two passes.
 """
 
 from typing import Any
@@ -39,26 +40,28 @@ def kept(seed, rows, columns, WIDTH: tl.constexpr, p):
 
 
 @triton.jit
-def summed(x_at, s_at, seed, rows, columns, there, p, WIDTH: tl.constexpr):
-    """x + Dropout(s), and what dropout multiplied by."""
+def summed(x_at, s_at, seed_at, rows, columns, there, p, WIDTH: tl.constexpr, ADD: tl.constexpr):
+    """x + Dropout(s), and what dropout multiplied by; or x alone, and nothing."""
     at = rows[:, None] * WIDTH + columns[None, :]
-    x = tl.load(x_at + at, mask=there, other=0.0).to(tl.float32)
-    s = tl.load(s_at + at, mask=there, other=0.0).to(tl.float32)
-    keep = kept(seed, rows, columns, WIDTH, p)
-    return x + s * keep, keep
+    z = tl.load(x_at + at, mask=there, other=0.0).to(tl.float32)
+    keep = tl.full([1, 1], 0.0, tl.float32)
+    if ADD:
+        s = tl.load(s_at + at, mask=there, other=0.0).to(tl.float32)
+        keep = kept(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
+        z += s * keep
+    return z, keep
 
 
 @triton.jit
 def forward_rows(
     x_at, s_at, weight_at, bias_at, seed_at, y_at, mean_at, scale_at, n, p, eps,
-    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr,
 ):  # fmt: skip
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
     there = (rows < n)[:, None] & inside[None, :]
-    seed = tl.load(seed_at).to(tl.uint32)
-    z, _ = summed(x_at, s_at, seed, rows, columns, there, p, WIDTH)
+    z, _ = summed(x_at, s_at, seed_at, rows, columns, there, p, WIDTH, ADD)
     mean = tl.sum(z, 1) / WIDTH
     centred = tl.where(inside[None, :], z - mean[:, None], 0.0)
     scale = 1.0 / tl.sqrt(tl.sum(centred * centred, 1) / WIDTH + eps)
@@ -72,20 +75,20 @@ def forward_rows(
 
 @triton.jit
 def backward_rows(
-    dy_at, x_at, s_at, weight_at, seed_at, mean_at, scale_at, dx_at, ds_at, parts_at, n, p,
-    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+    dy_at, dz_at, x_at, s_at, weight_at, seed_at, mean_at, scale_at, dx_at, ds_at, parts_at, n, p,
+    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, BESIDE: tl.constexpr,
 ):  # fmt: skip
+    """With BESIDE, dz is the gradient of x that comes by the way around the norm."""
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
     weight = tl.load(weight_at + columns, mask=inside, other=0.0).to(tl.float32)
-    seed = tl.load(seed_at).to(tl.uint32)
     dweight = tl.zeros([COLUMNS], tl.float32)
     dbias = tl.zeros([COLUMNS], tl.float32)
     for first in range(tl.program_id(0) * ROWS, n, tl.num_programs(0) * ROWS):
         rows = first + tl.arange(0, ROWS)
         there = (rows < n)[:, None] & inside[None, :]
         at = rows[:, None] * WIDTH + columns[None, :]
-        z, keep = summed(x_at, s_at, seed, rows, columns, there, p, WIDTH)
+        z, keep = summed(x_at, s_at, seed_at, rows, columns, there, p, WIDTH, ADD)
         mean = tl.load(mean_at + rows, mask=rows < n, other=0.0)
         scale = tl.load(scale_at + rows, mask=rows < n, other=0.0)
         dy = tl.load(dy_at + at, mask=there, other=0.0).to(tl.float32)
@@ -93,13 +96,64 @@ def backward_rows(
         g = dy * weight[None, :]
         along = tl.sum(g * normal, 1) / WIDTH
         dz = scale[:, None] * (g - tl.sum(g, 1)[:, None] / WIDTH - normal * along[:, None])
+        if BESIDE:
+            dz += tl.load(dz_at + at, mask=there, other=0.0).to(tl.float32)
         tl.store(dx_at + at, dz.to(dx_at.dtype.element_ty), mask=there)
-        tl.store(ds_at + at, (dz * keep).to(ds_at.dtype.element_ty), mask=there)
+        if ADD:
+            tl.store(ds_at + at, (dz * keep).to(ds_at.dtype.element_ty), mask=there)
         dweight += tl.sum(dy * normal, 0)
         dbias += tl.sum(dy, 0)
     part = parts_at + tl.program_id(0) * 2 * WIDTH + columns
     tl.store(part, dweight, mask=inside)
     tl.store(part + WIDTH, dbias, mask=inside)
+
+
+@triton.jit
+def add_rows(
+    x_at, s_at, seed_at, z_at, n, p, WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr
+):
+    """x + Dropout(s); without ADD, Dropout(s) alone, which is the way back of its gradient too."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    columns = tl.arange(0, COLUMNS)
+    there = (rows < n)[:, None] & (columns < WIDTH)[None, :]
+    at = rows[:, None] * WIDTH + columns[None, :]
+    z = tl.load(s_at + at, mask=there, other=0.0).to(tl.float32)
+    z *= kept(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
+    if ADD:
+        z += tl.load(x_at + at, mask=there, other=0.0).to(tl.float32)
+    tl.store(z_at + at, z.to(z_at.dtype.element_ty), mask=there)
+
+
+def normalise(
+    x: Tensor, s: Tensor | None, weight: Tensor, bias: Tensor, seed: Tensor | None, p: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The norm of x + Dropout(s), in the precision of s, or of x alone; means and scales of the rows."""
+    y = torch.empty_like(x if s is None else s)
+    width, n = y.shape[-1], y.numel() // y.shape[-1]
+    mean, scale = (torch.empty(n, dtype=torch.float32, device=x.device) for _ in range(2))
+    forward_rows[(triton.cdiv(n, ROWS),)](
+        x, s, weight, bias, seed, y, mean, scale, n, p, eps,
+        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=ROWS, ADD=s is not None, num_warps=4,
+    )  # fmt: skip
+    return y, mean, scale
+
+
+def back(
+    dy: Tensor, dz: Tensor | None, x: Tensor, s: Tensor | None, weight: Tensor, seed: Tensor | None,
+    mean: Tensor, scale: Tensor, p: float,
+) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:  # fmt: skip
+    """Gradients of x, s, weight and bias. dz is the gradient of x that goes around the norm."""
+    width, n = x.shape[-1], x.numel() // x.shape[-1]
+    programs = min(PROGRAMS, triton.cdiv(n, BACK_ROWS))
+    dx, ds = torch.empty_like(x), None if s is None else torch.empty_like(s)
+    parts = torch.empty(programs, 2 * width, dtype=torch.float32, device=x.device)
+    backward_rows[(programs,)](
+        dy.contiguous(), None if dz is None else dz.contiguous(), x, s, weight, seed, mean, scale, dx, ds, parts, n, p,
+        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=BACK_ROWS,
+        ADD=s is not None, BESIDE=dz is not None, num_warps=1,
+    )  # fmt: skip
+    dweight, dbias = add_parts(parts).split(width)
+    return dx, ds, dweight, dbias
 
 
 class AddNorm(torch.autograd.Function):
@@ -110,33 +164,74 @@ class AddNorm(torch.autograd.Function):
         ctx: Any, x: Tensor, s: Tensor, weight: Tensor, bias: Tensor, seed: Tensor, p: float, eps: float
     ) -> Tensor:
         x, s = x.contiguous(), s.contiguous()
-        width, n = s.shape[-1], s.numel() // s.shape[-1]
-        y = torch.empty_like(s)
-        mean, scale = (torch.empty(n, dtype=torch.float32, device=s.device) for _ in range(2))
-        columns = triton.next_power_of_2(width)
-        forward_rows[(triton.cdiv(n, ROWS),)](
-            x, s, weight, bias, seed, y, mean, scale, n, p, eps, WIDTH=width, COLUMNS=columns, ROWS=ROWS, num_warps=4
-        )
+        y, mean, scale = normalise(x, s, weight, bias, seed, p, eps)
         ctx.save_for_backward(x, s, weight, seed, mean, scale)
         ctx.p = p
         return y
 
     @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
         x, s, weight, seed, mean, scale = ctx.saved_tensors
-        width, n = s.shape[-1], s.numel() // s.shape[-1]
-        programs = min(PROGRAMS, triton.cdiv(n, BACK_ROWS))
-        dx, ds = torch.empty_like(x), torch.empty_like(s)
-        parts = torch.empty(programs, 2 * width, dtype=torch.float32, device=s.device)
-        backward_rows[(programs,)](
-            dy.contiguous(), x, s, weight, seed, mean, scale, dx, ds, parts, n, ctx.p,
-            WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=BACK_ROWS, num_warps=1,
-        )  # fmt: skip
-        dweight, dbias = add_parts(parts).split(width)
-        return dx, ds, dweight, dbias, None, None, None
+        return *back(dy, None, x, s, weight, seed, mean, scale, ctx.p), None, None, None
+
+
+class NormBeside(torch.autograd.Function):
+    """x as it is, and `LayerNorm(x)`: both ways out of one place, so that the gradients of both meet in one pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+        y, mean, scale = normalise(x.contiguous(), None, weight, bias, None, 0.0, eps)
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x.contiguous(), weight, mean, scale)
+        return x, y
+
+    @staticmethod
+    def backward(ctx: Any, dz: Tensor | None, dy: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, mean, scale = ctx.saved_tensors
+        dx, _, dweight, dbias = back(dy, dz, x, None, weight, None, mean, scale, 0.0)
+        return dx, dweight, dbias, None
+
+
+class AddDropped(torch.autograd.Function):
+    """`x + Dropout(s)`, in the precision of s."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, s: Tensor, seed: Tensor, p: float) -> Tensor:
+        ctx.save_for_backward(seed)
+        ctx.p, ctx.dtype = p, x.dtype
+        return added(x.contiguous(), s.contiguous(), seed, p)
+
+    @staticmethod
+    def backward(ctx: Any, dz: Tensor) -> tuple[Tensor | None, ...]:
+        (seed,) = ctx.saved_tensors
+        return dz.to(ctx.dtype), added(None, dz.contiguous(), seed, ctx.p), None, None
+
+
+def added(x: Tensor | None, s: Tensor, seed: Tensor, p: float) -> Tensor:
+    width, n = s.shape[-1], s.numel() // s.shape[-1]
+    z = torch.empty_like(s)
+    add_rows[(triton.cdiv(n, ROWS),)](
+        x, s, seed, z, n, p,
+        WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=ROWS, ADD=x is not None, num_warps=4,
+    )  # fmt: skip
+    return z
+
+
+def draw_seed(near: Tensor) -> Tensor:
+    """Of dropout, by PyTorch's generator for this device."""
+    return torch.randint(2**31 - 1, (1,), device=near.device)
 
 
 def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, p: float) -> Tensor:
-    """With dropout of probability p, drawn by PyTorch's generator for this device."""
-    seed = torch.randint(2**31 - 1, (1,), device=s.device)
-    return AddNorm.apply(x, s, norm.weight, norm.bias, seed, p, norm.eps)
+    """`LayerNorm(x + Dropout(s))` with dropout of probability p."""
+    return AddNorm.apply(x, s, norm.weight, norm.bias, draw_seed(s), p, norm.eps)
+
+
+def norm_beside(x: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+    """x, to be used from here on, and `LayerNorm(x)`."""
+    return NormBeside.apply(x, norm.weight, norm.bias, norm.eps)
+
+
+def add_dropped(x: Tensor, s: Tensor, p: float) -> Tensor:
+    """`x + Dropout(s)` with dropout of probability p."""
+    return AddDropped.apply(x, s, draw_seed(s), p)

@@ -1,0 +1,58 @@
+"""How many translations a second `hark distil` judges and writes, with an engine that answers at once.
+
+    python benchmarks/distil_speed.py DATASET [--pairs 100000] [--processes 2]
+
+The engine says each source backwards, so that everything but the translating itself is done: reading tokens, handing
+them to the engine and its answers to other processes, looking for faults, decoding, writing.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hark.config import Config
+from hark.data.dataset import Dataset
+from hark.decode.request import Hypothesis, Request
+from hark.distil.distil import distil
+
+
+class Echo:
+    """An engine without a model."""
+
+    name = "echo"
+
+    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
+        for number, request in enumerate(requests):
+            yield number, (Hypothesis(tuple(request.source[-2::-1]), -1.0, -1.0, True),)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--pairs", type=int, default=100_000, help="of each corpus")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    dataset = Dataset.open(arguments.dataset)
+    tokenizer = dataset.tokenizer("target")
+    with tempfile.TemporaryDirectory() as folder:
+        teacher: Any = SimpleNamespace(
+            config=Config(),
+            source_tokenizer=dataset.tokenizer("source"),
+            target_tokenizer=tokenizer,
+            engine=Echo(),
+            bundle=SimpleNamespace(folder=Path(folder)),
+        )
+        began = time.thread_time()
+        text = Path(folder) / "text"
+        done = distil(teacher, dataset, text, teacher.config.decode, arguments.pairs, arguments.processes)
+        own = time.thread_time() - began
+    print(f"{done.made:,} pairs, {arguments.processes} processes: {done.made / done.seconds:,.0f} a second")
+    print(f"the engine's process: {1e6 * own / done.made:.1f} us a pair; not used: {dict(done.record.replaced)}")
+
+
+if __name__ == "__main__":
+    main()

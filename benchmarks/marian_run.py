@@ -1,0 +1,203 @@
+"""Marian trained on a prepared dataset, for so many minutes at a time, and measured as ours is.
+
+A folder holds `config.toml` and `variant` (how it is trained), `rows.jsonl` (what was measured), `state/` (weights,
+Adam's state, place in the data: a checkpoint in our format, without pickle), and `minute-M/` for each minute whose
+weights were asked for: a bundle of ours, in bfloat16, so that the same engine translates with both systems' weights.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import torch
+from marian_weights import to_ours, to_theirs
+from peers import VARIANTS, Marian, Padded, Training
+from quality_curves import ROWS, Row, read_lines, write_lines
+from torch import Tensor
+
+from hark import configfile
+from hark.config import Config
+from hark.data.batches import Corpus, PaddedBatch, make_batches
+from hark.data.dataset import Dataset
+from hark.data.permutation import derive
+from hark.data.prefetch import Prefetch
+from hark.errors import UserError
+from hark.model import Transformer
+from hark.train import checkpoint
+from hark.train.export import BundleWriter
+from hark.train.loss import Objective, to_tensors
+from hark.train.passes import autocast, why_not_recorded
+from hark.train.processes import Processes
+from hark.train.schedule import learning_rate
+
+WARM = 24
+"""Batches of other lengths that are run before the clock starts, for the compiler to see; no weight changes."""
+ADAM = ("exp_avg", "exp_avg_sq", "step")
+
+Ready = tuple[Padded, int, int]
+"""A batch on the device, its real target tokens, and its number."""
+
+
+class Judge:
+    """Measures weights of ours on the dev sets, as `hark train` does: the same batches, kernels and precision."""
+
+    def __init__(self, config: Config, dataset: Dataset, device: torch.device) -> None:
+        self.config = replace(config, data=replace(config.data, batching="packed"))
+        self.device, self.model = device, Transformer(config.model).to(device).eval()
+        fused = why_not_recorded(self.config, Processes(0, 1, device)) is None
+        smoothing, longest = config.train.label_smoothing, config.data.max_length
+        self.objective = Objective(self.model, smoothing, longest, fused)
+        stores = [(shard.name, dataset.store(shard)) for shard in dataset.shards("dev")]
+        self.sets = [make_batches([Corpus(name, 1.0, [store])], self.config.data) for name, store in stores]
+
+    @torch.no_grad()
+    def measure(self, weights: Mapping[str, Tensor]) -> tuple[float, float]:
+        """Loss and nll of a target token; the mean over the dev sets, where there are several."""
+        for name, weight in self.model.named_parameters():
+            weight.copy_(weights[name])
+        means = []
+        for batches in self.sets:
+            sums, tokens = torch.zeros(2, dtype=torch.float64, device=self.device), 0
+            for batch in islice(batches.iterate(), batches.batches_per_epoch):
+                with autocast(self.config, self.device):
+                    sums += torch.stack(self.objective(to_tensors(batch, self.device))).double()
+                tokens += batch.n_target_tokens
+            means.append(sums / tokens)
+        loss, nll = torch.stack(means).mean(0).tolist()
+        return loss, nll
+
+
+@dataclass
+class Progress:
+    seconds: float = 0.0
+    steps: int = 0
+    target_tokens: int = 0
+
+
+class MarianRun:
+    def __init__(
+        self, folder: Path, config: Config, dataset: Dataset, device: torch.device, variant: str, init: str
+    ) -> None:
+        self.folder, self.device = folder, device
+        self.config = replace(config, data=replace(config.data, batching="padded"))
+        self.agree(f"{variant}, initial weights {init}")
+        self.bundles = BundleWriter.of(config, dataset)
+        self.judge = Judge(config, dataset, device)
+        torch.manual_seed(config.train.seed)
+        self.marian = Marian(config.model)
+        self.training = Training(self.marian, self.config, device, VARIANTS[variant])
+        if init == "ours":  # those that `hark train` begins with, given the same seed
+            torch.manual_seed(config.train.seed)
+            self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
+        self.batches = make_batches(dataset.train, self.config.data)
+        self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
+        self.progress = Progress()
+        if self.state.exists():
+            self.resume()
+        self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    def agree(self, variant: str) -> None:
+        """A folder goes on only as it began."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, text in (("config.toml", configfile.dump(self.config)), ("variant", variant + "\n")):
+            path = self.folder / name
+            if path.exists() and path.read_text(encoding="utf-8") != text:
+                raise UserError(f"{path}: was begun with other settings; go on with those, or take another folder")
+            path.write_text(text, encoding="utf-8")
+
+    def ready(self, batch: PaddedBatch) -> Ready:
+        return Padded.of(batch, self.device), batch.n_target_tokens, batch.index
+
+    def warm_up(self) -> None:
+        """What `hark train` does before its own clock starts: the largest batch fits, and kernels are built."""
+        count = self.batches.batches_per_epoch
+        others = [self.batches[count + place * count // WARM] for place in range(WARM)]
+        for batch in (self.batches.worst_case(), *others):
+            padded, tokens, _ = self.ready(batch)  # type: ignore[arg-type]
+            self.training.backward(padded, tokens)
+        self.training.optimiser.zero_grad()
+
+    def train(self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None) -> None:
+        """For so many minutes more; measured at `marks`, in minutes since the beginning, and at the end.
+
+        `until` is when to stop in any case, by `time.monotonic`: commands may have a limit.
+        """
+        self.warm_up()
+        self.wait()
+        progress, end = self.progress, self.progress.seconds + 60 * minutes
+        due = sorted({60 * mark for mark in (*marks, *keep) if progress.seconds < 60 * mark < end} | {end})
+        began = time.monotonic() - progress.seconds
+        while due:
+            padded, tokens, number = next(self.stream)
+            # As in `hark train`: chance is a function of the batch, so that a resumed run needs no state of it.
+            torch.manual_seed(int(derive(self.config.train.seed, number)) >> 1)
+            self.training.step(padded, tokens, learning_rate(progress.steps + 1, self.config))
+            progress.steps += 1
+            progress.target_tokens += tokens
+            now = time.monotonic()
+            late = until is not None and now >= until
+            if now - began < due[0] and not late:
+                continue
+            self.wait()
+            progress.seconds = time.monotonic() - began
+            passed = {mark for mark in due if mark <= progress.seconds}
+            due = [] if late else [mark for mark in due if mark not in passed]
+            self.measure()
+            for mark in passed & {60 * each for each in keep}:
+                self.keep(mark / 60)
+            began = time.monotonic() - progress.seconds
+        self.stream.close()
+        self.save()
+
+    def wait(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def our_weights(self) -> dict[str, Tensor]:
+        return to_ours(self.marian, {name: weight.detach() for name, weight in self.training.weights.items()})
+
+    def measure(self) -> None:
+        progress = self.progress
+        loss, nll = self.judge.measure(self.our_weights())
+        self.rows.append(Row(progress.seconds, progress.steps, progress.target_tokens, loss, nll))
+        write_lines(self.folder / ROWS, self.rows)
+        pace = progress.target_tokens / progress.seconds
+        print(
+            f"{progress.seconds / 60:.2f} minutes, step {progress.steps:,}: dev loss {loss:.4f}, nll {nll:.4f}; "
+            f"{pace:,.0f} target tokens/s so far",
+            flush=True,
+        )
+
+    def keep(self, minute: float) -> None:
+        origin = f"Hugging Face Marian after {self.progress.seconds / 60:.2f} minutes, step {self.progress.steps}"
+        weights = {name: weight.bfloat16().cpu() for name, weight in self.our_weights().items()}
+        self.bundles.write(self.folder / f"minute-{minute:g}", weights, origin)
+
+    def save(self) -> None:
+        adam = self.training.adam.state
+        tensors = {
+            "weights": {name: weight.detach().cpu() for name, weight in self.training.weights.items()},
+            "adam": {
+                f"{kind}.{name}": adam[weight][kind].cpu()
+                for name, weight in self.training.weights.items()
+                for kind in ADAM
+            },
+        }
+        checkpoint.save(self.state, tensors, {"progress": asdict(self.progress), "batches": self.stream.state_dict()})
+
+    def resume(self) -> None:
+        tensors, state = checkpoint.load(self.state)
+        self.training.fill(tensors["weights"])
+        # Adam is given its state as it would have made it: a step of its own would move the weights.
+        for name, weight in self.training.weights.items():
+            self.training.adam.state[weight] = {
+                kind: tensors["adam"][f"{kind}.{name}"].to(self.device) for kind in ADAM
+            }
+        self.progress = Progress(**state["progress"])
+        self.stream.load_state_dict(state["batches"])

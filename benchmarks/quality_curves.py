@@ -1,0 +1,225 @@
+"""Quality against time of training: what was measured, read from folders; as a table, and as a picture."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from hark.rundir import RunDir
+from hark.train.curves import Chart, Curve
+from hark.train.curves_picture import GAP, HEIGHT, LINE, RIGHT, WIDTH, draw_chart, legend
+from hark.train.metrics import DevRecord, History, ResumeRecord, SaveRecord, StartRecord, TrainRecord, read_metrics
+
+ROWS, SCORES = "rows.jsonl", "test_scores.jsonl"
+STEEP = 0.8
+"""Losses so far above the lowest are not drawn."""
+Points = Sequence[tuple[float, float]]
+"""Seconds of training, and what was measured then."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measurement on the dev sets. Seconds are those of training alone."""
+
+    seconds: float
+    steps: int
+    target_tokens: int
+    loss: float  # label-smoothed, of a target token
+    nll: float
+
+
+@dataclass(frozen=True)
+class TestScore:
+    """BLEU on one test set of the weights as they were then."""
+
+    __test__ = False  # pytest looks for such names
+
+    seconds: float
+    steps: int
+    set: str
+    bleu: float
+    sentences: int
+    signature: str
+
+
+@dataclass(frozen=True)
+class System:
+    name: str
+    rows: Sequence[Row]
+    scores: Sequence[TestScore]
+
+
+def read_rival(folder: Path, name: str) -> System:
+    return System(name, read_lines(folder / ROWS, Row), read_lines(folder / SCORES, TestScore))
+
+
+def read_run(run: RunDir, name: str) -> System:
+    """A run of ours."""
+    return System(name, rows_of(read_metrics(run.metrics)), read_lines(run.path / SCORES, TestScore))
+
+
+def rows_of(history: History) -> list[Row]:
+    clock = Clock(history)
+    rows: dict[int, list[DevRecord]] = {}
+    for record in history.dev:
+        rows.setdefault(record.step, []).append(record)
+    return [
+        Row(
+            clock.seconds(step),
+            step,
+            round(clock.tokens(step)),
+            float(np.mean([each.loss for each in records])),
+            float(np.mean([each.nll for each in records])),
+        )
+        for step, records in rows.items()
+    ]
+
+
+class Clock:
+    """Seconds of training alone, at any step of a run of ours.
+
+    A record of training is written when the device has done all steps up to it, and a measurement or a checkpoint of
+    the same step begins then: what passes until its own record is not training. A checkpoint between two such steps
+    cannot be told from training, and counts as training: against us. Starting is left out on both sides.
+    """
+
+    def __init__(self, history: History) -> None:
+        self.points = [(0, 0.0, 0)]  # step, seconds, target tokens
+        at = saved_at = 0.0
+        known, saved = -1, -1  # steps at which the device was waited for
+        for record in history.records:
+            step, seconds, _ = self.points[-1]
+            match record:
+                case StartRecord():
+                    if isinstance(record, ResumeRecord) and saved == record.step > step:
+                        self.points.append((record.step, seconds + saved_at - at, record.target_tokens))
+                    at, known = record.time, record.step
+                case TrainRecord():
+                    self.points.append((record.step, seconds + record.time - at, record.target_tokens))
+                    at, known = record.time, record.step
+                case DevRecord() | SaveRecord():
+                    if isinstance(record, SaveRecord):
+                        saved, saved_at = record.step, record.time
+                    if record.step == known:
+                        at = record.time
+                case _:
+                    pass
+
+    def seconds(self, step: int) -> float:
+        return self.between(step, 1)
+
+    def tokens(self, step: int) -> float:
+        return self.between(step, 2)
+
+    def between(self, step: int, what: int) -> float:
+        return float(np.interp(step, [each[0] for each in self.points], [each[what] for each in self.points]))
+
+
+Line = TypeVar("Line", Row, TestScore)
+
+
+def read_lines(path: Path, kind: type[Line]) -> list[Line]:
+    if not path.exists():
+        return []
+    return [kind(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_lines(path: Path, lines: Iterable[Row | TestScore]) -> None:
+    """All at once: a file that is half written would stand for less than was measured."""
+    beside = path.with_name(f".{path.name}.partial")
+    beside.write_text("".join(json.dumps(asdict(line)) + "\n" for line in lines), encoding="utf-8")
+    beside.replace(path)
+
+
+def table(systems: Sequence[System]) -> str:
+    """A line for every moment at which something was measured."""
+    sets = sets_of(systems)
+    heads = ["system", "minutes", "steps", "target tokens", "dev loss", "dev nll", *(f"BLEU {each}" for each in sets)]
+    lines = [heads]
+    for system in systems:
+        rows = {row.steps: row for row in system.rows}
+        moments = {row.steps: row.seconds for row in system.rows} | {e.steps: e.seconds for e in system.scores}
+        for steps, seconds in sorted(moments.items()):
+            row = rows.get(steps)
+            measured = [f"{row.target_tokens:,}", f"{row.loss:.4f}", f"{row.nll:.4f}"] if row else [""] * 3
+            scores = {each.set: f"{each.bleu:.2f}" for each in system.scores if each.steps == steps}
+            lines.append(
+                [system.name, f"{seconds / 60:.2f}", f"{steps:,}", *measured, *(scores.get(each, "") for each in sets)]
+            )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    signatures = sorted({each.signature for system in systems for each in system.scores})
+    text = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    return "\n".join([*text, *signatures, *catches(systems)])
+
+
+def catches(systems: Sequence[System]) -> Iterator[str]:
+    """When the others had what the first had at its end. Only what was measured counts: nothing is interpolated."""
+    first, *others = systems
+    for other in others:
+        pairs = {"dev nll": [[(row.seconds, row.nll) for row in each.rows] for each in (first, other)]}
+        for name in sets_of([first, other]):
+            pairs[f"BLEU {name}"] = [
+                [(score.seconds, score.bleu) for score in each.scores if score.set == name] for each in (first, other)
+            ]
+        for what, (theirs, own) in pairs.items():
+            if theirs and own:
+                yield f"{what}: {first.name} {catch(theirs, other.name, own, lower=what == 'dev nll')}"
+
+
+def catch(aims: Points, name: str, measured: Points, lower: bool) -> str:
+    seconds, aim = max(aims)
+    reached = [at for at, value in measured if (value <= aim if lower else value >= aim)]
+    words = f"had {aim:.2f} after {seconds / 60:.1f} minutes; {name}"
+    if not reached:
+        return f"{words} did not reach it in {max(measured)[0] / 60:.1f}"
+    return f"{words} first measured at least as good after {min(reached) / 60:.1f}"
+
+
+def sets_of(systems: Sequence[System]) -> list[str]:
+    return list(dict.fromkeys(each.set for system in systems for each in system.scores))
+
+
+def charts_of(systems: Sequence[System]) -> list[Chart]:
+    lowest = min((row.nll for system in systems for row in system.rows), default=0.0)
+    # The first minute falls so far that all later ones would look alike.
+    near = [[row for row in system.rows if row.nll < lowest + STEEP] for system in systems]
+    rows = tuple(curve(i, each, [row.nll for row in each]) for i, each in enumerate(near))
+    charts = [Chart("Dev loss", "plain nll, without the steep start", rows, dots=True)]
+    for name in sets_of(systems):
+        chosen = [[each for each in system.scores if each.set == name] for system in systems]
+        curves = tuple(curve(i, scores, [each.bleu for each in scores]) for i, scores in enumerate(chosen))
+        charts.append(Chart(f"BLEU, {name}", "beam 4, length penalty 0.6", curves, dots=True))
+    return [chart for chart in charts if any(each.values for each in chart.curves)]
+
+
+def curve(index: int, measured: Sequence[Row] | Sequence[TestScore], values: Sequence[float]) -> Curve:
+    steps, seconds = tuple(each.steps for each in measured), tuple(each.seconds for each in measured)
+    return Curve(index, steps, (0,) * len(steps), seconds, tuple(values))
+
+
+def draw(systems: Sequence[System]) -> str:
+    """All charts against the time of training, in two columns under one legend."""
+    charts = charts_of(systems)
+    reach = max(each for chart in charts for curve in chart.curves for each in curve.time)
+    width, above = 2 * WIDTH + GAP, GAP + len(systems) * LINE
+    height = above + (len(charts) + 1) // 2 * (HEIGHT + GAP)
+    style = files("hark.train").joinpath("curves_picture.css").read_text(encoding="utf-8")
+    parts = [
+        legend([system.name for system in systems]),
+        f'<text class="end" x="{width - RIGHT}" y="{GAP + 10}">against training time</text>\n',
+    ]
+    for index, chart in enumerate(charts):
+        row, column = divmod(index, 2)
+        place = f"translate({column * (WIDTH + GAP)} {above + row * (HEIGHT + GAP)})"
+        parts.append(f'<g transform="{place}">{draw_chart(chart, "time", reach, WIDTH)}</g>\n')
+    title = escape(" and ".join(system.name for system in systems))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
+        f"<title>{title}: quality against training time</title>\n<style>\n{style}</style>\n"
+        f'<rect class="card" width="{width}" height="{height}" rx="10"/>\n{"".join(parts)}</svg>\n'
+    )

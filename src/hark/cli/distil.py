@@ -1,0 +1,74 @@
+"""`hark distil`: a teacher's translations of the training text, for a student to learn from."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from hark.distil.distil import Distilled
+
+
+def distil(
+    teacher: Annotated[str, typer.Argument(help="The bundle that translates: a folder, a run or a name.")],
+    dataset: Annotated[Path, typer.Argument(help="A prepared dataset, in either direction.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the text is written.")],
+    beam: Annotated[
+        int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; by default the teacher's.")
+    ] = None,
+    search: Annotated[
+        list[str] | None,
+        typer.Option("--search", metavar="KEY=VALUE", help="A setting of [decode], see hark config --explain."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="Only the first N pairs of each corpus.")
+    ] = None,
+    engine: Annotated[
+        Literal["auto", "ctranslate2", "torch"], typer.Option("--engine", help="By default the one for the device.")
+    ] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")] = "auto",
+    precision: Annotated[
+        Literal["auto", "int8", "int16", "float32", "bfloat16"],
+        typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
+    ] = "auto",
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, metavar="N", help="That turn translations into text.")
+    ] = None,
+) -> None:
+    """Translate the training text of a dataset by a teacher, as parallel text for a smaller student.
+
+    Writes NAME.SOURCE and NAME.TARGET for each corpus, which hark prepare reads. Where a translation is faulty, the
+    corpus's own target stands instead. It may be stopped at any moment: the same command goes on where it was.
+    """
+    from hark.cli.translate import leave_at_once, search_changes
+    from hark.data.dataset import Dataset
+    from hark.data.progress import show_progress
+    from hark.decode.load import Loaded, search_settings
+    from hark.decode.models import named_folder
+    from hark.distil.distil import distil as distil_text
+    from hark.distil.distil import refuse_chance
+
+    opened = Dataset.open(dataset)
+    loaded = Loaded(named_folder(teacher), engine, device, precision)
+    settings = search_settings(loaded.config.decode, search_changes(search or [], beam, 1))
+    refuse_chance(settings)
+    try:
+        with show_progress() as progress:
+            done = distil_text(loaded, opened, output, settings, limit, processes, progress)
+    except KeyboardInterrupt:
+        leave_at_once()
+    typer.echo(summary(output, done))
+
+
+def summary(folder: Path, done: "Distilled") -> str:
+    """A few lines for a person: how much the teacher said, and what was not used of it."""
+    record = done.record
+    if not done.made:
+        return f"{folder}: distilled before with the same teacher, dataset and settings; nothing to do"
+    used = record.pairs - record.replaced.total()
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in record.replaced.most_common())
+    rate = f"{done.made / max(done.seconds, 1e-3):,.0f} a second"
+    return (
+        f"{folder}: {record.pairs:,} pairs, {used:,} by the teacher ({used / record.pairs:.2%}), {rate}\n"
+        f"kept as they were: {reasons or 'none'}"
+    )

@@ -1,0 +1,133 @@
+"""`hark look`: see inside a translation."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from hark.errors import UserError, require
+
+
+def look(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="A sentence, or a file of text; - or nothing: stdin.", metavar="[TEXT | FILE | -]"),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("-m", "--model", metavar="BUNDLE", help="A model's folder or name, see hark models.")
+    ] = None,
+    source: Annotated[str | None, typer.Option("-s", "--source", metavar="CODE", help="Language of the text.")] = None,
+    target: Annotated[
+        str | None, typer.Option("-t", "--target", metavar="CODE", help="Language to translate into.")
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page (.html).")] = Path(
+        "look.html"
+    ),
+    preset: Annotated[
+        Literal["long-distance", "anaphora", "structure"] | None,
+        typer.Option("--preset", help="A sentence of ours, and the heads that show what the paper's figures 3-5 show."),
+    ] = None,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, max=16, metavar="N", help="Width of the search.")] = None,
+    changes: Annotated[
+        int | None,
+        typer.Option(
+            "--changes",
+            min=0,
+            metavar="N",
+            help="Translate again without each of N heads and N words: up to 6, fewer if it is long; 0: no measuring.",
+        ),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option("--threads", min=1, metavar="N", help="More help on an idle machine with many cores only.")
+    ] = 1,
+    show: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open it in the browser; by default on a desktop.")
+    ] = None,
+) -> None:
+    """See inside a translation: every head, every step of the search, and what makes a difference.
+
+    Writes one page that needs no network, and opens it. Of a text the first sentence is shown.
+    """
+    require("torch", "train", "hark look")
+    check_output(output)
+    import torch
+
+    from hark.cli.streams import writer
+    from hark.cli.translate import check_pair, which_model
+    from hark.decode.load import Loaded
+    from hark.inspect.look import look_inside
+
+    if preset and words:
+        raise UserError("--preset has a sentence of its own; leave the text out")
+    # A step of one sentence's search is small: threads that wait for each other can cost more than they save.
+    torch.set_num_threads(threads)
+    folder, lines = which_model(model, source, target, [] if preset else given_lines(words or []))
+    loaded = Loaded(folder)
+    check_pair(loaded, source, target)
+    text = None if preset else first_lines(lines)
+    search: dict[str, Any] = {} if beam is None else {"beam": beam}
+    with shown_progress() as progress:
+        page, recording = look_inside(loaded, text, preset, changes, progress, **search)
+    for note in recording.notes:
+        sys.stderr.write(f"{note}\n")
+    with writer(output) as file:
+        file.write(page.html.encode("utf-8", "replace"))
+    sys.stdout.write(f"{output}\n")
+    sys.stdout.flush()
+    if on_a_desktop() if show is None else show:
+        import webbrowser
+
+        webbrowser.open(output.resolve().as_uri())
+
+
+def check_output(output: Path) -> None:
+    """Refuse before the work is done."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise UserError(f"{output}: the page is HTML; name it .html")
+    if output.is_dir():
+        raise UserError(f"{output}: is a folder; name a file")
+    if not output.parent.is_dir():
+        raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
+
+
+def given_lines(words: list[str]) -> Iterable[str | None]:
+    from hark.cli.translate import lines_of, what
+
+    return lines_of(what(words), "strict")
+
+
+def first_lines(lines: Iterable[str | None]) -> str:
+    """The first line that has text, and the next one, so that it can be told that there is more."""
+    return "".join(islice((line for line in lines if line and line.strip()), 2))
+
+
+def on_a_desktop() -> bool:
+    """Whether somebody sits in front of a screen here, rather than a script or the other end of ssh."""
+    if not sys.stdout.isatty() or "SSH_CONNECTION" in os.environ:
+        return False
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@contextmanager
+def shown_progress() -> Iterator[Callable[[int], Callable[[], object]]]:
+    """To be told how many measurements there will be, and of each; shown on stderr if a person looks at it."""
+    if not sys.stderr.isatty():
+        yield lambda _: lambda: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    said = progress.TextColumn("measuring {task.completed} of {task.total}")
+    columns = (progress.BarColumn(), said, progress.TimeElapsedColumn())
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+
+        def begin(total: int) -> Callable[[], object]:
+            bar = bars.add_task("", total=total)
+            return lambda: bars.advance(bar)
+
+        yield begin

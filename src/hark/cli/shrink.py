@@ -1,0 +1,31 @@
+"""`hark shrink`: a bundle that takes less room."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def shrink(
+    bundle: Annotated[str, typer.Argument(help="A bundle: its folder, a run or a name.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write.")],
+    weights: Annotated[
+        Literal["int8", "bfloat16", "float16"], typer.Option("--weights", help="What they are stored in.")
+    ] = "int8",
+) -> None:
+    """Store a model's weights in fewer bits.
+
+    int8 takes a quarter of the room. On a CPU, where hark computes in int8, the translations stay the same.
+    """
+    from hark.bundle import Bundle
+    from hark.decode.models import named_folder
+    from hark.weights import shrink as shrink_bundle
+
+    given = Bundle.open(named_folder(bundle))
+    before = size_of(given.folder)
+    shrink_bundle(given, output, weights)
+    typer.echo(f"{output}: {weights}, {size_of(output) / 1e6:.1f} MB where {given.folder} has {before / 1e6:.1f}")
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())

@@ -1,0 +1,137 @@
+"""Attention of every layer and head for given sentence pairs, recorded in one forced pass.
+
+Nothing in the model knows that it is looked at: its layout's patterns are wrapped in `Observed`. Recording happens on
+the finished translation, so that the search and its fast kernels stay as they are.
+
+Besides the package's legend: L layers.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hark.model import Transformer, padded_layout
+
+Kind = Literal["encoder", "decoder", "cross"]
+"""The paper's three uses of attention (3.2.3): the encoder's own, the decoder's own, the decoder's over the memory."""
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+Pair = tuple[Sequence[int], Sequence[int]]
+"""Source tokens as the encoder sees them, the mark of the end included; the decoder's input, the start token first."""
+BATCH_TOKENS, BATCH_CELLS = 2048, 1 << 17
+"""Slots of a batch, and cells of the matrices that one head has for it, padding included. Every cell is kept for all
+heads of all layers: 75 MB for the paper's base model."""
+WINDOW_CELLS = 1 << 18
+"""Cells of the pairs that are sorted by length together, so that batches have little padding."""
+
+
+class Head(NamedTuple):
+    """One head; layers and heads count from 0 here, and from 1 where people read them."""
+
+    kind: Kind
+    layer: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.layer + 1}:{self.number + 1}"
+
+
+@dataclass(frozen=True)
+class Attention:
+    """All weights of one sentence pair, in float32 on the CPU. A row is a query, and sums to one."""
+
+    encoder_LHSS: NDArray[np.float32]
+    decoder_LHTT: NDArray[np.float32]
+    cross_LHTS: NDArray[np.float32]
+
+    def of(self, kind: Kind) -> NDArray[np.float32]:
+        match kind:
+            case "encoder":
+                return self.encoder_LHSS
+            case "decoder":
+                return self.decoder_LHTT
+            case "cross":
+                return self.cross_LHTS
+
+
+def observe(model: Transformer, source: Sequence[int], target: Sequence[int]) -> Attention:
+    """The weights of one pair. Row t of the target is the step that reads `target[t]` and predicts the token after."""
+    (attention,) = observe_batch(model, [(source, target)])
+    return attention
+
+
+def observe_many(model: Transformer, pairs: Iterable[Pair]) -> Iterator[Attention]:
+    """The weights of many pairs, in their order; those of like length go through the model together."""
+    for window in windows(pairs):
+        found: dict[int, Attention] = {}
+        for batch in batches(window):
+            found.update(zip(batch, observe_batch(model, [window[index] for index in batch]), strict=True))
+        yield from (found[index] for index in range(len(window)))
+
+
+def windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Pairs in order, as many together as their weights may be in memory together."""
+    window: list[Pair] = []
+    cells = 0
+    for pair in pairs:
+        window.append(pair)
+        cells += size_of(pair) ** 2
+        if cells >= WINDOW_CELLS:
+            yield window
+            window, cells = [], 0
+    if window:
+        yield window
+
+
+def batches(pairs: Sequence[Pair], tokens: int = BATCH_TOKENS, cells: int = BATCH_CELLS) -> Iterator[list[int]]:
+    """Numbers of pairs, the shortest first, as many together as have room."""
+    sizes = [size_of(pair) for pair in pairs]
+    batch: list[int] = []
+    for index in sorted(range(len(pairs)), key=sizes.__getitem__):
+        slots = (len(batch) + 1) * sizes[index]
+        if batch and (slots > tokens or slots * sizes[index] > cells):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def size_of(pair: Pair) -> int:
+    return max(map(len, pair))
+
+
+@torch.no_grad()
+def observe_batch(model: Transformer, pairs: Sequence[Pair]) -> list[Attention]:
+    device = model.output_weight.device
+    source_BS, source_lengths = rectangle([source for source, _ in pairs], device)
+    target_BT, target_lengths = rectangle([target for _, target in pairs], device)
+    encoder: list[Tensor] = []
+    decoder: list[Tensor] = []
+    cross: list[Tensor] = []
+    layout = padded_layout(source_lengths, target_lengths).observed(encoder.append, decoder.append, cross.append)
+    model.hidden(source_BS, target_BT, layout)
+    encoder_BLHSS, decoder_BLHTT, cross_BLHTS = (
+        torch.stack(layers, dim=1).float().cpu().numpy() for layers in (encoder, decoder, cross)
+    )
+    found = []
+    for row, (source, target) in enumerate(pairs):
+        s, t = len(source), len(target)
+        found.append(
+            Attention(
+                encoder_BLHSS[row, :, :, :s, :s], decoder_BLHTT[row, :, :, :t, :t], cross_BLHTS[row, :, :, :t, :s]
+            )
+        )
+    return found
+
+
+def rectangle(sentences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Sentences as rows, padded at the end, and their lengths."""
+    lengths = [len(sentence) for sentence in sentences]
+    longest = max(lengths)
+    rows = [[*sentence, *[0] * (longest - len(sentence))] for sentence in sentences]
+    return torch.tensor(rows, device=device), torch.tensor(lengths, device=device)

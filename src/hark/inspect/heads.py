@@ -1,0 +1,175 @@
+"""The head finder: what every head of a model does on a corpus, how well it aligns words, and what it is worth."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hark.decode.alignment_heads import Step
+from hark.inspect.attention import KINDS, Attention, Head, observe_many
+from hark.inspect.heads_alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
+from hark.inspect.heads_corpus import Corpus, Example
+from hark.inspect.heads_gold import Gold
+from hark.inspect.heads_importance import Effect, Point, Score, every_head, measure_effects, points_of, prune
+from hark.inspect.heads_measures import Measure, Tally, marks_of
+from hark.inspect.heads_roles import Named, name
+from hark.inspect.heads_words import WordMatcher
+from hark.model import Transformer
+from hark.text.tokenizer import Tokenizer
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
+"""From what is being done, and in how many parts, to what is to be called for each part."""
+Words = tuple[Sequence[str], Sequence[str]]
+"""Of the source and of the target."""
+
+
+def quietly(_: str, __: int) -> AbstractContextManager[Callable[[], None]]:
+    return nullcontext(lambda: None)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of one head."""
+
+    head: Head
+    measures: dict[Measure, float]
+    named: Named
+    errors: dict[Step, float]
+    """Alignment error rates of a head over the memory, if there were gold alignments."""
+    effect: Effect | None
+
+    def to_tree(self) -> dict[str, Any]:
+        return {
+            "kind": self.head.kind,
+            "layer": self.head.layer + 1,
+            "head": self.head.number + 1,
+            "role": self.named.role,
+            "share": round(self.named.share, 4),
+            "measures": {measure: round(value, 4) for measure, value in self.measures.items()},
+            "alignment_error_rate": {step: round(error, 4) for step, error in self.errors.items()} or None,
+            "effect": {"nll": round(self.effect.nll, 5), "interval": round(self.effect.interval, 5)}
+            if self.effect
+            else None,
+        }
+
+
+@dataclass(frozen=True)
+class Importance:
+    """What the heads of a model are worth to it."""
+
+    sentences: int
+    nll: float
+    """Of the whole model."""
+    curve: tuple[Point, ...]
+
+    def to_tree(self) -> dict[str, Any]:
+        curve = [{"removed": each.removed, "nll": round(each.nll, 5), "bleu": each.score} for each in self.curve]
+        return {"sentences": self.sentences, "nll": round(self.nll, 5), "curve": curve or None}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found of a model."""
+
+    model: str
+    corpus: str
+    sentences: int
+    left_out: int
+    heads: tuple[Found, ...]
+    alignment: Alignment | None
+    importance: Importance | None
+
+    def to_tree(self) -> dict[str, Any]:
+        """For JSON. Layers and heads count from 1 here."""
+        return {
+            "model": self.model,
+            "corpus": self.corpus,
+            "sentences": self.sentences,
+            "left_out": self.left_out,
+            "heads": [each.to_tree() for each in self.heads],
+            "alignment": alignment_tree(self.alignment) if self.alignment else None,
+            "importance": self.importance.to_tree() if self.importance else None,
+        }
+
+
+def alignment_tree(alignment: Alignment) -> dict[str, Any]:
+    def combination(of: Combination) -> dict[str, Any]:
+        return {
+            "step": of.step,
+            "heads": [[head.layer + 1, head.number + 1] for head in of.heads],
+            "alignment_error_rate": round(of.error, 4),
+            "held_out": round(of.held_out_error, 4),
+        }
+
+    return {
+        "pairs": alignment.pairs,
+        "layers": {step: [round(float(each), 4) for each in alignment.layer_errors_L[step]] for step in STEPS},
+        "best": combination(alignment.best),
+        "best_in_one_layer": combination(alignment.best_in_one_layer),
+    }
+
+
+@dataclass(frozen=True)
+class Finder:
+    """A model and what it takes to read text for it."""
+
+    model: Transformer
+    source: Tokenizer
+    target: Tokenizer
+    progress: Progress = quietly
+
+    def look(self, corpus: Corpus, gold: Sequence[tuple[Words, Gold]] | None) -> tuple[Tally, Alignment | None]:
+        """Read a corpus once. `gold` has the words and links of every line of it."""
+        tally, linked = Tally(), []
+        source_marks_V, target_marks_V = marks_of(self.source), marks_of(self.target)
+        matchers = WordMatcher(self.source), WordMatcher(self.target)
+        with self.progress("reading", len(corpus.examples)) as advance:
+            attentions = observe_many(self.model, (each.pair for each in corpus.examples))
+            for example, attention in zip(corpus.examples, attentions, strict=True):
+                tally.add(attention, source_marks_V[list(example.source)], target_marks_V[list(example.target)])
+                if gold is not None:
+                    linked += match(example, attention, *matchers, *gold[example.line])
+                advance()
+        if not linked:
+            return tally, None
+        with self.progress("aligning", ROUNDS) as advance:
+            return tally, measure_alignment(linked, advance)
+
+    def weigh(
+        self, examples: Sequence[Example], with_curve: bool, score: Score | None
+    ) -> tuple[dict[Head, Effect], Importance]:
+        heads = len(every_head(self.model))
+        with self.progress("removing each head", heads) as advance:
+            nll, effects = measure_effects(self.model, examples, advance)
+        curve: list[Point] = []
+        if with_curve:
+            with self.progress("removing more and more", len(points_of(heads))) as advance:
+                curve = prune(self.model, examples, effects, score, advance)
+        return effects, Importance(len(examples), nll, tuple(curve))
+
+
+def match(
+    example: Example, attention: Attention, source: WordMatcher, target: WordMatcher, words: Words, gold: Gold
+) -> list[Linked]:
+    """A pair with its links, unless its words are not those of its tokens."""
+    shares = source.shares(example.source, words[0]), target.shares(example.target[1:], words[1])
+    if shares[0] is None or shares[1] is None:
+        return []
+    return [link_words(attention.cross_LHTS, shares[0], shares[1], gold)]
+
+
+def put_together(tally: Tally, alignment: Alignment | None, effects: dict[Head, Effect]) -> tuple[Found, ...]:
+    """All that is known, head by head."""
+    found = []
+    for head, measures in tally.means().items():
+        errors: dict[Step, float] = {}
+        shares: dict[Step, float] = dict.fromkeys(STEPS, 0.0)
+        if alignment is not None and head.kind == "cross":
+            place = np.s_[head.layer, head.number]
+            errors = {step: float(alignment.errors_LH[step][place]) for step in STEPS}
+            shares = {step: float(alignment.shares_LH[step][place]) for step in STEPS}
+        named = name(measures, shares["predicts"], shares["reads"])
+        found.append(Found(head, measures, named, errors, effects.get(head)))
+    return tuple(sorted(found, key=lambda each: (KINDS.index(each.head.kind), each.head)))

@@ -1,0 +1,165 @@
+"""How well cross-attention aligns words: every head, every layer's mean, and the few heads that do it best together.
+
+A word of the translation is aligned with the source word that has most of its weight: the mean of its tokens' weights,
+summed over the tokens of a source word, as `hark translate --align` does. Rates are those of Och and Ney (2003).
+
+Besides the package's legend: L layers, C candidates; T and S count words here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.decode.alignment_heads import AlignmentHeads, Step
+from hark.inspect.attention import Head
+from hark.inspect.heads_gold import Gold, error_rate
+
+STEPS: tuple[Step, ...] = get_args(Step)
+MOST = 6
+"""Heads in a combination; more have not been seen to help."""
+
+Words = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """One pair: the weight of every head between its words, at either step, and what people say."""
+
+    weights_LHTS: Mapping[Step, Words]
+    gold: Gold
+
+
+def link_words(cross_LHTS: Words, source_shares: Words, target_shares: Words, gold: Gold) -> Linked:
+    """The attention of the decoder's steps between words. `..._shares` tell how much of each token is in each word;
+    the source's end is in none, and the decoder's start is not among the target's tokens."""
+    means = target_shares / np.maximum(target_shares.sum(0), 1e-9)
+    tokens = len(target_shares)
+    at: dict[Step, Words] = {"predicts": cross_LHTS[:, :, :tokens], "reads": cross_LHTS[:, :, 1 : tokens + 1]}
+    return Linked({step: means.T @ (rows @ source_shares) for step, rows in at.items()}, gold)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Heads whose mean weight aligns."""
+
+    step: Step
+    heads: tuple[Head, ...]
+    error: float
+    """Alignment error rate on the pairs that they were chosen by."""
+    held_out_error: float
+    """The same for heads that were chosen in the same way on one half of the pairs and measured on the other."""
+
+    @property
+    def in_one_layer(self) -> AlignmentHeads:
+        (layer,) = {head.layer for head in self.heads}
+        return AlignmentHeads(layer, tuple(head.number for head in self.heads), self.step)
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """What was found on a corpus with gold alignments."""
+
+    pairs: int
+    errors_LH: Mapping[Step, NDArray[np.float64]]
+    layer_errors_L: Mapping[Step, NDArray[np.float64]]
+    """Of the mean of a layer's heads."""
+    shares_LH: Mapping[Step, NDArray[np.float64]]
+    """Of a head's weight on the words that people link; over the words that they link to any."""
+    best: Combination
+    best_in_one_layer: Combination
+
+
+def measure_alignment(pairs: Sequence[Linked], advance: Callable[[], None] = lambda: None) -> Alignment:
+    """`advance` is called `ROUNDS` times."""
+    layers, heads = pairs[0].weights_LHTS["predicts"].shape[:2]
+    every = [Head("cross", layer, number) for layer in range(layers) for number in range(heads)]
+    by_layer = [every[layer * heads : (layer + 1) * heads] for layer in range(layers)]
+    errors, layer_errors, shares = {}, {}, {}
+    for step in STEPS:
+        weights = [each.weights_LHTS[step] for each in pairs]
+        golds = [each.gold for each in pairs]
+        errors[step] = rates([each.reshape(-1, *each.shape[2:]) for each in weights], golds).reshape(layers, heads)
+        layer_errors[step] = rates([each.mean(1) for each in weights], golds)
+        shares[step] = linked_shares(weights, golds)
+    advance()
+    best = choose(pairs, [every])
+    advance()
+    best_in_one_layer = choose(pairs, by_layer)
+    advance()
+    return Alignment(len(pairs), errors, layer_errors, shares, best, best_in_one_layer)
+
+
+ROUNDS = 3
+
+
+def choose(pairs: Sequence[Linked], groups: Sequence[Sequence[Head]]) -> Combination:
+    """The best combination of heads of one group, at one step."""
+    step, heads, error = choose_on(pairs, groups)
+    halves = pairs[::2], pairs[1::2]
+    if not halves[1]:
+        return Combination(step, heads, error, error)
+    counts = np.zeros(4)
+    for chosen_by, measured_on in (halves, halves[::-1]):
+        other_step, others, _ = choose_on(chosen_by, groups)
+        combined = [sum_of(each, other_step, others)[None] for each in measured_on]
+        counts += count(combined, [each.gold for each in measured_on])[:, 0]
+    return Combination(step, heads, error, float(error_rate(*counts)))
+
+
+def choose_on(pairs: Sequence[Linked], groups: Sequence[Sequence[Head]]) -> tuple[Step, tuple[Head, ...], float]:
+    tried = ((step, *add_greedily(pairs, step, group)) for step in STEPS for group in groups)
+    return min(tried, key=lambda each: each[2])
+
+
+def add_greedily(pairs: Sequence[Linked], step: Step, group: Sequence[Head]) -> tuple[tuple[Head, ...], float]:
+    """The best head, then again and again the one that helps most, until none does."""
+    golds = [each.gold for each in pairs]
+    candidates = [np.stack([sum_of(each, step, [head]) for head in group]) for each in pairs]
+    totals = [np.zeros_like(each[0]) for each in candidates]
+    chosen: list[int] = []
+    error = np.inf
+    while len(chosen) < min(MOST, len(group)):
+        found_C = rates([each + total for each, total in zip(candidates, totals, strict=True)], golds)
+        found_C[chosen] = np.inf
+        best = int(found_C.argmin())
+        if found_C[best] >= error:
+            break
+        error = float(found_C[best])
+        chosen.append(best)
+        totals = [total + each[best] for each, total in zip(candidates, totals, strict=True)]
+    return tuple(sorted(group[index] for index in chosen)), error
+
+
+def sum_of(pair: Linked, step: Step, heads: Iterable[Head]) -> Words:
+    layers, numbers = zip(*((head.layer, head.number) for head in heads), strict=True)
+    chosen: Words = pair.weights_LHTS[step][list(layers), list(numbers)].sum(0)
+    return chosen
+
+
+def rates(weights_CTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.float64]:
+    """The error rate of each candidate over all pairs."""
+    return np.array([error_rate(*counts) for counts in count(weights_CTS, golds).T])
+
+
+def count(weights_CTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.float64]:
+    """Hits among the sure and the possible links, links made, and sure links, (4, C), over all pairs."""
+    total = np.zeros((4, len(weights_CTS[0])))
+    for candidates_CTS, gold in zip(weights_CTS, golds, strict=True):
+        t, best_CT = np.arange(candidates_CTS.shape[1]), candidates_CTS.argmax(-1)
+        total[0] += gold.sure_TS[t, best_CT].sum(-1)
+        total[1] += gold.possible_TS[t, best_CT].sum(-1)
+        total[2] += len(t)
+        total[3] += gold.sure_TS.sum()
+    return total
+
+
+def linked_shares(weights_LHTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.float64]:
+    total = np.zeros(weights_LHTS[0].shape[:2])
+    words = 0
+    for weights, gold in zip(weights_LHTS, golds, strict=True):
+        total += np.einsum("lhts,ts->lh", weights, gold.possible_TS.astype(np.float32))
+        words += int(gold.possible_TS.any(1).sum())
+    return total / max(words, 1)

@@ -1,0 +1,119 @@
+"""What heads are worth: how much worse the model predicts without each of them, and without ever more of them.
+
+Worse is a higher loss: nats for each target token of translations by people, the end included. Heads are removed for
+good (their output is zero), and nothing is trained again.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from hark.inspect.ablation import without_heads
+from hark.inspect.attention import Head, batches, rectangle
+from hark.inspect.heads_corpus import Example
+from hark.model import Transformer, padded_layout
+
+BATCH_TOKENS = 1024
+"""Fewer than for attention: each has as many logits as the vocabulary has pieces."""
+POINTS = 25
+"""Of the curve, at the most."""
+
+Score = Callable[[Transformer], float]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What the removal of a head adds to the loss, and half of its 95% interval."""
+
+    nll: float
+    interval: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """The model without its least important heads."""
+
+    removed: int
+    nll: float
+    score: float | None = None
+
+
+@torch.no_grad()
+def losses(model: Transformer, examples: Sequence[Example]) -> NDArray[np.float64]:
+    """The negative log-probability of each translation, in nats."""
+    device = model.output_weight.device
+    found = np.zeros(len(examples))
+    for batch in batches([each.pair for each in examples], BATCH_TOKENS):
+        chosen = [examples[index] for index in batch]
+        source_BS, source_lengths = rectangle([each.source for each in chosen], device)
+        target_BT, target_lengths = rectangle([each.target for each in chosen], device)
+        expected_BT, _ = rectangle([each.expected for each in chosen], device)
+        layout = padded_layout(source_lengths, target_lengths)
+        hidden_BTD = model.hidden(source_BS, target_BT, layout)
+        real_BT = layout.target_positions < target_lengths[:, None]
+        nll_N = F.cross_entropy(model.logits(hidden_BTD[real_BT]).float(), expected_BT[real_BT], reduction="none")
+        rows_N = torch.arange(len(chosen), device=device)[:, None].expand_as(real_BT)[real_BT]
+        sums_B = torch.zeros(len(chosen), dtype=torch.float64, device=device)
+        found[batch] = sums_B.index_add_(0, rows_N, nll_N.double()).cpu().numpy()
+    return found
+
+
+def every_head(model: Transformer) -> list[Head]:
+    config = model.config
+    return [
+        *(Head("encoder", layer, n) for layer in range(config.n_encoder_layers) for n in range(config.n_heads)),
+        *(Head("decoder", layer, n) for layer in range(config.n_decoder_layers) for n in range(config.n_heads)),
+        *(Head("cross", layer, n) for layer in range(config.n_decoder_layers) for n in range(config.n_heads)),
+    ]
+
+
+def measure_effects(
+    model: Transformer, examples: Sequence[Example], advance: Callable[[], None] = lambda: None
+) -> tuple[float, dict[Head, Effect]]:
+    """The loss of the whole model, and what each head's removal adds to it. `advance` is called for each head."""
+    tokens = np.array([len(each.expected) for each in examples], float)
+    whole = losses(model, examples)
+    found = {}
+    for head in every_head(model):
+        found[head] = effect(losses(without_heads(model, [head]), examples) - whole, tokens)
+        advance()
+    return float(whole.sum() / tokens.sum()), found
+
+
+def effect(added: NDArray[np.float64], tokens: NDArray[np.float64]) -> Effect:
+    """The mean by token of what is added to each sentence's loss; sentences, not tokens, are drawn independently."""
+    mean = added.sum() / tokens.sum()
+    spread = math.sqrt(((added - mean * tokens) ** 2).sum() * len(added) / max(1, len(added) - 1))
+    return Effect(float(mean), float(1.96 * spread / tokens.sum()))
+
+
+def points_of(heads: int) -> list[int]:
+    """Numbers of removed heads that make a curve, from none to all."""
+    return sorted({round(each) for each in np.linspace(0, heads, min(heads + 1, POINTS))})
+
+
+def prune(
+    model: Transformer,
+    examples: Sequence[Example],
+    effects: dict[Head, Effect],
+    score: Score | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> list[Point]:
+    """The model without its 0, 1, 2, ... least important heads, by their effects one at a time.
+
+    `advance` is called for each of `points_of` as many heads.
+    """
+    order = sorted(effects, key=lambda head: effects[head].nll)
+    tokens = sum(len(each.expected) for each in examples)
+    points = []
+    for removed in points_of(len(order)):
+        pruned = without_heads(model, order[:removed])
+        nll = float(losses(pruned, examples).sum() / tokens)
+        points.append(Point(removed, nll, score(pruned) if score else None))
+        advance()
+    return points

@@ -1,0 +1,151 @@
+"""The heads of a model as one SVG, for documents: no script, light or dark as the reader's machine is."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+from hark.inspect.attention import KINDS, Head, Kind
+from hark.inspect.heads import Found, Report
+from hark.inspect.heads_roles import TITLES
+
+CELL_WIDTH, CELL_HEIGHT, GAP = 108, 40, 4
+LINE = 15
+"""That a cell grows by for an error rate or a bar."""
+LEFT, MARGIN = 40, 24
+NARROWEST = 660
+"""Of the picture, so that its notes have room."""
+PANELS: dict[Kind, str] = {
+    "encoder": "Encoder: a source token looks at the source",
+    "decoder": "Decoder: a target token looks at the translation so far",
+    "cross": "Decoder over the memory: a target token looks at the source",
+}
+
+
+def draw(report: Report) -> str:
+    """The whole picture: a grid of layers by heads for each of attention's three uses, and a legend."""
+    heads = 1 + max(each.head.number for each in report.heads)
+    width = max(NARROWEST, 2 * MARGIN + LEFT + heads * (CELL_WIDTH + GAP) - GAP)
+    title = f"What the heads of {report.model} look at"
+    parts = [f'<text class="title" x="{MARGIN}" y="{MARGIN + 12}">{escape(title)}</text>']
+    top = MARGIN + 12
+    for line in subtitles(report):
+        top += 18
+        parts.append(f'<text x="{MARGIN}" y="{top}">{escape(line)}</text>')
+    top += 28
+    for kind in KINDS:
+        panel = [each for each in report.heads if each.head.kind == kind]
+        drawn, height = draw_panel(kind, panel, chosen_heads(report), longest_bar(report))
+        parts.append(f'<g transform="translate({MARGIN} {top})">{drawn}</g>')
+        top += height
+    drawn, height = draw_legend(report, width - 2 * MARGIN)
+    parts.append(f'<g transform="translate({MARGIN} {top})">{drawn}</g>')
+    return wrap(f"Heads of {report.model}", width, top + height + MARGIN, "\n".join(parts))
+
+
+def wrap(title: str, width: int, height: int, content: str) -> str:
+    style = files("hark.inspect").joinpath("heads_picture.css").read_text(encoding="utf-8")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n"
+        f'<rect class="card" width="{width}" height="{height}" rx="10"/>\n{content}\n</svg>\n'
+    )
+
+
+def subtitles(report: Report) -> Iterator[str]:
+    yield f"{report.sentences:,} sentence pairs of {report.corpus}, their translations by people"
+    if report.alignment is not None:
+        best = report.alignment.best_in_one_layer
+        names = ", ".join(short_name(head) for head in best.heads)
+        yield f"Words are aligned best at the step that {best.step} them, by {names}: error rate {best.error:.3f}"
+
+
+def short_name(head: Head) -> str:
+    return f"{head.layer + 1}:{head.number + 1}"
+
+
+def chosen_heads(report: Report) -> Sequence[Head]:
+    return report.alignment.best_in_one_layer.heads if report.alignment else ()
+
+
+def longest_bar(report: Report) -> float | None:
+    """The effect that is drawn as a whole bar; none if no effect was measured."""
+    effects = [each.effect.nll for each in report.heads if each.effect]
+    return max(*effects, 1e-9) if effects else None
+
+
+def draw_panel(kind: Kind, panel: Sequence[Found], chosen: Sequence[Head], worth: float | None) -> tuple[str, int]:
+    height = CELL_HEIGHT + LINE * any(each.errors for each in panel) + (LINE // 2 if worth else 0)
+    layers = 1 + max(each.head.layer for each in panel)
+    parts = [f'<text class="panel" y="0">{PANELS[kind]}</text>']
+    for layer in range(layers):
+        y = 14 + layer * (height + GAP) + height // 2 + 4
+        parts.append(
+            f'<text y="{y}">layer {layer + 1}</text>' if layer == 0 else f'<text x="27" y="{y}">{layer + 1}</text>'
+        )
+    for each in panel:
+        x, y = LEFT + each.head.number * (CELL_WIDTH + GAP), 14 + each.head.layer * (height + GAP)
+        parts.append(f'<g transform="translate({x} {y})">{draw_cell(each, height, each.head in chosen, worth)}</g>')
+    return "\n".join(parts), 14 + layers * (height + GAP) + 28
+
+
+def draw_cell(found: Found, height: int, chosen: bool, worth: float | None) -> str:
+    colour = f"fill:var(--{found.named.partly or found.named.role});fill-opacity:{strength(found)}"
+    parts = [
+        f"<title>{escape(explain(found))}</title>",
+        f'<rect width="{CELL_WIDTH}" height="{height}" rx="5" style="{colour}"/>',
+        f'<text class="name" x="8" y="16">{short_name(found.head)}</text>',
+        f'<text class="share" x="{CELL_WIDTH - 8}" y="16">{found.named.share:.2f}</text>',
+        f'<text class="role" x="8" y="31">{found.named.title(found.head.kind)}</text>',
+    ]
+    if found.errors:
+        step = min(found.errors, key=lambda each: found.errors[each])
+        parts.append(f'<text class="name" x="8" y="46">AER {found.errors[step]:.2f}, {step}</text>')
+    if worth is not None and found.effect:
+        length = max(0.0, found.effect.nll) / worth * (CELL_WIDTH - 16)
+        parts.append(f'<rect class="track" x="8" y="{height - 7}" width="{CELL_WIDTH - 16}" height="3" rx="1.5"/>')
+        parts.append(f'<rect class="worth" x="8" y="{height - 7}" width="{length:.1f}" height="3" rx="1.5"/>')
+    if chosen:
+        parts.append(
+            f'<rect class="chosen" x="0.9" y="0.9" width="{CELL_WIDTH - 1.8}" height="{height - 1.8}" rx="4.5"/>'
+        )
+    return "".join(parts)
+
+
+def strength(found: Found) -> float:
+    """How strongly a cell is coloured: the surer its name, the stronger."""
+    return round((0.05 if found.named.partly else 0.18) + 0.5 * min(1.0, found.named.share), 2)
+
+
+def explain(found: Found) -> str:
+    """All figures of a head, for those who point at it."""
+    figures = [f"{measure} {value:.2f}" for measure, value in found.measures.items()]
+    figures += [f"AER {error:.3f} ({step})" for step, error in found.errors.items()]
+    figures += [f"effect {found.effect.nll:+.4f} ± {found.effect.interval:.4f}"] if found.effect else []
+    role = f"{found.named.title(found.head.kind)}, {found.named.share:.2f}"
+    return f"{found.head}: {role} ({', '.join(figures)})"
+
+
+def draw_legend(report: Report, width: int) -> tuple[str, int]:
+    used = {role for each in report.heads for role in (each.named.role, each.named.partly)}
+    parts, x, y = [], 0, 0
+    for role, title in TITLES.items():
+        if role in used:
+            size = 30 + round(6.2 * len(title))
+            if x + size > width:
+                x, y = 0, y + 20
+            parts.append(
+                f'<rect x="{x}" y="{y}" width="12" height="12" rx="3" style="fill:var(--{role});fill-opacity:.68"/>'
+            )
+            parts.append(f'<text x="{x + 18}" y="{y + 10}">{title}</text>')
+            x += size
+    notes = ["The number is the share of a head's weight that goes there; of “all over”, how evenly it is spread."]
+    if report.alignment is not None:
+        notes.append(
+            "AER: alignment error rate, at the better of two steps. Outlined: the heads that align best together."
+        )
+    if (worth := longest_bar(report)) is not None:
+        notes.append(f"The bar is what removing a head adds to the loss; the longest is {worth:.3f} nats a token.")
+    for note in notes:
+        y += 22
+        parts.append(f'<text y="{y + 8}">{escape(note)}</text>')
+    return "\n".join(parts), y + 14

@@ -1,0 +1,27 @@
+"""BLEU of a model on few sentences, for curves: what the search finds, with nothing put right afterwards."""
+
+from collections.abc import Sequence
+
+from hark.config import DecodeConfig
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.request import Request
+from hark.evaluate.measures import choose_tokenisation, make_measures
+from hark.inspect.heads_corpus import Example
+from hark.inspect.heads_importance import Score
+from hark.model import Transformer
+from hark.text.tokenizer import Tokenizer
+
+
+def bleu(examples: Sequence[Example], tokenizer: Tokenizer, search: DecodeConfig, language: str) -> Score:
+    """A function from a model to the BLEU of its translations, by sacreBLEU."""
+    metric = make_measures(choose_tokenisation(language))["bleu"]
+    references = [each.target_text for each in examples]
+
+    def score(model: Transformer) -> float:
+        engine = TorchEngine(model, model.output_weight.device)
+        answers = dict(engine.run(Request(each.source, search) for each in examples))
+        texts = tokenizer.decode([answers[number][0].tokens for number in range(len(examples))])
+        engine.close()
+        return float(metric.corpus_score(texts, [references]).score)
+
+    return score

@@ -1,0 +1,59 @@
+"""What was found of a model's heads, as rows and lines for a terminal."""
+
+from collections.abc import Iterator
+
+from hark.decode.alignment_heads import Step
+from hark.inspect.heads import Found, Report
+from hark.inspect.heads_alignment import STEPS, Combination
+from hark.inspect.heads_picture import short_name
+
+WHEN: dict[Step, str] = {"predicts": "predicting a word", "reads": "reading a word"}
+
+
+def rows(report: Report) -> Iterator[list[str]]:
+    """A header, and a row for each head. Columns of what was not measured are left out."""
+    aligned = report.alignment is not None
+    weighed = report.importance is not None
+    yield [
+        *("head", "looks at", "share", "entropy", "distance"),
+        *(f"AER {step}" for step in STEPS if aligned),
+        *(["effect"] if weighed else []),
+    ]
+    for each in report.heads:
+        yield [
+            f"{each.head.kind} {short_name(each.head)}",
+            each.named.title(each.head.kind),
+            f"{each.named.share:.2f}",
+            f"{each.measures['entropy']:.2f}",
+            f"{each.measures['distance']:.1f}",
+            *(f"{each.errors[step]:.3f}" if each.errors else "" for step in STEPS if aligned),
+            *([effect(each)] if weighed else []),
+        ]
+
+
+def effect(found: Found) -> str:
+    return f"{found.effect.nll:+.4f} ±{found.effect.interval:.4f}" if found.effect else ""
+
+
+def notes(report: Report) -> Iterator[str]:
+    """What the rows mean, and what was found of all heads together."""
+    left_out = f" ({report.left_out:,} more left out: empty or too long)" if report.left_out else ""
+    yield f"{report.sentences:,} sentence pairs of {report.corpus}{left_out}"
+    yield "share: of a head's weight, or how even it is; entropy in bits; distance in tokens"
+    if report.importance is not None:
+        loss = f"{report.importance.nll:.4f} nats a token on {report.importance.sentences:,} pairs"
+        yield f"effect: what removing the head adds to the loss, which is {loss}; ±: half of the 95% interval"
+    if (alignment := report.alignment) is not None:
+        yield f"AER: alignment error rate on {alignment.pairs:,} pairs, at the step that predicts or reads a word"
+        for step in STEPS:
+            errors = alignment.layer_errors_L[step]
+            layers = "  ".join(f"{number}: {error:.3f}" for number, error in enumerate(errors, start=1))
+            yield f"mean of a layer's heads, {WHEN[step]}:  {layers}"
+        yield f"best heads of one layer: {describe(alignment.best_in_one_layer)}"
+        yield f"best heads of any layers: {describe(alignment.best)}"
+
+
+def describe(best: Combination) -> str:
+    names = ", ".join(short_name(head) for head in best.heads)
+    held_out = f"chosen on one half, measured on the other: {best.held_out_error:.3f}"
+    return f"{names}, {WHEN[best.step]}: AER {best.error:.3f} ({held_out})"

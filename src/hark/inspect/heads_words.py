@@ -1,0 +1,39 @@
+"""From tokens to the words of a gold alignment, whatever the two think of spaces and punctuation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.text.normalise import normalise
+from hark.text.segment import SPACE
+from hark.text.tokenizer import BYTES, Tokenizer
+
+
+class WordMatcher:
+    """Shares of a vocabulary's tokens in given words, by the bytes that both are written with."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        first = tokenizer.specials + BYTES
+        learnt = tokenizer.pieces(range(first, tokenizer.vocab_size))
+        self.sizes_V = np.array(
+            [0] * tokenizer.specials + [1] * BYTES + [len(piece.replace(SPACE, "").encode()) for piece in learnt]
+        )
+        self.spaces_V = (self.sizes_V == 0) & (np.arange(tokenizer.vocab_size) >= first)
+
+    def shares(self, tokens: Sequence[int], words: Sequence[str]) -> NDArray[np.float32] | None:
+        """How much of each token (row) is in each word (column), from 0 to 1; marks of ours are in none.
+
+        A token that is a space alone belongs to the word after it. None where tokens and words are not of one text.
+        """
+        sizes = self.sizes_V[list(tokens)]
+        token_ends, word_ends = sizes.cumsum(), np.cumsum([len(normalise(word).encode()) for word in words])
+        if not len(words) or not len(sizes) or token_ends[-1] != word_ends[-1]:
+            return None
+        word_starts = np.concatenate([[0], word_ends[:-1]])
+        ends = np.minimum(token_ends[:, None], word_ends[None, :])
+        overlap = ends - np.maximum((token_ends - sizes)[:, None], word_starts[None, :])
+        shares: NDArray[np.float64] = overlap.clip(min=0) / np.maximum(sizes, 1)[:, None]
+        for row in np.flatnonzero(self.spaces_V[list(tokens)] & (token_ends < word_ends[-1])):
+            shares[row, np.searchsorted(word_ends, token_ends[row], side="right")] = 1.0
+        return shares.astype(np.float32)

@@ -1,0 +1,278 @@
+"""A recording as one page that needs nothing else, neither network nor other files.
+
+The page is plain ES modules (`page/*.js`) that a server can serve as they are. A file cannot import other files from
+disk, so here they are put end to end in one script, each as a function that returns what it exports.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hark.inspect.attention import KINDS, Head
+from hark.inspect.beam import Search, path
+from hark.inspect.effects import Effect, Effects
+from hark.inspect.pack import Pack, text_size
+from hark.inspect.presets import Found, Preset
+from hark.inspect.recording import Recording
+from hark.inspect.words import VISIBLE_SPACE, Spelling
+from hark.text.segment import SPACE
+from hark.text.tokenizer import Tokenizer
+
+MODULES = (
+    "dom", "colour", "pen", "picture", "stage", "look", "sentence", "grid", "lines", "matrix", "why", "search",
+    "effects", "main",
+)  # fmt: skip
+"""Each after those that it imports."""
+LARGEST = 2_800_000
+"""Characters of a page that vectors are added up to. Weights are always there: of a sentence of 128 tokens and the base
+model about half of this."""
+FINE = 1 << 19
+"""Bytes of weights up to which they are kept in 16 bits."""
+INDEX = 130
+"""Characters that the index has for each block, at most."""
+IMPORT = re.compile(r"^import (\{[^}]*\}) from \"\./(\w+)\.js\";$", re.MULTILINE)
+EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of HTML. A notebook shows it as it is."""
+
+    html: str
+    title: str
+
+    def save(self, path: Path | str) -> None:
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """In a frame of its own, so that neither styles nor names meet the notebook's."""
+        return (
+            f'<iframe title="{escape(self.title)}" style="width:100%;height:760px;border:0" '
+            f'srcdoc="{escape(self.html)}"></iframe>'
+        )
+
+
+def render(
+    recording: Recording,
+    tokenizer: Tokenizer,
+    effects: Effects | None = None,
+    preset: tuple[Preset, Sequence[Found]] | None = None,
+) -> Page:
+    """The whole page. `tokenizer` is that of the target."""
+    pack = Pack()
+    head = describe(recording, tokenizer, effects, preset)
+    add_weights(pack, recording)
+    add_beam(pack, recording.search)
+    fixed = len(style()) + len(script()) + len(json.dumps(head))
+    add_vectors(pack, recording, effects, LARGEST - fixed)
+    head["blocks"] = pack.blocks
+    title = f"{recording.sentence} · hark"
+    return Page(document(title, head, pack.text), title)
+
+
+def document(title: str, head: dict[str, Any], blocks: str) -> str:
+    # Data must not be taken for markup: within a script element only `<` can end it.
+    said = json.dumps(head, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    # The browser itself is told to run and to fetch nothing else, whatever stands in the text.
+    policy = f"default-src 'none'; style-src '{digest(style())}'; script-src '{digest(script())}'; img-src data: blob:"
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style()}</style>\n"
+        '<body>\n<main id="hark-look"></main>\n'
+        f'<script type="application/json" id="hark-head">{said}</script>\n'
+        f'<script type="text/plain" id="hark-blocks">{blocks}</script>\n'
+        f'<script type="module">{script()}</script>\n</body>\n</html>\n'
+    )
+
+
+def digest(text: str) -> str:
+    """What a Content-Security-Policy calls an inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def style() -> str:
+    return "body { margin: 0; }\n" + (files("hark.inspect") / "page" / "page.css").read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """All modules as one."""
+    return "\n".join([*map(wrapped, MODULES), "main.open();", ""])
+
+
+def wrapped(name: str) -> str:
+    """A module as a function that is called once, and whose result has what the module exports."""
+    text = (files("hark.inspect") / "page" / f"{name}.js").read_text(encoding="utf-8")
+    exports = ", ".join(found[2] for found in EXPORT.finditer(text))
+    inside = EXPORT.sub(r"\1", IMPORT.sub(r"const \1 = \2;", text))
+    return f"const {name} = (() => {{\n{inside}\nreturn {{ {exports} }};\n}})();"
+
+
+def describe(
+    recording: Recording,
+    tokenizer: Tokenizer,
+    effects: Effects | None,
+    preset: tuple[Preset, Sequence[Found]] | None,
+) -> dict[str, Any]:
+    """Everything but the blocks, as the page's scripts want it."""
+    alignment, attention = recording.alignment, recording.attention
+    return {
+        "model": recording.model,
+        "languages": recording.languages,
+        "sentence": recording.sentence,
+        "translation": recording.translation,
+        "shown": recording.shown,
+        "score": round(recording.hypothesis.score, 4),
+        "notes": recording.notes,
+        "source": spelling(recording.source),
+        "written": spelling(recording.written),
+        "layers": {kind: len(attention.of(kind)) for kind in KINDS},
+        "heads": attention.cross_LHTS.shape[1],
+        "alignment": {"layer": alignment.layer, "heads": alignment.heads, "step": alignment.step},
+        "beam": beam(recording, tokenizer),
+        "effects": measured(effects) if effects else None,
+        "preset": preset_words(*preset) if preset else None,
+        "open": opening(recording, *preset) if preset else {},
+    }
+
+
+def spelling(text: Spelling) -> dict[str, Any]:
+    return {
+        "tokens": text.tokens,
+        "marks": text.marks,
+        "words": text.words,
+        "wordOf": text.word_of,
+        "spaced": text.spaced,
+    }
+
+
+def beam(recording: Recording, tokenizer: Tokenizer) -> dict[str, Any]:
+    """The steps of the search; tokens by their number in a list of all that occur, a space before those that begin a
+    word, the end as nothing."""
+    search = recording.search
+    ids = [token for step in search.steps for each in step.likely for token, _ in each]
+    ids += [each.token for step in search.steps for each in step.candidates]
+    known = {token: number for number, token in enumerate(dict.fromkeys(ids))}
+    labels = Spelling.of(list(known), tokenizer)
+    spaced = [piece.startswith(SPACE) for piece in tokenizer.pieces(list(known))]
+    return {
+        "width": search.request.search.beam,
+        "alpha": search.request.search.alpha,
+        "tokens": [
+            " " * begins + text.removeprefix(VISIBLE_SPACE) for text, begins in zip(labels.tokens, spaced, strict=True)
+        ],
+        "steps": [
+            {
+                "logProbs": [round(float(each), 4) for each in step.log_prob_W],
+                "likely": [[(known[token], round(p, 5)) for token, p in each] for each in step.likely],
+                "next": [(each.row, known[each.token], round(each.log_prob, 4), each.fate) for each in step.candidates],
+            }
+            for step in search.steps
+        ],
+        "path": list(path(search.steps, recording.written_ids)),
+    }
+
+
+def measured(effects: Effects) -> dict[str, Any]:
+    def change(effect: Effect) -> dict[str, Any]:
+        if isinstance(effect.change, Head):
+            return {"kind": effect.change.kind, "layer": effect.change.layer, "head": effect.change.number}
+        return {"word": effect.change}
+
+    def outcome(effect: Effect) -> dict[str, Any]:
+        score = None if effect.score is None else round(effect.score, 4)
+        return {**change(effect), "logProbs": rounded(effect.log_probs), "text": effect.text, "score": score}
+
+    return {
+        "logProbs": rounded(effects.log_probs),
+        "words": [outcome(effect) for effect in effects.words],
+        "heads": [outcome(effect) for effect in effects.heads],
+        "headsInAll": effects.heads_in_all,
+    }
+
+
+def rounded(numbers: Sequence[float]) -> list[float]:
+    return [round(number, 4) for number in numbers]
+
+
+def preset_words(preset: Preset, found: Sequence[Found]) -> dict[str, Any]:
+    return {
+        "figure": preset.figure,
+        "title": preset.title,
+        "found": [
+            {
+                "layer": each.head.layer,
+                "head": each.head.number,
+                "about": each.arcs.about,
+                "weight": round(each.weight, 4),
+                "usual": round(each.usual, 4),
+            }
+            for each in found
+        ],
+    }
+
+
+def opening(recording: Recording, preset: Preset, found: Sequence[Found]) -> dict[str, Any]:
+    """What the page of a preset shows first: the layer and heads that were found, and the word that looks."""
+    first = found[0].head
+    heads = sorted({each.head.number for each in found if each.head.layer == first.layer})
+    if preset.whole_layer:
+        heads = list(range(recording.attention.encoder_LHSS.shape[1]))
+    held = None
+    if preset.looking is not None:
+        held = {"side": "row", "at": recording.source.spoken[preset.looking]}
+    return {
+        "view": "lines", "kind": "encoder", "layer": first.layer, "heads": heads, "head": first.number, "held": held,
+    }  # fmt: skip
+
+
+def add_weights(pack: Pack, recording: Recording) -> None:
+    attention = recording.attention
+    fine = 2 * sum(attention.of(kind).size for kind in KINDS) <= FINE
+    for kind in KINDS:
+        for layer, weights_HTS in enumerate(attention.of(kind)):
+            pack.add_shares(f"weights/{kind}/{layer}", weights_HTS, 16 if fine else 8)
+
+
+def add_beam(pack: Pack, search: Search) -> None:
+    width, length = search.request.search.beam, len(search.request.source)
+    attention_PWS = np.zeros((len(search.steps), width, length), np.float32)
+    for position, step in enumerate(search.steps):
+        attention_PWS[position, : len(step.attention_WS)] = step.attention_WS
+    pack.add_shares("beam", attention_PWS, 8)
+
+
+def add_vectors(pack: Pack, recording: Recording, effects: Effects | None, room: int) -> None:
+    """Queries, keys and values of as many heads as there is room for: those of greatest effect first, then those that
+    align, then all."""
+    wanted = [effect.change for effect in effects.heads if isinstance(effect.change, Head)] if effects else []
+    wanted += [Head("cross", recording.alignment.layer, number) for number in recording.alignment.heads]
+    wanted += [
+        Head(kind, each, number)
+        for kind in KINDS
+        for each in range(len(recording.attention.of(kind)))
+        for number in range(recording.attention.of(kind).shape[1])
+    ]
+    for head in dict.fromkeys(wanted):
+        vectors = recording.vectors[head.kind]
+        arrays = {
+            name: each[head.layer, :, head.number]
+            for name, each in (("q", vectors.q_LTHK), ("k", vectors.k_LSHK), ("v", vectors.v_LSHK))
+        }
+        if text_size(pack.size + 2 * sum(each.size for each in arrays.values())) + INDEX * len(pack.blocks) > room:
+            return
+        for name, each in arrays.items():
+            pack.add_signed(f"vectors/{head.kind}/{head.layer}/{head.number}/{name}", each)

@@ -1,0 +1,164 @@
+// What was measured: a word is hidden, or a head taken away, and the translation is looked at again.
+
+import { el, figure, percent, quoted, roving } from "./dom.js";
+import { KIND_WORDS } from "./look.js";
+
+export class EffectsView {
+  /** `measure`, where the page is served, takes a change and gives its effect; a page in a file has none. */
+  constructor(look, store, shell, measure = null) {
+    Object.assign(this, { look, store, shell, measure });
+    this.element = el("div", { class: "view effects" });
+  }
+
+  get effects() {
+    return this.look.head.effects;
+  }
+
+  async render() {
+    if (!this.effects) {
+      this.element.replaceChildren(el("p", { class: "soft" }, "Nothing was measured for this page. hark look --changes 6 measures."));
+      return;
+    }
+    const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.value : null;
+    const { change } = this.store;
+    const effect = await this.find(change);
+    this.element.replaceChildren(el("div", { class: "left" }, this.words(effect), this.outcome(effect)), this.heads(effect));
+    if (focused) this.element.querySelector(`[data-value="${focused}"]`)?.focus();
+  }
+
+  key(effect) {
+    return effect.word !== undefined ? `word ${effect.word}` : `${effect.kind} ${effect.layer}:${effect.head}`;
+  }
+
+  async find(change) {
+    const { words, heads } = this.effects;
+    const all = [...words, ...heads];
+    const known = all.find((effect) => this.key(effect) === change);
+    if (known?.text || !change || !this.measure) return known ?? words[0] ?? heads[0];
+    return this.measure(change);
+  }
+
+  loss(effect) {
+    const sum = (each) => each.reduce((one, other) => one + other, 0);
+    return sum(this.effects.logProbs) - sum(effect.logProbs);
+  }
+
+  words(chosen) {
+    const { source } = this.look.head;
+    const text = el("p", { class: "text", dir: "auto" });
+    const largest = Math.max(1e-6, ...this.effects.words.map((effect) => this.loss(effect)));
+    const buttons = [];
+    source.words.forEach((word, at) => {
+      if (source.marks[source.wordOf.indexOf(at)]) return;
+      if (at && source.spaced[at]) text.append(" ");
+      const effect = this.effects.words.find((each) => each.word === at);
+      if (!effect) {
+        text.append(el("span", { class: "word", title: "not measured" }, word));
+        return;
+      }
+      const on = effect === chosen;
+      const state = { "aria-pressed": on, "data-value": this.key(effect), tabindex: on || !buttons.length ? 0 : -1 };
+      const button = el("button", { type: "button", class: on ? "word tied here" : "word tied", ...state }, word);
+      button.style.setProperty("--tie", `${Math.round((85 * Math.max(0, this.loss(effect))) / largest)}%`);
+      button.addEventListener("click", () => this.store.set({ change: this.key(effect) }));
+      buttons.push(button);
+      text.append(button);
+    });
+    roving(text, () => buttons);
+    const says = "The stronger the colour, the more the translation depends on it.";
+    return el("section", {}, el("h3", {}, "Hide a word"), el("p", { class: "soft" }, says), text);
+  }
+
+  heads(chosen) {
+    const { heads, headsInAll } = this.effects;
+    const largest = Math.max(1e-6, ...heads.map((effect) => Math.abs(this.loss(effect))));
+    const buttons = heads.map((effect) => {
+      const loss = this.loss(effect);
+      const fill = el("i", { class: loss < 0 ? "below" : "above" });
+      fill.style.width = `${(100 * Math.abs(loss)) / largest}%`;
+      const on = effect === chosen;
+      const button = el(
+        "button",
+        { type: "button", class: "headline", "aria-pressed": on, "data-value": this.key(effect), tabindex: on ? 0 : -1 },
+        el("span", { class: "name" }, `${KIND_WORDS[effect.kind].name} ${effect.layer + 1}:${effect.head + 1}`),
+        el("span", { class: "bar" }, fill),
+        el("span", { class: "figure" }, figure(-loss, 2).replace("−0.00", "0.00").replace(/^(?=[1-9]|0\.0*[1-9])/, "+")),
+      );
+      button.addEventListener("click", () => this.store.set({ change: this.key(effect) }));
+      return button;
+    });
+    if (buttons.length && !buttons.some((button) => button.tabIndex === 0)) buttons[0].tabIndex = 0;
+    const list = el("div", { class: "headlines", role: "group", "aria-label": "Heads" }, buttons);
+    roving(list, () => buttons);
+    list.addEventListener("keydown", (event) => {
+      const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const to = buttons[buttons.indexOf(document.activeElement) + by];
+      if (!by || !to) return;
+      event.preventDefault();
+      to.focus();
+    });
+    const says = [
+      "By how much the log-probability of the translation changes without it.",
+      `Measured: the ${heads.length} of ${headsInAll} heads that a gradient says matter most here.`,
+      "Layer and head count from 1.",
+    ].join(" ");
+    return el("section", {}, el("h3", {}, "Take a head away"), el("p", { class: "soft" }, says), list);
+  }
+
+  outcome(effect) {
+    const { head } = this.look;
+    const what =
+      effect.word !== undefined
+        ? `${quoted(head.source.words[effect.word])} hidden`
+        : `head ${effect.layer + 1}:${effect.head + 1} (${KIND_WORDS[effect.kind].name}) taken away`;
+    const before = el("p", { class: "text small", dir: "auto" });
+    head.written.words.forEach((word, at) => {
+      if (head.written.marks[head.written.wordOf.indexOf(at)]) return;
+      if (at && head.written.spaced[at]) before.append(" ");
+      const sum = (each) => head.written.wordOf.reduce((total, which, token) => (which === at ? total + each[token] : total), 0);
+      const [was, is] = [Math.exp(sum(this.effects.logProbs)), Math.exp(sum(effect.logProbs))];
+      const span = el("span", { class: "word tied lost", title: `${percent(was)} → ${percent(is)}` }, word);
+      span.style.setProperty("--tie", `${Math.round(100 * Math.max(0, 1 - is / was))}%`);
+      before.append(span);
+    });
+    const after = effect.text
+      ? el("p", { class: "text small", dir: "auto" }, marked(head.shown, effect.text))
+      : el("p", { class: "soft" }, "What is translated then was not searched for; hark look --changes asks for more.");
+    const score = (value) => (value === null || value === undefined ? "" : `score ${figure(value, 2)}`);
+    const half = (title, value, text, note) => {
+      const over = el("p", { class: "over" }, title, el("span", { class: "figure" }, score(value)));
+      return el("div", {}, over, text, note && el("p", { class: "soft" }, note));
+    };
+    return el(
+      "section",
+      { class: "outcome", "aria-live": "polite" },
+      el("h3", {}, `With ${what}`),
+      el(
+        "div",
+        { class: "two" },
+        half("as it was", head.score, before, "Words that are less likely now are marked."),
+        half("now", effect.score, after, effect.text === head.shown && "The same translation."),
+      ),
+    );
+  }
+}
+
+/** A text with the words marked that another does not have in the same order (longest common subsequence). */
+function marked(before, after) {
+  const [one, other] = [before.split(" "), after.split(" ")];
+  const length = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
+  for (let i = one.length - 1; i >= 0; i--) {
+    for (let j = other.length - 1; j >= 0; j--) {
+      length[i][j] = one[i] === other[j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
+    }
+  }
+  const parts = [];
+  let i = 0;
+  other.forEach((word, j) => {
+    while (i < one.length && one[i] !== word && length[i + 1][j] >= length[i][j + 1]) i++;
+    const kept = i < one.length && one[i] === word;
+    if (kept) i++;
+    parts.push(j ? " " : "", kept ? word : el("mark", {}, word));
+  });
+  return parts;
+}

@@ -1,0 +1,295 @@
+// Puts the views together: `mount(root, look)` makes the whole page inside an element. The page in a file, a notebook and
+// a server use it alike.
+
+import { choice, el, keepingFocus, roving, toggle } from "./dom.js";
+import { Theme } from "./colour.js";
+import { EffectsView } from "./effects.js";
+import { GridView } from "./grid.js";
+import { LinesView } from "./lines.js";
+import { KINDS, KIND_WORDS, Look } from "./look.js";
+import { MatrixView } from "./matrix.js";
+import { download, pictureOf, pngFile, svgFile } from "./picture.js";
+import { SearchView } from "./search.js";
+import { SentenceView } from "./sentence.js";
+import { WhyView } from "./why.js";
+
+const VIEWS = [
+  {
+    name: "sentence",
+    tab: "Translation",
+    make: SentenceView,
+    says: "Point at a word of the translation: the words of the source that it came from light up. The model writes the translation from its beginning to its end, a piece at a time, and at each moment it can look at the whole source.",
+  },
+  {
+    name: "grid",
+    tab: "All heads",
+    make: GridView,
+    says: "A head is one way of looking; the model has many, and nobody told them what to do. Each small picture is one head: a row for each word that looks, a column for each word that it may look at, coloured where it does. Choose one to open it.",
+  },
+  {
+    name: "lines",
+    tab: "Lines",
+    make: LinesView,
+    says: "Each line joins a word on the left to the words it looks at, on the right. The stronger the line, the more it looks. Colours tell heads apart.",
+  },
+  {
+    name: "matrix",
+    tab: "Table",
+    make: MatrixView,
+    says: "The same in numbers. The word at the left of a row looks at the words above the columns; the weights of a row add up to 1, start and end included.",
+  },
+  {
+    name: "why",
+    tab: "Why",
+    make: WhyView,
+    says: "Where one number of the table comes from: equation 1 of the paper, step by step, with the numbers of this very sentence.",
+  },
+  {
+    name: "search",
+    tab: "Search",
+    make: SearchView,
+    says: "The translation is written a piece at a time. At each step the model says how likely every possible next piece is. The search keeps the few best beginnings (the beam), follows them, and drops the rest. The bold path won.",
+  },
+  {
+    name: "effects",
+    tab: "What if",
+    make: EffectsView,
+    says: "Attention shows where the model looked, not what made the difference. That can be measured: take something away, and look at what changes.",
+  },
+];
+
+const WHOLE_WORDS = "Join the pieces that the model cuts words into";
+const START_AND_END = "Show the marks of start and end, which heads with nothing to do often look at";
+const AVERAGE = "One set of lines: the mean of the heads that are on";
+const WITH_HEADS = ["lines", "matrix", "why"];
+const WITH_WORDS = ["grid", "lines", "matrix"];
+
+/** What is chosen on the page. Views read it, and set it; every change is drawn. */
+class Store {
+  constructor(initial, changed) {
+    Object.assign(this, {
+      view: "sentence",
+      kind: "cross",
+      layer: 0,
+      heads: [],
+      head: 0,
+      mean: false,
+      words: true,
+      marks: true,
+      mode: "needed",
+      chosenWord: null,
+      held: null,
+      cell: null,
+      lockedRow: null,
+      why: null,
+      step: null,
+      beamRow: 0,
+      change: null,
+    });
+    Object.assign(this, initial);
+    this.changed = changed;
+  }
+
+  set(patch) {
+    const other = ["kind", "words", "marks"].some((key) => key in patch && patch[key] !== this[key]);
+    if (other) Object.assign(this, { held: null, cell: null, lockedRow: null, why: null });
+    Object.assign(this, patch);
+    this.changed(patch);
+  }
+
+  open(kind, layer, head) {
+    this.set({ view: "lines", kind, layer, heads: [head], head, mean: false });
+  }
+}
+
+/** `seams.measure`, where something can be measured live, takes a change and gives its effect. */
+export function mount(root, look, seams = {}) {
+  const { head } = look;
+  const all = Array.from({ length: head.heads }, (_, at) => at);
+  const [first] = head.alignment.heads;
+  const long = head.source.tokens.length > 48; // with all heads at once there would be more lines than one can see
+  const initial = { layer: head.alignment.layer, heads: long ? [first] : all, head: first, ...head.open };
+  const store = new Store(initial, () => draw());
+  const shell = { theme: null };
+
+  root.classList.add("hark-look");
+  const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
+  const says = el("p", { class: "says lead" });
+  const caption = el("div", { class: "caption" });
+  const tools = el("div", { class: "toolbar", role: "group", "aria-label": "What is shown" });
+  const stage = el("div", { class: "panels" });
+  const saving = el("div", { class: "saving", role: "group", "aria-label": "Save this view" });
+  const scheme = el("button", { type: "button", class: "quiet scheme" });
+  scheme.addEventListener("click", () => retheme(shell.theme.dark ? "light" : "dark"));
+  const [source, target] = head.languages;
+  root.append(
+    el(
+      "header",
+      {},
+      el("p", { class: "over" }, "Hark · look inside"),
+      el("p", { class: "model" }, `${head.model} · ${source} to ${target}`),
+      scheme,
+    ),
+    ...head.notes.map((note) => el("p", { class: "notice" }, `${note}.`)),
+    el("nav", {}, tabs, saving),
+    says,
+    caption,
+    tools,
+    stage,
+    el("footer", {}, "Made by ", el("code", {}, "hark look"), ". Everything is in this file; nothing is fetched from anywhere."),
+  );
+
+  const views = new Map();
+  for (const { name, tab, make } of VIEWS) {
+    const button = el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `view-${name}` }, tab);
+    button.addEventListener("click", () => store.set({ view: name }));
+    tabs.append(button);
+    const view = new make(look, store, shell, seams.measure);
+    const panel = el("div", { role: "tabpanel", id: `view-${name}`, "aria-labelledby": `tab-${name}`, hidden: true }, view.element);
+    stage.append(panel);
+    views.set(name, { view, panel, button });
+  }
+  roving(tabs, () => [...tabs.children], (button) => button.click());
+  for (const [kind, make] of [["svg", svgFile], ["png", pngFile]]) {
+    const format = kind.toUpperCase();
+    const label = `Save this view as ${format}`;
+    const button = el("button", { type: "button", class: "quiet", "aria-label": label }, format);
+    button.addEventListener("click", async () => {
+      const { view } = views.get(store.view);
+      await view.complete?.();
+      const picture = view.picture ? view.picture() : pictureOf(view.element);
+      download(await make(picture, shell.theme), `hark-${store.view}.${kind}`);
+    });
+    saving.append(button);
+  }
+
+  function draw() {
+    for (const [name, { panel, button }] of views) {
+      const on = name === store.view;
+      panel.hidden = !on;
+      button.setAttribute("aria-selected", on);
+      button.tabIndex = on ? 0 : -1;
+    }
+    says.textContent = VIEWS.find(({ name }) => name === store.view).says;
+    caption.replaceChildren(...captionOf(look, store));
+    keepingFocus(tools, () => tools.replaceChildren(...toolsOf(look, store, shell, all)));
+    tools.hidden = !tools.children.length;
+    return render();
+  }
+
+  /** One after the other: unpacking takes its time, and what was asked for last must be drawn last. */
+  const work = { running: false, again: false };
+  async function render() {
+    work.again = true;
+    if (work.running) return;
+    work.running = true;
+    root.setAttribute("aria-busy", true);
+    try {
+      while (work.again) {
+        work.again = false;
+        await views.get(store.view).view.render();
+      }
+    } finally {
+      work.running = false;
+      root.setAttribute("aria-busy", false);
+    }
+  }
+
+  function retheme(wanted) {
+    root.dataset.theme = wanted;
+    shell.theme = new Theme(root);
+    scheme.textContent = shell.theme.dark ? "Light" : "Dark";
+    scheme.setAttribute("aria-label", `Switch to ${shell.theme.dark ? "light" : "dark"} colours`);
+    return draw();
+  }
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  dark.addEventListener("change", () => retheme(dark.matches ? "dark" : "light"));
+  return retheme(dark.matches ? "dark" : "light");
+}
+
+/** What a preset is about, and how its heads were found. */
+function captionOf(look, store) {
+  const { preset } = look.head;
+  if (!preset || store.view !== "lines") return [];
+  const found = preset.found.map(({ layer, head, about, weight, usual }) => {
+    const name = `${layer + 1}:${head + 1}`;
+    const button = el("button", { type: "button", class: "quiet", "aria-label": `Show head ${name} alone` }, name);
+    const { held } = look.head.open;
+    button.addEventListener("click", () => store.set({ kind: "encoder", layer, heads: [head], head, mean: false, held }));
+    const gives = ` gives ${weight < 0.1 ? "only " : ""}${weight.toFixed(2)} ${about}`;
+    return el("li", {}, button, `${gives}; at the same distances elsewhere ${usual.toFixed(2)}.`);
+  });
+  const count = look.layers("encoder") * look.head.heads;
+  const how = `After figure ${preset.figure} of the paper. Found by measurement: of ${count} heads of the encoder, the ones that look there most, beyond their habit.`;
+  const back = el("button", { type: "button", class: "quiet" }, "As it was first shown");
+  back.addEventListener("click", () => store.set({ words: true, marks: true, ...look.head.open }));
+  return [el("h2", {}, preset.title), el("p", { class: "soft" }, how), el("ul", {}, found), back];
+}
+
+function toolsOf(look, store, shell, all) {
+  const { view, kind, layer } = store;
+  const found = [];
+  const group = (label, ...inside) => el("div", { class: "tool" }, el("span", { class: "over" }, label), ...inside);
+  if (view === "sentence" && look.head.effects) {
+    const options = [
+      { value: "needed", text: "What it needed (measured)" },
+      { value: "looked", text: "Where it looked (attention)" },
+    ];
+    found.push(group("Show", choice("What the lines show", options, store.mode, (mode) => store.set({ mode }))));
+  }
+  if (WITH_HEADS.includes(view)) {
+    const kinds = KINDS.map((value) => ({ value, text: KIND_WORDS[value].name, title: KIND_WORDS[value].says }));
+    const chooseKind = (to) => store.set({ kind: to, layer: Math.min(layer, look.layers(to) - 1) });
+    const layers = Array.from({ length: look.layers(kind) }, (_, value) => ({ value, text: value + 1 }));
+    found.push(
+      group("Who looks at whom", choice("Who looks at whom", kinds, kind, chooseKind)),
+      group("Layer", choice("Layer", layers, layer, (to) => store.set({ layer: to }))),
+      view === "lines" ? group("Heads", headToggles(look, store, shell, all)) : group("Head", headChoice(look, store, shell, all)),
+    );
+  }
+  if (WITH_WORDS.includes(view)) {
+    found.push(
+      el(
+        "div",
+        { class: "tool switches" },
+        toggle("Whole words", store.words, (words) => store.set({ words }), WHOLE_WORDS),
+        toggle("Start and end", store.marks, (marks) => store.set({ marks }), START_AND_END),
+      ),
+    );
+  }
+  return found;
+}
+
+function headToggles(look, store, shell, all) {
+  const group = el("div", { class: "chips", role: "group", "aria-label": "Heads that are shown" });
+  for (const number of all) {
+    const on = store.heads.includes(number);
+    const state = { "aria-pressed": on, "aria-label": `Head ${number + 1}`, "data-value": `head ${number}` };
+    const chip = el("button", { type: "button", class: "chip", ...state }, number + 1);
+    chip.style.setProperty("--own", shell.theme.head(number, all.length));
+    chip.addEventListener("click", () => {
+      const heads = on ? store.heads.filter((each) => each !== number) : [...store.heads, number].sort((a, b) => a - b);
+      store.set({ heads, ...(on ? {} : { head: number }) });
+    });
+    group.append(chip);
+  }
+  const everything = store.heads.length === all.length;
+  const switchAll = el("button", { type: "button", class: "quiet", "data-value": "all heads" }, everything ? "None" : "All");
+  switchAll.addEventListener("click", () => store.set({ heads: everything ? [] : all }));
+  group.append(switchAll, toggle("Average", store.mean, (mean) => store.set({ mean }), AVERAGE));
+  return group;
+}
+
+function headChoice(look, store, shell, all) {
+  const options = all.map((value) => ({ value, text: value + 1, colour: shell.theme.head(value, all.length) }));
+  if (store.view === "matrix") options.push({ value: "mean", text: "Average", title: "The mean of all heads of the layer" });
+  return choice("Head", options, store.head, (head) => store.set({ head, ...(head === "mean" ? {} : { heads: [head] }) }));
+}
+
+/** The page in a file: everything stands in the document. */
+export function open() {
+  const head = JSON.parse(document.getElementById("hark-head").textContent);
+  const look = Look.fromBase64(head, document.getElementById("hark-blocks").textContent);
+  return mount(document.getElementById("hark-look"), look);
+}

@@ -1,0 +1,239 @@
+// The opening view: the sentence and its translation. Point at a word, and see where it came from.
+
+import { el, percent, quoted, roving } from "./dom.js";
+import { CanvasPen } from "./pen.js";
+
+const KEY =
+  "Needed: the share of its chance that is lost when the word of the source is hidden. Looked at: the share of attention.";
+const SHOWN = 0.08; // shares below this are not worth a line
+
+export class SentenceView {
+  constructor(look, store, shell) {
+    Object.assign(this, { look, store, shell });
+    this.links = el("canvas", { class: "links", "aria-hidden": true });
+    this.source = this.makeText("source");
+    this.written = this.makeText("written");
+    this.pair = el("div", { class: "pair" }, this.source.element, this.written.element, this.links);
+    this.links.paint = (pen, x, y) => this.paintLinks(pen, x, y);
+    this.panel = el("div", { class: "panel", "aria-live": "polite" });
+    this.element = el("div", { class: "view sentence" }, this.pair, this.panel);
+    this.pointed = null;
+    this.pair.addEventListener("pointerleave", () => this.point(null));
+    new ResizeObserver(() => this.drawLinks()).observe(this.pair);
+  }
+
+  makeText(side) {
+    const spelling = this.look.head[side];
+    const [source, target] = this.look.head.languages;
+    const element = el("p", { class: `text ${side}`, dir: "auto", lang: side === "source" ? source : target });
+    element.style.setProperty("--size", `${sizeOf(this.look.head)}px`);
+    const words = [];
+    spelling.words.forEach((text, at) => {
+      if (spelling.marks[spelling.wordOf.indexOf(at)]) return;
+      const kind = spelling.spaced[at] ? "word" : "word glued";
+      const button = el("button", { type: "button", class: kind, tabindex: words.length ? -1 : 0 }, text);
+      button.addEventListener("pointerenter", () => this.point({ side, at }));
+      button.addEventListener("click", () => this.store.set({ chosenWord: { side, at } }));
+      button.addEventListener("focus", () => this.store.set({ chosenWord: { side, at } }));
+      if (words.length && spelling.spaced[at]) element.append(" ");
+      element.append(button);
+      words.push({ at, button });
+    });
+    roving(element, () => words.map(({ button }) => button));
+    return { element, words, spelling };
+  }
+
+  get mode() {
+    return this.look.head.effects ? this.store.mode : "looked";
+  }
+
+  async render() {
+    if (!this.written.words.length || !this.source.words.length) {
+      this.panel.replaceChildren(el("p", { class: "soft" }, "There are no words to join: one of the two texts is empty."));
+      return;
+    }
+    this.shares = await sharesOf(this.look);
+    if (this.store.chosenWord === null) this.store.chosenWord = this.mostTelling();
+    this.show();
+  }
+
+  point(pointed) {
+    if (pointed?.side === this.pointed?.side && pointed?.at === this.pointed?.at) return;
+    this.pointed = pointed;
+    if (this.shares) this.show();
+  }
+
+  get chosen() {
+    return this.pointed ?? this.store.chosenWord;
+  }
+
+  /** How strongly a word is tied to each word of the other side. */
+  ties(chosen, mode = this.mode) {
+    const table = this.shares[mode];
+    if (chosen.side === "written") return this.look.head.source.words.map((_, s) => table(chosen.at, s));
+    return this.look.head.written.words.map((_, t) => table(t, chosen.at));
+  }
+
+  /** To begin with: a word that came from one other and moved far, since it shows best that order is not kept. */
+  mostTelling() {
+    const { words } = this.written;
+    const count = this.source.words.length;
+    let best = { moved: -1, at: words[0]?.at ?? 0 };
+    words.forEach(({ at, button }, place) => {
+      if (!/\p{L}{4}/u.test(button.textContent)) return;
+      const ties = this.ties({ side: "written", at });
+      const strongest = this.source.words.reduce((one, other) => (ties[other.at] > ties[one.at] ? other : one));
+      const from = this.source.words.indexOf(strongest);
+      const alone = ties[strongest.at] ** 2 / Math.max(1e-9, this.source.words.reduce((sum, { at: s }) => sum + ties[s], 0));
+      const moved = alone * Math.abs(from / count - place / words.length);
+      if (moved > best.moved) best = { moved, at };
+    });
+    return { side: "written", at: best.at };
+  }
+
+  show() {
+    const { chosen } = this;
+    const ties = this.ties(chosen);
+    for (const side of ["source", "written"]) {
+      for (const { at, button } of this[side].words) {
+        const here = chosen.side === side && chosen.at === at;
+        const tie = chosen.side === side ? 0 : ties[at];
+        button.classList.toggle("here", here);
+        button.setAttribute("aria-pressed", here);
+        button.style.setProperty("--tie", `${Math.round(100 * Math.min(1, tie))}%`);
+        button.classList.toggle("tied", tie >= SHOWN);
+      }
+    }
+    this.drawLinks();
+    this.panel.replaceChildren(...this.explain(chosen, ties));
+  }
+
+  drawLinks() {
+    const { theme } = this.shell;
+    if (!this.shares || !this.pair.clientWidth) return;
+    const scale = window.devicePixelRatio || 1;
+    this.links.width = Math.ceil(this.pair.clientWidth * scale);
+    this.links.height = Math.ceil(this.pair.clientHeight * scale);
+    const context = this.links.getContext("2d");
+    context.scale(scale, scale);
+    this.paintLinks(new CanvasPen(context, theme), 0, 0);
+  }
+
+  paintLinks(pen, x, y) {
+    const { chosen } = this;
+    const frame = this.pair.getBoundingClientRect();
+    const place = ({ button }) => {
+      const box = button.getBoundingClientRect();
+      return { x: x + box.left - frame.left + box.width / 2, top: y + box.top - frame.top, bottom: y + box.bottom - frame.top };
+    };
+    const here = this[chosen.side].words.find(({ at }) => at === chosen.at);
+    if (!here) return;
+    const ties = this.ties(chosen);
+    for (const other of this[chosen.side === "source" ? "written" : "source"].words) {
+      const tie = ties[other.at];
+      if (tie < SHOWN) continue;
+      const [above, below] = chosen.side === "source" ? [place(here), place(other)] : [place(other), place(here)];
+      const bend = (below.top - above.bottom) * 0.5;
+      const points = [above.x, above.bottom, above.x, above.bottom + bend, below.x, below.top - bend, below.x, below.top];
+      pen.path(points, { stroke: pen.theme.accent, width: 1 + 3 * Math.min(1, tie), alpha: 0.25 + 0.65 * Math.min(1, tie) });
+    }
+  }
+
+  explain(chosen, ties) {
+    const { head } = this.look;
+    const { side, at } = chosen;
+    const text = head[side].words[at];
+    const other = side === "written" ? "source" : "written";
+    const rows = head[other].words
+      .map((word, where) => ({ word, where, tie: ties[where], mark: head[other].marks[head[other].wordOf.indexOf(where)] }))
+      .filter(({ mark, tie }) => !mark && tie >= 0.05)
+      .sort((one, two) => two.tie - one.tie)
+      .slice(0, 5);
+    const looked = this.ties(chosen, "looked");
+    const needed = head.effects ? this.ties(chosen, "needed") : null;
+    const bar = (share) => {
+      const fill = el("i");
+      fill.style.width = `${100 * Math.min(1, share)}%`;
+      return el("td", {}, el("span", { class: "bar" }, fill), el("span", { class: "figure" }, percent(share)));
+    };
+    const title = side === "written" ? `${quoted(text)} came from` : `${quoted(text)} went into`;
+    const table = el(
+      "table",
+      { class: "ties" },
+      el("thead", {}, el("tr", {}, el("th", {}, title), needed && el("th", {}, "needed"), el("th", {}, "looked at"))),
+      el(
+        "tbody",
+        {},
+        rows.map(({ word, where }) =>
+          el("tr", {}, el("th", { scope: "row", dir: "auto" }, word), needed && bar(needed[where]), bar(looked[where])),
+        ),
+      ),
+    );
+    const key = needed && el("p", { class: "soft key" }, KEY);
+    return [el("div", { class: "account" }, rows.length ? [table, key] : this.nothing(title, side)), this.lesson(chosen, rows)];
+  }
+
+  nothing(title, side) {
+    const { mode } = this;
+    const why =
+      mode === "looked"
+        ? "It looked at no word in particular."
+        : side === "written"
+          ? "No single word of the source was needed: whichever one is hidden, the model still expects this word here."
+          : "Nothing in the translation needed it: with this word hidden, the model still expects every word it wrote.";
+    return el("div", {}, el("h3", {}, title), el("p", { class: "soft" }, why));
+  }
+
+  /** That attention is not explanation; and beside it what was measured. */
+  lesson(chosen, rows) {
+    const { effects, source, written } = this.look.head;
+    const says = "Attention shows where the model looked. It is not an explanation of what it wrote.";
+    const parts = [el("p", {}, says)];
+    const hidden = chosen.side === "source" ? chosen.at : rows[0]?.where;
+    const effect = effects && effects.words.find(({ word }) => word === hidden);
+    if (effect) {
+      const at = chosen.side === "written" ? chosen.at : rows[0]?.where;
+      const sentence = [`Measured: with ${quoted(source.words[hidden])} hidden`];
+      if (at !== undefined) {
+        const [before, after] = [effects.logProbs, effect.logProbs].map((each) => Math.exp(sumOf(each, written, at)));
+        sentence.push(`, the chance of ${quoted(written.words[at])} goes from ${percent(before)} to ${percent(after)}`);
+      }
+      if (effect.text) {
+        const same = effect.text === this.look.head.shown;
+        sentence.push(same ? "; the translation stays the same." : ", and the model writes: ");
+        parts.push(el("p", {}, sentence.join(""), same ? null : el("q", { dir: "auto" }, quoted(effect.text))));
+      } else {
+        parts.push(el("p", {}, `${sentence.join("")}.`));
+      }
+    }
+    return el("aside", { class: "lesson" }, parts);
+  }
+}
+
+/** Short sentences in large letters; a pair that fits on one line each does. */
+function sizeOf({ sentence, shown }) {
+  const length = Math.max(sentence.length, shown.length);
+  return length <= 76 ? 27 : length <= 94 ? 23 : length <= 400 ? 21 : 17;
+}
+
+function sumOf(logProbs, spelling, word) {
+  return spelling.wordOf.reduce((sum, each, at) => (each === word ? sum + logProbs[at] : sum), 0);
+}
+
+/** Between words: which share of its attention went there; and which share of its chance is lost if that is hidden. */
+async function sharesOf(look) {
+  const { effects, source, written } = look.head;
+  const attention = await look.alignment();
+  const width = source.words.length;
+  const lost = new Map();
+  for (const effect of effects?.words ?? []) {
+    lost.set(
+      effect.word,
+      written.words.map((_, at) => Math.max(0, 1 - Math.exp(sumOf(effect.logProbs, written, at) - sumOf(effects.logProbs, written, at)))),
+    );
+  }
+  return {
+    looked: (t, s) => attention[t * width + s],
+    needed: (t, s) => lost.get(s)?.[t] ?? 0,
+  };
+}

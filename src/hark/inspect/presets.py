@@ -1,0 +1,142 @@
+"""The paper's figures 3 to 5 with sentences of our own. Which head to show is found by measurement.
+
+A preset names pairs of words: the one that looks, and the one that it should look at if the head does what the figure
+is about. A head's score is the weight that it gives to those pairs, beyond what it gives to words at the same distance
+elsewhere in the sentence: a head that always looks two words back finds nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.errors import UserError
+from hark.inspect.attention import Head
+from hark.inspect.recording import Recording
+from hark.inspect.words import Spelling
+
+PresetName = Literal["long-distance", "anaphora", "structure"]
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """Pairs of words by their numbers in the sentence, the one that looks first, and what they have in common."""
+
+    about: str
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A sentence, and what to look for in it; a head is found for each kind of pair."""
+
+    figure: int
+    """Of the paper."""
+    title: str
+    sentence: str
+    arcs: tuple[Arcs, ...]
+    whole_layer: bool = False
+    """Whether to show all heads of the layer, as figure 3 does."""
+    looking: int | None = None
+    """The word whose lines are shown alone."""
+
+
+PRESETS: dict[PresetName, Preset] = {
+    "long-distance": Preset(
+        figure=3,
+        title="A verb and the word that completes it, far apart",
+        #         0   1     2    3   4     5    6   7   8    9    10 11
+        sentence="The woman kept the front door of the old house wide open .",
+        arcs=(Arcs("from “kept” to “open”", ((2, 11),)),),
+        whole_layer=True,
+        looking=2,
+    ),
+    "anaphora": Preset(
+        figure=4,
+        title="What a pronoun stands for",
+        #         0   1   2    3      4   5    6       7  8   9      10 11  12
+        sentence="The dog slept under the tree because it was tired .",
+        arcs=(Arcs("from “it” to “dog”", ((7, 1),)),),
+        looking=7,
+    ),
+    "structure": Preset(
+        figure=5,
+        title="Heads that follow the structure of a sentence",
+        #         0 1     2    3  4 5   6      7  8       9 10    11   12 13  14
+        sentence="A young girl in a red jacket is holding a large book near the window .",
+        arcs=(
+            Arcs("from articles and adjectives to their noun", ((0, 2), (1, 2), (4, 6), (5, 6), (9, 11), (10, 11))),
+            Arcs("from a noun to the verb or preposition before it", ((6, 3), (11, 8), (14, 12))),
+        ),
+    ),
+}
+LANGUAGE = "en"
+"""Of the sentences."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A head that does what was looked for."""
+
+    head: Head
+    arcs: Arcs
+    weight: float
+    """That it gives to the pairs, on average."""
+    usual: float
+    """That it gives to words at the same distances elsewhere."""
+
+    @property
+    def score(self) -> float:
+        return self.weight - self.usual
+
+
+def sentence_of(name: PresetName, language: str) -> str:
+    if language.split("-")[0] != LANGUAGE:
+        raise UserError(f"--preset {name} is a sentence in {LANGUAGE}, and the model translates from {language}")
+    words = PRESETS[name].sentence
+    return words.replace(" .", ".")
+
+
+def find_heads(recording: Recording, preset: Preset) -> list[Found]:
+    """The encoder head with the best score for each kind of pair; another for each."""
+    numbers = check(recording, preset)
+    weights_LHSS = by_word(recording.attention.encoder_LHSS, recording.source)
+    found: list[Found] = []
+    for arcs in preset.arcs:
+        pairs = [(numbers[one], numbers[other]) for one, other in arcs.pairs]
+        candidates = [
+            Found(Head("encoder", layer, number), arcs, *score(weights_SS, pairs))
+            for layer, weights_HSS in enumerate(weights_LHSS)
+            for number, weights_SS in enumerate(weights_HSS)
+        ]
+        taken = {each.head for each in found}
+        found.append(max((each for each in candidates if each.head not in taken), key=lambda each: each.score))
+    return found
+
+
+def check(recording: Recording, preset: Preset) -> tuple[int, ...]:
+    """The numbers of the sentence's words in the recording: the tokenizer must split it as the preset does."""
+    spoken = recording.source.spoken
+    if [recording.source.words[number] for number in spoken] != preset.sentence.split():
+        raise UserError("the model's tokenizer splits the sentence of the preset in other words; give one of your own")
+    return spoken
+
+
+def by_word(weights_LHSS: NDArray[np.float32], spelling: Spelling) -> NDArray[np.float64]:
+    """Weights between words: the mean over the tokens that look, the sum over those that are looked at."""
+    member_WS = np.arange(len(spelling.words))[:, None] == np.array(spelling.word_of)
+    mean_WS = member_WS / member_WS.sum(1, keepdims=True)
+    merged: NDArray[np.float64] = mean_WS @ weights_LHSS.astype(np.float64) @ member_WS.T
+    return merged
+
+
+def score(weights_SS: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """The mean weight of the pairs, and that of all others at their distances."""
+    weight, usual = 0.0, 0.0
+    for one, other in pairs:
+        diagonal = np.diagonal(weights_SS, other - one)
+        weight += weights_SS[one, other]
+        usual += (diagonal.sum() - weights_SS[one, other]) / max(1, len(diagonal) - 1)
+    return float(weight / len(pairs)), float(usual / len(pairs))

@@ -1,0 +1,169 @@
+"""One translation, recorded: the sentence and its translation, every weight of every head with the vectors that it came
+from, and every step of the search.
+
+The translation is the one that `hark translate` gives: the same text side asks, and the same search answers
+(`beam.WatchedEngine`). Weights and vectors are taken afterwards, in one forced pass over what was found.
+
+Besides the package's legend: L layers.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.load import Loaded, search_settings
+from hark.decode.piece import Options
+from hark.decode.request import Hypothesis
+from hark.decode.segments import lay_out
+from hark.decode.translator import Translator
+from hark.errors import UserError
+from hark.inspect.attention import Attention, Kind, observe
+from hark.inspect.beam import Search, WatchedEngine
+from hark.inspect.words import Spelling
+from hark.model import Transformer, padded_layout
+from hark.model.patterns import Pattern
+from hark.text.sentences import split_sentences
+from hark.text.tokenizer import BOS, EOS
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Queries, keys and values of all heads of one kind, as attention gets them: turned, where positions are rotary."""
+
+    q_LTHK: NDArray[np.float32]
+    k_LSHK: NDArray[np.float32]
+    v_LSHK: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Everything that there is to look at in one translation."""
+
+    model: str
+    """The bundle's name."""
+    languages: tuple[str, str]
+    sentence: str
+    translation: str
+    """What `hark translate` gives."""
+    shown: str
+    """What the search found that is shown. The same but for capitals, unless a note says otherwise."""
+    source: Spelling
+    """Its tokens are the encoder's input, the mark of the end included."""
+    written: Spelling
+    """Tokens as they were written; the end is one of them, unless the search was cut off. Row t of attention in the
+    decoder belongs to `written.tokens[t]`, which was written after reading the start and all tokens before it."""
+    source_ids: tuple[int, ...]
+    written_ids: tuple[int, ...]
+    hypothesis: Hypothesis
+    attention: Attention
+    vectors: dict[Kind, Vectors]
+    search: Search
+    alignment: AlignmentHeads
+    """The heads that tell best which words stand for which."""
+    notes: tuple[str, ...] = ()
+    """What a person should know: where the page shows less than was given, or other than is translated."""
+
+    @property
+    def read_ids(self) -> tuple[int, ...]:
+        """The decoder's input: what was written, shifted right (paper, 3.1)."""
+        return (BOS, *self.written_ids[:-1])
+
+
+def record(loaded: Loaded, text: str, **search: object) -> Recording:
+    """Translate the first sentence of a text, and keep everything. `search` changes settings, such as `beam=1`."""
+    sentence, notes = first_sentence(text, loaded.config.data.source)
+    settings = replace(search_settings(loaded.config.decode, dict(search)), sample=False, diverse=False)
+    engine = WatchedEngine(loaded.model)
+    translator = Translator(engine, loaded.source_tokenizer, loaded.target_tokenizer, loaded.config)
+    translation = translator.translate(sentence, Options(settings, split=False)).text
+    if not engine.searches:
+        raise UserError(f"{sentence!r}: nothing in it is to be translated; give a sentence with words")
+    found, hypothesis = find_shown(engine.searches, translation, translator.coder.decode)
+    engine.close()
+    shown = translator.coder.decode(hypothesis.tokens)
+    if not same(shown, translation):
+        notes.append(f"hark translate gives “{translation}”, from several tries or parts; this page shows the first")
+    source_ids = tuple(found.request.source)
+    written_ids = (*hypothesis.tokens, EOS) if hypothesis.complete else hypothesis.tokens
+    model, config = loaded.model, loaded.config
+    return Recording(
+        model=loaded.bundle.folder.resolve().name,
+        languages=(config.data.source, config.data.target),
+        sentence=sentence,
+        translation=translation,
+        shown=shown,
+        source=Spelling.of(source_ids, loaded.source_tokenizer),
+        written=Spelling.of(written_ids, loaded.target_tokenizer),
+        source_ids=source_ids,
+        written_ids=written_ids,
+        hypothesis=hypothesis,
+        attention=observe(model, source_ids, (BOS, *written_ids[:-1])),
+        vectors=overhear(model, source_ids, (BOS, *written_ids[:-1])),
+        search=found,
+        alignment=AlignmentHeads.of_card(loaded.card, config.model) or AlignmentHeads.default(config.model),
+        notes=tuple(notes),
+    )
+
+
+def first_sentence(text: str, language: str) -> tuple[str, list[str]]:
+    """The first sentence of a text, and what to say if there are more."""
+    sentences = lay_out(text, partial(split_sentences, language=language)).sentences
+    if not sentences:
+        raise UserError("there is no text to look at; give a sentence")
+    return sentences[0], ["the text has several sentences; this page shows the first"] if sentences[1:] else []
+
+
+def find_shown(
+    searches: Sequence[Search], translation: str, decode: Callable[[tuple[int, ...]], str]
+) -> tuple[Search, Hypothesis]:
+    """The search and the hypothesis that became the translation; the first, if none did by itself."""
+    for search in reversed(searches):
+        for hypothesis in search.hypotheses:
+            if same(decode(hypothesis.tokens), translation):
+                return search, hypothesis
+    return searches[0], searches[0].hypotheses[0]
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts differ in capitals and spaces only: a sentence in capitals is translated in small letters."""
+    return "".join(one.split()).casefold() == "".join(other.split()).casefold()
+
+
+@dataclass(frozen=True, eq=False)
+class Overheard(Pattern):
+    """Another pattern, whose queries, keys and values are handed to a sink, layer after layer."""
+
+    pattern: Pattern
+    sink: Callable[[tuple[Tensor, Tensor, Tensor]], object]
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        self.sink((q, k, v))
+        return self.pattern(q, k, v)
+
+    def visible(self, q: Tensor, k: Tensor) -> Tensor:
+        return self.pattern.visible(q, k)
+
+
+@torch.no_grad()
+def overhear(model: Transformer, source: Sequence[int], target: Sequence[int]) -> dict[Kind, Vectors]:
+    """The vectors of every layer and head for one pair; `target` is the decoder's input."""
+    source_BS, target_BT = torch.tensor([[*source]]), torch.tensor([[*target]])
+    layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(target)]))
+    heard: dict[Kind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
+    layout = replace(
+        layout,
+        encoder=Overheard(layout.encoder, heard["encoder"].append),
+        decoder=Overheard(layout.decoder, heard["decoder"].append),
+        cross=Overheard(layout.cross, heard["cross"].append),
+    )
+    model.hidden(source_BS, target_BT, layout)
+    return {
+        kind: Vectors(*(torch.cat(each).float().numpy() for each in zip(*layers, strict=True)))
+        for kind, layers in heard.items()
+    }

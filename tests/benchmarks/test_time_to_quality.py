@@ -1,0 +1,252 @@
+"""Marian's weights become ours and back, its run resumes where it stopped, and the clock counts training alone."""
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import peers
+import pytest
+import torch
+from quality_curves import Clock, Row, System, TestScore, draw, read_lines, rows_of, table
+
+from hark import configfile
+from hark.config import Config, CorpusConfig
+from hark.data.prepare import prepare
+from hark.rundir import RunDir
+from hark.train.metrics import DevRecord, History, ResumeRecord, SaveRecord, StartRecord, StopRecord, TrainRecord
+from hark.train.session import run_training
+from hark.train.start import open_dataset, resolve
+from tests.benchmarks.conftest import BENCHMARKS
+from tests.data.material import pairs, write
+from tests.model.oracle import build
+
+CPU = torch.device("cpu")
+SMALL = [
+    "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=2",
+    "data.batch_tokens=200", "data.max_length=40", "data.vocab_size=420", "train.warmup_steps=10", "train.device=cpu",
+    "train.log_steps=5", "train.eval_steps=5", "train.save_steps=10", "train.steps=20", "train.save_minutes=99",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("text")
+    sets = {
+        use: (CorpusConfig(*write(folder, use, pairs(count, seed)), use),)
+        for seed, (use, count) in enumerate({"train": 80, "dev": 12, "test": 6}.items())
+    }
+    config = configfile.load(None, [*SMALL, "data.clean.language=1"])
+    prepare(replace(config, data=replace(config.data, **sets)), folder / "dataset", processes=1)
+    return folder / "dataset"
+
+
+def settings(dataset: Path) -> Config:
+    config = configfile.load(None, [*SMALL, f"data.dataset={dataset}"])
+    return resolve(config, open_dataset(config.data))
+
+
+@pytest.fixture
+def marian() -> peers.Marian:
+    pytest.importorskip("transformers")
+    torch.manual_seed(3)
+    made = peers.Marian(build(vocab_size=60).config).eval()
+    with torch.no_grad():
+        for weight in made.parameters():
+            if weight.ndim == 1:
+                weight.add_(torch.randn_like(weight) * 0.2)
+    return made
+
+
+def test_marians_weights_in_our_model_give_its_logits(marian: peers.Marian) -> None:
+    from marian_weights import to_ours
+
+    from hark.model import padded_layout
+
+    ours = build(vocab_size=60)
+    values = to_ours(marian, dict(marian.named_parameters()))
+    ours.load_state_dict(values)
+    source_BS, target_BT = torch.randint(4, 60, (3, 9)), torch.randint(4, 60, (3, 7))
+    real_BS = torch.arange(9) < torch.tensor([9, 5, 2])[:, None]
+    layout = padded_layout(torch.tensor([9, 5, 2]), torch.tensor([7, 7, 7]))
+    theirs_BTV = marian.logits(marian.hidden(source_BS, real_BS, target_BT))
+    torch.testing.assert_close(ours(source_BS, target_BT, layout), theirs_BTV, atol=1e-4, rtol=1e-4)
+
+
+def test_there_and_back(marian: peers.Marian) -> None:
+    from marian_weights import to_ours, to_theirs
+
+    values = {name: weight for name, weight in marian.named_parameters() if weight.requires_grad}
+    back = to_theirs(marian, to_ours(marian, values))
+    assert back.keys() == values.keys()
+    assert all(back[name].equal(values[name]) for name in values)
+
+
+@pytest.mark.parametrize("variant", ["eager", "bf16-eager"])
+def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path, variant: str) -> None:
+    """By weights and place in the data, not by the clock, which no two runs share: minutes end after a step here."""
+    pytest.importorskip("transformers")
+    from marian_run import MarianRun
+
+    config = settings(dataset)
+
+    def steps(folder: Path, count: int) -> MarianRun:
+        run = MarianRun(folder, config, open_dataset(config.data), CPU, variant, "ours")
+        for _ in range(count):
+            run.train(1e-9, [], [], None)  # one step is longer
+        return run
+
+    whole, halves = steps(tmp_path / "whole", 6), tmp_path / "halves"
+    steps(halves, 2)
+    resumed = steps(halves, 4)
+    assert resumed.progress.steps == 6
+    assert resumed.progress.target_tokens == whole.progress.target_tokens
+    for name, weight in whole.training.weights.items():
+        assert weight.equal(resumed.training.weights[name]), name
+    assert [row.nll for row in resumed.rows] == [row.nll for row in whole.rows]
+    assert [row.steps for row in read_lines(halves / "rows.jsonl", Row)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path: Path) -> None:
+    """What Marian begins with is what `hark train` measures of a model that has not been trained."""
+    pytest.importorskip("transformers")
+    from marian_run import MarianRun
+
+    config = settings(dataset)
+    config = replace(config, train=replace(config.train, steps=1, eval_steps=1, log_steps=1, rate_scale=1e-12))
+    run_training(config, RunDir(tmp_path / "ours"), open_dataset(config.data), resumed=False)
+    (row,) = rows_of(history_of(tmp_path / "ours"))
+    theirs = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
+    theirs.train(1e-9, [], [], None)
+    assert theirs.rows[0].nll == pytest.approx(row.nll, rel=1e-6)
+    assert theirs.rows[0].loss == pytest.approx(row.loss, rel=1e-6)
+
+
+def history_of(folder: Path) -> History:
+    from hark.train.metrics import read_metrics
+
+    return read_metrics(RunDir(folder).metrics)
+
+
+def test_another_variant_is_refused(dataset: Path, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), "--tiny", "--dataset", str(dataset), *SMALL]
+    command += ["--folder", str(tmp_path / "hf"), "--minutes", "1e-6", "--variant"]
+    assert subprocess.run([*command, "eager"], capture_output=True, check=False).returncode == 0
+    refused = subprocess.run([*command, "bf16-eager"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "other settings" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path) -> None:
+    from score_kept import find_kept, score_folder
+
+    config, ours, theirs = settings(dataset), tmp_path / "ours", tmp_path / "hf"
+    run_training(config, RunDir(ours), open_dataset(config.data), resumed=False)
+    scores = list(score_folder(ours, None, [], CPU))
+    assert [(each.steps, each.set, each.sentences) for each in scores] == [(10, "test", 6), (20, "test", 6)]
+    assert all(math.isfinite(each.bleu) and "tok:13a" in each.signature for each in scores)
+    assert scores[0].seconds < scores[1].seconds
+    assert list(score_folder(ours, None, [], CPU)) == []  # all of them are known
+    shown = ["--ours", str(ours)]
+    if peers_has_transformers():
+        from marian_run import MarianRun
+
+        run = MarianRun(theirs, config, open_dataset(config.data), CPU, "eager", "ours")
+        run.train(2e-3, [1e-3], [1e-3, 2e-3], None)
+        kept = find_kept(theirs)
+        assert [each.weights.parent.name for each in kept] == ["minute-0.001", "minute-0.002"]
+        assert [each.seconds for each in kept] == [row.seconds for row in run.rows]
+        assert len(list(score_folder(theirs, None, ["test"], CPU))) == 2
+        shown += ["--folder", str(theirs)]
+    command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), *shown, "--draw", str(tmp_path / "both.svg")]
+    run_it = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run_it.returncode == 0, run_it.stderr
+    assert "BLEU test" in run_it.stdout
+    assert {line.split()[0] for line in run_it.stdout.splitlines()} >= {"hark"}
+    ElementTree.fromstring((tmp_path / "both.svg").read_text())
+
+
+def peers_has_transformers() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("transformers") is not None
+
+
+def train_record(step: int, time: float) -> TrainRecord:
+    return TrainRecord(step, 0.0, 5.0, 5.0, 1e-3, 1.0, 100 * step, 0.0, 1.0, -1.0, time)
+
+
+def dev_record(step: int, time: float) -> DevRecord:
+    return DevRecord(step, "dev", 5.0 + step, 4.0 + step, 1.0, False, -1.0, time)
+
+
+def test_the_clock_leaves_out_measuring_and_saving() -> None:
+    start = StartRecord(0, 1000.0, 0, "GPU", 1, 1, 100)
+    records = [
+        start, train_record(10, 1010.0), dev_record(10, 1013.0), SaveRecord(10, 2.0, 1, 1015.0),
+        train_record(20, 1025.0), train_record(30, 1035.0), dev_record(30, 1039.0), train_record(40, 1049.0),
+    ]  # fmt: skip
+    history = History(tuple(records))
+    assert [Clock(history).seconds(step) for step in (0, 10, 15, 20, 30, 40)] == [0, 10, 15, 20, 30, 40]
+    assert [(row.seconds, row.steps, row.target_tokens, row.nll) for row in rows_of(history)] == [
+        (10, 10, 1000, 14.0), (30, 30, 3000, 34.0),
+    ]  # fmt: skip
+
+
+def test_a_checkpoint_between_records_counts_as_training() -> None:
+    start = StartRecord(0, 0.0, 0, "GPU", 1, 1, 100)
+    history = History((start, train_record(10, 10.0), SaveRecord(15, 3.0, 1, 18.0), train_record(20, 23.0)))
+    assert Clock(history).seconds(20) == 23
+
+
+def test_a_resume_goes_on_with_the_clock_of_the_checkpoint() -> None:
+    start, stop = StartRecord(0, 0.0, 0, "GPU", 1, 1, 100), StopRecord(15, "interrupted", "", 16.5)
+    resume = ResumeRecord(15, 500.0, 1500, "GPU", 1, 1, 100)
+    records = (start, train_record(10, 10.0), SaveRecord(15, 1.0, 1, 16.0), stop, resume, train_record(20, 505.0))
+    clock = Clock(History(records))
+    assert clock.seconds(15) == 16
+    assert clock.seconds(20) == 21
+
+
+def systems() -> Iterator[System]:
+    theirs = [Row(60.0 * m, 100 * m, 1000 * m, 6.0 - m / 10, 5.0 - m / 10) for m in range(1, 21)]
+    mine = [Row(60.0 * m, 300 * m, 3000 * m, 6.0 - m / 2, 5.0 - m / 2) for m in range(1, 6)]
+    yield System(
+        "Marian", theirs, [TestScore(600, 1000, "news", 20.0, 9, "sig"), TestScore(1200, 2000, "news", 22.0, 9, "sig")]
+    )
+    yield System(
+        "hark", mine, [TestScore(120, 600, "news", 21.0, 9, "sig"), TestScore(240, 1200, "news", 22.5, 9, "sig")]
+    )
+
+
+def test_the_table_says_when_the_one_caught_up_with_the_other() -> None:
+    shown = table(list(systems()))
+    assert "BLEU news: Marian had 22.00 after 20.0 minutes; hark first measured at least as good after 4.0" in shown
+    assert "dev nll: Marian had 3.00 after 20.0 minutes; hark first measured at least as good after 4.0" in shown
+    backwards = table(list(systems())[::-1])
+    assert "Marian did not reach it in 20.0" in backwards
+    assert "22.50" in backwards
+
+
+def test_the_picture_has_every_curve() -> None:
+    picture = draw(list(systems()))
+    ElementTree.fromstring(picture)
+    assert picture.count('class="curve') == 4
+    assert "BLEU, news" in picture
+    assert "Dev loss" in picture
+
+
+def test_rows_are_lines_of_json(tmp_path: Path) -> None:
+    from quality_curves import write_lines
+
+    row = Row(60.0, 100, 1000, 6.0, 5.0)
+    write_lines(tmp_path / "rows.jsonl", [row])
+    assert json.loads((tmp_path / "rows.jsonl").read_text())["steps"] == 100
+    assert read_lines(tmp_path / "rows.jsonl", Row) == [row]
+    assert read_lines(tmp_path / "none.jsonl", Row) == []

@@ -1,0 +1,155 @@
+"""`hark heads` as a person meets it, with an untrained model."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark.bundle import Bundle
+from hark.cli import main
+from hark.decode.alignment_heads import AlignmentHeads
+from tests.decode.bundles import make_bundle
+
+Hark = Callable[..., subprocess.CompletedProcess[str]]
+SOURCES = ["the cat sees a red house .", "we have been here before ,", "", "it is not an old tree"]
+TARGETS = ["Die Katze sieht das Haus .", "das war", "nicht", "aber nicht rot !"]
+GOLD = ["1-1 2-2 3-3 5p5 6-5 7-6", "1-1 3p2", "", "1-1 2p1 3-2 5-3"]
+ON = ("--on", "test.en", "test.de", "--threads", "1")
+SETTINGS = ("model.n_decoder_layers=2", "model.n_heads=4")
+
+
+@pytest.fixture
+def hark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
+    monkeypatch.chdir(tmp_path)
+    make_bundle(tmp_path / "small", "en", "de", *SETTINGS)
+    for name, lines in {"test.en": SOURCES, "test.de": TARGETS, "gold.talp": GOLD}.items():
+        Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["hark", "heads", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(words, int(left.value.code or 0), out, err)
+
+    return run
+
+
+def figures(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_a_row_for_each_head(hark: Hark) -> None:
+    done = hark("small", *ON)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["head", "looks", "at", "share", "entropy", "distance"]
+    names = [" ".join(line.split()[:2]) for line in lines[1:21]]
+    assert names == [
+        *(f"encoder 1:{n}" for n in range(1, 5)),
+        *(f"{kind} {layer}:{n}" for kind in ("decoder", "cross") for layer in (1, 2) for n in range(1, 5)),
+    ]
+    assert "3 sentence pairs of test (1 more left out: empty or too long)" in lines
+
+
+def test_all_figures_as_json(hark: Hark) -> None:
+    tree = figures(hark("small", *ON, "--gold", "gold.talp", "--importance", "2", "--json"))
+    assert (tree["model"], tree["corpus"], tree["sentences"], tree["left_out"]) == ("small", "test", 3, 1)
+    assert len(tree["heads"]) == 20
+    cross = tree["heads"][-1]
+    assert (cross["kind"], cross["layer"], cross["head"]) == ("cross", 2, 4)
+    assert 0 <= cross["alignment_error_rate"]["reads"] <= 1
+    assert cross["effect"]["interval"] >= 0
+    assert 0 <= cross["measures"]["end"] <= 1
+    assert tree["heads"][0]["alignment_error_rate"] is None
+    assert tree["alignment"]["pairs"] == 3
+    assert len(tree["alignment"]["layers"]["predicts"]) == 2
+    assert tree["importance"]["sentences"] == 2
+    assert tree["importance"]["curve"] is None
+
+
+def test_pictures_and_a_curve_with_bleu(hark: Hark) -> None:
+    done = hark("small", *ON, "--curve", "curve.svg", "--bleu", "--importance", "2", "-o", "heads.svg", "--json")
+    curve = figures(done)["importance"]["curve"]
+    assert [each["removed"] for each in curve] == list(range(21))
+    assert all(each["bleu"] >= 0 for each in curve)
+    assert done.stderr.split() == ["heads.svg", "curve.svg"]
+    for name in ("heads.svg", "curve.svg"):
+        assert Path(name).read_text().startswith("<svg")
+
+
+def test_the_best_heads_are_stored_and_used(hark: Hark) -> None:
+    done = hark("small", *ON, "--name", "our words", "--gold", "gold.talp", "--store", "--json")
+    best = figures(done)["alignment"]["best_in_one_layer"]
+    bundle = Bundle.open("small")
+    stored = AlignmentHeads.of_card(bundle.card, bundle.config.model)
+    assert stored is not None
+    assert [[stored.layer + 1, head + 1] for head in stored.heads] == best["heads"]
+    assert stored.step == best["step"]
+    assert "its card now says 'Alignment heads: " in done.stderr
+    assert re.search(r"alignment error rate 0\.\d{3} on 3 pairs of our words\n", bundle.card)
+
+
+def test_gold_the_other_way_round_is_the_same(hark: Hark) -> None:
+    straight = hark("small", *ON, "--gold", "gold.talp", "--json").stdout
+    turned = [re.sub(r"(\d+)([-p])(\d+)", r"\3\2\1", line) for line in GOLD]
+    Path("turned.talp").write_text("\n".join(turned) + "\n")
+    assert figures(hark("small", *ON, "--gold", "turned.talp", "--gold-reversed", "--json")) == json.loads(straight)
+
+
+def test_tokenised_text_is_put_together_for_the_model_alone(hark: Hark) -> None:
+    apart, together = (
+        figures(hark("small", *ON, "--gold", "gold.talp", "--json", *words)) for words in ((), ("--tokenised",))
+    )
+    assert apart["heads"] != together["heads"]  # "house ." and "house."
+    assert apart["alignment"]["pairs"] == together["alignment"]["pairs"]  # the words are the same
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("small", *ON, "--store"), "add --gold"),
+        (("small", *ON, "--gold-reversed"), "add that"),
+        (("small", *ON, "--bleu"), "add --curve FILE"),
+        (("small", *ON, "-o", "heads.png"), "heads.png: pictures are SVG"),
+        (("small", *ON, "--curve", "none/curve.svg"), "there is no folder none"),
+        (("small", *ON, "--gold", "test.de"), "test.de:1: 'Die' is no link"),
+        (("small", *ON, "--gold", "gold.talp", "--gold-reversed"), "gold.talp:1: the link 7-6 leads out of the pair"),
+        (("small", "--on", "test.en", "none.de"), "none.de"),
+        (("none", *ON), "none: no such model"),
+        (("small",), "'--on'"),
+    ],
+)
+def test_mistakes_are_one_line_and_nothing_is_written(words: tuple[str, ...], message: str, hark: Hark) -> None:
+    assert message in refused(hark(*words))
+    assert {path.name for path in Path().iterdir()} == {"small", "test.en", "test.de", "gold.talp"}
+
+
+@pytest.mark.parametrize(
+    "where", ["inspect.heads_importance.losses", "inspect.heads_picture.draw", "inspect.heads_store.manifest.seal"]
+)
+def test_interrupted_it_leaves_nothing_half_written(where: str, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {path.name: path.read_bytes() for path in Path("small").iterdir()}
+    monkeypatch.setattr(f"hark.{where}", interrupt)
+    done = hark("small", *ON, "--gold", "gold.talp", "--importance", "2", "--store", "-o", "heads.svg")
+    assert done.returncode == 130
+    assert done.stderr.endswith("hark: interrupted\n")
+    drawn = {"heads.svg"} if "store" in where else set()
+    assert {path.name for path in Path().iterdir()} == {"small", "test.en", "test.de", "gold.talp"} | drawn
+    assert {path.name: path.read_bytes() for path in Path("small").iterdir()} == before

@@ -1,0 +1,125 @@
+"""`hark look` as a person meets it."""
+
+import io
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import hark
+from hark.cli import look as verb
+from hark.cli import main
+from tests.decode.bundles import make_bundle
+
+Hark = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_bundle(tmp_path_factory.mktemp("models") / "small")
+
+
+@pytest.fixture
+def hark_look(tmp_path: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: None)  # it would stay so for other tests
+    monkeypatch.setattr(webbrowser, "open", lambda url: sys.stderr.write(f"opened {url}\n"))
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["hark", "look", "-m", str(bundle), "--changes", "1", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(words, int(left.value.code or 0), out, err)
+
+    return run
+
+
+def test_a_page_is_written_and_its_path_told(hark_look: Hark, tmp_path: Path) -> None:
+    done = hark_look("the cat sees a house", "-o", "page.html")
+    assert (done.returncode, done.stdout) == (0, "page.html\n")
+    assert "opened" not in done.stderr  # nobody sits here
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "<title>the cat sees a house · hark</title>" in page
+    assert hark_look("the cat", "--changes", "0").stdout == "look.html\n"
+
+
+def test_it_is_opened_when_asked(hark_look: Hark, tmp_path: Path) -> None:
+    done = hark_look("the cat", "--open", "--changes", "0")
+    assert f"opened {(tmp_path / 'look.html').as_uri()}" in done.stderr
+    assert "opened" not in hark_look("the cat", "--no-open", "--changes", "0").stderr
+
+
+def test_a_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert not verb.on_a_desktop()
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert verb.on_a_desktop()
+    monkeypatch.setenv("SSH_CONNECTION", "somewhere")
+    assert not verb.on_a_desktop()
+    monkeypatch.delenv("SSH_CONNECTION")
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # a script takes the path
+    assert not verb.on_a_desktop()
+
+
+def test_the_first_sentence_of_a_file(hark_look: Hark, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("\n\nThe cat sees.\n\nA house.\n", encoding="utf-8")
+    done = hark_look("text.txt", "--changes", "0")
+    assert done.returncode == 0
+    assert "this page shows the first" in done.stderr
+    assert "<title>The cat sees. · hark</title>" in (tmp_path / "look.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("the cat", "-o", "page.png"), "page.png: the page is HTML; name it .html"),
+        (("the cat", "-o", "nowhere/page.html"), "nowhere/page.html: cannot be written: there is no folder nowhere"),
+        (("the cat", "-t", "fr"), "translates en to de, not en to fr; choose another model"),
+        (("the cat", "--preset", "anaphora"), "--preset has a sentence of its own; leave the text out"),
+        (("2014",), "nothing in it is to be translated; give a sentence with words"),
+        (("--preset", "nothing"), "'nothing' is not one of"),
+        (("the cat", "--beam", "99"), "99 is not in the range"),
+    ],
+)
+def test_mistakes_are_one_line(words: tuple[str, ...], message: str, hark_look: Hark) -> None:
+    done = hark_look(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_preset_whose_words_the_model_does_not_have(hark_look: Hark) -> None:
+    done = hark_look("--preset", "anaphora", "-o", "page.html")
+    assert done.returncode == 0
+    assert "The dog slept under the tree" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_from_python(bundle: Path, tmp_path: Path) -> None:
+    page = hark.look("the cat sees a house", bundle, changes=0, beam=2)
+    assert "<iframe" in page._repr_html_()
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    assert hark.look("the cat", hark.load(bundle), changes=0).title == "the cat · hark"
+
+
+def test_hark_inspect_is_there_without_an_import() -> None:
+    code = "import sys, hark; assert 'torch' not in sys.modules; from hark import inspect; print(hark.inspect.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "hark.inspect\n"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        hark.nothing  # noqa: B018

@@ -1,0 +1,117 @@
+"""Variants of training pairs: what they look like, how many there are, and what they never touch."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.config import AugmentConfig, CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data import Dataset, prepare
+from hark.data.augment import VARIANTS, Augmenter, vary
+
+from .material import pairs, write
+
+
+@pytest.mark.parametrize(
+    ("variant", "source", "target", "made"),
+    [
+        ("lower", "Where is Tom?", "Wo ist Tom?", ("where is tom?", "Wo ist Tom?")),
+        ("upper", "The street.", "Die Straße.", ("THE STREET.", "DIE STRASSE.")),
+        ("unpunctuated", "Where is Tom?", "Wo ist Tom?!", ("Where is Tom", "Wo ist Tom")),
+        ("unpunctuated", "Where is Tom ?", "Où est Tom ?", ("Where is Tom", "Où est Tom")),
+        ("unpunctuated", "I have 3.5 kg...", "Ich habe 3,5 kg …", ("I have 3.5 kg", "Ich habe 3,5 kg")),
+        ("hasty", "Where is Tom?", "Wo ist Tom?", ("where is tom", "Wo ist Tom")),
+        ("lower", "all small", "alles klein", None),
+        ("upper", "NATO", "die Nato", None),
+        ("unpunctuated", "Good morning", "Guten Morgen.", None),
+        ("unpunctuated", 'He said "yes."', "Er sagte ja.", None),
+        ("unpunctuated", "?", "?", None),
+        ("hasty", "all small.", "alles klein.", None),
+        ("hasty", "No stop", "Kein Punkt", None),
+    ],
+)
+def test_variants(variant, source, target, made):
+    assert vary(variant, source, target) == made
+
+
+@given(st.sampled_from(VARIANTS), st.text(), st.text())
+def test_a_variant_says_the_same(variant, source, target):
+    made = vary(variant, source, target)
+    if made is not None:
+        assert made[0] != source
+        assert all(made)
+        for before, after in zip((source, target), made, strict=True):
+            assert before.upper().startswith(after.upper())
+
+
+def test_what_is_drawn_depends_on_seed_and_chunk_alone():
+    sources, targets = zip(*pairs(400), strict=True)
+    config = AugmentConfig(lower=0.3, unpunctuated=0.2)
+    # Their last word is a number, so only small letters change anything.
+    made = Augmenter(config, 1)(5, sources, targets)
+    again = Augmenter(config, 1)(5, sources, targets)
+    assert (made.sources, made.targets) == (again.sources, again.targets)
+    assert Augmenter(config, 1)(6, sources, targets).sources != made.sources
+    assert Augmenter(config, 2)(5, sources, targets).sources != made.sources
+    assert 80 < made.counts["lower"] < 160
+    assert made.counts.total() == len(made.sources) == len(made.targets)
+    lowered = dict(zip(map(str.lower, sources), targets, strict=True))
+    assert all(lowered[source] == target for source, target in zip(made.sources, made.targets, strict=True))
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Sentences that end in a full stop."""
+    made = [(f"{a.rpartition(' ')[0]}", f"{b.rpartition(' ')[0]}") for a, b in pairs(900)]
+    corpora = {
+        name: (CorpusConfig(*write(tmp_path, name, part)),)
+        for name, part in (("train", made[:850]), ("dev", made[850:]), ("test", made[:5]))
+    }
+    clean = CleanConfig(language=1.0, held_out=False)
+    return Config(data=DataConfig(**corpora, vocab_size=350, clean=clean))
+
+
+def sentences(dataset, role, side):
+    (shard,) = dataset.shards(role)
+    store = dataset.store(shard)
+    return dataset.tokenizer(side).decode([store[i][side == "target"].tolist() for i in range(len(store))])
+
+
+def test_they_stand_besides_in_the_dataset_and_in_the_report(config, tmp_path):
+    plain = prepare(config, tmp_path / "plain", processes=1).dataset
+    augmented = replace(config, data=replace(config.data, augment=AugmentConfig(lower=0.5, upper=0.1, hasty=1.0)))
+    dataset = prepare(augmented, tmp_path / "one", processes=1).dataset
+    prepare(augmented, tmp_path / "two", processes=2)
+    files = ["source.tokens", "target.tokens", "source.offsets", "target.offsets"]
+    for name in files:
+        assert (tmp_path / "one/train/train" / name).read_bytes() == (tmp_path / "two/train/train" / name).read_bytes()
+    before, after = (list(zip(sentences(each, "train", "source"), sentences(each, "train", "target"), strict=True))
+                     for each in (plain, dataset))  # fmt: skip
+    assert after[: len(before)] == before
+    extra = after[len(before) :]
+    counts = dataset.report.total.augmented
+    assert counts["hasty"] == len(before)
+    assert 0.3 * len(before) < counts["lower"] < 0.7 * len(before)
+    assert sum(counts.values()) == len(extra)
+    assert {source.lower().rstrip(".") for source, _ in extra} <= {source.lower().rstrip(".") for source, _ in before}
+    assert dataset.report.total.kept == plain.report.total.kept == len(before)
+    assert dataset.report.total.read == plain.report.total.read
+    assert dataset.report.total.source.tokens == dataset.shards("train")[0].source_tokens
+    for role in ("dev", "test"):
+        assert sentences(dataset, role, "source") == sentences(plain, role, "source")
+    assert dataset.manifest.key != plain.manifest.key
+    assert "augment" not in plain.manifest.settings
+    assert f"hasty {counts['hasty']:,}" in (tmp_path / "one" / "report.html").read_text()
+    assert "Variants" not in (tmp_path / "plain" / "report.html").read_text()
+
+
+def test_an_earlier_report_has_none(config, tmp_path):
+    folder = tmp_path / "plain"
+    prepare(config, folder, processes=1)
+    tree = json.loads((folder / "report.json").read_text())
+    for corpus in tree["corpora"]:
+        del corpus["augmented"]
+    (folder / "report.json").write_text(json.dumps(tree))
+    assert Dataset.open(folder).report.total.augmented == {}

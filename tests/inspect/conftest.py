@@ -1,0 +1,19 @@
+"""What several tests of looking inside share."""
+
+from pathlib import Path
+
+import pytest
+
+from hark.decode.load import Loaded
+from tests.inspect.taught import teach
+
+
+@pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle that says sentences backwards; a few seconds to make, once a session."""
+    return teach(tmp_path_factory.mktemp("taught") / "backwards")
+
+
+@pytest.fixture(scope="session")
+def loaded(taught: Path) -> Loaded:
+    return Loaded(taught, "torch", "cpu")

@@ -1,0 +1,126 @@
+"""Recordings without a model: of any size at once, and with numbers that fit each other. Weights are the softmax of the
+recorded queries and keys, and the search is a plausible one."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.config import DecodeConfig
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.request import Hypothesis, Request
+from hark.inspect.attention import Attention, Head, Kind
+from hark.inspect.beam import Next, Search, Step
+from hark.inspect.effects import Effect, Effects
+from hark.inspect.recording import Recording, Vectors
+from hark.inspect.words import Spelling
+from hark.text.tokenizer import EOS, Tokenizer
+
+LIKELY = 4
+
+
+def make_recording(
+    tokenizer: Tokenizer,
+    source: str,
+    written: str,
+    layers: int = 2,
+    heads: int = 2,
+    width: int = 8,
+    beam: int = 2,
+    length: int | None = None,
+) -> Recording:
+    """Of a sentence and what was written; with `length`, so many tokens of each."""
+    rng = np.random.default_rng(7)
+    source_ids, written_ids = (
+        fitted([*tokenizer.encode_one(text), EOS], length, tokenizer) for text in (source, written)
+    )
+    s, t = len(source_ids), len(written_ids)
+    vectors: dict[Kind, Vectors] = {
+        "encoder": make_vectors(rng, layers, s, s, heads, width),
+        "decoder": make_vectors(rng, layers, t, t, heads, width),
+        "cross": make_vectors(rng, layers, t, s, heads, width),
+    }
+    attention = Attention(
+        weights_of(vectors["encoder"]), weights_of(vectors["decoder"], causal=True), weights_of(vectors["cross"])
+    )
+    request = Request(source_ids, DecodeConfig(beam=beam))
+    hypothesis = Hypothesis(tuple(written_ids[:-1]), -1.5, -0.7, True)
+    shown = tokenizer.decode([written_ids])[0]
+    return Recording(
+        model="made-up",
+        languages=("en", "de"),
+        sentence=tokenizer.decode([source_ids])[0],
+        translation=shown,
+        shown=shown,
+        source=Spelling.of(source_ids, tokenizer),
+        written=Spelling.of(written_ids, tokenizer),
+        source_ids=tuple(source_ids),
+        written_ids=tuple(written_ids),
+        hypothesis=hypothesis,
+        attention=attention,
+        vectors=vectors,
+        search=Search(request, make_steps(rng, written_ids, beam, s, tokenizer), (hypothesis,)),
+        alignment=AlignmentHeads(layers - 1, tuple(range(heads))),
+    )
+
+
+def fitted(ids: list[int], length: int | None, tokenizer: Tokenizer) -> list[int]:
+    if length is None:
+        return ids
+    first = tokenizer.specials + 256
+    return [first + at % (tokenizer.vocab_size - first) for at in range(length - 1)] + [EOS]
+
+
+def make_vectors(rng: np.random.Generator, layers: int, rows: int, columns: int, heads: int, width: int) -> Vectors:
+    # Large enough that the softmax is peaked, as that of a trained model is.
+    q, k, v = (
+        rng.normal(0, scale, (layers, length, heads, width)).astype(np.float32)
+        for scale, length in ((1.8, rows), (1.8, columns), (1.0, columns))
+    )
+    return Vectors(q, k, v)
+
+
+def weights_of(vectors: Vectors, causal: bool = False) -> NDArray[np.float32]:
+    scores = np.einsum("lthk,lshk->lhts", vectors.q_LTHK, vectors.k_LSHK) / math.sqrt(vectors.q_LTHK.shape[-1])
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return (powers / powers.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def make_steps(
+    rng: np.random.Generator, written_ids: Sequence[int], beam: int, source: int, tokenizer: Tokenizer
+) -> tuple[Step, ...]:
+    """What is written stays in the first row; others come and go."""
+    steps = []
+    first, alive = tokenizer.specials + 256, 1
+    for position, token in enumerate(written_ids):
+        others = [first + (7 * position + at) % (tokenizer.vocab_size - first) for at in range(LIKELY)]
+        others = [each for each in others if each != token][: LIKELY - 1]
+        last = position == len(written_ids) - 1
+        candidates = [Next(0, token, -0.1 * position - 0.1, "ends" if last else "lives")]
+        candidates += [
+            Next(alive - 1, each, -0.1 * position - 1 - at, "lives" if at + 1 < beam and not last else "dropped")
+            for at, each in enumerate(others)
+        ]
+        attention_WS = rng.dirichlet(np.full(source, 0.3), alive).astype(np.float32)
+        likely = tuple(((token, 0.6), *((each, 0.1) for each in others)) for _ in range(alive))
+        steps.append(Step(np.linspace(-0.1, -2, alive).astype(np.float32), likely, attention_WS, tuple(candidates)))
+        alive = min(beam, 1 + len(others))
+    return tuple(steps)
+
+
+def make_effects(recording: Recording) -> Effects:
+    """Hiding word i makes token i unlikely; the first head matters, the second does not."""
+    before = tuple(-0.1 for _ in recording.written_ids)
+    words = []
+    for number, word in enumerate(recording.source.spoken):
+        after = [-0.1] * len(before)
+        after[min(number, len(after) - 1)] = -4.0
+        words.append(Effect(word, tuple(after), "Something else ." if number == 0 else None, -2.0))
+    heads = [
+        Effect(Head("cross", 0, 0), tuple(-0.4 for _ in before), recording.shown, -0.9),
+        Effect(Head("encoder", 0, 0), before),
+    ]
+    return Effects(before, tuple(heads), tuple(words), 12)

@@ -1,0 +1,59 @@
+"""A bundle whose model has learnt something: to say the words of a sentence backwards. So it is known beforehand which
+word came from which."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+
+from hark import configfile
+from hark.bundle import TOKENIZER, write_bundle
+from hark.model import Transformer, padded_layout
+from hark.text.tokenizer import BOS, EOS, PAD
+from tests.decode.stub import tokenizer
+
+WORDS = ["the", "cat", "sees", "small", "red", "house", "runs", "old", "tree", "here", "file", "Katze", "Dach", "more"]
+SETTINGS = [
+    "model.d_model=48", "model.d_ff=96", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=2",
+    "model.dropout=0", "model.vocab_size=700", "data.max_length=40", "data.batch_tokens=200", "decode.max_extra=10",
+]  # fmt: skip
+
+
+def say_backwards(sentence: str) -> str:
+    return " ".join(reversed(sentence.split()))
+
+
+def teach(folder: Path, steps: int = 260) -> Path:
+    """Train for a few seconds, and write the bundle."""
+    torch.manual_seed(0)
+    chance = random.Random(0)
+    config = configfile.load(None, SETTINGS)
+    model = Transformer(config.model)
+    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
+    for _ in range(steps):
+        sentences = [" ".join(chance.sample(WORDS, chance.randrange(2, 7))) for _ in range(32)]
+        sources = [[*ids, EOS] for ids in tokenizer().encode(sentences)]
+        targets = [[BOS, *ids, EOS] for ids in tokenizer().encode([say_backwards(each) for each in sentences])]
+        source_BS, target_BT = (
+            torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+            for rows in (sources, targets)
+        )
+        lengths = (torch.tensor([len(row) - less for row in rows]) for rows, less in ((sources, 0), (targets, 1)))
+        logits = model(source_BS, target_BT[:, :-1], padded_layout(*lengths))
+        loss = F.cross_entropy(logits.flatten(0, 1), target_BT[:, 1:].flatten(), ignore_index=PAD, label_smoothing=0.1)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    weights = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    config = replace(config, data=replace(config.data, source="en", target="de"))
+    write_bundle(
+        folder,
+        config,
+        lambda path: save_file(weights, path),
+        {TOKENIZER: tokenizer().model},
+        "# en to de\n\nFor tests.\n",
+    )
+    return folder

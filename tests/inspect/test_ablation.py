@@ -1,0 +1,133 @@
+"""Without heads, without words: the same as silencing and masking them by hand, in a pass and in a search."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hark.config import DecodeConfig
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.request import Hypothesis, Request
+from hark.errors import UserError
+from hark.inspect.ablation import without_heads, without_words
+from hark.inspect.attention import Head, observe
+from hark.model import Transformer, padded_layout
+from hark.model.patterns import Padded
+from hark.text.tokenizer import BOS, EOS
+from tests.inspect.reference import Reference
+from tests.model.oracle import build
+
+SOURCE, TARGET = [5, 9, 30, 14, 7, EOS], [BOS, 8, 8, 21]
+HEADS = [
+    [Head("encoder", 0, 3)],
+    [Head("decoder", 1, 0)],
+    [Head("cross", 1, 2)],
+    [Head("encoder", 1, 0), Head("encoder", 1, 1), Head("decoder", 0, 2), Head("cross", 0, 1), Head("cross", 0, 0)],
+]
+
+
+def log_probs(model: Transformer, source: list[int], target: list[int]) -> np.ndarray:
+    layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(target)]))
+    with torch.no_grad():
+        logits = model(torch.tensor([source]), torch.tensor([target]), layout)
+    found: np.ndarray = logits[0].log_softmax(-1).numpy()
+    return found
+
+
+@pytest.mark.parametrize("heads", HEADS, ids=lambda heads: f"{len(heads)} {heads[0].kind}")
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "d_v": 6}])
+def test_a_head_without_columns_is_a_head_without_output(heads: list[Head], changes: dict[str, Any]) -> None:
+    model = build(**changes)
+    found = log_probs(without_heads(model, heads), SOURCE, TARGET)
+    np.testing.assert_allclose(found, Reference(model, heads).run(SOURCE, TARGET), atol=1e-4)
+    assert np.abs(found - log_probs(model, SOURCE, TARGET)).max() > 1e-3
+
+
+def test_only_what_changes_is_copied_and_the_model_stays() -> None:
+    model = build()
+    before = {name: each.clone() for name, each in model.state_dict().items()}
+    found = without_heads(model, [Head("cross", 1, 2)])
+    addresses = dict(model.named_parameters())
+    copied = [name for name, each in found.named_parameters() if each.data_ptr() != addresses[name].data_ptr()]
+    assert copied == ["decoder.layers.1.cross_attention.w_o.weight"]
+    assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
+
+
+def test_a_silent_head_is_still_observed() -> None:
+    model = build()
+    whole, found = (
+        observe(model, SOURCE, TARGET),
+        observe(without_heads(model, [Head("encoder", 1, 2)]), SOURCE, TARGET),
+    )
+    np.testing.assert_allclose(found.encoder_LHSS, whole.encoder_LHSS, atol=1e-6)  # nothing comes before it
+    assert np.abs(found.cross_LHTS - whole.cross_LHTS).max() > 1e-3
+
+
+def searched(model: Transformer, source: Sequence[int]) -> Hypothesis:
+    ((_, (best,)),) = TorchEngine(model).run([Request(source, DecodeConfig(beam=3, max_extra=2, min_length=4))])
+    return best
+
+
+def expected_log_prob(reference: Reference, found: Hypothesis) -> float:
+    """What a search says of what it found: padding, unknown and start are never chosen from, the end not too early."""
+    log_probs_TV = reference.run(SOURCE, [BOS, *found.tokens])
+    log_probs_TV[:, :EOS] = log_probs_TV[:4, EOS] = -np.inf
+    log_probs_TV -= np.log(np.exp(log_probs_TV).sum(-1, keepdims=True))
+    tokens = [*found.tokens, EOS] if found.complete else found.tokens
+    return float(sum(log_probs_TV[t, token] for t, token in enumerate(tokens)))
+
+
+def test_the_search_goes_without_the_heads() -> None:
+    model, heads = build(), HEADS[3]
+    found = searched(without_heads(model, heads), SOURCE)
+    assert found.log_prob == pytest.approx(expected_log_prob(Reference(model, heads), found), abs=1e-4)
+    assert found.score != pytest.approx(searched(model, SOURCE).score, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (Head("encoder", 2, 0), "encoder 3:1"),
+        (Head("cross", 0, 4), "cross 1:5"),
+        (Head("decoder", -1, 0), "decoder 0:1"),
+    ],
+)
+def test_a_head_that_is_not_there(head: Head, words: str) -> None:
+    with pytest.raises(UserError, match=f"{words}.*: the model has 2 such layers of 4 heads"):
+        without_heads(build(), [head])
+
+
+@pytest.mark.parametrize("hidden", [{2}, {0, 4}, {5}])
+def test_hidden_words_are_seen_by_nobody(hidden: set[int]) -> None:
+    model = build()
+    changed, source = without_words(model, SOURCE, hidden)
+    assert source == tuple(SOURCE[position] for position in range(6) if position not in hidden)
+    expected = Reference(model, hidden=hidden).run(SOURCE, TARGET)
+    np.testing.assert_allclose(log_probs(changed, list(source), TARGET), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("positions", ["learned", "rotary", "none", "sinusoidal"])
+def test_leaving_out_is_masking_with_all_kinds_of_positions(positions: str) -> None:
+    model = build(positions=positions)
+    changed, source = without_words(model, SOURCE, {1, 3})
+    layout = padded_layout(torch.tensor([len(SOURCE)]), torch.tensor([len(TARGET)]))
+    keys = Padded(torch.tensor([[position not in (1, 3) for position in range(6)]]))
+    masked = replace(layout, encoder=keys, cross=keys)
+    with torch.no_grad():
+        expected = model(torch.tensor([SOURCE]), torch.tensor([TARGET]), masked)[0].log_softmax(-1).numpy()
+    np.testing.assert_allclose(log_probs(changed, list(source), TARGET), expected, atol=1e-5)
+
+
+def test_the_search_does_not_see_hidden_words() -> None:
+    model = build()
+    changed, source = without_words(model, SOURCE, {2})
+    found = searched(changed, source)
+    assert found.log_prob == pytest.approx(expected_log_prob(Reference(model, hidden={2}), found), abs=1e-4)
+
+
+def test_something_must_be_left_to_see() -> None:
+    with pytest.raises(UserError, match="every word of the source is hidden"):
+        without_words(build(), SOURCE, range(6))

@@ -1,0 +1,129 @@
+"""Every step of a watched search, against the model asked anew about each hypothesis."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from hark.config import DecodeConfig
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.load import Loaded
+from hark.decode.request import Request, length_penalty
+from hark.errors import UserError
+from hark.inspect.attention import observe
+from hark.inspect.beam import LIKELY, Search, WatchedEngine, path
+from hark.inspect.recording import record
+from hark.model import Transformer, padded_layout
+from hark.text.tokenizer import BOS, EOS
+from tests.model.oracle import build
+
+SENTENCE = "the small cat sees red house"
+
+
+@torch.no_grad()
+def next_log_probs(model: Transformer, source: Sequence[int], begun: Sequence[int]) -> torch.Tensor:
+    """After a beginning, by a pass over all of it; padding, unknown and start are never produced."""
+    source_BS, target_BT = torch.tensor([[*source]]), torch.tensor([[BOS, *begun]])
+    layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(begun) + 1]))
+    logits_V = model(source_BS, target_BT, layout)[0, -1]
+    logits_V[:EOS] = -torch.inf
+    return logits_V.double().log_softmax(-1)
+
+
+def check_steps(model: Transformer, search: Search) -> int:
+    """Follow all hypotheses from step to step; how many candidates were checked."""
+    source, width = search.request.source, search.request.search.beam
+    alive: list[tuple[int, ...]] = [()]
+    checked = 0
+    for step in search.steps:
+        assert len(step.log_prob_W) == len(step.likely) == len(step.attention_WS) == len(alive)
+        nexts = [next_log_probs(model, source, begun) for begun in alive]
+        everything = torch.stack([nexts[row] + float(step.log_prob_W[row]) for row in range(len(alive))])
+        best = everything.flatten().topk(len(step.candidates)).values
+        for each, expected in zip(step.candidates, best.tolist(), strict=True):
+            assert each.log_prob == pytest.approx(expected, abs=1e-4)
+            assert each.log_prob == pytest.approx(float(everything[each.row, each.token]), abs=1e-4)
+        for row, begun in enumerate(alive):
+            probabilities = nexts[row].exp()
+            assert [p for _, p in step.likely[row]] == pytest.approx(
+                probabilities.topk(LIKELY).values.tolist(), abs=1e-4
+            )
+            assert [p for _, p in step.likely[row]] == pytest.approx(
+                [float(probabilities[token]) for token, _ in step.likely[row]], abs=1e-4
+            )
+            layer = max(0, model.config.n_decoder_layers - 2)
+            cross_HS = observe(model, source, (BOS, *begun)).cross_LHTS[layer, :, -1]
+            np.testing.assert_allclose(step.attention_WS[row], cross_HS.mean(0), atol=1e-4)
+        for rank, each in enumerate(step.candidates):
+            if each.fate == "ends":
+                assert rank < width
+                assert each.token == EOS or len(alive[0]) + 1 == search.request.limit
+            if each.fate == "lives":
+                assert each.token != EOS
+        checked += len(step.candidates)
+        alive = [(*alive[each.row], each.token) for each in step.survivors]
+        assert len(alive) <= width
+    assert not alive  # the search is over
+    return checked
+
+
+def test_every_step_is_what_the_model_says(loaded: Loaded) -> None:
+    recording = record(loaded, SENTENCE)
+    assert check_steps(loaded.model, recording.search) > 30
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_so_is_a_search_that_is_cut_off(beam: int) -> None:
+    model = build(max_positions=40)
+    engine = WatchedEngine(model)
+    search = engine.search(Request([7, 9, 30, EOS], DecodeConfig(beam=beam, max_extra=4)))
+    check_steps(model, search)
+    assert len(search.steps) <= 8
+
+
+def test_hypotheses_are_those_of_the_engine() -> None:
+    model = build()
+    requests = [Request([5, 9, 30, 14, EOS], DecodeConfig(beam=4, nbest=4, max_extra=6)), Request([8, EOS])]
+    watched = WatchedEngine(model)
+    expected = dict(TorchEngine(model).run(requests))
+    for number, hypotheses in watched.run([requests[0], None, requests[1]]):
+        assert [(each.tokens, each.log_prob, each.score) for each in hypotheses] == [
+            (each.tokens, each.log_prob, each.score) for each in expected[number]
+        ]
+    assert [search.request for search in watched.searches] == requests
+
+
+def test_attention_on_request() -> None:
+    model = build()
+    request = Request([5, 9, 30, EOS], DecodeConfig(max_extra=4), attention=True)
+    ((_, (found, *_)),) = WatchedEngine(model).run([request])
+    ((_, (expected, *_)),) = TorchEngine(model).run([request])
+    assert found.attention_TS is not None
+    assert expected.attention_TS is not None
+    np.testing.assert_array_equal(found.attention_TS, expected.attention_TS)
+
+
+def test_the_path_leads_to_the_translation(loaded: Loaded) -> None:
+    recording = record(loaded, SENTENCE)
+    steps, row, taken = recording.search.steps, 0, []
+    for step, at in zip(steps, path(steps, recording.written_ids), strict=False):
+        each = step.candidates[at]
+        assert each.row == row
+        taken.append(each.token)
+        row = sum(other.fate == "lives" for other in step.candidates[:at])
+    assert tuple(taken) == recording.written_ids
+    assert each.fate == "ends"
+    assert each.log_prob == pytest.approx(recording.hypothesis.log_prob, abs=1e-6)
+    score = each.log_prob / length_penalty(len(taken), recording.search.request.search.alpha)
+    assert score == pytest.approx(recording.hypothesis.score, abs=1e-6)
+
+
+def test_what_cannot_be_watched() -> None:
+    engine = WatchedEngine(build())
+    for changes in ({"sample": True}, {"diverse": True}):
+        with pytest.raises(UserError, match="only beam search"):
+            engine.search(Request([5, EOS], DecodeConfig(**changes)))  # type: ignore[arg-type]
+    engine.places = 10
+    with pytest.raises(UserError, match="too many to look at"):
+        engine.search(Request([5, 6, 7, EOS]))

@@ -1,0 +1,49 @@
+"""Changed models searched side by side say what each says by itself."""
+
+from typing import Any
+
+import pytest
+
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.load import Loaded
+from hark.decode.request import Request
+from hark.inspect.attention import Head
+from hark.inspect.changed import Change, ChangedEngine, without
+from hark.inspect.effects import importance
+from hark.inspect.recording import Recording, record
+
+
+@pytest.fixture(scope="module")
+def recording(loaded: Loaded) -> Recording:
+    return record(loaded, "the small cat sees red house")
+
+
+def alone(loaded: Loaded, recording: Recording, change: Change) -> Any:
+    model, source = without(loaded.model, recording, change)
+    ((_, hypotheses),) = TorchEngine(model).run([Request(source, recording.search.request.search)])
+    return hypotheses[0]
+
+
+def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
+    """Every head of the model and every word: more than fit in a block, of all kinds."""
+    changes: list[Change] = [*importance(loaded.model, recording), *recording.source.spoken]
+    found = ChangedEngine(loaded.model, recording, changes).translations()
+    assert len(found) == len(changes) == 10 + 6
+    for change, hypothesis in zip(changes, found, strict=True):
+        expected = alone(loaded, recording, change)
+        assert hypothesis.tokens == expected.tokens, change
+        assert hypothesis.score == pytest.approx(expected.score, abs=1e-5)
+    assert len({hypothesis.score for hypothesis in found}) == len(changes)  # they do differ
+    assert len({hypothesis.tokens for hypothesis in found}) > 6
+
+
+def test_the_model_is_as_it_was(loaded: Loaded, recording: Recording) -> None:
+    before = {name: each.clone() for name, each in loaded.model.state_dict().items()}
+    engine = ChangedEngine(loaded.model, recording, [Head("cross", 1, 0), 2])
+    engine.translations()
+    assert engine.model is loaded.model
+    assert all(bool((each == before[name]).all()) for name, each in loaded.model.state_dict().items())
+
+
+def test_nothing_to_do(loaded: Loaded, recording: Recording) -> None:
+    assert ChangedEngine(loaded.model, recording, []).translations() == []

@@ -1,0 +1,100 @@
+"""What is measured, against what is known: the model says words backwards, so each word is needed by its own copy."""
+
+import numpy as np
+import pytest
+import torch
+
+from hark.decode.coder import Coder
+from hark.decode.load import Loaded
+from hark.inspect import effects as module
+from hark.inspect.ablation import attention_of, sharing, without_heads, without_words
+from hark.inspect.attention import Head
+from hark.inspect.effects import Effects, count_measurements, importance, log_probs, measure
+from hark.inspect.recording import Recording, record
+
+SENTENCE = "the small cat sees red house"
+
+
+@pytest.fixture(scope="module")
+def recording(loaded: Loaded) -> Recording:
+    return record(loaded, SENTENCE)
+
+
+@pytest.fixture(scope="module")
+def effects(loaded: Loaded, recording: Recording) -> Effects:
+    coder = Coder(loaded.source_tokenizer, loaded.target_tokenizer)
+    return measure(loaded.model, recording, coder.decode, 2)
+
+
+def test_before_anything_is_taken_away(recording: Recording, effects: Effects) -> None:
+    # The search forbids padding, unknown and start before the softmax; scoring does not.
+    assert sum(effects.log_probs) == pytest.approx(recording.hypothesis.log_prob, abs=0.02)
+    assert len(effects.log_probs) == len(recording.written_ids)
+
+
+def test_a_hidden_word_is_missed_where_it_is_said(recording: Recording, effects: Effects) -> None:
+    assert {effect.change for effect in effects.words} == set(recording.source.spoken)
+    for effect in effects.words:
+        assert isinstance(effect.change, int)
+        fallen = np.array(effects.log_probs) - np.array(effect.log_probs)
+        missed = recording.written.word_of[int(fallen.argmax())]
+        assert recording.written.words[missed] == recording.source.words[effect.change]
+
+
+def test_the_greatest_come_first_and_are_translated_again(recording: Recording, effects: Effects) -> None:
+    for found in (effects.words, effects.heads):
+        losses = [effect.loss(effects.log_probs) for effect in found]
+        assert losses == sorted(losses, reverse=True)
+        assert [effect.text is None for effect in found] == [False, False, *(True for _ in found[2:])]
+    for effect in effects.words[:2]:
+        assert effect.text is not None
+        assert recording.source.words[effect.change] not in effect.text.split()  # type: ignore[index]
+
+
+def test_what_is_measured_is_what_the_changed_model_says(
+    loaded: Loaded, recording: Recording, effects: Effects
+) -> None:
+    word = effects.words[0].change
+    assert isinstance(word, int)
+    changed, source = without_words(loaded.model, recording.source_ids, recording.source.tokens_of(word))
+    assert log_probs(changed, source, recording) == effects.words[0].log_probs
+    head = effects.heads[0].change
+    assert isinstance(head, Head)
+    assert log_probs(without_heads(loaded.model, [head]), recording.source_ids, recording) == effects.heads[0].log_probs
+
+
+def test_importance_is_the_slope_of_the_loss(loaded: Loaded, recording: Recording) -> None:
+    """By a gate's definition: the head's columns of W^O a little larger, and a little smaller."""
+    found = importance(loaded.model, recording)
+    config = loaded.model.config
+    assert len(found) == config.n_heads * (config.n_encoder_layers + 2 * config.n_decoder_layers)
+    for head in (Head("encoder", 0, 1), Head("decoder", 1, 0), Head("cross", 0, 0), Head("cross", 1, 1)):
+        losses = []
+        for step in (0.01, -0.01):
+            changed = sharing(loaded.model)
+            attention = attention_of(changed, head)
+            columns = slice(head.number * attention.v_width, (head.number + 1) * attention.v_width)
+            weight = attention.w_o.weight.detach().clone()
+            weight[:, columns] *= 1 + step
+            attention.w_o.weight = torch.nn.Parameter(weight)
+            losses.append(-sum(log_probs(changed, recording.source_ids, recording)))
+        assert found[head] == pytest.approx(abs(losses[0] - losses[1]) / 0.02, rel=0.05, abs=1e-3)
+
+
+def test_progress_is_told_as_often_as_it_was_said(
+    loaded: Loaded, recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WORDS", 4)
+    monkeypatch.setattr(module, "HEADS", 3)
+    told: list[int] = []
+    coder = Coder(loaded.source_tokenizer, loaded.target_tokenizer)
+    found = measure(loaded.model, recording, coder.decode, 1, lambda: told.append(1))
+    assert len(told) == count_measurements(recording, 1) == 4 + 3 + 1 + 1
+    assert (len(found.words), len(found.heads), found.heads_in_all) == (4, 3, 10)
+
+
+def test_a_sentence_of_one_word(loaded: Loaded) -> None:
+    recording = record(loaded, "cat")
+    coder = Coder(loaded.source_tokenizer, loaded.target_tokenizer)
+    found = measure(loaded.model, recording, coder.decode, 1)
+    assert [effect.change for effect in found.words] == [0]  # the end is still there to be seen

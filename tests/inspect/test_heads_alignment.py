@@ -1,0 +1,131 @@
+"""Alignment by attention, on attention made by hand: error rates by counting, and the best heads by trying all."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.inspect.attention import Head
+from hark.inspect.heads_alignment import ROUNDS, STEPS, Linked, link_words, measure_alignment
+from hark.inspect.heads_gold import Gold
+
+LAYERS, HEADS = 2, 3
+
+
+def random_pairs(seed: int, pairs: int = 10) -> list[Linked]:
+    chance = np.random.default_rng(seed)
+    found = []
+    for _ in range(pairs):
+        t, s = chance.integers(2, 7, 2)
+        possible = chance.random((t, s)) < 0.4
+        gold = Gold(possible & (chance.random((t, s)) < 0.7), possible)
+        found.append(Linked({step: chance.random((LAYERS, HEADS, t, s)).astype(np.float32) for step in STEPS}, gold))
+    return found
+
+
+def counted_rate(pairs: list[Linked], step: str, heads: list[tuple[int, int]]) -> float:
+    """The definition, in sets of links."""
+    hits = made = sure = 0
+    for pair in pairs:
+        weights = sum(pair.weights_LHTS[step][layer, number] for layer, number in heads)  # type: ignore[index]
+        links = {(t, int(row.argmax())) for t, row in enumerate(weights)}
+        sure_links, possible = (
+            set(map(tuple, np.argwhere(each))) for each in (pair.gold.sure_TS, pair.gold.possible_TS)
+        )
+        hits += len(links & sure_links) + len(links & possible)
+        made += len(links)
+        sure += len(sure_links)
+    return 1 - hits / (made + sure)
+
+
+def test_rates_are_what_counting_gives() -> None:
+    pairs = random_pairs(1)
+    found = measure_alignment(pairs)
+    assert found.pairs == 10
+    for step in STEPS:
+        for layer in range(LAYERS):
+            for number in range(HEADS):
+                rate = counted_rate(pairs, step, [(layer, number)])
+                assert found.errors_LH[step][layer, number] == pytest.approx(rate)
+            every = [(layer, number) for number in range(HEADS)]
+            assert found.layer_errors_L[step][layer] == pytest.approx(counted_rate(pairs, step, every))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_combination_is_as_good_as_it_says_and_as_any_single_head(seed: int) -> None:
+    pairs = random_pairs(seed)
+    found = measure_alignment(pairs)
+    every = [(layer, number) for layer in range(LAYERS) for number in range(HEADS)]
+    for best in (found.best, found.best_in_one_layer):
+        heads = [(head.layer, head.number) for head in best.heads]
+        assert best.error == pytest.approx(counted_rate(pairs, best.step, heads))
+        assert best.error <= min(counted_rate(pairs, step, [head]) for step in STEPS for head in every) + 1e-12
+    assert len({head.layer for head in found.best_in_one_layer.heads}) == 1
+    tried = min(
+        counted_rate(pairs, step, list(some))
+        for step in STEPS
+        for size in (1, 2, 3)
+        for some in combinations(every, size)
+    )
+    assert tried - 1e-12 <= found.best.error <= tried + 0.1  # greedy: near the best, and never better than it
+
+
+def constructed(pairs: int, step: str) -> list[Linked]:
+    """Head 1:2 knows the even words and 1:3 the odd ones, each at one step; all else is noise."""
+    chance = np.random.default_rng(3)
+    found = []
+    for _ in range(pairs):
+        words = 8
+        gold = np.zeros((words, words), bool)
+        gold[np.arange(words), chance.permutation(words)] = True
+        weights = {each: chance.random((LAYERS, HEADS, words, words)).astype(np.float32) / 2 for each in STEPS}
+        even = (np.arange(words) % 2 == 0)[:, None]
+        weights[step][0, 1] = np.where(even, gold, 0.3)  # type: ignore[index]
+        weights[step][0, 2] = np.where(even, 0.3, gold)  # type: ignore[index]
+        found.append(Linked(weights, Gold(gold, gold)))
+    return found
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_heads_that_complete_each_other_are_found(step: str) -> None:
+    calls = []
+    found = measure_alignment(constructed(20, step), lambda: calls.append(0))
+    assert len(calls) == ROUNDS
+    for best in (found.best, found.best_in_one_layer):
+        assert (best.step, best.heads) == (step, (Head("cross", 0, 1), Head("cross", 0, 2)))
+        assert best.error == 0
+        assert best.held_out_error == 0  # each half leads to the same heads
+    assert found.best_in_one_layer.in_one_layer == AlignmentHeads(0, (1, 2), found.best.step)
+
+
+def test_the_held_out_rate_does_not_flatter() -> None:
+    """On pure noise something is always chosen that looks good; on the other half it is as bad as all."""
+    pairs = random_pairs(7, pairs=40)
+    found = measure_alignment(pairs).best
+    mean = np.mean([counted_rate(pairs, step, [(layer, n)]) for step in STEPS for layer in range(2) for n in range(3)])
+    assert found.held_out_error > found.error
+    assert abs(found.held_out_error - mean) < abs(found.error - mean)
+
+
+def test_one_pair_has_no_halves() -> None:
+    found = measure_alignment(random_pairs(2, pairs=1)).best
+    assert found.held_out_error == found.error
+
+
+def test_steps_become_words() -> None:
+    """Three tokens and the end, of two words each; step 0 reads the start."""
+    steps_TS = np.array([[9, 1, 0, 0], [1, 8, 1, 0], [0, 2, 7, 1], [0, 0, 3, 7]], np.float32)
+    source = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], np.float32)  # two tokens, one token, the end
+    target = np.array([[1, 0], [0, 1], [0, 1]], np.float32)
+    gold = Gold(np.eye(2, dtype=bool), np.eye(2, dtype=bool))
+    found = link_words(steps_TS[None, None], source, target, gold).weights_LHTS
+    assert found["predicts"][0, 0].tolist() == [[10, 0], [5.5, 4]]
+    assert found["reads"][0, 0].tolist() == [[9, 1], [1, 5]]
+
+
+def test_shares_on_linked_words() -> None:
+    weights = np.array([[[[0.5, 0.2], [0.1, 0.8], [0.3, 0.3]]]], np.float32)
+    possible = np.array([[1, 0], [0, 1], [0, 0]], bool)  # the last word is linked to none, and does not count
+    pair = Linked(dict.fromkeys(STEPS, weights), Gold(possible, possible))
+    assert measure_alignment([pair]).shares_LH["reads"][0, 0] == pytest.approx((0.5 + 0.8) / 2)

@@ -1,0 +1,96 @@
+"""Links as they are written, the error rate as it is defined, and text put together without loss."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.errors import UserError
+from hark.inspect.heads_gold import detokenise, error_rate, read_gold
+
+WORDS = [(["a", "b", "c"], ["x", "y"]), (["d"], ["z"])]
+
+
+def links(matrix: np.ndarray) -> set[tuple[int, int]]:
+    return {(int(s), int(t)) for t, s in np.argwhere(matrix)}
+
+
+def written(folder: Path, *lines: str) -> Path:
+    path = folder / "gold.talp"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_sure_and_possible_from_one(tmp_path: Path) -> None:
+    first, second = read_gold(written(tmp_path, "1-1 3p2 2?2", ""), WORDS)
+    assert links(first.sure_TS) == {(0, 0)}
+    assert links(first.possible_TS) == {(0, 0), (2, 1), (1, 1)}
+    assert first.sure_TS.shape == (2, 3)
+    assert not second.possible_TS.any()
+
+
+def test_from_zero_where_there_is_a_zero(tmp_path: Path) -> None:
+    first, second = read_gold(written(tmp_path, "2-1", "0-0"), WORDS)
+    assert links(first.sure_TS) == {(2, 1)}
+    assert links(second.sure_TS) == {(0, 0)}
+
+
+def test_target_first(tmp_path: Path) -> None:
+    first, _ = read_gold(written(tmp_path, "2-3", "1-1"), WORDS, reversed_=True)
+    assert links(first.sure_TS) == {(2, 1)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "reversed_", "words"),
+    [
+        (["2-3", "1-1"], False, ":1: the link 2-3 leads out of the pair.*3 source and 2 target words.*add --gold-rev"),
+        (["3-2", "1-1"], True, ":1: the link 3-2 .*leave --gold-reversed out"),
+        (["1-1", "1_1"], False, ":2: '1_1' is no link; a line is of the form 1-1 2p3"),
+        (["1-1"], False, "has 1 lines for 2 pairs"),
+    ],
+)
+def test_what_is_wrong_is_said(lines: list[str], reversed_: bool, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=words):
+        read_gold(written(tmp_path, *lines), WORDS, reversed_)
+
+
+def test_the_error_rate_of_an_example() -> None:
+    """Sure: {a, b}; possible: {a, b, c, d}; made: {a, c, e}. (1 + 2) of (3 + 2)."""
+    assert error_rate(sure_hits=1, possible_hits=2, links=3, sure=2) == pytest.approx(1 - 3 / 5)
+
+
+numbers = st.integers(0, 30)
+
+
+@given(st.sets(numbers), st.sets(numbers), st.sets(numbers))
+def test_properties_of_the_error_rate(sure: set[int], more: set[int], made: set[int]) -> None:
+    possible = sure | more
+
+    def rate(links: set[int]) -> float:
+        return error_rate(len(links & sure), len(links & possible), len(links), len(sure))
+
+    assert -1e-12 <= rate(made) <= 1
+    assert rate(sure | (made & possible)) == pytest.approx(0)  # all that is sure, and nothing that is not possible
+    if made and not made & possible:
+        assert rate(made) == 1
+    if made and made - possible:
+        assert rate(made & possible) <= rate(made) + 1e-12  # leaving out what is wrong never hurts
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("yesterday 's sitting ( of today ) , at 9 % .", "yesterday's sitting (of today), at 9%."),
+        ("' Legal drugs ' are a problem !", "'Legal drugs' are a problem!"),
+        ('er sagte : " Nein " ; so .', 'er sagte: "Nein"; so.'),
+    ],
+)
+def test_text_as_people_write_it(words: str, text: str) -> None:
+    assert detokenise(words.split()) == text
+
+
+@given(st.lists(st.sampled_from(["Haus", ",", ".", "(", ")", '"', "'", "'s", "%", "a-b", "„", "é"]), max_size=12))
+def test_no_character_is_lost(words: list[str]) -> None:
+    assert detokenise(words).replace(" ", "") == "".join(words)

@@ -1,0 +1,101 @@
+"""Stored heads: the bundle stays sound, and both engines align words by them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hark.bundle import Bundle
+from hark.decode.align import Link
+from hark.decode.alignment_heads import AlignmentHeads, Step
+from hark.decode.load import EngineName, Loaded
+from hark.decode.request import Request
+from hark.inspect import heads_store
+from hark.inspect.attention import Head
+from hark.inspect.heads_alignment import Combination
+from hark.inspect.heads_store import store
+from hark.text.tokenizer import EOS
+from tests.decode.bundles import make_bundle
+
+TEXTS = ["the cat sees a small red house.", "we have been here before", "an old tree, and it is not red!", "committee"]
+
+
+def best(step: Step, *heads: tuple[int, int]) -> Combination:
+    return Combination(step, tuple(Head("cross", layer, number) for layer, number in heads), 0.27, 0.28)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_bundle(tmp_path / "model", "en", "de", "model.n_decoder_layers=3", "model.n_heads=4")
+
+
+def test_the_card_says_so_and_all_else_is_as_it_was(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    line = store(Bundle.open(folder), best("reads", (1, 0), (1, 3)), 508, "gold")
+    bundle = Bundle.open(folder)  # which verifies it
+    assert (
+        line
+        == "- Alignment heads: 2:1, 2:4, at the step that reads a word; alignment error rate 0.270 on 508 pairs of gold"
+    )
+    assert line in bundle.card
+    assert AlignmentHeads.of_card(bundle.card, bundle.config.model) == AlignmentHeads(1, (0, 3), "reads")
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert {name for name in after if after[name] != before[name]} == {"card.md", "manifest.json"}
+    assert set(after) == set(before)
+    store(bundle, best("predicts", (2, 2)), 508, "gold")
+    assert AlignmentHeads.of_card(Bundle.open(folder).card, bundle.config.model) == AlignmentHeads(2, (2,))
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_where_a_file_can_have_one_name_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no links here")
+
+    monkeypatch.setattr(heads_store.os, "link", refuse)
+    store(Bundle.open(folder), best("reads", (1, 0)), 1, "gold")
+    Bundle.open(folder)
+
+
+def test_a_failure_leaves_the_old_bundle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(heads_store.manifest, "seal", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        store(Bundle.open(folder), best("reads", (1, 0)), 1, "gold")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    "heads", [best("reads", (0, 1)), best("predicts", (2, 0), (2, 3)), best("reads", (1, 2), (1, 0))]
+)
+def test_both_engines_align_by_them_alike(heads: Combination, folder: Path) -> None:
+    before = attentions(folder, "torch")
+    store(Bundle.open(folder), heads, 508, "gold")
+    ours, theirs = attentions(folder, "torch"), attentions(folder, "ctranslate2")
+    for one, other, default in zip(ours, theirs, before, strict=True):
+        assert len(one) > 5
+        np.testing.assert_allclose(one, other, atol=1e-5)
+        assert np.abs(one - default).max() > 1e-3
+    plain = [[(link.source, link.target) for link in found] for found in links(folder, "torch")]
+    assert plain == [[(link.source, link.target) for link in found] for found in links(folder, "ctranslate2")]
+    assert all(plain)
+
+
+def attentions(folder: Path, engine: EngineName) -> list[NDArray[np.float32]]:
+    loaded = Loaded(folder, engine, "cpu", "float32", threads=1)
+    sources = [[*loaded.source_tokenizer.encode_one(text), EOS] for text in TEXTS]
+    answers = dict(loaded.engine.run([Request(each, loaded.config.decode, attention=True) for each in sources]))
+    loaded.close()
+    return [answers[number][0].attention_TS for number in range(len(TEXTS))]  # type: ignore[misc]
+
+
+def links(folder: Path, engine: EngineName) -> list[tuple[Link, ...]]:
+    loaded = Loaded(folder, engine, "cpu", "float32", threads=1)
+    found = [each.links for each in loaded.translate(TEXTS, align=True, split=False, protect=False)]
+    loaded.close()
+    return found

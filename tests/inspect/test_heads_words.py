@@ -1,0 +1,53 @@
+"""Tokens find their words by the bytes that both are made of."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.decode.align import merge
+from hark.inspect.heads_gold import detokenise
+from hark.inspect.heads_words import WordMatcher
+from hark.text.tokenizer import EOS
+from tests.decode.stub import tokenizer
+
+MATCHER = WordMatcher(tokenizer())
+VOCABULARY = ["the", "committee", "Straße", ",", ".", "猫", "🙂", "don't", "x", "%", "("]
+
+
+def shares(text: str, words: list[str]) -> np.ndarray:
+    found = MATCHER.shares([*tokenizer().encode_one(text), EOS], words)
+    assert found is not None
+    return found
+
+
+@given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8), st.booleans())
+def test_every_token_is_in_words_and_every_word_in_tokens(words: list[str], together: bool) -> None:
+    found = shares(detokenise(words) if together else " ".join(words), words)
+    np.testing.assert_allclose(found[:-1].sum(1), 1.0, atol=1e-6)
+    assert not found[-1].any()  # the mark of the end
+    assert (found.sum(0) > 0).all()
+    places = found @ np.arange(len(words))
+    assert (np.diff(places[:-1]) >= -1e-6).all()  # in order
+
+
+@given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8))
+def test_words_between_spaces_are_merged_as_translations_are(words: list[str]) -> None:
+    tokens = tokenizer().encode_one(" ".join(words))
+    pieces = tokenizer().pieces(tokens)
+    attention = np.random.default_rng(len(tokens)).random((len(tokens), len(tokens) + 1)).astype(np.float32)
+    matrix = shares(" ".join(words), words)
+    ours = (matrix[:-1] / matrix[:-1].sum(0)).T @ (attention @ matrix)
+    np.testing.assert_allclose(ours, merge(attention, pieces, pieces), atol=1e-5)
+
+
+def test_a_sign_that_is_written_close_is_a_word_of_its_own() -> None:
+    found = shares("the cat.", ["the", "cat", "."])
+    pieces = tokenizer().pieces(tokenizer().encode_one("the cat."))
+    assert pieces[-1] == "."
+    assert found[len(pieces) - 1].tolist() == [0, 0, 1]
+
+
+def test_other_words_are_refused() -> None:
+    assert MATCHER.shares(tokenizer().encode_one("the cat"), ["the", "cats"]) is None
+    assert MATCHER.shares(tokenizer().encode_one("the cat"), []) is None
+    assert MATCHER.shares([], ["the"]) is None

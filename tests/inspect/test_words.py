@@ -1,0 +1,67 @@
+"""Tokens make up words, as people would say it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.inspect.words import Spelling
+from hark.text.normalise import normalise
+from hark.text.tokenizer import BOS, EOS
+from tests.decode.stub import tokenizer as european
+from tests.inspect.scripts import ARABIC, CHINESE, tokenizer
+
+
+def spell(text: str) -> Spelling:
+    return Spelling.of([*tokenizer().encode_one(text), EOS], tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("the cat", ["the", "cat"]),
+        ("(the cat), it.", ["(", "the", "cat", ")", ",", "it", "."]),
+        ("don't new-big", ["don't", "new-big"]),  # signs inside a word stay there
+        ("... !", ["...", "!"]),
+        (ARABIC, ARABIC.split()),
+        (CHINESE, list(CHINESE)),
+        ("猫cat 。", ["猫", "cat", "。"]),
+    ],
+)
+def test_words(text: str, words: list[str]) -> None:
+    found = spell(text)
+    assert "".join(found.words) == "".join(words)
+    if "..." not in text:  # how many tokens that is, is the tokenizer's business
+        assert list(found.words) == [*words, ""]
+
+
+def test_marks_are_words_of_their_own() -> None:
+    found = Spelling.of([BOS, *tokenizer().encode_one("the cat"), EOS], tokenizer())
+    assert [found.marks[found.tokens_of(word)[0]] for word in range(4)] == ["start", "", "", "end"]
+    assert found.spoken == (1, 2)
+    tagged = Spelling.of([tokenizer().tag("de"), EOS], tokenizer())
+    assert tagged.marks == ("2de", "end")
+
+
+def test_bytes_are_read_where_they_can_be() -> None:
+    ids = [european().specials + byte for byte in "!é".encode()]
+    assert Spelling.of(ids, european()).tokens == ("!", "‹C3›", "‹A9›")
+
+
+def test_spaces() -> None:
+    found = spell("the cat, big")
+    assert found.words == ("the", "cat", ",", "big", "")
+    assert found.spaced == (True, True, False, True, True)
+
+
+@given(st.text(st.sampled_from("abc the.,!?() -'猫在ال7é\u0e01<>"), max_size=30))
+def test_nothing_is_lost(text: str) -> None:
+    """Words with their spaces are the text; each token is in one word; words stand in order."""
+    found = spell(text)
+    joined = "".join(
+        (" " if spaced and number else "") + word
+        for number, (word, spaced) in enumerate(zip(found.words, found.spaced, strict=True))
+    )
+    assert joined.strip() == normalise(text)
+    assert len(found.word_of) == len(found.tokens) == len(found.marks)
+    assert list(found.word_of) == sorted(found.word_of)
+    assert set(found.word_of) == set(range(len(found.words)))

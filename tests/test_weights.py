@@ -1,0 +1,169 @@
+"""Weights on the disk: read as torch reads them, stored in fewer bits, and the same translations from int8."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.bundle import Bundle
+from hark.decode.load import Loaded
+from hark.errors import UserError
+from hark.model.weights import load_model, read_tensors
+from hark.weights import Storage, quantise, read_weights, shrink, store, write_weights
+from tests.decode.bundles import make_bundle
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 20))
+def test_quantised_rows_are_within_half_a_step(seed: int, rows: int, columns: int) -> None:
+    chance = np.random.default_rng(seed)
+    matrix = (chance.normal(size=(rows, columns)) * 10.0 ** chance.integers(-6, 6, (rows, 1))).astype(np.float32)
+    matrix[chance.integers(rows)] = 0
+    ((whole, scale),) = quantise([matrix])
+    assert np.all(np.abs(whole / scale[:, None] - matrix) <= 0.5001 / scale[:, None])
+    largest = np.abs(whole.astype(int)).max(axis=1)
+    assert set(largest.tolist()) <= {0, 127}
+
+
+def test_many_matrices_in_blocks() -> None:
+    matrices = [np.random.default_rng(i).normal(size=(i * 700 + 1, 300)).astype(np.float32) for i in range(3)]
+    for matrix, (whole, scale) in zip(matrices, quantise(matrices), strict=True):
+        expected = np.rint(matrix * (127 / np.abs(matrix).max(axis=1, keepdims=True)))
+        assert np.abs(whole - expected).max() <= 1  # a half may be rounded either way
+        assert (whole != expected).mean() < 1e-4
+        assert scale == pytest.approx(127 / np.abs(matrix).max(axis=1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])
+def test_weights_are_read_as_torch_reads_them(dtype: torch.dtype, tmp_path: Path) -> None:
+    tensors = {"a": torch.randn(3, 5).to(dtype), "b.c": torch.randn(7).to(dtype), "d": torch.randn(()).to(dtype)}
+    safetensors.torch.save_file(tensors, tmp_path / "weights", metadata={"format": "pt"})
+    found = read_weights(tmp_path / "weights")
+    assert found.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert found[name].dtype == np.float32
+        assert np.array_equal(found[name], tensor.float().numpy())
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"1234", b"\xff" * 100, b"\x02\0\0\0\0\0\0\0[]", b'\x07\0\0\0\0\0\0\0{"a":1}']
+)
+def test_a_file_that_is_no_weights_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "weights").write_bytes(content)
+    with pytest.raises(UserError, match="cannot be read as weights") as refused:
+        read_weights(tmp_path / "weights")
+    assert "\n" not in str(refused.value)
+
+
+STORAGES: tuple[Storage, ...] = ("float32", "bfloat16", "float16", "int8")
+TEXTS = ["the small red house", "we have a dog", "they run to an old tree and see", "a", "Katze und Haus 17"]
+
+
+def some_weights() -> dict[str, np.ndarray]:
+    chance = np.random.default_rng(3)
+    shapes = {"embedding.weight": (9, 6), "b.bias": (5,), "source_positions.weight": (4, 6), "c.weight": (6, 7)}
+    return {name: chance.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_torch_and_numpy_read_the_same(storage: Storage, tmp_path: Path) -> None:
+    weights = some_weights()
+    write_weights(tmp_path / "weights", store(weights, storage))
+    theirs, ours = read_tensors(tmp_path / "weights"), read_weights(tmp_path / "weights")
+    assert theirs.keys() == weights.keys()
+    for name, exact in weights.items():
+        found = theirs[name].float().numpy()
+        if f"{name}.scale" in ours:
+            assert ours[name].dtype == np.int8
+            assert np.array_equal(found, ours[name].astype(np.float32) / ours[f"{name}.scale"][:, None])
+        else:
+            assert np.array_equal(found, ours[name])
+        if exact.ndim == 1 or "positions" in name or storage == "float32":
+            assert np.array_equal(found, exact)  # few, or added as they are: kept in full
+        else:
+            steps = {"float16": 2**-11, "bfloat16": 2**-8, "int8": 0.51 / 127}[storage]
+            largest = np.abs(exact) if storage != "int8" else np.abs(exact).max(axis=1, keepdims=True)
+            assert np.all(np.abs(found - exact) <= steps * largest)
+            assert not np.array_equal(found, exact)
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_bfloat16_is_rounded_as_torch_rounds(values: list[float]) -> None:
+    matrix = np.array([values], np.float32)
+    expected = torch.tensor(matrix).bfloat16().view(torch.int16).numpy().view(np.uint16)
+    assert np.array_equal(store({"w": matrix}, "bfloat16")["w"], expected)
+
+
+def test_the_file_depends_on_the_weights_alone(tmp_path: Path) -> None:
+    weights = some_weights()
+    for name, order in (("one", list(weights)), ("two", list(weights)[::-1])):
+        write_weights(tmp_path / name, store({each: weights[each] for each in order}, "int8"))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert safetensors.torch.load_file(tmp_path / "one").keys() == read_weights(tmp_path / "one").keys()
+
+
+def test_int8_without_its_factors_is_refused(tmp_path: Path) -> None:
+    write_weights(tmp_path / "weights", {"a": np.zeros((2, 2), np.int8)})
+    with pytest.raises(UserError, match=r"a is in int8 and has no a\.scale"):
+        read_weights(tmp_path / "weights")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    folder = make_bundle(tmp_path_factory.mktemp("models") / "wide", "en", "de", "model.d_model=32")
+    return Bundle.open(folder)
+
+
+def translations(folder: Path, precision: str) -> list[tuple[str, float | None]]:
+    loaded = Loaded(folder, "ctranslate2", precision=precision, threads=1)  # type: ignore[arg-type]
+    return [(each.text, each.score) for each in loaded.translate(TEXTS)]
+
+
+def test_from_int8_come_the_same_translations_to_the_last_bit(bundle: Bundle, tmp_path: Path) -> None:
+    shrink(bundle, tmp_path / "small", "int8")
+    assert translations(tmp_path / "small", "int8") == translations(bundle.folder, "int8")
+    small = Bundle.open(tmp_path / "small")
+    assert small.config == bundle.config
+    assert small.weights.stat().st_size < 0.45 * bundle.weights.stat().st_size
+    assert small.card == bundle.card.rstrip() + "\n- Stored in: int8\n"
+    assert small.target_tokenizer.read_bytes() == bundle.target_tokenizer.read_bytes()
+    # The network is that of the rounded weights, whoever computes it.
+    wide, narrow = load_model(bundle), load_model(small)
+    for (name, exact), (_, found) in zip(wide.named_parameters(), narrow.named_parameters(), strict=True):
+        assert found.dtype == torch.float32
+        if exact.ndim == 2:
+            assert (exact - found).abs().max() <= 0.51 * exact.abs().max() / 127, name
+        else:
+            assert torch.equal(exact, found), name
+    with pytest.raises(UserError, match="is stored in int8 already"):
+        shrink(small, tmp_path / "smaller", "bfloat16")
+
+
+def test_no_paths_of_the_machine_are_given_away(tmp_path: Path) -> None:
+    paths = ("data.dataset=/here/data", "data.tokenizer=/here/tokenizer.model", "train.from=/here/model")
+    wide = make_bundle(tmp_path / "wide", "en", "de", *paths)
+    assert "/here" in (wide / "config.toml").read_text()
+    shrink(Bundle.open(wide), tmp_path / "small", "int8")
+    assert "/here" not in (tmp_path / "small" / "config.toml").read_text()
+
+
+def test_a_bundle_may_be_shrunk_in_its_place(bundle: Bundle, tmp_path: Path) -> None:
+    shrink(bundle, tmp_path / "one", "float16")
+    copy = make_bundle(tmp_path / "two", "en", "de", "model.d_model=32")
+    shrink(Bundle.open(copy), copy, "float16")
+    assert (copy / "manifest.json").read_bytes() == (tmp_path / "one" / "manifest.json").read_bytes()
+    assert translations(copy, "float32")[0][0]
+
+
+def test_the_verb(bundle: Bundle, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hark", "shrink", str(bundle.folder), "-o", str(tmp_path / "small")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(f"{tmp_path / 'small'}: int8, 0.")
+    again = subprocess.run([*command[:-1], str(tmp_path / "s"), "--weights", "int4"], capture_output=True, check=False)
+    assert again.returncode == 2

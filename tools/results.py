@@ -1,0 +1,272 @@
+"""Write a page of docs/results from what runs and evaluations left behind: no figure is typed by hand.
+
+    python tools/results.py RUN... -o docs/results/NAME.md --title "Multi30k, English to German" \\
+        --command "hark train recipes/multi30k.toml" --evaluation scores.json \\
+        --published "lower_bleu:test_2016_flickr=41.0" --published-by "Wu et al., 2021: Transformer-tiny"
+
+RUN is a run folder, or a copy of its config.toml and metrics.jsonl; several are one recipe from several seeds.
+scores.json is what `hark evaluate BUNDLE... --json` wrote; several systems in it, or several files, give a mean and a
+spread. Beside the page stand its picture (NAME.svg) and the logs (NAME.jsonl, or NAME-RUN.jsonl of each run).
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hark import configfile
+from hark.cli.plot import read_runs
+from hark.config import Config
+from hark.errors import HarkError, UserError
+from hark.evaluate.measures import TITLES, Measure, decimals
+from hark.rundir import RunDir
+from hark.train import curves_picture, figures
+from hark.train.curves import Run
+from hark.train.metrics import History, ResumeRecord
+
+SEEDS = ("train.seed", "data.seed")
+"""Settings in which runs of one recipe may differ."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run, with its settings."""
+
+    run: Run
+    folder: RunDir
+    config: Config
+
+    @property
+    def history(self) -> History:
+        return self.run.history
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One score of one system."""
+
+    set: str
+    measure: Measure
+    system: str
+    value: float
+    confidence: float | None
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    scores: Sequence[Scored]
+    sentences: dict[str, int]
+    signatures: dict[Measure, str]
+
+    def of(self, name: str, measure: Measure) -> list[Scored]:
+        return [each for each in self.scores if (each.set, each.measure) == (name, measure)]
+
+
+def read_trained(folders: Sequence[Path]) -> list[Trained]:
+    dirs = [RunDir(folder) for folder in folders]
+    runs = read_runs(list(folders))
+    return [Trained(run, each, configfile.load(each.config)) for run, each in zip(runs, dirs, strict=True)]
+
+
+def read_evaluations(files: Sequence[Path]) -> Evaluations:
+    scores: list[Scored] = []
+    sentences: dict[str, int] = {}
+    signatures: dict[Measure, str] = {}
+    for file in files:
+        tree: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        for measure, signature in tree["signatures"].items():
+            if signatures.setdefault(measure, signature) != signature:
+                raise UserError(f"{file}: {measure} was measured otherwise than in the other files; measure all alike")
+        for each in tree["sets"]:
+            sentences[each["name"]] = each["sentences"]
+            for system in each["systems"]:
+                for measure, score in system["scores"].items():
+                    scores.append(Scored(each["name"], measure, system["name"], score["score"], score["confidence"]))
+    return Evaluations(scores, sentences, signatures)
+
+
+def facts(runs: Sequence[Trained], commands: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What was done, a line each. Where runs differ, the least and the greatest."""
+    first, lasts = runs[0], [each.history.last for each in runs if each.history.last]
+    config, begun = first.config, first.history.begun
+    for command in commands:
+        yield "command", f"`{command}`"
+    if begun:
+        several = f"{begun.processes} x " if begun.processes > 1 else ""
+        yield "device", f"{several}{begun.device}" + (f"; {begun.passes}" if begun.passes else "")
+    yield "seed", ", ".join(str(each.config.train.seed) for each in runs)
+    if other := differences(runs):
+        yield "runs differ in", ", ".join(f"`{key}`" for key in other)
+    yield "model", model_words(config, begun.weights if begun else None)
+    yield (
+        "batches",
+        f"{config.data.batch_tokens * config.train.batches_per_step:,} tokens a step, {config.data.batching}",
+    )
+    yield "search", f"beam {config.decode.beam}, length penalty {config.decode.alpha}"
+    if not lasts:
+        return
+    yield "steps", span([each.step for each in lasts]) + f" ({span([round(each.epoch, 1) for each in lasts])} epochs)"
+    yield "target tokens", span([each.target_tokens for each in lasts])
+    times = "training time, with measuring and saving"
+    yield times, " to ".join(dict.fromkeys(figures.duration(at([e.seconds for e in lasts])) for at in (min, max)))
+    pace = [statistics.median(each.tokens_per_second for each in run.history.train) for run in runs]
+    yield "target tokens a second, median", span([round(each) for each in pace])
+    resumed = sum(isinstance(each, ResumeRecord) for run in runs for each in run.history.records)
+    if resumed:
+        yield "stopped and resumed", f"{resumed} times"
+    best = [run.history.best for run in runs if run.history.best]
+    if best:
+        yield (
+            "dev sets, nll of a token at best",
+            spread([each.nll for each in best], 3) + (f" at step {span([each.step for each in best])}"),
+        )
+    for name in dict.fromkeys(name for each in best for name in each.scores):
+        found = [max(each.scores.get(name, 0.0) for each in run.history.dev) for run in runs]
+        yield f"dev sets, {name} at best", spread(found, 1)
+
+
+def model_words(config: Config, weights: int | None) -> str:
+    model = config.model
+    return (
+        f"{model.n_encoder_layers} + {model.n_decoder_layers} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
+        f"{model.n_heads} heads, dropout {model.dropout}, {model.norm}-norm, vocabulary {model.vocab_size:,}"
+        + (f": {figures.short(weights)} weights" if weights else "")
+    )
+
+
+def differences(runs: Sequence[Trained]) -> list[str]:
+    """Settings that are not the same in all runs, besides the seeds."""
+    values: dict[str, set[str]] = {}
+    for each in runs:
+        for setting in configfile.explain(each.config):
+            values.setdefault(setting.key, set()).add(str(setting.value))
+    return [key for key, found in values.items() if len(found) > 1 and key not in SEEDS]
+
+
+def span(numbers: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(f"{at(numbers):,}" for at in (min, max)))
+
+
+def spread(numbers: Sequence[float], places: int) -> str:
+    """The mean, and how far the seeds lie apart: the standard deviation of a sample, and the ends."""
+    mean = f"{statistics.mean(numbers):.{places}f}"
+    if len(numbers) == 1:
+        return mean
+    ends = f"{min(numbers):.{places}f} to {max(numbers):.{places}f}"
+    return f"{mean} ± {statistics.stdev(numbers):.{places}f} ({ends})"
+
+
+def score_table(found: Evaluations, published: dict[tuple[str, str], float], published_by: str) -> Iterator[str]:
+    """A line for each set, a column for each measure."""
+    systems = dict.fromkeys(each.system for each in found.scores)
+    heads = [TITLES[measure] for measure in found.signatures]
+    beside = {measure for measure, _ in published}
+    most = max(len(found.of(name, measure)) for name in found.sentences for measure in found.signatures)
+    yield "## Scores" if most == 1 else f"## Scores of {most} systems: mean ± standard deviation (ends)"
+    yield ""
+    yield row(["test set", *heads, *(f"{TITLES[each]}, published" for each in found.signatures if each in beside)])
+    yield row(["---"] * (1 + len(heads) + len(beside)))
+    for name, sentences in found.sentences.items():
+        cells = [f"{name} ({sentences:,})"]
+        for measure in found.signatures:
+            scores = found.of(name, measure)
+            cell = spread([each.value for each in scores], decimals(measure))
+            if len(scores) == 1 and scores[0].confidence is not None:
+                cell += f" ±{scores[0].confidence:.{decimals(measure)}f}"
+            cells.append(cell)
+        for measure in found.signatures:
+            if measure in beside:
+                value = published.get((measure, name))
+                cells.append("" if value is None else f"{value:.{decimals(measure)}f}")
+        yield row(cells)
+    yield ""
+    yield f"Measured: {', '.join(systems)}."
+    if most == 1:
+        yield "±: half of the 95% interval, by bootstrap."
+    if published:
+        yield f"Published: {published_by}."
+    yield ""
+    for measure, signature in found.signatures.items():
+        yield f"- {TITLES[measure]}: `{signature}`"
+
+
+def row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def page(
+    title: str,
+    about: str,
+    runs: Sequence[Trained],
+    commands: Sequence[str],
+    logs: Sequence[str],
+    picture: str,
+    found: Evaluations,
+    published: dict[tuple[str, str], float],
+    published_by: str,
+) -> str:
+    lines = [f"# {title}", "", *([about, ""] if about else []), row(["", ""]), row(["---", "---"])]
+    lines += [row([name, value]) for name, value in facts(runs, commands)]
+    lines += [row(["log", ", ".join(f"[{each}]({each})" for each in logs)]), "", f"![Curves]({picture})", ""]
+    if found.scores:
+        lines += score_table(found, published, published_by)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def read_published(words: Sequence[str]) -> dict[tuple[str, str], float]:
+    """MEASURE:SET=VALUE, each."""
+    found: dict[tuple[str, str], float] = {}
+    for word in words:
+        key, _, value = word.rpartition("=")
+        measure, _, name = key.partition(":")
+        if measure not in TITLES or not name:
+            raise UserError(f"--published {word}: say MEASURE:SET=VALUE, where MEASURE is one of {', '.join(TITLES)}")
+        found[measure, name] = float(value)
+    return found
+
+
+def write(arguments: argparse.Namespace) -> None:
+    output: Path = arguments.output
+    runs = read_trained(arguments.runs)
+    stems = [output.stem] if len(runs) == 1 else [f"{output.stem}-{each.folder.name}" for each in runs]
+    for stem, each in zip(stems, runs, strict=True):
+        (output.parent / f"{stem}.jsonl").write_bytes(each.folder.metrics.read_bytes())
+    picture = output.with_suffix(".svg")
+    picture.write_text(curves_picture.draw([each.run for each in runs]), encoding="utf-8")
+    text = page(
+        arguments.title or output.stem,
+        arguments.about,
+        runs,
+        arguments.command,
+        [f"{stem}.jsonl" for stem in stems],
+        picture.name,
+        read_evaluations(arguments.evaluation),
+        read_published(arguments.published),
+        arguments.published_by,
+    )
+    output.write_text(text, encoding="utf-8")
+    sys.stdout.write(f"{output}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE.md")
+    parser.add_argument("--title", default="")
+    parser.add_argument("--about", default="", help="a paragraph below the title")
+    parser.add_argument("--command", action="append", default=[], help="as it was typed; repeat for several")
+    parser.add_argument("--evaluation", type=Path, action="append", default=[], metavar="FILE.json")
+    parser.add_argument("--published", action="append", default=[], metavar="MEASURE:SET=VALUE")
+    parser.add_argument("--published-by", default="others", help="who, and of what")
+    try:
+        write(parser.parse_args())
+    except (UserError, HarkError) as error:
+        sys.exit(f"results: {error}")
+
+
+if __name__ == "__main__":
+    main()
