@@ -4,7 +4,10 @@ import json
 import math
 import os
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +15,8 @@ import torch
 
 from hark.errors import HarkError, UserError
 from hark.rundir import RunDir, RunLock
-from hark.train import checkpoint
-from hark.train.metrics import read_metrics
+from hark.train import checkpoint, dev, job, meter, passes
+from hark.train.metrics import TrainRecord, read_metrics
 from tests.runs import losses
 
 Trained = Callable[..., RunDir]
@@ -166,3 +169,30 @@ def test_a_missing_gpu_asked_for_by_name_is_one_line(trained: Trained) -> None:
         trained("run", "train.device=cuda:3")
     with pytest.raises(UserError, match="must be auto, cpu, cuda or cuda:N"):
         trained("run", "train.device=gpu")
+
+
+def test_pace_counts_training_and_nothing_else(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that only this test moves: a step takes the host a second, and the device is found to be five behind
+    when it is waited for; measuring takes seven."""
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now, time=lambda: clock.now)
+
+    def slow(function: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        def slowed(*args: Any, **kwargs: Any) -> Any:
+            clock.now += seconds
+            return function(*args, **kwargs)
+
+        return slowed
+
+    for module in (job, meter):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(passes.Live, "__call__", slow(passes.Live.__call__, 1))
+    monkeypatch.setattr(meter.Meter, "read", slow(meter.Meter.read, 5))
+    monkeypatch.setattr(dev, "measure_set", slow(dev.measure_set, 7))
+    run = trained("run", "train.steps=12", "train.log_steps=2", "train.eval_steps=4", "train.save_minutes=1000")
+    records = [each for each in read_metrics(run.metrics).records if isinstance(each, TrainRecord)]
+    assert len(records) == 6
+    for before, after in pairwise(records):
+        tokens = after.target_tokens - before.target_tokens
+        assert after.tokens_per_second == pytest.approx(tokens / (2 * 1 + 5))
+    # All that passed counts as time of the run, up to the last step: 12 steps, five records and two measurements.
+    assert records[-1].seconds == pytest.approx(12 * 1 + 5 * 5 + 2 * 7)

@@ -19,6 +19,7 @@ def measure(job: Job) -> bool:
     progress, patience = job.progress, job.config.train.early_stop
     if not job.dev:
         return True
+    job.settle()
     with job.averaged():
         sums = {name: measure_set(job, batches) for name, batches in job.dev}
         judged = judge(job)

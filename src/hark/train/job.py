@@ -101,11 +101,22 @@ class Job:
         return by_steps or time.monotonic() - self.saved_at >= 60 * minutes
 
     def advance(self, tokens: int) -> None:
-        now = time.monotonic()
         self.progress.step += 1
         self.progress.target_tokens += tokens
-        self.progress.seconds += now - self.ticked_at
-        self.ticked_at = now
+        self.tick()
+
+    def tick(self) -> float:
+        """Count the time since the last tick as time of the run; how long that was."""
+        now = time.monotonic()
+        elapsed, self.ticked_at = now - self.ticked_at, now
+        self.progress.seconds += elapsed
+        return elapsed
+
+    def settle(self) -> None:
+        """Wait for the device before anything but training: the steps that it still has to do are training."""
+        if self.processes.device.type == "cuda":
+            torch.cuda.synchronize(self.processes.device)
+        self.tick()
 
     def prove_memory(self) -> None:
         """The largest batch there can be, forwards and backwards: out of memory now, or never."""
@@ -143,6 +154,7 @@ class Job:
 
     def save(self) -> None:
         """A checkpoint of everything; the older ones beyond those that are kept go."""
+        self.settle()
         began = time.monotonic()
         tensors = {
             "model": spread.gather_weights(self.model),
@@ -196,11 +208,9 @@ class Job:
         self.ticked_at = self.saved_at = self.meter.started = time.monotonic()
 
     def pause(self) -> None:
-        """Time spent on measuring and saving counts as time of the run, but not against its pace."""
-        now = time.monotonic()
-        self.meter.started += now - self.ticked_at
-        self.progress.seconds += now - self.ticked_at
-        self.ticked_at = now
+        """Time spent on measuring and saving, since it was settled, counts as time of the run, but not against its
+        pace."""
+        self.meter.started += self.tick()
 
     def tell(self, record: Record | Sample) -> None:
         if self.processes.leads:
