@@ -87,7 +87,7 @@ def test_muon_steps_as_torchs_does() -> None:
         torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-3)
 
 
-@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 16), (2, 16, 6)])
+@pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 16)])
 def test_orthogonal_updates_keep_directions_and_stretch_all_about_alike(shape: tuple[int, ...]) -> None:
     torch.manual_seed(5)
     u, _, vh = torch.linalg.svd(torch.randn(shape), full_matrices=False)

@@ -18,39 +18,54 @@ MATCH = 0.2
 
 
 class Muon:
-    """The updates of some matrices; none will do."""
+    """The updates of some matrices; none will do. Matrices of one shape, or of that shape turned, are one batch."""
 
     def __init__(self, matrices: Sequence[nn.Parameter]) -> None:
-        by_shape: dict[torch.Size, list[nn.Parameter]] = {}
+        by_shape: dict[tuple[int, ...], list[nn.Parameter]] = {}
         for each in matrices:
-            by_shape.setdefault(each.shape, []).append(each)
+            by_shape.setdefault(tuple(sorted(each.shape)), []).append(each)
         self.batches = [
             (each, torch.zeros(len(each), *shape, device=each[0].device)) for shape, each in by_shape.items()
         ]
         self.momentum = {
-            matrix: momentum for each, momenta in self.batches for matrix, momentum in zip(each, momenta, strict=True)
+            matrix: turned(momentum, is_tall(matrix))
+            for each, momenta in self.batches
+            for matrix, momentum in zip(each, momenta, strict=True)
         }
 
     @torch.no_grad()
     def step(self, rate: float, bad: Tensor) -> None:
         """Update every matrix; where `bad` is 1, nothing changes."""
         for matrices, momenta in self.batches:
-            gradients = torch.stack([each.grad for each in matrices if each.grad is not None])
+            gradients = torch.stack([turned(each.grad, is_tall(each)) for each in matrices if each.grad is not None])
             # A number that is none would stay one in a sum, whatever it is multiplied by.
-            gradients = torch.where(bad.bool(), momenta, gradients)
-            momenta.lerp_(gradients, 1 - MOMENTUM)
-            updates = orthogonal(gradients.lerp_(momenta, MOMENTUM))  # Nesterov's look ahead
+            gradients.masked_fill_(bad.bool(), 0.0)
+            momenta.lerp_(gradients, (1 - MOMENTUM) * (1 - bad))
+            gradients.lerp_(momenta, MOMENTUM)  # Nesterov's look ahead
             size = MATCH * max(matrices[0].shape) ** 0.5
-            torch._foreach_sub_(list[Tensor](matrices), list((updates * (rate * size * (1 - bad))).unbind()))
+            updates = (orthogonal(gradients) * (rate * size * (1 - bad))).unbind()
+            # As they lie in memory, so that all go in one launch.
+            laid = [turned(each, is_tall(matrix)).contiguous() for each, matrix in zip(updates, matrices, strict=True)]
+            torch._foreach_sub_(list[Tensor](matrices), laid)
 
 
-def orthogonal(updates: Tensor) -> Tensor:
-    """The nearest matrices without stretch, roughly: all singular values between 0.7 and 1.2. In 16 bits inside."""
+def is_tall(matrix: Tensor) -> bool:
+    return matrix.shape[0] > matrix.shape[1]
+
+
+def turned(matrix: Tensor, turn: bool) -> Tensor:
+    return matrix.mT if turn else matrix
+
+
+def orthogonal(wide: Tensor) -> Tensor:
+    """The nearest matrices without stretch, roughly: all singular values between 0.7 and 1.2. In 16 bits inside.
+
+    None may be higher than wide: the products of rows with rows are then the smaller ones.
+    """
     a, b, c = COEFFICIENTS
-    tall = updates.shape[-2] > updates.shape[-1]
-    x = (updates.mT if tall else updates).bfloat16()
+    x = wide.bfloat16()
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(ROUNDS):
         square = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
-    return (x.mT if tall else x).float()
+    return x.float()
