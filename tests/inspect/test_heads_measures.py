@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hark.inspect.attention import Attention, Head, Kind
-from hark.inspect.heads_measures import NEAR, SHARES, Measure, Tally, marks_of, measure_weights
+from hark.inspect.heads_measures import NEAR, Measure, Tally, marks_of, measure_weights
 from hark.inspect.heads_roles import Named, name
 from hark.text.tokenizer import EOS
 from tests.decode.stub import tokenizer
@@ -103,7 +103,7 @@ def test_measures_are_what_counting_gives(queries: int, keys: int, kind: Kind, s
         assert counts.tolist() == [each is not None for each in expected[measure]], measure
         for value, each in zip(values[0, 0], expected[measure], strict=True):
             assert each is None or value == pytest.approx(each, abs=1e-5), measure
-            assert measure not in SHARES or each is None or -1e-6 <= value <= 1 + 1e-6
+            assert measure in ("entropy", "distance") or -1e-6 <= value <= 1 + 1e-6
 
 
 def counted(kind: Kind, weights: NDArray[np.float64], marks: NDArray[np.bool_]) -> dict[str, list[float | None]]:

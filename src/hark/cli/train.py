@@ -1,7 +1,6 @@
 """`hark train`: from a dataset to a model."""
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from hark.config import Config
     from hark.data.dataset import Dataset
     from hark.train.job import Score
-
-SAMPLES = 2
 
 
 def train(
@@ -34,11 +31,8 @@ def train(
         typer.Option("--bleu", min=0, metavar="N", help="BLEU on the first N sentences of each dev set, as it learns."),
     ] = 0,
     samples: Annotated[
-        int | None,
-        typer.Option(
-            "--samples", min=0, metavar="N", help="Translations to read as it learns; 2 where a terminal shows them."
-        ),
-    ] = None,
+        int, typer.Option("--samples", min=0, metavar="N", help="Translations of each dev set to read as it learns.")
+    ] = 0,
 ) -> None:
     """Train a model. It may be killed at any moment: --resume goes on from the last checkpoint.
 
@@ -67,10 +61,8 @@ def train(
         raise typer.Exit(128 + signal)
 
 
-def make_judges(config: "Config", dataset: "Dataset", bleu: int, samples: int | None) -> "list[Score]":
+def make_judges(config: "Config", dataset: "Dataset", bleu: int, samples: int) -> "list[Score]":
     """Who judges the model as it learns, besides its loss: nobody, unless translations are wanted."""
-    if samples is None:
-        samples = SAMPLES if sys.stderr.isatty() else 0
     if not bleu and not samples:
         return []
     from hark.evaluate.dev_translations import DevTranslations

@@ -12,8 +12,7 @@ from hark.text.segment import SPACE
 from hark.text.tokenizer import BYTES, Tokenizer
 
 Measure = Literal["previous", "same", "next", "near", "start", "end", "punctuation", "entropy", "evenness", "distance"]
-SHARES: tuple[Measure, ...] = ("previous", "same", "next", "near", "start", "end", "punctuation")
-"""Those that are shares of a head's weight, from 0 to 1. They overlap: what is at the previous token is also near."""
+"""All but the last three are shares of a head's weight. They overlap: what is at the previous token is also near."""
 NEAR = 2
 """Tokens to either side that count as near."""
 
