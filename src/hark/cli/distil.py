@@ -1,9 +1,11 @@
 """`hark distil`: a teacher's translations of the training text, for a student to learn from."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from hark.cli import options
 
 if TYPE_CHECKING:
     from hark.distil.distil import Distilled
@@ -16,21 +18,13 @@ def distil(
     beam: Annotated[
         int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; by default the teacher's.")
     ] = None,
-    search: Annotated[
-        list[str] | None,
-        typer.Option("--search", metavar="KEY=VALUE", help="A setting of [decode], see hark config --explain."),
-    ] = None,
+    search: options.Search = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="Only the first N pairs of each corpus.")
     ] = None,
-    engine: Annotated[
-        Literal["auto", "ctranslate2", "torch"], typer.Option("--engine", help="By default the one for the device.")
-    ] = "auto",
-    device: Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")] = "auto",
-    precision: Annotated[
-        Literal["auto", "int8", "int16", "float32", "bfloat16"],
-        typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
-    ] = "auto",
+    engine: options.Engine = "auto",
+    device: options.Device = "auto",
+    precision: options.Precision = "auto",
     processes: Annotated[
         int | None, typer.Option("--processes", min=1, metavar="N", help="That turn translations into text.")
     ] = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hark.cli import options
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -73,25 +74,13 @@ def evaluate(
         int, typer.Option("--examples", min=1, metavar="N", help="Sentences of each kind on the page.")
     ] = 20,
     beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search.")] = None,
-    search: Annotated[
-        list[str] | None,
-        typer.Option("--search", metavar="KEY=VALUE", help="A setting of [decode], see hark config --explain."),
-    ] = None,
+    search: options.Search = None,
     split: Annotated[bool, typer.Option("--split/--no-split", help="Split lines into sentences.")] = False,
-    protect: Annotated[
-        bool, typer.Option("--protect/--no-protect", help="Keep URLs, {placeholders}, tags and 12.5 kg unchanged.")
-    ] = False,
-    engine: Annotated[
-        Literal["auto", "ctranslate2", "torch"], typer.Option("--engine", help="By default the one for the device.")
-    ] = "auto",
-    device: Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")] = "auto",
-    precision: Annotated[
-        Literal["auto", "int8", "int16", "float32", "bfloat16"],
-        typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
-    ] = "auto",
-    threads: Annotated[
-        int | None, typer.Option("--threads", min=1, metavar="N", help="On a CPU; by default one a core.")
-    ] = None,
+    protect: options.Protect = False,
+    engine: options.Engine = "auto",
+    device: options.Device = "auto",
+    precision: options.Precision = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Measure models, or translations in files, on text whose translation is known.
 

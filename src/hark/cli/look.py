@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from hark.cli import options
 from hark.errors import UserError, require
 
 
@@ -18,13 +19,9 @@ def look(
         list[str] | None,
         typer.Argument(help="A sentence, or a file of text; - or nothing: stdin.", metavar="[TEXT | FILE | -]"),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("-m", "--model", metavar="BUNDLE", help="A model's folder or name, see hark models.")
-    ] = None,
-    source: Annotated[str | None, typer.Option("-s", "--source", metavar="CODE", help="Language of the text.")] = None,
-    target: Annotated[
-        str | None, typer.Option("-t", "--target", metavar="CODE", help="Language to translate into.")
-    ] = None,
+    model: options.Model = None,
+    source: options.Source = None,
+    target: options.Target = None,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page (.html).")] = Path(
         "look.html"
     ),

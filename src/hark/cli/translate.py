@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
+from hark.cli import options
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,13 +30,9 @@ def translate(
         list[str] | None,
         typer.Argument(help="Text, or a file of text; - or nothing: stdin.", metavar="[TEXT | FILE | -]"),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("-m", "--model", metavar="BUNDLE", help="A model's folder or name, see hark models.")
-    ] = None,
-    source: Annotated[str | None, typer.Option("-s", "--source", metavar="CODE", help="Language of the text.")] = None,
-    target: Annotated[
-        str | None, typer.Option("-t", "--target", metavar="CODE", help="Language to translate into.")
-    ] = None,
+    model: options.Model = None,
+    source: options.Source = None,
+    target: options.Target = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to a file.")] = None,
     beam: Annotated[
         int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; 1 is fastest.")
@@ -46,30 +43,18 @@ def translate(
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object for each line, with score and flags.")] = False,
     align: Annotated[bool, typer.Option("--align", help="With --json: which words stand for which.")] = False,
-    search: Annotated[
-        list[str] | None,
-        typer.Option("--search", metavar="KEY=VALUE", help="A setting of [decode], see hark config --explain."),
-    ] = None,
+    search: options.Search = None,
     split: Annotated[
         bool, typer.Option("--split/--no-split", help="Split lines into sentences; or take each line for one.")
     ] = True,
-    protect: Annotated[
-        bool, typer.Option("--protect/--no-protect", help="Keep URLs, {placeholders}, tags and 12.5 kg unchanged.")
-    ] = True,
+    protect: options.Protect = True,
     errors: Annotated[
         Literal["strict", "replace"], typer.Option("--errors", help="What to do with bytes that are not UTF-8.")
     ] = "strict",
-    engine: Annotated[
-        Literal["auto", "ctranslate2", "torch"], typer.Option("--engine", help="By default the one for the device.")
-    ] = "auto",
-    device: Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")] = "auto",
-    precision: Annotated[
-        Literal["auto", "int8", "int16", "float32", "bfloat16"],
-        typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
-    ] = "auto",
-    threads: Annotated[
-        int | None, typer.Option("--threads", min=1, metavar="N", help="On a CPU; by default one a core.")
-    ] = None,
+    engine: options.Engine = "auto",
+    device: options.Device = "auto",
+    precision: options.Precision = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Translate text, a file, or what comes from stdin.
 
