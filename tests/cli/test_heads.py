@@ -139,7 +139,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(words: tuple[str, ...], me
 
 
 @pytest.mark.parametrize(
-    "where", ["inspect.heads_importance.losses", "inspect.heads_picture.draw", "inspect.heads_store.manifest.seal"]
+    "where", ["inspect.heads.importance.losses", "inspect.heads.picture.draw", "inspect.heads.store.manifest.seal"]
 )
 def test_interrupted_it_leaves_nothing_half_written(where: str, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:

@@ -33,6 +33,16 @@ def test_help_imports_nothing_heavy() -> None:
         assert result.returncode == 0, (arguments, result.stderr)
 
 
+@pytest.mark.parametrize(("given", "found"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_that_wait_sleep_unless_told_otherwise(given: str | None, found: str) -> None:
+    code = (
+        f"import os\nos.environ.pop('OMP_WAIT_POLICY', None)\ngiven = {given!r}\n"
+        "if given:\n    os.environ['OMP_WAIT_POLICY'] = given\n"
+        "from hark.cli import main\ntry:\n    main()\nexcept SystemExit:\n    print(os.environ['OMP_WAIT_POLICY'])"
+    )
+    assert run("--version", code=code).stdout.splitlines()[-1] == found
+
+
 def test_version() -> None:
     result = run("--version")
     assert (result.returncode, result.stdout) == (0, f"hark {hark.__version__}\n")

@@ -14,10 +14,10 @@ from hark.errors import UserError, require
 if TYPE_CHECKING:
     from hark.decode.load import Loaded
     from hark.inspect.attention import Head
-    from hark.inspect.heads import Finder, Report, Words
-    from hark.inspect.heads_corpus import Corpus, Example
-    from hark.inspect.heads_gold import Gold
-    from hark.inspect.heads_importance import Effect, Score
+    from hark.inspect.heads.corpus import Corpus, Example
+    from hark.inspect.heads.finder import Finder, Report, Words
+    from hark.inspect.heads.gold import Gold
+    from hark.inspect.heads.importance import Effect, Score
 
 IMPORTANCE = 100
 """Sentence pairs that heads are weighed on, unless told otherwise."""
@@ -77,7 +77,7 @@ def heads(
     from hark.decode.load import Loaded
     from hark.decode.models import named_folder
     from hark.evaluate.systems import name_models
-    from hark.inspect.heads import Report, put_together
+    from hark.inspect.heads.finder import Report, put_together
 
     # All that can be refused is refused before anything is measured.
     for path in (output, curve):
@@ -116,7 +116,7 @@ def heads(
     else:
         show(report)
     if store and alignment is not None:
-        from hark.inspect.heads_store import store as store_heads
+        from hark.inspect.heads.store import store as store_heads
 
         line = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
         sys.stderr.write(f"{loaded.bundle.folder}: its card now says {line.removeprefix('- ')!r}\n")
@@ -137,8 +137,8 @@ def read(
     loaded: "Loaded", on: tuple[str, str], limit: int, gold: Path | None, gold_reversed: bool, tokenised: bool
 ) -> "tuple[Corpus, list[tuple[Words, Gold]] | None]":
     """The text as the model sees it, and the words and links of each line if there are any."""
-    from hark.inspect.heads_corpus import encode, read_texts
-    from hark.inspect.heads_gold import detokenise, read_gold
+    from hark.inspect.heads.corpus import encode, read_texts
+    from hark.inspect.heads.gold import detokenise, read_gold
 
     data = loaded.config.data
     texts = read_texts(on, (data.source, data.target), limit)
@@ -154,7 +154,7 @@ def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
     import torch
 
     from hark.decode.load import torch_device
-    from hark.inspect.heads import Finder
+    from hark.inspect.heads.finder import Finder
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -179,7 +179,7 @@ def shown_progress(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 def scorer(loaded: "Loaded", examples: "Sequence[Example]") -> "Score":
-    from hark.inspect.heads_score import bleu
+    from hark.inspect.heads.score import bleu
 
     return bleu(examples, loaded.target_tokenizer, loaded.config.decode, loaded.config.data.target)
 
@@ -194,13 +194,14 @@ def corpus_name(on: tuple[str, str]) -> str:
 
 def write_pictures(report: "Report", output: Path | None, curve: Path | None) -> None:
     from hark.cli.streams import writer
-    from hark.inspect import heads_curve, heads_picture
+    from hark.inspect.heads import curve as curve_picture
+    from hark.inspect.heads import picture as grid_picture
 
     drawn = {}
     if output is not None:
-        drawn[output] = heads_picture.draw(report)
+        drawn[output] = grid_picture.draw(report)
     if curve is not None and report.importance is not None:
-        drawn[curve] = heads_curve.draw(report, report.importance.curve)
+        drawn[curve] = curve_picture.draw(report, report.importance.curve)
     for path, picture in drawn.items():
         with writer(path) as file:
             file.write(picture.encode("utf-8", "replace"))
@@ -208,7 +209,7 @@ def write_pictures(report: "Report", output: Path | None, curve: Path | None) ->
 
 
 def show(report: "Report") -> None:
-    from hark.inspect.heads_table import notes, rows
+    from hark.inspect.heads.table import notes, rows
 
     header, *found = rows(report)
     if not sys.stdout.isatty():

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hark.inspect.attention import Attention, Head, Kind
-from hark.inspect.heads_measures import NEAR, Measure, Tally, marks_of, measure_weights
-from hark.inspect.heads_roles import Named, name
+from hark.inspect.heads.measures import NEAR, Measure, Tally, marks_of, measure_weights
+from hark.inspect.heads.roles import Named, name
 from hark.text.tokenizer import EOS
 from tests.decode.stub import tokenizer
 

@@ -7,13 +7,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hark.inspect import heads_curve, heads_picture
 from hark.inspect.attention import KINDS, Head
-from hark.inspect.heads import Found, Importance, Report
-from hark.inspect.heads_alignment import STEPS, Alignment, Combination
-from hark.inspect.heads_importance import Effect, Point
-from hark.inspect.heads_roles import TITLES, Named
-from hark.inspect.heads_table import notes, rows
+from hark.inspect.heads import curve as curve_picture
+from hark.inspect.heads import picture as grid_picture
+from hark.inspect.heads.alignment import STEPS, Alignment, Combination
+from hark.inspect.heads.finder import Found, Importance, Report
+from hark.inspect.heads.importance import Effect, Point
+from hark.inspect.heads.roles import TITLES, Named
+from hark.inspect.heads.table import notes, rows
 
 SVG = "{http://www.w3.org/2000/svg}"
 BEST = Combination("reads", (Head("cross", 1, 0), Head("cross", 1, 2)), 0.271, 0.283)
@@ -57,7 +58,7 @@ def texts(svg: str) -> list[str]:
 
 @pytest.mark.parametrize("with_all", [True, False])
 def test_every_head_is_drawn_with_its_name_and_share(with_all: bool) -> None:
-    found = texts(heads_picture.draw(report(with_all)))
+    found = texts(grid_picture.draw(report(with_all)))
     assert found[0] == 'What the heads of a <model> & "more" look at'
     names = [each for each in found if re.fullmatch(r"\d:\d", each)]
     assert names == ["1:1", "1:2", "1:3", "2:1", "2:2", "2:3"] * 3
@@ -69,15 +70,15 @@ def test_every_head_is_drawn_with_its_name_and_share(with_all: bool) -> None:
 
 
 def test_heads_that_align_are_outlined_and_bars_are_to_scale() -> None:
-    svg = heads_picture.draw(report())
+    svg = grid_picture.draw(report())
     assert svg.count('class="chosen"') == 2
     bars = [float(each) for each in re.findall(r'class="worth"[^>]*? width="([\d.]+)"', svg)]
     assert bars == [pytest.approx(max(0, 10 * number - 5) / 15 * 92, abs=0.06) for number in range(3)] * 6
-    assert 'class="chosen"' not in heads_picture.draw(report(with_all=False))
+    assert 'class="chosen"' not in grid_picture.draw(report(with_all=False))
 
 
 def test_all_figures_of_a_head_are_told_to_who_points_at_it() -> None:
-    tree = ElementTree.fromstring(heads_picture.draw(report()))
+    tree = ElementTree.fromstring(grid_picture.draw(report()))
     told = [each.text or "" for each in tree.iter(f"{SVG}title")][1:]
     assert len(told) == 18
     assert told[0].startswith("encoder 1:1: previous token, 0.93 (previous 0.50, evenness 0.30")
@@ -86,7 +87,7 @@ def test_all_figures_of_a_head_are_told_to_who_points_at_it() -> None:
 
 @pytest.mark.parametrize("heads", [1, 2, 16])
 def test_nothing_lies_outside_the_picture(heads: int) -> None:
-    tree = ElementTree.fromstring(heads_picture.draw(report(heads=heads)))
+    tree = ElementTree.fromstring(grid_picture.draw(report(heads=heads)))
     width, height = (float(tree.attrib[name]) for name in ("width", "height"))
     assert tree.attrib["viewBox"] == f"0 0 {width:.0f} {height:.0f}"
 
@@ -108,10 +109,10 @@ def test_nothing_lies_outside_the_picture(heads: int) -> None:
 
 def test_the_curve() -> None:
     points = [Point(0, 1.7, 39.0), Point(9, 2.5, 20.5), Point(18, 6.0, 0.0)]
-    found = texts(heads_curve.draw(report(), points))
+    found = texts(curve_picture.draw(report(), points))
     assert {"Loss, nats a target token", "BLEU", "heads removed, of 18"} <= set(found)
     assert any(each.startswith("60 sentence pairs of val") for each in found)
-    only = heads_curve.draw(report(), [replace(point, score=None) for point in points])
+    only = curve_picture.draw(report(), [replace(point, score=None) for point in points])
     assert "BLEU" not in texts(only)
     ((path),) = re.findall(r'<path class="curve"[^>]* d="M([^"]+)"', only)
     places = [tuple(map(float, each.split())) for each in path.split("L")]

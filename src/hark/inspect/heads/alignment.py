@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.inspect.attention import Head
-from hark.inspect.heads_gold import Gold, error_rate
+from hark.inspect.heads.gold import Gold, error_rate
 
 STEPS: tuple[Step, ...] = get_args(Step)
 MOST = 6

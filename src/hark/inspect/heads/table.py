@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from hark.decode.alignment_heads import Step
-from hark.inspect.heads import Found, Report
-from hark.inspect.heads_alignment import STEPS, Combination
-from hark.inspect.heads_picture import short_name
+from hark.inspect.heads.alignment import STEPS, Combination
+from hark.inspect.heads.finder import Found, Report
+from hark.inspect.heads.picture import short_name
 
 WHEN: dict[Step, str] = {"predicts": "predicting a word", "reads": "reading a word"}
 

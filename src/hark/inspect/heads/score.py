@@ -6,8 +6,8 @@ from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.evaluate.measures import choose_tokenisation, make_measures
-from hark.inspect.heads_corpus import Example
-from hark.inspect.heads_importance import Score
+from hark.inspect.heads.corpus import Example
+from hark.inspect.heads.importance import Score
 from hark.model import Transformer
 from hark.text.tokenizer import Tokenizer
 

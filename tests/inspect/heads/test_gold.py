@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.errors import UserError
-from hark.inspect.heads_gold import detokenise, error_rate, read_gold
+from hark.inspect.heads.gold import detokenise, error_rate, read_gold
 
 WORDS = [(["a", "b", "c"], ["x", "y"]), (["d"], ["z"])]
 

@@ -11,10 +11,10 @@ from hark.decode.align import Link
 from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.decode.load import EngineName, Loaded
 from hark.decode.request import Request
-from hark.inspect import heads_store
 from hark.inspect.attention import Head
-from hark.inspect.heads_alignment import Combination
-from hark.inspect.heads_store import store
+from hark.inspect.heads import store as storing
+from hark.inspect.heads.alignment import Combination
+from hark.inspect.heads.store import store
 from hark.text.tokenizer import EOS
 from tests.decode.bundles import make_bundle
 
@@ -52,7 +52,7 @@ def test_where_a_file_can_have_one_name_only(folder: Path, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise OSError("no links here")
 
-    monkeypatch.setattr(heads_store.os, "link", refuse)
+    monkeypatch.setattr(storing.os, "link", refuse)
     store(Bundle.open(folder), best("reads", (1, 0)), 1, "gold")
     Bundle.open(folder)
 
@@ -63,7 +63,7 @@ def test_a_failure_leaves_the_old_bundle(folder: Path, monkeypatch: pytest.Monke
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(heads_store.manifest, "seal", interrupt)
+    monkeypatch.setattr(storing.manifest, "seal", interrupt)
     with pytest.raises(KeyboardInterrupt):
         store(Bundle.open(folder), best("reads", (1, 0)), 1, "gold")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.decode.align import merge
-from hark.inspect.heads_gold import detokenise
-from hark.inspect.heads_words import WordMatcher
+from hark.inspect.heads.gold import detokenise
+from hark.inspect.heads.words import WordMatcher
 from hark.text.tokenizer import EOS
 from tests.decode.stub import tokenizer
 

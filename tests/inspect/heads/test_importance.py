@@ -9,8 +9,8 @@ import torch
 from hark.decode.engines.torch import TorchEngine
 from hark.inspect.ablation import attention_of, without_heads
 from hark.inspect.attention import Head
-from hark.inspect.heads_corpus import Example
-from hark.inspect.heads_importance import POINTS, effect, every_head, losses, measure_effects, points_of, prune
+from hark.inspect.heads.corpus import Example
+from hark.inspect.heads.importance import POINTS, effect, every_head, losses, measure_effects, points_of, prune
 from hark.model import Transformer
 from hark.text.tokenizer import BOS, EOS
 from tests.model.oracle import build
@@ -34,7 +34,7 @@ def with_idle_head(head: Head) -> Transformer:
 
 
 def test_losses_are_the_log_probabilities_of_the_translations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hark.inspect.heads_importance.BATCH_TOKENS", 24)  # several batches
+    monkeypatch.setattr("hark.inspect.heads.importance.BATCH_TOKENS", 24)  # several batches
     model, pairs = build(), examples(9)
     expected = [-sum(each) for each in TorchEngine(model).score((each.source, each.target[1:]) for each in pairs)]
     np.testing.assert_allclose(losses(model, pairs), expected, rtol=1e-5)
@@ -106,7 +106,7 @@ def test_bleu_is_that_of_what_the_search_finds() -> None:
 
     from hark.config import DecodeConfig
     from hark.decode.request import Request
-    from hark.inspect.heads_score import bleu
+    from hark.inspect.heads.score import bleu
     from tests.decode.stub import tokenizer
 
     model = build(vocab_size=700)

@@ -5,8 +5,8 @@ from html import escape
 from importlib.resources import files
 
 from hark.inspect.attention import KINDS, Head, Kind
-from hark.inspect.heads import Found, Report
-from hark.inspect.heads_roles import TITLES
+from hark.inspect.heads.finder import Found, Report
+from hark.inspect.heads.roles import TITLES
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 108, 40, 4
 LINE = 15
@@ -43,7 +43,7 @@ def draw(report: Report) -> str:
 
 
 def wrap(title: str, width: int, height: int, content: str) -> str:
-    style = files("hark.inspect").joinpath("heads_picture.css").read_text(encoding="utf-8")
+    style = files("hark.inspect.heads").joinpath("picture.css").read_text(encoding="utf-8")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hark.inspect.attention import Kind
-from hark.inspect.heads_measures import Measure
+from hark.inspect.heads.measures import Measure
 
 Role = Literal[
     "previous", "same", "next", "start", "end", "punctuation", "translation", "written", "near", "broad", "mixed"

@@ -9,13 +9,13 @@ import numpy as np
 
 from hark.decode.alignment_heads import Step
 from hark.inspect.attention import KINDS, Attention, Head, observe_many
-from hark.inspect.heads_alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
-from hark.inspect.heads_corpus import Corpus, Example
-from hark.inspect.heads_gold import Gold
-from hark.inspect.heads_importance import Effect, Point, Score, every_head, measure_effects, points_of, prune
-from hark.inspect.heads_measures import Measure, Tally, marks_of
-from hark.inspect.heads_roles import Named, name
-from hark.inspect.heads_words import WordMatcher
+from hark.inspect.heads.alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
+from hark.inspect.heads.corpus import Corpus, Example
+from hark.inspect.heads.gold import Gold
+from hark.inspect.heads.importance import Effect, Point, Score, every_head, measure_effects, points_of, prune
+from hark.inspect.heads.measures import Measure, Tally, marks_of
+from hark.inspect.heads.roles import Named, name
+from hark.inspect.heads.words import WordMatcher
 from hark.model import Transformer
 from hark.text.tokenizer import Tokenizer
 

@@ -10,7 +10,7 @@ from hark.atomic import new_folder
 from hark.bundle import CARD, KIND, Bundle
 from hark.decode.alignment_heads import with_alignment_heads
 from hark.errors import HarkError
-from hark.inspect.heads_alignment import Combination
+from hark.inspect.heads.alignment import Combination
 
 
 def store(bundle: Bundle, best: Combination, pairs: int, corpus: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head, batches, rectangle
-from hark.inspect.heads_corpus import Example
+from hark.inspect.heads.corpus import Example
 from hark.model import Transformer, padded_layout
 
 BATCH_TOKENS = 1024

@@ -7,8 +7,8 @@ import pytest
 
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.inspect.attention import Head
-from hark.inspect.heads_alignment import ROUNDS, STEPS, Linked, link_words, measure_alignment
-from hark.inspect.heads_gold import Gold
+from hark.inspect.heads.alignment import ROUNDS, STEPS, Linked, link_words, measure_alignment
+from hark.inspect.heads.gold import Gold
 
 LAYERS, HEADS = 2, 3
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from html import escape
 
-from hark.inspect.heads import Report
-from hark.inspect.heads_importance import Point
-from hark.inspect.heads_picture import wrap
+from hark.inspect.heads.finder import Report
+from hark.inspect.heads.importance import Point
+from hark.inspect.heads.picture import wrap
 from hark.train.curves_picture import heights, label, ticks
 
 WIDTH, HEIGHT = 640, 240
