@@ -1,25 +1,19 @@
 """`hark evaluate` as a person meets it, with an untrained model and with files."""
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from hark.cli import main
 from hark.config import CleanConfig, Config, CorpusConfig
 from hark.data.prepare import prepare
 from hark.decode.load import Loaded
+from tests.cli.running import Hark, figures, make_runner, refused
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import GOOD, POOR, REFERENCES, SOURCES
 
-Hark = Callable[..., subprocess.CompletedProcess[str]]
 SET = ("--source", "test.en", "--reference", "test.de")
 
 
@@ -30,31 +24,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def hark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
-    monkeypatch.chdir(tmp_path)
     files = {"test.en": SOURCES, "test.de": REFERENCES, "good.de": GOOD, "poor.de": POOR}
-    for name, lines in files.items():
-        Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        capfd.readouterr()
-        monkeypatch.setattr(sys, "argv", ["hark", "evaluate", *words])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = capfd.readouterr()
-        return subprocess.CompletedProcess(words, int(left.value.code or 0), out, err)
-
-    return run
-
-
-def figures(done: subprocess.CompletedProcess[str]) -> Any:
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def refused(done: subprocess.CompletedProcess[str]) -> str:
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    (line,) = done.stderr.splitlines()
-    return line
+    return make_runner("evaluate", tmp_path, files, monkeypatch, capfd)
 
 
 def test_files_of_two_systems(hark: Hark) -> None:

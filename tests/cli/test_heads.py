@@ -2,20 +2,15 @@
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hark.bundle import Bundle
-from hark.cli import main
 from hark.decode.alignment_heads import AlignmentHeads
+from tests.cli.running import Hark, figures, make_runner, refused
 from tests.decode.bundles import make_bundle
 
-Hark = Callable[..., subprocess.CompletedProcess[str]]
 SOURCES = ["the cat sees a red house .", "we have been here before ,", "", "it is not an old tree"]
 TARGETS = ["Die Katze sieht das Haus .", "das war", "nicht", "aber nicht rot !"]
 GOLD = ["1-1 2-2 3-3 5p5 6-5 7-6", "1-1 3p2", "", "1-1 2p1 3-2 5-3"]
@@ -25,31 +20,9 @@ SETTINGS = ("model.n_decoder_layers=2", "model.n_heads=4")
 
 @pytest.fixture
 def hark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
-    monkeypatch.chdir(tmp_path)
     make_bundle(tmp_path / "small", "en", "de", *SETTINGS)
-    for name, lines in {"test.en": SOURCES, "test.de": TARGETS, "gold.talp": GOLD}.items():
-        Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        capfd.readouterr()
-        monkeypatch.setattr(sys, "argv", ["hark", "heads", *words])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = capfd.readouterr()
-        return subprocess.CompletedProcess(words, int(left.value.code or 0), out, err)
-
-    return run
-
-
-def figures(done: subprocess.CompletedProcess[str]) -> Any:
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def refused(done: subprocess.CompletedProcess[str]) -> str:
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    (line,) = done.stderr.splitlines()
-    return line
+    files = {"test.en": SOURCES, "test.de": TARGETS, "gold.talp": GOLD}
+    return make_runner("heads", tmp_path, files, monkeypatch, capfd)
 
 
 def test_a_row_for_each_head(hark: Hark) -> None:

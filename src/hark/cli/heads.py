@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hark.cli import options
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -63,10 +64,8 @@ def heads(
     store: Annotated[
         bool, typer.Option("--store", help="With --gold: write the best heads into the model, for translate --align.")
     ] = False,
-    device: Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")] = "auto",
-    threads: Annotated[
-        int | None, typer.Option("--threads", min=1, metavar="N", help="On a CPU; by default one a core.")
-    ] = None,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Say what each head of a model looks at, how well it aligns words, and what it is worth.
 

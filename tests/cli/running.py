@@ -1,0 +1,50 @@
+"""The command line in this process: as a person types it, much sooner than a process of its own."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark.cli import main
+
+Hark = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def make_runner(
+    verb: str,
+    folder: Path,
+    files: Mapping[str, Sequence[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Hark:
+    """Runs a verb in a folder, in which there are some files of lines."""
+    monkeypatch.chdir(folder)
+    for name, lines in files.items():
+        Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["hark", verb, *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(words, int(left.value.code or 0), out, err)
+
+    return run
+
+
+def figures(done: subprocess.CompletedProcess[str]) -> Any:
+    """What it said with --json."""
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line by which it refused."""
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    (line,) = done.stderr.splitlines()
+    return line
