@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 import hark
 from hark.cli import look as verb
@@ -26,7 +25,6 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hark_look(tmp_path: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(torch, "set_num_threads", lambda _: None)  # it would stay so for other tests
     monkeypatch.setattr(webbrowser, "open", lambda url: sys.stderr.write(f"opened {url}\n"))
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:

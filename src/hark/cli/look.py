@@ -39,9 +39,7 @@ def look(
             help="Translate again without each of N heads and N words: up to 6, fewer if it is long; 0: no measuring.",
         ),
     ] = None,
-    threads: Annotated[
-        int, typer.Option("--threads", min=1, metavar="N", help="More help on an idle machine with many cores only.")
-    ] = 1,
+    threads: options.Threads = None,
     show: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open it in the browser; by default on a desktop.")
     ] = None,
@@ -61,8 +59,8 @@ def look(
 
     if preset and words:
         raise UserError("--preset has a sentence of its own; leave the text out")
-    # A step of one sentence's search is small: threads that wait for each other can cost more than they save.
-    torch.set_num_threads(threads)
+    if threads is not None:
+        torch.set_num_threads(threads)
     folder, lines = which_model(model, source, target, [] if preset else given_lines(words or []))
     loaded = Loaded(folder)
     check_pair(loaded, source, target)
