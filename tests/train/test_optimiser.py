@@ -83,8 +83,8 @@ def test_muon_steps_as_torchs_does() -> None:
     run(mine, lambda: optimiser.step(0.01))
     run(other, lambda: (muon.step(), adam.step()))
     for ours, theirs in zip(mine.parameters(), other.parameters(), strict=True):
-        # Both orthogonalise in bfloat16, whose sums depend on their order.
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-3)
+        # Both orthogonalise in bfloat16, whose sums may depend on their order: a last bit of each of five updates.
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-4)
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 16)])
