@@ -31,7 +31,7 @@ def test_places_are_given_once_and_come_back(events: list[tuple[int, bool]], cha
         assert places.free == 30 - sum(taken.values())
     for start, count in taken.items():
         places.give_back(start, count)
-    assert places.gaps == [(0, 30)]
+    assert places.by_size == [(30, 0)]
 
 
 def scheduler(

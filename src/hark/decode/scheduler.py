@@ -6,7 +6,7 @@ memory is bounded. First come, first served: while the first in the line does no
 sentence waits only for those before it.
 """
 
-from bisect import bisect
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -26,33 +26,53 @@ class Size(NamedTuple):
 
 
 class Places:
-    """Places 0 to `capacity` - 1, given out in runs. The lowest gap that is large enough is taken."""
+    """Places 0 to `capacity` - 1, given out in runs: each from the smallest gap that is large enough.
+
+    Thousands of searches make thousands of gaps, and one comes and goes with every sentence: none of this walks
+    through them all.
+    """
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.gaps: list[tuple[int, int]] = [(0, capacity)]
-        """Start and stop of each, in order; no two touch."""
+        self.by_size: list[tuple[int, int]] = []
+        """Size and start of each gap, in order; no two touch."""
+        self.stop_of: dict[int, int] = {}
+        self.start_of: dict[int, int] = {}
+        self.open(0, capacity)
 
     def take(self, count: int) -> int | None:
         """The first of `count` places, or None while there is no such gap."""
-        for number, (start, stop) in enumerate(self.gaps):
-            if stop - start >= count:
-                self.gaps[number : number + 1] = [(start + count, stop)] if stop - start > count else []
-                return start
-        return None
+        number = bisect_left(self.by_size, (count, 0))
+        if number == len(self.by_size):
+            return None
+        size, start = self.by_size[number]
+        self.close(start, start + size)
+        if size > count:
+            self.open(start + count, start + size)
+        return start
 
     def give_back(self, start: int, count: int) -> None:
-        stop, number = start + count, bisect(self.gaps, (start, start))
-        before, after = self.gaps[:number], self.gaps[number:]
-        if before and before[-1][1] == start:
-            start = before.pop()[0]
-        if after and after[0][0] == stop:
-            stop = after.pop(0)[1]
-        self.gaps = [*before, (start, stop), *after]
+        stop = start + count
+        before, after = self.start_of.get(start), self.stop_of.get(stop)
+        if before is not None:
+            self.close(before, start)
+            start = before
+        if after is not None:
+            self.close(stop, after)
+            stop = after
+        self.open(start, stop)
+
+    def open(self, start: int, stop: int) -> None:
+        insort(self.by_size, (stop - start, start))
+        self.stop_of[start], self.start_of[stop] = stop, start
+
+    def close(self, start: int, stop: int) -> None:
+        del self.by_size[bisect_left(self.by_size, (stop - start, start))]
+        del self.stop_of[start], self.start_of[stop]
 
     @property
     def free(self) -> int:
-        return sum(stop - start for start, stop in self.gaps)
+        return sum(size for size, _ in self.by_size)
 
 
 class Entered(NamedTuple, Generic[Job]):
