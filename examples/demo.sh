@@ -30,22 +30,25 @@ step "2. And into English."
 translate en "Wo ist der nächste Bahnhof?" "bis morgen" "ICH HABE DAS BUCH SCHON GELESEN!"
 
 step "3. Make a dataset of 20,000 sentence pairs from Tatoeba, in the model's own vocabulary, and keep 1,000 to measure with."
-run prepare recipes/demo.toml -o datasets/demo
+run prepare recipes/fine-tune.toml -o datasets/demo
 
 step "4. Measure both models on the 1,000 sentences, beside what people wrote."
 run evaluate en-de --brief --dataset datasets/demo
 run evaluate de-en --brief --dataset datasets/demo
 
-step "5. Fine-tune the English-German model on the others, for a moment (Ctrl-C saves; hark train --resume goes on)."
+step "5. Fine-tune the English-German model on the others for a moment, and watch it (Ctrl-C saves; --resume goes on)."
 rm -rf runs/demo
-run train recipes/demo.toml data.dataset=datasets/demo -o runs/demo
+run train recipes/fine-tune.toml data.dataset=datasets/demo -o runs/demo
 
 step "6. What did that change? The tuned model and the one that it came from, on the same 1,000 sentences."
 run evaluate runs/demo en-de --brief --dataset datasets/demo
 
 step "Done in $((SECONDS - started)) seconds. Try next:"
 cat <<END
-  $hark translate -t de letter.txt                # a file of yours; nothing leaves this machine
-  $hark look "The dog did not cross the street because it was too tired."   # what the model looked at, word by word
-  $hark prepare recipes/demo.toml --train my.en my.de --dev dev.en dev.de -o datasets/mine   # tune to your text: docs/training.md
+  # A text of yours; nothing leaves this machine.
+  $hark translate -t de letter.txt
+  # What the model looked at, word by word: a page for your browser.
+  $hark look "The dog did not cross the street because it was too tired."
+  # The same with sentence pairs of yours: then hark train and hark evaluate as above (docs/training.md).
+  $hark prepare recipes/fine-tune.toml --train my.en my.de --dev dev.en dev.de -o datasets/mine
 END

@@ -252,7 +252,7 @@ def brief_table(result: "Evaluation") -> Iterator[str]:
             cells = [cell(system.scores[measure], decimals(measure)) for measure in BRIEF]
             rows.append([system.name, *cells, f"{speed.sentences_per_second:,.0f}" if speed else ""])
         yield from aligned(rows)
-    yield "; ".join(f"{TITLES[measure]} {result.signatures[measure]}" for measure in BRIEF)
+    yield from (f"{TITLES[measure]}: {result.signatures[measure]}" for measure in BRIEF)
     yield from footnote(result)
 
 
