@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
+from hark.cli.recipe import load_recipe
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.models import Known, list_models, shipped_folder
 
@@ -68,6 +69,17 @@ def test_a_first_translation(pair: str, tmp_path: Path) -> None:
     if pair == "de-en" and known.size > LARGEST:
         pytest.skip("a larger model stands in, which knows one direction only")
     assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
+
+
+def test_the_recipe_of_the_demo_tunes_the_shipped_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    known = shipped("en-de")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("HARK_MODELS", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    config = load_recipe(str(Path(__file__).parents[2] / "recipes" / "fine-tune.toml"), [])
+    assert config.train.from_ == str(known.folder)
+    assert config.model == Bundle.open(known.folder).config.model
+    assert config.data.tokenizer == str(known.folder / "tokenizer.model")
 
 
 def test_they_are_listed(tmp_path: Path) -> None:
