@@ -129,8 +129,14 @@ def text_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     names = corpora(bundle)
     rows = [[name, *([pairs.get(name, "")] if pairs else []), CORPORA[name][0]] for name in names]
     yield from table(heads, rows)
-    yield "No sentence of the test sets below is in it, on either side."
-    yield ""
+    if found.report and is_held_out(found.report, [each["name"] for each in found.evaluation["sets"]]):
+        yield "No sentence of the test sets below is in it, on either side, whatever its case and punctuation."
+        yield ""
+
+
+def is_held_out(report: dict[str, Any], sets: Sequence[str]) -> bool:
+    """Whether the training text was purged of all these sets; of others that is not known."""
+    return report["clean"]["held_out"] and set(sets) <= {each["name"] for each in report["held_out"]}
 
 
 def score(of_set: dict[str, Any], measure: Measure, system: int = 0) -> str:

@@ -56,6 +56,7 @@ def test_the_bundle_is_sound_and_of_its_pair(pair: str) -> None:
     bundle = Bundle.open(known.folder)  # which verifies every file
     data, train = bundle.config.data, bundle.config.train
     assert (data.dataset, data.tokenizer, train.from_) == ("", "", "")  # no path of the machine that made it
+    assert not any(Path(each.source).is_absolute() for each in (*data.train, *data.dev, *data.test))
     AlignmentHeads.of_card(bundle.card, bundle.config.model)  # which refuses heads that the model has not
 
 

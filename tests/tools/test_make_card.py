@@ -52,7 +52,12 @@ def evaluation(tmp_path: Path) -> dict[str, Any]:
     tree["cpu"] = {"engine": "CTranslate2", "cores": 2, "sentences": 300, "repeats": 3, "sets": speeds}
     (tmp_path / "scores.json").write_text(json.dumps(tree))
     (tmp_path / "everyday.json").write_text(json.dumps(EVERYDAY))
-    (tmp_path / "report.json").write_text(json.dumps({"corpora": [{"name": "europarl", "kept": 1234567}]}))
+    report = {
+        "corpora": [{"name": "europarl", "kept": 1234567}],
+        "clean": {"held_out": True},
+        "held_out": [{"name": tree["sets"][0]["name"]}],
+    }
+    (tmp_path / "report.json").write_text(json.dumps(report))
     return tree
 
 
@@ -74,6 +79,7 @@ def test_all_that_was_measured(model: Path, evaluation: dict[str, Any], tmp_path
     assert "| **all** | **13 of 18** |" in card
     assert "39.1 (41.2)" in card
     assert "1,234,567" in card
+    assert "No sentence of the test sets below is in it" in card
     assert "3 + 1 layers" in card
     assert "lower 4%" in card
     assert card.count("CC BY 2.0 FR") == 1
@@ -98,6 +104,7 @@ def test_into_a_file(model: Path, evaluation: dict[str, Any], tmp_path: Path) ->
     card = (tmp_path / "card.md").read_text()
     assert "teacher" not in card
     assert "## Speed" not in card
+    assert "No sentence of the test sets" not in card  # no report says so
 
 
 def test_what_is_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
