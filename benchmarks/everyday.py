@@ -50,7 +50,8 @@ class Line:
 
     @classmethod
     def of(cls, tree: dict[str, Any]) -> "Line":
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in tree.items()})
+        made: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in tree.items()}
+        return cls(**made)
 
     def wrong(self, answer: str, of_like: str = "") -> str:
         """What does not hold of an answer; nothing where it is good. `of_like` is the translation of `like`."""

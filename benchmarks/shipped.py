@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from everyday import check_lines, read_lines, sample_set  # type: ignore[import-not-found]
-from start import GREETINGS, seconds  # type: ignore[import-not-found]
+from everyday import check_lines, read_lines, sample_set
+from start import GREETINGS, seconds
 
 from hark.decode.load import Loaded
 from hark.decode.models import Known, list_models, shipped_folder

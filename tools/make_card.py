@@ -89,9 +89,10 @@ def title_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     data = bundle.config.data
     names = [LANGUAGES.get(code, code) for code in (data.source, data.target)]
     kinds = " and ".join(CORPORA[name][1] for name in corpora(bundle))
-    scores = ", ".join(f"{score(each, 'bleu')} on {each['name']}" for each in found.evaluation["sets"])
+    bleu = {each["name"]: each["systems"][0]["scores"]["bleu"]["score"] for each in found.evaluation["sets"]}
+    scores = ", ".join(f"{score:.1f} ({name})" for name, score in bleu.items())
     yield from (f"# {names[0]} to {names[1]}", "")
-    yield f"{names[0]} to {names[1]}, small and quick, learnt from {kinds}. BLEU {scores}."
+    yield f"Small and quick: BLEU {scores}. Learnt from {kinds}."  # which `hark models` shows
     yield ""
 
 
