@@ -17,6 +17,7 @@ from typing import Any
 from everyday import check_lines, read_lines, sample_set
 from start import GREETINGS, seconds
 
+from hark.decode.engines.ctranslate2 import available_cores
 from hark.decode.load import Loaded
 from hark.decode.models import Known, list_models, shipped_folder
 from hark.evaluate.evaluation import evaluate
@@ -48,6 +49,7 @@ def measure(known: Known) -> dict[str, Any]:
         "chrf2": system.scores["chrf2"].value,
         "signatures": {name: result.signatures[name] for name in ("bleu", "chrf2")},
         "engine": speed.engine,
+        "cores": available_cores(),
         "sentences_per_second": speed.sentences_per_second,
         "tokens_per_second": speed.tokens_per_second,
         "start_seconds": statistics.median(starts),
@@ -69,11 +71,14 @@ def table(found: list[dict[str, Any]]) -> list[str]:
         )  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    about, of = found[0], found[0]["test_set"]
+    lines += [
+        f"{of['name']}, {of['sentences']:,} sentences; {about['engine']}, {about['cores']} cores",
+        *(f"{name}: {signature}" for name, signature in about["signatures"].items()),
+    ]
     for each in found:
         lines += [f"{each['model']}, {fail['kind']}: {fail['text']} -> {fail['answer']}" for fail in each["failures"]]
-    first = found[0]
-    lines.append(f"{first['test_set']['name']}, {first['test_set']['sentences']:,} sentences; {first['engine']}")
-    return lines + [f"{name}: {signature}" for name, signature in first["signatures"].items()]
+    return lines
 
 
 def main() -> None:
