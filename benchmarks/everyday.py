@@ -26,6 +26,7 @@ from hark.decode.models import named_folder
 from hark.errors import HarkError, UserError
 from hark.evaluate.held_out import HeldOutSet, read_sets
 from hark.evaluate.measures import TITLES, Measure, choose_tokenisation, make_measures
+from hark.evaluate.systems import name_models
 
 LINES = Path(__file__).with_name("everyday.toml")
 KIND = "hark everyday"
@@ -228,7 +229,7 @@ def main() -> None:
         held_out = sample_set(model.config.data.source)
         if given.source or given.reference:
             (held_out,) = read_sets(*([file] if file else [] for file in (given.source, given.reference)))
-        found = measure(given.model, model, None if given.lines_only else held_out)
+        found = measure(name_models([given.model])[0], model, None if given.lines_only else held_out)
     except (UserError, HarkError) as error:
         sys.exit(f"everyday: {error}")
     print("\n".join(table(found)))
