@@ -3,6 +3,7 @@
 PYTHONPATH=src python benchmarks/decode_speed.py              on a GPU: ours and Hugging Face's `generate`; then a CPU
 PYTHONPATH=src python benchmarks/decode_speed.py --breakdown  where our time goes: encoder, steps by rows, host, kernels
 PYTHONPATH=src python benchmarks/decode_speed.py --crowd      how often bfloat16 translates otherwise in a crowd
+PYTHONPATH=src python benchmarks/decode_speed.py --stream N   ours, a stream of N sentences as `hark distil` has them
 PYTHONPATH=src python benchmarks/decode_speed.py --tiny       anywhere, a tiny model, for correctness only
 
 The work: 3,003 sentences with the lengths of news (log-normal, 27 tokens on average; or those of a prepared dataset's
@@ -10,6 +11,10 @@ test set), random weights, a vocabulary of 37,000. Every output is as long as it
 all systems decode the same tokens. Hugging Face's has one length for a batch: batches of 256 are sorted by length, each
 decodes to its longest, and only the tokens of the task are counted. Each system is timed from lists of tokens to lists
 of tokens, after a warm-up on the same work; the best of a few rounds counts.
+
+In a stream every sentence has room for 50 tokens more than its source has, as in real use, and ends by itself at about
+the source's length (`EndingLane`), which the host learns only when it looks. `--norm`, `--steps-at-once`, and
+`--breakdown` for the host's time by part, go with it.
 """
 
 import argparse
@@ -20,10 +25,13 @@ from importlib.util import find_spec
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from hark.config import DecodeConfig, ModelConfig
+from hark.decode.engines.lane import Lane, Shape
 from hark.decode.engines.torch import PackedText, TorchEngine
 from hark.decode.request import Hypothesis, Request
+from hark.decode.state import Candidates
 from hark.model import Transformer
 from hark.model.patterns import Packed
 
@@ -32,6 +40,9 @@ PAD, BOS, EOS = 0, 2, 3
 FIRST_TOKEN = 300
 """Below stand the marks and the bytes."""
 HF_BATCH = 256
+SPREAD, SURE = 9, 30.0
+"""Lengths that translations of sources of one length have, and the logit of the end where it is due: other logits of
+random weights are a few at the most."""
 
 Source = list[int]
 
@@ -104,6 +115,65 @@ def measure_ours(engine: TorchEngine, sources: list[Source], beam: int, rounds: 
     seconds = best_time(lambda: run_ours(engine, requests), rounds)
     tokens = sum(map(len, sources))
     return Row(f"hark, {engine.name}, {called(beam)}", seconds, len(sources), tokens)
+
+
+class EndingLane(Lane):
+    """A lane whose searches end when they are about as long as their sources, where random weights know no end: before
+    that, the mark of the end is forbidden, and then it is nearly certain. A few small kernels more, which are recorded
+    with the rest of a step; all else is the engine's own."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.best = lane.machine.choose
+        super().__init__(replace(lane.machine, choose=self.choose), lane.shape, lane.slots, lane.quick_step)
+
+    def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
+        # Where a memory lies is a matter of chance.
+        more_B = self.memory_B[which_B] % SPREAD - SPREAD // 2
+        due_B = self.beams.position_B[which_B] + 1 >= self.memory_lengths_B[which_B] + more_B
+        self.end_B1 = torch.where(due_B, SURE, -torch.inf)[:, None]
+        super().step(which_B, positions, longest_memory)
+
+    def choose(self, logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
+        logits_BWV[..., EOS] = self.end_B1
+        return self.best(logits_BWV, log_prob_BW)
+
+
+class EndingEngine(TorchEngine):
+    def lane(self, shape: Shape) -> Lane:
+        if shape not in self.lanes:
+            self.lanes[shape] = EndingLane(super().lane(shape))
+        return self.lanes[shape]
+
+
+def run_stream(engine: TorchEngine, requests: Sequence[Request]) -> int:
+    """The tokens that were decoded."""
+    tokens = 0
+    for number, (best, *_) in engine.run(requests):
+        tokens += len(best.tokens) + 1
+        assert best.complete
+        assert abs(len(best.tokens) + 1 - len(requests[number].source)) <= SPREAD // 2
+    return tokens
+
+
+def measure_stream(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> Row:
+    search = DecodeConfig(beam=beam)
+    requests = [Request(source, search) for source in sources]
+    tokens = run_stream(engine, requests)
+    seconds = best_time(lambda: run_stream(engine, requests), rounds)
+    steps = f"{engine.steps_at_once or 'default'} steps at once"
+    return Row(f"stream, {engine.config.norm}-norm, {called(beam)}, {steps}", seconds, len(sources), tokens)
+
+
+def break_down_stream(engine: TorchEngine, sources: list[Source], beam: int) -> None:
+    """The host's time by part; where it waits for the device, that is a part of its own."""
+    from decode_host import STEP, Clock, show_parts, watching  # type: ignore[import-not-found]
+
+    requests, clock = [Request(source, DecodeConfig(beam=beam)) for source in sources], Clock(time.perf_counter)
+    with watching(clock):
+        clock.start()
+        run_stream(engine, requests)
+        clock.stop()
+    show_parts(clock.seconds, clock.operations, len(sources), clock.calls[STEP])
 
 
 def called(beam: int) -> str:
@@ -213,11 +283,15 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="hypotheses in flight at most")
     parser.add_argument("--breakdown", action="store_true")
     parser.add_argument("--crowd", action="store_true")
+    parser.add_argument("--stream", type=int, metavar="N", help="sentences of a stream, in place of the table")
+    parser.add_argument("--norm", choices=["post", "pre"], default="post")
+    parser.add_argument("--steps-at-once", type=int, help="steps between two looks at who is done")
     parser.add_argument("--ours", action="store_true", help="without the peers")
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    config = ModelConfig(vocab_size=VOCABULARY)
+    config = ModelConfig(vocab_size=VOCABULARY, norm=arguments.norm)
+    arguments.sentences = arguments.stream or arguments.sentences
     device = "cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu"
     if arguments.tiny:
         small = {"d_model": 32, "d_ff": 64, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 2}
@@ -236,7 +310,8 @@ def main() -> None:
         sources = read_sources(arguments.dataset, arguments.sentences)
     else:
         sources = draw_sources(arguments.sentences, config.source_vocab_size or config.vocab_size)
-    engine = TorchEngine(model, device, rows=arguments.rows)
+    make = EndingEngine if arguments.stream else TorchEngine
+    engine = make(model, device, rows=arguments.rows, steps_at_once=arguments.steps_at_once)
     beams = [int(beam) for beam in arguments.beams.split(",")]
     if arguments.crowd:
         for beam in beams:
@@ -244,6 +319,12 @@ def main() -> None:
         return
     print(f"{len(sources)} sentences, {np.mean([len(source) for source in sources]):.1f} tokens on average")
     header()
+    if arguments.stream:
+        for beam in beams:
+            measure_stream(engine, sources, beam, arguments.rounds).show()
+            if arguments.breakdown:
+                break_down_stream(engine, sources, beam)
+        return
     for beam in beams:
         measure_ours(engine, sources, beam, arguments.rounds).show()
         if not arguments.ours and find_spec("transformers"):

@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import cache
 from keyword import iskeyword
 from types import UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
 from hark.errors import UserError
 
@@ -52,9 +53,8 @@ class SettingError(UserError):
 
 
 def hints(section: type["Section"]) -> dict[str, Any]:
-    """The names of a section's settings and their types. A field whose name would be a word of Python's own (`from`)
-    ends with an underscore, which its setting does not have."""
-    return {name.removesuffix("_"): kind for name, kind in get_type_hints(section).items()}
+    """The names of a section's settings and their types."""
+    return {each.name: each.kind for each in section.declared()}
 
 
 def without_none(kind: Any) -> Any:
@@ -79,19 +79,48 @@ def describe(kind: Any, allowed: Allowed | None) -> str:
     return words + (", or unset" if inner is not kind else "")
 
 
-def fits(value: Any, kind: Any) -> bool:
-    """Whether a value is of the kind that its setting declares."""
-    inner = without_none(kind)
-    if value is None:
-        return inner is not kind
-    if get_origin(inner) is Literal:
-        return value in get_args(inner)
-    if get_origin(inner) is tuple:
-        member = get_args(inner)[0]
-        return isinstance(value, tuple) and all(isinstance(each, member) for each in value)
-    if inner is float:
-        return isinstance(value, float)
-    return isinstance(value, inner) and (inner is bool or not isinstance(value, bool))
+@dataclass(frozen=True)
+class Declared:
+    """One setting as its section declares it."""
+
+    field: str
+    name: str
+    """A field whose name would be a word of Python's own (`from`) ends with an underscore, which its setting does not
+    have."""
+    kind: Any
+    inner: Any
+    """What a value must be when it is set."""
+    origin: Any
+    members: tuple[Any, ...]
+    """Of a `Literal` its values, of a tuple the type of its items."""
+    meaning: str
+    allowed: Allowed | None
+    is_section: bool
+
+    @classmethod
+    def of(cls, each: Field[Any], kind: Any) -> Self:
+        inner = without_none(kind)
+        return cls(
+            field=each.name,
+            name=each.name.removesuffix("_"),
+            kind=kind,
+            inner=inner,
+            origin=get_origin(inner),
+            members=get_args(inner),
+            meaning=each.metadata.get("meaning", ""),
+            allowed=each.metadata.get("allowed"),
+            is_section=is_dataclass(kind),
+        )
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is of the kind that is declared."""
+        if value is None:
+            return self.inner is not self.kind
+        if self.origin is Literal:
+            return value in self.members
+        if self.origin is tuple:
+            return isinstance(value, tuple) and all(isinstance(each, self.members[0]) for each in value)
+        return isinstance(value, self.inner) and (self.inner is not int or not isinstance(value, bool))
 
 
 @dataclass(frozen=True)
@@ -110,14 +139,8 @@ class Setting:
 
 
 def settings_of(section: "Section") -> Iterator[Setting]:
-    kinds = hints(type(section))
-    for each in fields(cast(Any, section)):  # every Section is a dataclass, which its type cannot say
-        name, meaning, allowed = (
-            each.name.removesuffix("_"),
-            each.metadata.get("meaning", ""),
-            each.metadata.get("allowed"),
-        )
-        yield Setting(name, kinds[name], getattr(section, each.name), meaning, allowed)
+    for each in section.declared():
+        yield Setting(each.name, each.kind, getattr(section, each.field), each.meaning, each.allowed)
 
 
 def field_name(setting: str) -> str:
@@ -128,18 +151,24 @@ def field_name(setting: str) -> str:
 class Section:
     """Base of every frozen dataclass in the tree: checks each setting, then what holds between them."""
 
+    @classmethod
+    @cache
+    def declared(cls) -> tuple[Declared, ...]:
+        """Worked out once a class: types are slow to look into, and a server makes the settings of many searches."""
+        kinds = get_type_hints(cls)
+        # Every Section is a dataclass, which its type cannot say.
+        return tuple(Declared.of(each, kinds[each.name]) for each in fields(cast(Any, cls)))
+
     def __post_init__(self) -> None:
-        for each in settings_of(self):
-            value, allowed = each.value, each.allowed
-            if type(value) is int and without_none(each.kind) is float:
+        for each in self.declared():
+            value, allowed = getattr(self, each.field), each.allowed
+            if each.inner is float and type(value) is int:
                 value = float(value)
-                object.__setattr__(
-                    self, field_name(each.name), value
-                )  # a frozen value may still be completed while it is made
+                object.__setattr__(self, each.field, value)  # a frozen value may still be completed while it is made
             if each.is_section:
                 if not isinstance(value, each.kind):
                     raise SettingError(each.name, "must be a table of settings")
-            elif not fits(value, each.kind) or (value is not None and allowed is not None and not allowed.holds(value)):
+            elif not each.fits(value) or (value is not None and allowed is not None and not allowed.holds(value)):
                 raise SettingError(each.name, f"{value!r} is not allowed; must be {describe(each.kind, allowed)}")
         self.check()
 

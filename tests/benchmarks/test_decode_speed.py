@@ -23,3 +23,18 @@ def test_decode_speed(options: list[str]) -> None:
     assert "greedy" in greedy
     if options == ["--crowd"]:
         assert all(": 0 of 12 translated otherwise" in line for line in (beam, greedy))  # float32 on a CPU is exact
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_a_stream(norm: str) -> None:
+    """Each sentence ends by itself at about its source's length; the benchmark itself insists on it."""
+    options = ["--stream", "12", "--norm", norm, "--steps-at-once", "2", "--breakdown"]
+    run = subprocess.run(
+        [sys.executable, str(BENCHMARK), "--tiny", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert f"stream, {norm}-norm, beam 4, 2 steps at once" in run.stdout
+    assert "wait for the device" in run.stdout

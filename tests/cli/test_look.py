@@ -48,6 +48,14 @@ def test_a_page_is_written_and_its_path_told(hark_look: Hark, tmp_path: Path) ->
     assert hark_look("the cat", "--changes", "0").stdout == "look.html\n"
 
 
+def test_bytes_that_are_no_text(hark_look: Hark, tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes("the caf\xe9\n".encode("latin-1"))
+    refused = hark_look("latin.txt", "--changes", "0")
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines()[-1].endswith("convert it, or use --errors replace")
+    assert hark_look("latin.txt", "--changes", "0", "--errors", "replace").stdout == "look.html\n"
+
+
 def test_it_is_opened_when_asked(hark_look: Hark, tmp_path: Path) -> None:
     done = hark_look("the cat", "--open", "--changes", "0")
     assert f"opened {(tmp_path / 'look.html').as_uri()}" in done.stderr

@@ -1,4 +1,4 @@
-"""`hark train` as it is typed: what it refuses on resume."""
+"""`hark train` as it is typed: what it refuses on resume, and what it shows by itself."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hark import configfile
-from hark.cli.train import train
+from hark.cli.train import samples_to_read, train
 from hark.errors import UserError
 from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
@@ -45,3 +45,12 @@ def test_the_run_is_named_after_the_recipe(
     (tmp_path / "mine.toml").write_text(configfile.dump(config))
     train("mine.toml")
     assert RunDir(tmp_path / "runs" / "mine").exists
+
+
+@pytest.mark.parametrize(("terminal", "term", "samples"), [(True, "xterm", 2), (True, "dumb", 0), (False, "xterm", 0)])
+def test_translations_to_read_are_for_a_terminal(
+    terminal: bool, term: str, samples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    monkeypatch.setenv("TERM", term)
+    assert samples_to_read() == samples

@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from hark.decode.engines.lane import Arrival
 from hark.decode.request import length_penalty
-from hark.decode.search import Ended
+from hark.decode.search import Ended, read_back
 from hark.text.tokenizer import EOS
 from tests.decode.naive import Logits, ask, naive_search, search, stub
 
@@ -118,3 +119,17 @@ def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
     (found,) = search([model], [ask(limit=8, wanted=2, alpha=0.6)], 2)[0]
     assert found.tokens == (EOS,)
     assert len(calls) == 2  # the two rows of one step
+
+
+@given(st.lists(st.integers(1, 12), max_size=9), st.integers(1, 4), SEEDS)
+def test_hypotheses_are_read_back_choice_by_choice(lengths: list[int], width: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    trace_BTW = chance.integers(0, 50 * width, (3, 13, width)).astype(np.int32)
+    sentences, last = chance.integers(0, 3, len(lengths)), chance.integers(0, 50 * width, len(lengths))
+    expected = []
+    for sentence, length, choice in zip(sentences, lengths, last, strict=True):
+        choices = [int(choice)]
+        for position in range(length - 1, 0, -1):
+            choices.append(int(trace_BTW[sentence, position, choices[-1] % width]))
+        expected.append(tuple(each // width for each in reversed(choices)))
+    assert read_back(trace_BTW, sentences, np.array(lengths, np.int64), last) == expected

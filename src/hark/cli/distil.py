@@ -1,5 +1,6 @@
 """`hark distil`: a teacher's translations of the training text, for a student to learn from."""
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,10 @@ from hark.cli import options
 
 if TYPE_CHECKING:
     from hark.distil.distil import Distilled
+
+LIVING = 10_000
+"""Objects made between two looks of Python's garbage collector: thousands of sentences live here at a time, and none is
+part of a circle, so that its usual looks took a sixth of the host's time (docs/results/decode-host.txt)."""
 
 
 def distil(
@@ -42,6 +47,7 @@ def distil(
     from hark.distil.distil import distil as distil_text
     from hark.distil.distil import refuse_chance
 
+    gc.set_threshold(LIVING)
     opened = Dataset.open(dataset)
     loaded = Loaded(named_folder(teacher), engine, device, precision)
     settings = search_settings(loaded.config.decode, search_changes(search or [], beam, 1))

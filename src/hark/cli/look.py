@@ -39,6 +39,7 @@ def look(
             help="Translate again without each of N heads and N words: up to 6, fewer if it is long; 0: no measuring.",
         ),
     ] = None,
+    errors: options.Errors = "strict",
     threads: options.Threads = None,
     show: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open it in the browser; by default on a desktop.")
@@ -61,7 +62,7 @@ def look(
         raise UserError("--preset has a sentence of its own; leave the text out")
     if threads is not None:
         torch.set_num_threads(threads)
-    folder, lines = which_model(model, source, target, [] if preset else given_lines(words or []))
+    folder, lines = which_model(model, source, target, [] if preset else given_lines(words or [], errors))
     loaded = Loaded(folder)
     check_pair(loaded, source, target)
     text = None if preset else first_lines(lines)
@@ -90,10 +91,10 @@ def check_output(output: Path) -> None:
         raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
 
 
-def given_lines(words: list[str]) -> Iterable[str | None]:
+def given_lines(words: list[str], errors: Literal["strict", "replace"]) -> Iterable[str | None]:
     from hark.cli.translate import lines_of, what
 
-    return lines_of(what(words), "strict")
+    return lines_of(what(words), errors)
 
 
 def first_lines(lines: Iterable[str | None]) -> str:

@@ -16,6 +16,9 @@ Search = Annotated[
 Protect = Annotated[
     bool, typer.Option("--protect/--no-protect", help="Keep URLs, {placeholders}, tags and 12.5 kg unchanged.")
 ]
+Errors = Annotated[
+    Literal["strict", "replace"], typer.Option("--errors", help="What to do with bytes that are not UTF-8.")
+]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"], typer.Option("--engine", help="By default the one for the device.")
 ]

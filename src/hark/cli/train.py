@@ -1,6 +1,7 @@
 """`hark train`: from a dataset to a model."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from hark.config import Config
     from hark.data.dataset import Dataset
     from hark.train.job import Score
+
+SAMPLES = 2
+"""Translations that a person sees on the live panel."""
 
 
 def train(
@@ -31,8 +35,14 @@ def train(
         typer.Option("--bleu", min=0, metavar="N", help="BLEU on the first N sentences of each dev set, as it learns."),
     ] = 0,
     samples: Annotated[
-        int, typer.Option("--samples", min=0, metavar="N", help="Translations of each dev set to read as it learns.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            "--samples",
+            min=0,
+            metavar="N",
+            help=f"Translations of each dev set to read as it learns; on a terminal {SAMPLES}, else none.",
+        ),
+    ] = None,
 ) -> None:
     """Train a model. It may be killed at any moment: --resume goes on from the last checkpoint.
 
@@ -56,10 +66,17 @@ def train(
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
         config = run_config(run, (), ()) if resumed else load_recipe(recipe, overrides)
     dataset = open_dataset(config.data)
-    judges = make_judges(config, dataset, bleu, samples)
+    judges = make_judges(config, dataset, bleu, samples_to_read() if samples is None else samples)
     signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges)
     if signal:
         raise typer.Exit(128 + signal)
+
+
+def samples_to_read() -> int:
+    """Where nobody looks on, none: a log has little use for them, and each costs a moment."""
+    from hark.train.panel import is_terminal
+
+    return SAMPLES if is_terminal(sys.stderr) else 0
 
 
 def make_judges(config: "Config", dataset: "Dataset", bleu: int, samples: int) -> "list[Score]":

@@ -48,9 +48,7 @@ def translate(
         bool, typer.Option("--split/--no-split", help="Split lines into sentences; or take each line for one.")
     ] = True,
     protect: options.Protect = True,
-    errors: Annotated[
-        Literal["strict", "replace"], typer.Option("--errors", help="What to do with bytes that are not UTF-8.")
-    ] = "strict",
+    errors: options.Errors = "strict",
     engine: options.Engine = "auto",
     device: options.Device = "auto",
     precision: options.Precision = "auto",

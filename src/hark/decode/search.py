@@ -11,7 +11,6 @@ Nothing depends on data in its shape, and nothing waits for the device, so that 
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -127,42 +126,46 @@ class Ended(NamedTuple):
 def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int]) -> list[list[Ended]]:
     """The n best of each sentence, read back from the trace: `trace_BTW[:, p]` holds the choices at position p. All of
     it on the host."""
-    width = trace_BTW.shape[2]
-    score_BF, trace = endings.score_BF.numpy(), trace_BTW.numpy()
-    counts = [min(n, int((row > -np.inf).sum())) for n, row in zip(nbest, score_BF, strict=True)]
-    sentence_N = np.repeat(np.arange(len(counts)), counts)
-    rank_N = np.concatenate([np.arange(n) for n in counts]) if counts else sentence_N
+    n_B = np.minimum(np.array(nbest, np.int64), (endings.score_BF.numpy() > -np.inf).sum(1))
+    sentence_N = np.repeat(np.arange(len(n_B)), n_B)
+    start_B = np.cumsum(n_B) - n_B
+    rank_N = np.arange(len(sentence_N)) - start_B[sentence_N]
     length_N, choice_N, log_prob_N = (
         each.numpy()[sentence_N, rank_N] for each in (endings.length_BF, endings.choice_BF, endings.log_prob_BF)
     )
-    tokens_NT = read_back(trace, sentence_N, length_N, choice_N, width)
-    ended = [
-        Ended(tuple(tokens[:length].tolist()), float(log_prob))
-        for tokens, length, log_prob in zip(tokens_NT, length_N, log_prob_N, strict=True)
-    ]
-    starts = np.cumsum([0, *counts])
-    return [ended[start:stop] for start, stop in pairwise(starts)]
+    tokens = read_back(trace_BTW.numpy(), sentence_N, length_N, choice_N)
+    ended = list(map(Ended, tokens, log_prob_N.tolist()))
+    return [ended[start : start + n] for start, n in zip(start_B.tolist(), n_B.tolist(), strict=True)]
 
 
 def read_back(
-    trace_BTW: NDArray[np.int64],
+    trace_BTW: NDArray[np.int32],
     sentence_N: NDArray[np.int64],
     length_N: NDArray[np.int64],
     choice_N: NDArray[np.int64],
-    width: int,
-) -> NDArray[np.int64]:
-    """From the last choice of each hypothesis to its first, all hypotheses at once."""
-    longest = int(length_N.max(initial=0))
-    tokens_NT = np.zeros((len(length_N), longest), np.int64)
+) -> list[tuple[int, ...]]:
+    """The tokens of hypotheses, from the last choice of each to its first, all hypotheses at once."""
+    if not len(length_N):
+        return []
+    _, positions, width = trace_BTW.shape
+    order_N = np.argsort(-length_N, kind="stable")  # the longest first: those that reach a column are the first few
+    length_N, longest = length_N[order_N], int(length_N.max())
+    choices_TN = np.zeros((longest, len(length_N)), np.int64)
     if width == 1:  # there is one way only
-        tokens_NT[:, :-1] = trace_BTW[sentence_N, 1:longest, 0]
-        tokens_NT[np.arange(len(length_N)), length_N - 1] = choice_N
-        return tokens_NT
-    choice_N = choice_N.copy()
-    for column in range(longest - 1, -1, -1):
-        here = length_N > column
-        inside = here & (length_N > column + 1)
-        rows = choice_N[inside] % width
-        choice_N[inside] = trace_BTW[sentence_N[inside], column + 1, rows]
-        tokens_NT[here, column] = choice_N[here] // width
-    return tokens_NT
+        choices_TN[:-1] = trace_BTW[sentence_N[order_N], 1:longest, 0].T
+    choices_TN[length_N - 1, np.arange(len(length_N))] = choice_N[order_N]
+    if width > 1:
+        trace, first_N = trace_BTW.ravel(), sentence_N[order_N] * (positions * width)
+        beyond_T = np.searchsorted(-length_N, -np.arange(longest)).tolist()  # how many are longer than so many tokens
+        for column in range(longest - 1, 0, -1):
+            beyond = beyond_T[column]
+            rows = choices_TN[column, :beyond] % width
+            choices_TN[column - 1, :beyond] = trace[first_N[:beyond] + (column * width + rows)]
+    own_NT = np.arange(longest) < length_N[:, None]
+    text = (choices_TN // width).T[own_NT].tolist()
+    tokens: list[tuple[int, ...]] = [()] * len(length_N)
+    stop = 0
+    for number, length in zip(order_N.tolist(), length_N.tolist(), strict=True):
+        start, stop = stop, stop + length
+        tokens[number] = tuple(text[start:stop])
+    return tokens

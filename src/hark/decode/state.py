@@ -35,6 +35,16 @@ class Table:
             new = getattr(some, name)
             each.put(which_B, new) if isinstance(each, Table) else each.index_copy_(0, which_B, new)
 
+    def repeated(self, times: int) -> Self:
+        """The one sentence of a table, so many times; nothing is copied."""
+        return replace(
+            self,
+            **{
+                name: each.repeated(times) if isinstance(each, Table) else each.expand(times, *each.shape[1:])
+                for name, each in self.parts()
+            },
+        )
+
     def room(self, sentences: int) -> Self:
         """A table of the same kind for so many sentences; all zero."""
         return replace(

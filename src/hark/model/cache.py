@@ -108,9 +108,12 @@ def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
     return scaled_dot_product_attention(q_BWHK, k_BSHK, v_BSHK, visible_BS[:, None, None])[0]
 
 
-def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm) -> Tensor:
-    """`LayerNorm(x + Sublayer(x))` (paper, 3.1), likewise."""
-    return norm(x + s)
+def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[Tensor, Tensor]:
+    """What the next sub-layer's output is added to, and what that sub-layer reads, likewise: post-norm, both are
+    `LayerNorm(x + Sublayer(x))` (paper, 3.1); pre-norm, the sum itself and its norm."""
+    total = x + s
+    normed = norm(total)
+    return (total if pre_norm else normed), normed
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class Operations:
 
     attend_history: Callable[[Tensor, Tensor, Tensor, Kept, Rows], Tensor] = attend_history
     attend_memory: Callable[[Tensor, Kept, Rows], Tensor] = attend_memory
-    add_norm: Callable[[Tensor, Tensor, nn.LayerNorm], Tensor] = add_norm
+    add_norm: Callable[[Tensor, Tensor, nn.LayerNorm, bool], tuple[Tensor, Tensor]] = add_norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +150,11 @@ class CachedDecoder:
         self.layers = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
         self.own = [Fused.of(a.w_q, a.w_k, a.w_v) for a in (layer.self_attention for layer in self.layers)]
         self.memory = [Fused.of(a.w_k, a.w_v) for a in (layer.cross_attention for layer in self.layers)]
+        self.pre_norm = model.config.norm == "pre"
+        # A norm follows its own sub-layer; pre-norm, the one before, so that the first is of the embeddings, and the
+        # stack's own follows the last.
+        own: list[nn.Module] = [each.norm for each in model.decoder.layers.modules() if isinstance(each, Residual)]
+        self.norms = [*own, model.decoder.norm] if self.pre_norm else [nn.Identity(), *own]
 
     def remember(self, memory_ND: Tensor, places_N: Tensor, cache: Cache) -> None:
         """Project memories into keys and values of every layer, and put them at their places."""
@@ -159,18 +167,16 @@ class CachedDecoder:
         encoding = self.model.target_positions
         x_RD = self.model.embed(rows.tokens_R, self.model.embedding, rows.positions_R, encoding)
         rotation = encoding.rotation(rows.positions_R)
-
+        norms = iter(self.norms)
+        read_RD = next(norms)(x_RD)
         for number, layer in enumerate(self.layers):
             kept = cache.layer(number)
             look_back = partial(self.look_back, number, kept, rows, rotation)
-            x_RD = self.residual(layer.self_attention_residual, x_RD, look_back)
             look_at_memory = partial(self.look_at_memory, number, kept, rows)
-            x_RD = self.residual(layer.cross_attention_residual, x_RD, look_at_memory)
-            x_RD = self.residual(layer.feed_forward_residual, x_RD, layer.feed_forward)
-        return self.model.decoder.norm(x_RD)
-
-    def residual(self, module: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return module(x, sublayer) if module.pre_norm else self.operations.add_norm(x, sublayer(x), module.norm)
+            for sublayer in (look_back, look_at_memory, layer.feed_forward):
+                norm = cast(nn.LayerNorm, next(norms))
+                x_RD, read_RD = self.operations.add_norm(x_RD, sublayer(read_RD), norm, self.pre_norm)
+        return read_RD
 
     def look_back(self, number: int, kept: Kept, rows: Rows, rotation: Rotation | None, x_RD: Tensor) -> Tensor:
         """Self-attention over a row's own history, of which its token is the last."""

@@ -11,9 +11,11 @@ from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.decode.search import candidates
-from hark.model.cache import SPARE, Kept, Rows, attend_history, attend_memory
+from hark.model.cache import SPARE, Cache, CachedDecoder, Kept, Rows, add_norm, attend_history, attend_memory
 from hark.text.tokenizer import EOS
 from tests.decode.engines.test_torch import answers, lively
+from tests.model.oracle import build
+from tests.model.test_cache import Sentence, rows_of
 
 fast = pytest.importorskip("hark.decode.engines.decode_kernels", reason="Triton is not installed", exc_type=ImportError)
 
@@ -61,14 +63,31 @@ def test_attention_over_memory(lengths: list[int], width: int, heads: int, width
     torch.testing.assert_close(out, attend_memory(q, cache, rows), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("width", [32, 48])
+@pytest.mark.parametrize("pre_norm", [False, True], ids=["post", "pre"])
+@pytest.mark.parametrize("width", [48, 320, 512, 1024])
 @torch.no_grad()
-def test_sum_and_norm(width: int) -> None:
+def test_sum_and_norm(width: int, pre_norm: bool) -> None:
     norm = torch.nn.LayerNorm(width)
     norm.weight.normal_()
     norm.bias.normal_()
     x, s = torch.randn(2, 5, width)
-    torch.testing.assert_close(fast.add_norm(x, s, norm), norm(x + s), atol=1e-5, rtol=1e-5)
+    before = x.clone(), s.clone()
+    for ours, plain in zip(fast.add_norm(x, s, norm, pre_norm), add_norm(x, s, norm, pre_norm), strict=True):
+        torch.testing.assert_close(ours, plain, atol=1e-5, rtol=1e-5)
+    assert torch.equal(x, before[0])
+    assert torch.equal(s, before[1])
+
+
+@pytest.mark.parametrize("width", [320, 512])
+@torch.no_grad()
+def test_sum_and_norm_in_16_bits(width: int) -> None:
+    """The sum is exact but for its last bit, and so is its norm, which is not taken of the rounded sum."""
+    norm = torch.nn.LayerNorm(width).bfloat16()
+    x, s = torch.randn(2, 5, width).bfloat16()
+    total, normed = fast.add_norm(x, s, norm, True)
+    exact, last_bit = x.float() + s.float(), {"atol": 1e-6, "rtol": 2.0**-7}
+    torch.testing.assert_close(total.float(), exact, **last_bit)
+    torch.testing.assert_close(normed.float(), norm.float()(exact), **last_bit)
 
 
 @given(st.integers(1, 3), st.integers(1, 5), st.sampled_from([7, 128, 129, 1000, 5000]), SEEDS)
@@ -94,6 +113,19 @@ def test_the_best_continuations(sentences: int, width: int, vocabulary: int, see
 def test_wide_beams_are_left_to_the_plain_way() -> None:
     logits, log_prob = torch.randn(1, fast.WIDEST + 1, 50), torch.zeros(1, fast.WIDEST + 1)
     assert torch.equal(fast.choose(logits, log_prob).tokens_BC, candidates(logits, log_prob).tokens_BC)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@torch.no_grad()
+def test_the_decoder_with_kernels_equals_one_without_a_cache(norm: str) -> None:
+    model = build(norm=norm)
+    decoder, cache = CachedDecoder(model, fast.OPERATIONS), Cache.empty(model.config, PLACES, "cpu", torch.float32)
+    sentence = Sentence(model, decoder, cache, start=5, length=4)
+    for _ in range(3):
+        sentence.read()
+        hidden_RD = decoder.step(rows_of([sentence]), cache)
+        torch.testing.assert_close(hidden_RD, sentence.expected(model), atol=1e-5, rtol=1e-5)
+        sentence.reorder()
 
 
 def test_the_engine_with_kernels_translates_alike() -> None:

@@ -142,12 +142,17 @@ def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
 
 
 @triton.jit
-def add_norm_kernel(x_at, s_at, weight_at, bias_at, out_at, eps, D: tl.constexpr, D_BLOCK: tl.constexpr):
+def add_norm_kernel(
+    x_at, s_at, weight_at, bias_at, sum_at, out_at, eps,
+    D: tl.constexpr, D_BLOCK: tl.constexpr, KEEP_SUM: tl.constexpr,
+):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     d = tl.arange(0, D_BLOCK)
     real = d < D
     x = tl.load(x_at + row * D + d, mask=real, other=0.0).to(tl.float32)
     x += tl.load(s_at + row * D + d, mask=real, other=0.0).to(tl.float32)
+    if KEEP_SUM:
+        tl.store(sum_at + row * D + d, x.to(sum_at.dtype.element_ty), mask=real)
     x = tl.where(real, x - tl.sum(x, 0) / D, 0.0)
     x = x / tl.sqrt(tl.sum(x * x, 0) / D + eps)
     weight = tl.load(weight_at + d, mask=real, other=0.0).to(tl.float32)
@@ -155,13 +160,14 @@ def add_norm_kernel(x_at, s_at, weight_at, bias_at, out_at, eps, D: tl.constexpr
     tl.store(out_at + row * D + d, (x * weight + bias).to(out_at.dtype.element_ty), mask=real)
 
 
-def add_norm(x_RD: Tensor, s_RD: Tensor, norm: nn.LayerNorm) -> Tensor:
+def add_norm(x_RD: Tensor, s_RD: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[Tensor, Tensor]:
     out_RD, (rows, width) = torch.empty_like(x_RD), x_RD.shape
+    sum_RD = torch.empty_like(x_RD) if pre_norm else out_RD
     add_norm_kernel[(rows,)](
-        x_RD, s_RD, norm.weight, norm.bias, out_RD, norm.eps,
-        D=width, D_BLOCK=triton.next_power_of_2(width), num_warps=2,
+        x_RD, s_RD, norm.weight, norm.bias, sum_RD, out_RD, norm.eps,
+        D=width, D_BLOCK=triton.next_power_of_2(width), KEEP_SUM=pre_norm, num_warps=2,
     )  # fmt: skip
-    return out_RD
+    return sum_RD, out_RD
 
 
 @triton.jit

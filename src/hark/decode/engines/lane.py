@@ -66,6 +66,11 @@ class Arrival(NamedTuple):
     top_p: float
 
 
+INTEGERS = ("limit", "min_length", "prefix", "wanted", "nbest", "memory", "memory_length", "top_k")
+FLOATS = ("start", "alpha", "temperature", "top_p")
+"""The fields of `Arrival` that are numbers. A lane has a table of either kind for all its sentences, because what comes
+in one piece costs the host little: on a GPU each piece is a transfer, and a kernel that puts it in its place."""
+
 NOBODY = Arrival(1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
 """Whose terms the slot of nobody has, so that its numbers are finite."""
 
@@ -124,18 +129,19 @@ class Lane:
     ) -> None:
         self.machine, self.shape, self.slots, self.quick_step = machine, shape, slots, quick_step
         device = machine.device
-        nobody = self.terms_of([NOBODY])
-        self.terms = nobody.room(slots + 1)
-        self.terms.put(torch.tensor([slots], device=device), nobody)
-        self.beams = init(nobody, shape.width, shape.keep).room(slots + 1)
+        self.integers_CB = torch.zeros(len(INTEGERS) + 1, slots + 1, dtype=torch.long, device=device)
+        self.floats_CB = torch.zeros(len(FLOATS), slots + 1, device=device)
+        self.terms, self.memory_B, self.memory_lengths_B = self.tables()
+        which_B, _ = self.put_terms(np.array([slots]), [NOBODY._replace(memory=machine.cache.nowhere)])
+        self.fresh = init(self.terms.select(which_B), shape.width, shape.keep)
+        """A search before its first step."""
+        self.beams = self.fresh.room(slots + 1)
         self.beams.done_B.fill_(True)
         self.places_BWT = torch.full(
             (slots + 1, shape.width, shape.columns), machine.cache.nowhere, dtype=torch.int32, device=device
         )
         self.trace_BTW = torch.zeros(slots + 1, shape.columns + 1, shape.width, dtype=torch.int32, device=device)
         """Choices at each position; the last column is for those who are done."""
-        self.memory_B = torch.full((slots + 1,), machine.cache.nowhere, device=device)
-        self.memory_lengths_B = torch.zeros(slots + 1, dtype=torch.long, device=device)
         self.recorded: dict[int, Recorded] = {}
         self.clear()
 
@@ -150,57 +156,71 @@ class Lane:
         """The clock when the slot was taken."""
         self.memory_lengths = np.zeros(self.slots, np.int64)
 
-    def terms_of(self, arrivals: Sequence[Arrival]) -> Terms:
-        device, shape = self.machine.device, self.shape
-        each = Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]  # each of its fields is a column here
-
-        def numbers(column: object, dtype: type[np.generic] = np.int64) -> Tensor:
-            return send(np.array(column, dtype), device)
-
-        def filled(rows: object, columns: int, dtype: type[np.generic] = np.int64) -> Tensor:
-            """Rows of different lengths, filled up with zeros."""
-            array = np.zeros((len(arrivals), columns), dtype)
-            if columns:
-                for number, row in enumerate(cast(Sequence[Sequence[float]], rows)):
-                    array[number, : len(row)] = row
-            return send(array, device)
-
+    def tables(self) -> tuple[Terms, Tensor, Tensor]:
+        """The terms of all slots, and where their memories lie and how long they are: rows of the tables of numbers,
+        and what is no single number."""
+        shape, (*integers, forced_B) = self.shape, self.integers_CB
+        integer, real = dict(zip(INTEGERS, integers, strict=True)), dict(zip(FLOATS, self.floats_CB, strict=True))
         chance = (
             Chance(
-                drawn_BT=filled(each.drawn, shape.columns, np.float64),
-                temperature_B=numbers(each.temperature, np.float32),
-                top_k_B=numbers(each.top_k),
-                top_p_B=numbers(each.top_p, np.float32),
+                drawn_BT=self.floats_CB.new_zeros(self.slots + 1, shape.columns, dtype=torch.float64),
+                temperature_B=real["temperature"],
+                top_k_B=integer["top_k"],
+                top_p_B=real["top_p"],
             )
             if shape.sampled
             else None
         )
-        return Terms(
-            limit_B=numbers(each.limit),
-            min_length_B=numbers(each.min_length),
-            prefix_B=numbers(each.prefix),
-            forced_B=numbers([len(one.forced) for one in arrivals]),
-            forced_BT=filled(each.forced, shape.forced),
-            start_B=numbers(each.start, np.float32),
-            banned_BM=filled(each.banned, shape.banned),
-            wanted_B=numbers(each.wanted),
-            nbest_B=numbers(each.nbest),
-            alpha_B=numbers(each.alpha, np.float32),
+        terms = Terms(
+            limit_B=integer["limit"],
+            min_length_B=integer["min_length"],
+            prefix_B=integer["prefix"],
+            forced_B=forced_B,
+            forced_BT=forced_B.new_zeros(self.slots + 1, shape.forced),
+            start_B=real["start"],
+            banned_BM=forced_B.new_zeros(self.slots + 1, shape.banned),
+            wanted_B=integer["wanted"],
+            nbest_B=integer["nbest"],
+            alpha_B=real["alpha"],
             chance=chance,
         )
+        return terms, integer["memory"], integer["memory_length"]
+
+    def put_terms(self, slots: NDArray[np.int64], arrivals: Sequence[Arrival]) -> tuple[Tensor, Tensor]:
+        """Write what searches were asked into the tables; their slots, and their log-probabilities to begin with."""
+        device, terms, columns = self.machine.device, self.terms, Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]
+        forced = [len(each.forced) for each in arrivals]
+        integers = np.array([*(getattr(columns, name) for name in INTEGERS), forced, slots], np.int64)
+        integers_CB = send(integers, device)
+        floats_CB = send(np.array([getattr(columns, name) for name in FLOATS], np.float32), device)
+        which_B = integers_CB[-1]
+        self.integers_CB.index_copy_(1, which_B, integers_CB[:-1])
+        self.floats_CB.index_copy_(1, which_B, floats_CB)
+
+        def fill(table: Tensor, rows: object) -> None:
+            """With rows of different lengths, filled up with zeros."""
+            array = np.zeros((len(arrivals), table.shape[1]), np.float64 if table.is_floating_point() else np.int64)
+            for number, row in enumerate(cast(Sequence[Sequence[float]], rows)):
+                array[number, : len(row)] = row
+            table.index_copy_(0, which_B, send(array, device))
+
+        if self.shape.forced:
+            fill(terms.forced_BT, columns.forced)
+        if self.shape.banned:
+            fill(terms.banned_BM, columns.banned)
+        if terms.chance is not None:
+            fill(terms.chance.drawn_BT, columns.drawn)
+        return which_B, floats_CB[FLOATS.index("start")]
 
     @torch.no_grad()
     def admit(self, arrivals: Sequence[Arrival]) -> list[int]:
         """Begin searches; the slots that they have now."""
         slots = np.array([self.free.pop() for _ in arrivals], np.int64)
-        device, terms = self.machine.device, self.terms_of(arrivals)
-        which_B = send(slots, device)
-        self.terms.put(which_B, terms)
-        self.beams.put(which_B, init(terms, self.shape.width, self.shape.keep))
-        self.memory_B[which_B] = send(np.array([each.memory for each in arrivals], np.int64), device)
-        lengths = np.array([each.memory_length for each in arrivals], np.int64)
-        self.memory_lengths_B[which_B] = send(lengths, device)
-        self.occupied[slots], self.since[slots], self.memory_lengths[slots] = True, self.clock, lengths
+        which_B, start_B = self.put_terms(slots, arrivals)
+        self.beams.put(which_B, self.fresh.repeated(len(arrivals)))
+        self.beams.log_prob_BW[:, 0].index_copy_(0, which_B, start_B)
+        self.occupied[slots], self.since[slots] = True, self.clock
+        self.memory_lengths[slots] = [each.memory_length for each in arrivals]
         self.tenancy[slots] += 1
         return slots.tolist()
 

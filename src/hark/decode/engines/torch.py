@@ -41,8 +41,10 @@ from hark.text.tokenizer import BOS, EOS
 SCORE_TOKENS = 1 << 12
 """Target tokens that are scored at once, where the company may matter."""
 ENTER = 512
-"""Searches that enter at once: others are stepped while the host prepares the next."""
-FEW_ROWS, MANY_ROWS = 1024, 4096
+"""Searches that enter at once, for each step of a round: others are stepped while the host prepares the next."""
+STEPS_BY_ROWS = ((4096, 1), (1024, 2), (0, 4))
+"""Steps of a round on a GPU, where at least so many rows are in flight: a step of few rows is so short that the host
+looks less often who is done. `benchmarks/decode_speed.py --stream N --steps-at-once K` tries others."""
 IDLE_SECONDS = 0.0005
 """Before the requests are asked again, when there is nothing to do."""
 
@@ -55,6 +57,7 @@ class TorchEngine:
     `places` bounds the tokens, of sources and of hypotheses, that are in flight; `rows` bounds the hypotheses.
     `alignment` names the heads that answers' attention comes from: all of the last layer but one, if not given.
     `graphs` records steps in CUDA graphs, and `kernels` uses our own kernels; both are on where there is a GPU.
+    `steps_at_once` is the steps between two looks at who is done: by `STEPS_BY_ROWS` if not given.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class TorchEngine:
         alignment: AlignmentHeads | None = None,
         graphs: bool | None = None,
         kernels: bool | None = None,
+        steps_at_once: int | None = None,
     ) -> None:
         self.device = torch.empty(0, device=device).device  # with its number, if there may be several
         on_gpu = self.device.type == "cuda"
@@ -74,6 +78,8 @@ class TorchEngine:
             torch.cuda.set_device(self.device)  # where Triton and CUDA graphs work
         self.dtype = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and on_gpu) else torch.float32
         self.model, self.config = model.eval(), model.config
+        self.reach = self.config.max_positions if self.config.positions != "none" else None
+        """Positions that the model knows; None: any number."""
         if (self.device, self.dtype) != (model.output_weight.device, model.output_weight.dtype):
             self.model = copy.deepcopy(model).to(self.device, self.dtype)
         self.name = f"torch on {self.device.type}, {str(self.dtype).removeprefix('torch.')}"
@@ -82,6 +88,7 @@ class TorchEngine:
         self.alignment = alignment or AlignmentHeads.default(self.config)
         self.graphs = on_gpu if graphs is None else graphs
         self.kernels = on_gpu if kernels is None else kernels
+        self.steps_at_once = steps_at_once
         self.exact = not on_gpu and not self.kernels and self.dtype == torch.float32
         self.lanes: dict[Shape, Lane] = {}
         self.busy = False
@@ -145,11 +152,6 @@ class TorchEngine:
         if request.banned and len({*range(EOS + 1), *request.banned}) >= self.config.vocab_size:
             raise UserError("every token is banned; allow some")
         return max(len(prefix) + 1, min(request.limit, self.reach) if self.reach else request.limit)
-
-    @property
-    def reach(self) -> int | None:
-        """Positions that the model knows; None: any number."""
-        return self.config.max_positions if self.config.positions != "none" else None
 
     def check_tokens(self, source: Sequence[int], target: Sequence[int]) -> None:
         config, longest = self.config, max(len(source), len(target) + 1)
@@ -228,8 +230,8 @@ class PackedText:
         cu = np.concatenate([[0], np.cumsum(lengths)])
         tokens_N = np.fromiter(chain.from_iterable(sentences), np.int64, int(cu[-1]))
         positions_N = np.arange(cu[-1]) - np.repeat(cu[:-1], lengths)
-        tokens, positions, cumulative = (send(each, device) for each in (tokens_N, positions_N, cu.astype(np.int32)))
-        return cls(tokens, positions, cumulative, int(lengths.max()))
+        tokens, positions = send(np.stack([tokens_N, positions_N]), device)
+        return cls(tokens, positions, send(cu.astype(np.int32), device), int(lengths.max()))
 
 
 class Run:
@@ -271,7 +273,7 @@ class Run:
                 time.sleep(IDLE_SECONDS)
 
     def admit(self) -> None:
-        entered = self.scheduler.enter(ENTER)
+        entered = self.scheduler.enter(ENTER * (self.engine.steps_at_once or 1))
         if not entered:
             return
         self.engine.remember(entered)
@@ -291,10 +293,9 @@ class Run:
             self.asked.append([(lane, *lane.ask()) for lane in lanes])
 
     def steps_at_once(self, rows: int) -> int:
-        """On a GPU a step of few rows is so short that the host looks less often who is done."""
-        if not self.lag or rows >= MANY_ROWS:
-            return 1
-        return 2 if rows >= FEW_ROWS else 4
+        if self.engine.steps_at_once is not None:
+            return self.engine.steps_at_once
+        return next(steps for least, steps in STEPS_BY_ROWS if rows >= least) if self.lag else 1
 
     def retire(self) -> None:
         """Let those go who were done when last asked about; their room is free at once."""
