@@ -12,18 +12,19 @@ __version__ = "0.1.0"
 
 
 def load(path: "Path | str", **engine: Any) -> "Loaded":
-    """A model from its bundle, verified: `hark.load(path).translate("...")`.
+    """A model, verified: `hark.load("en-de").translate("...")`; by its folder, its run, or its name (`hark models`).
 
     `engine`, `device`, `precision` and `threads` choose where it runs; by default on a GPU if there is one, and else on
     the CPU, without torch.
     """
     from hark.decode.load import Loaded
+    from hark.decode.models import named_folder
 
-    return Loaded(path, **engine)
+    return Loaded(named_folder(str(path)), **engine)
 
 
 def look(text: str, model: "Loaded | Path | str", changes: int | None = None, **search: Any) -> "Page":
-    """What goes on inside when a sentence is translated, as a page: `hark.look("...", "runs/mine/best")`.
+    """What goes on inside when a sentence is translated, as a page: `hark.look("...", "en-de")`.
 
     A notebook shows it as it is; `save(path)` writes it to a file. `changes` says of how many heads and words to
     measure what is translated without them. `search` changes settings of the search, such as `beam=1`.
@@ -34,7 +35,7 @@ def look(text: str, model: "Loaded | Path | str", changes: int | None = None, **
     require("torch", "train", "looking inside")
     from hark.inspect.look import look_inside
 
-    page, _ = look_inside(model if isinstance(model, Loaded) else Loaded(model), text, changes=changes, **search)
+    page, _ = look_inside(model if isinstance(model, Loaded) else load(model), text, changes=changes, **search)
     return page
 
 

@@ -1,6 +1,8 @@
 """A bundle: the self-contained folder of a model. Raw text in, raw text out, and nothing in it is executed."""
 
-from collections.abc import Callable, Mapping
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Self
 from hark import configfile, manifest
 from hark.atomic import new_folder
 from hark.config import Config
-from hark.errors import UserError
+from hark.errors import HarkError, UserError
 
 KIND = "hark bundle"
 FORMAT = 1
@@ -72,3 +74,43 @@ def write_bundle(
             (partial_folder / name).write_bytes(model)
         (partial_folder / CARD).write_text(card, encoding="utf-8")
         manifest.seal(partial_folder, KIND, FORMAT)
+
+
+def write_card(bundle: Bundle, card: str) -> None:
+    """Give a bundle another card, and seal it again.
+
+    It is the old one or the new one at every moment, whatever happens. Its other files are not copied, where the file
+    system lets one file have two names.
+    """
+    try:
+        with new_folder(bundle.folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
+            for path in bundle.folder.iterdir():
+                if path.name not in (CARD, manifest.NAME):
+                    link_or_copy(path, partial_folder / path.name)
+            (partial_folder / CARD).write_text(card, encoding="utf-8")
+            manifest.seal(partial_folder, KIND, FORMAT)
+    except OSError as error:
+        raise HarkError(f"{bundle.folder}: its card cannot be written: {error.strerror}; it is as it was") from None
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def first_list(lines: Sequence[str]) -> slice:
+    """Where the first list of a card stands, whose entries say in a few words what the model is: `- Languages: ...`."""
+    first = next((at for at, line in enumerate(lines) if line.startswith("- ")), len(lines))
+    return slice(first, next((at for at in range(first, len(lines)) if not lines[at].startswith("- ")), len(lines)))
+
+
+def with_entry(card: str, entry: str) -> str:
+    """A card with an entry, `- Title: words`, as the last of its first list; one of the same title is left out."""
+    title = entry.partition(":")[0] + ":"
+    lines = card.rstrip().splitlines()
+    where = first_list(lines)
+    entries = [line for line in lines[where] if not line.startswith(title)]
+    gap = [] if lines[where] else [""]
+    return "\n".join([*lines[: where.start], *gap, *entries, entry, *lines[where.stop :]]) + "\n"

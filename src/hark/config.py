@@ -171,7 +171,7 @@ class ModelConfig(Section):
 class TrainConfig(Section):
     """The recipe (paper, section 5), and how it is run."""
 
-    from_: str = setting("", "bundle whose weights training starts from (fine-tuning); empty: from nothing")
+    from_: str = setting("", "model to fine-tune, by its folder or name: training starts from its weights; empty: anew")
     steps: int = setting(100_000, "updates of the weights", at_least(1))
     batches_per_step: int = setting(1, "batches in one update, over all processes together", at_least(1))
     warmup_steps: int = setting(4000, "steps over which the learning rate rises (paper, 5.3)", at_least(1))

@@ -15,9 +15,15 @@ from hark.settings import Section, SettingError, describe, field_name, hints, se
 AnySection = TypeVar("AnySection", bound=Section)
 
 
-def load(path: Path | str | None = None, overrides: Sequence[str] = ()) -> Config:
-    """The tree from a TOML file (none: the defaults), with `section.key=value` overrides on top."""
+def load(
+    path: Path | str | None = None, overrides: Sequence[str] = (), beneath: Mapping[str, Any] | None = None
+) -> Config:
+    """The tree from a TOML file (none: the defaults), with `section.key=value` overrides on top.
+
+    `beneath` has plain values in place of the defaults.
+    """
     tree = read_toml(Path(path)) if path is not None else {}
+    tree = laid_over(beneath or {}, tree)
     try:
         # The file is checked by itself first, so that its mistakes are blamed on it and not on an override.
         config = build(Config, tree)
@@ -31,6 +37,15 @@ def load(path: Path | str | None = None, overrides: Sequence[str] = ()) -> Confi
         return build(Config, tree)
     except SettingError as error:
         raise UserError(f"command line: {error}") from None
+
+
+def laid_over(beneath: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:
+    """One tree of plain values upon another."""
+    merged = {**beneath, **tree}
+    for key in beneath.keys() & tree.keys():
+        if isinstance(beneath[key], dict) and isinstance(tree[key], dict):
+            merged[key] = laid_over(beneath[key], tree[key])
+    return merged
 
 
 def split_words(recipe: str | None, overrides: Sequence[str] | None) -> tuple[str | None, list[str]]:
@@ -118,6 +133,11 @@ def parse_value(text: str, kind: Any) -> Any:
 def dump(config: Config) -> str:
     """The tree as TOML, such that `build(Config, tomllib.loads(dump(config))) == config`."""
     return "\n".join(table_lines(config, "")).strip() + "\n"
+
+
+def plain(config: Config) -> dict[str, Any]:
+    """The tree as plain values, as TOML has them."""
+    return tomllib.loads(dump(config))
 
 
 def table_lines(section: Section, name: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, Bundle, write_bundle
+from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, Bundle, with_entry, write_bundle
 from hark.errors import HarkError, UserError
 
 Array = NDArray[Any]
@@ -154,7 +154,7 @@ def shrink(bundle: Bundle, folder: Path, storage: Storage) -> None:
     stored, config = store(weights, storage), bundle.config
     data, train = replace(config.data, dataset="", tokenizer=""), replace(config.train, from_="")
     config = replace(config, data=data, train=train)
-    card = f"{bundle.card.rstrip()}\n- Stored in: {storage}\n"
+    card = with_entry(bundle.card, f"- Stored in: {storage}")
     try:
         write_bundle(folder, config, lambda path: write_weights(path, stored), tokenizers, card)
     except OSError as error:

@@ -41,6 +41,18 @@ def test_files_of_two_systems(hark: Hark) -> None:
     assert of_set["systems"][1]["scores"]["bleu"]["p"] <= 1
 
 
+def test_in_brief(hark: Hark, bundle: Path) -> None:
+    done = hark(str(bundle), "--hypothesis", "good=good.de", *SET, "--brief", "--resamples", "0", "--threads", "1")
+    title, head, model, good, *signatures = done.stdout.splitlines()
+    assert title == "test: 4 sentences"
+    assert head.split() == ["system", "BLEU", "chrF2", "sentences/s"]
+    assert model.split()[0] == "small"
+    oracles = (BLEU(), CHRF())
+    scores = [oracle.corpus_score(GOOD, [REFERENCES]).score for oracle in oracles]
+    assert good.split() == ["good", *(f"{score:.1f}" for score in scores)]  # a file has no speed
+    assert signatures == [f"{n}: {o.get_signature()}" for n, o in zip(("BLEU", "chrF2"), oracles, strict=True)]
+
+
 def test_a_dataset_is_read_in_the_direction_of_the_model(hark: Hark, tmp_path: Path, dataset: Path) -> None:
     """The test set of an English-German dataset, for a model from German to English."""
     made = replace(

@@ -112,7 +112,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(words: tuple[str, ...], me
 
 
 @pytest.mark.parametrize(
-    "where", ["inspect.heads.importance.losses", "inspect.heads.picture.draw", "inspect.heads.store.manifest.seal"]
+    "where", ["inspect.heads.importance.losses", "inspect.heads.picture.draw", "bundle.manifest.seal"]
 )
 def test_interrupted_it_leaves_nothing_half_written(where: str, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
@@ -123,6 +123,6 @@ def test_interrupted_it_leaves_nothing_half_written(where: str, hark: Hark, monk
     done = hark("small", *ON, "--gold", "gold.talp", "--importance", "2", "--store", "-o", "heads.svg")
     assert done.returncode == 130
     assert done.stderr.endswith("hark: interrupted\n")
-    drawn = {"heads.svg"} if "store" in where else set()
+    drawn = {"heads.svg"} if "seal" in where else set()
     assert {path.name for path in Path().iterdir()} == {"small", "test.en", "test.de", "gold.talp"} | drawn
     assert {path.name: path.read_bytes() for path in Path("small").iterdir()} == before

@@ -26,18 +26,32 @@ def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.
     done = run()
     assert done.returncode == 0
     first, second, *_ = done.stdout.splitlines()
-    assert first.split() == ["en-de-small", "en", "to", "de", str(tmp_path / "mine" / "en-de-small")]
+    size = sum(path.stat().st_size for path in (tmp_path / "mine" / "en-de-small").iterdir())
+    assert first.split(maxsplit=6) == ["en-de-small", "en", "to", "de", f"{size / 1e6:.1f}", "MB", "For tests."]
     assert second.startswith("broken ")
+    assert "cannot be used" in second
     assert "no such file" in second
-    assert f"put others into {tmp_path}/data/hark/models" in done.stderr
+    assert f"  {tmp_path}/mine  (from HARK_MODELS)\n  {tmp_path}/data/hark/models  (your own: put others" in done.stderr
     rows = json.loads(run("--json").stdout)
     assert rows[0] == {
         "name": "en-de-small",
         "source": "en",
         "target": "de",
         "folder": str(tmp_path / "mine/en-de-small"),
+        "bytes": size,
+        "about": "For tests.",
     }
     assert "no such file" in rows[1]["problem"]
+
+
+def test_the_card_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARK_MODELS", str(tmp_path))
+    bundle = make_bundle(tmp_path / "small")
+    done = run("small")
+    assert (done.stdout, done.stderr) == ((bundle / "card.md").read_text(), f"{bundle}\n")
+    wrong = run("smal")
+    assert wrong.returncode == 2
+    assert "did you mean small?" in wrong.stderr
 
 
 @pytest.fixture
@@ -54,7 +68,8 @@ def test_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     models()
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"no models here yet\nput others into {tmp_path}/data/hark/models")
+    assert err.startswith("no models here yet\n")
+    assert f"  {tmp_path}/data/hark/models  (your own: put others here)\n" in err
     models(as_json=True)
     assert capsys.readouterr().out == "[]\n"
 
@@ -66,7 +81,7 @@ def test_models_that_come_with_hark(package: Path, tmp_path: Path, capsys: pytes
     models()
     out, err = capsys.readouterr()
     assert [line.split()[0] for line in out.splitlines()] == ["mine", "de-en", "en-de"]
-    assert f"put others into {tmp_path}/data/hark/models (searched: " in err
+    assert err.index(f"{tmp_path}/data/hark/models") < err.index(f"{package}/models_data  (comes with hark)")
     # A person's own model of a pair comes before the one that hark brings.
     assert [each.name for each in choose("en", "de", list_models())] == ["mine", "en-de"]
     assert named_folder("en-de") == package / "models_data" / "en-de"

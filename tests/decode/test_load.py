@@ -35,6 +35,13 @@ def test_text_to_text_with_a_real_engine(bundle: Path, engine: str) -> None:
     loaded.close()
 
 
+def test_a_model_by_its_name(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARK_MODELS", str(bundle.parent))
+    assert hark.load("small").bundle.folder == bundle
+    with pytest.raises(UserError, match=r"smal: no such model; did you mean small\?"):
+        hark.load("smal")
+
+
 def test_both_engines_say_the_same(bundle: Path) -> None:
     texts = ["The cat sees a house.", "THE CAT SEES A HOUSE", "Die Katze ist auf dem Dach und sieht das Haus."]
     ours, theirs = (

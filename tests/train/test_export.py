@@ -112,6 +112,6 @@ def test_fine_tuning_starts_from_the_bundles_weights(trained: Trained, tmp_path:
     corpus = CorpusConfig(str(tmp_path / "o.en"), str(tmp_path / "o.de"), "other")
     prepare(replace(config, data=replace(config.data, train=(corpus,))), tmp_path / "other", processes=1)
     with pytest.raises(
-        UserError, match=r"was not encoded with the tokenizer of .*; prepare it again with data\.tokenizer="
+        UserError, match=r"was not encoded with the tokenizer of .*; prepare it again with train\.from="
     ):
         trained("third", f"train.from={first.best}", f"data.dataset={tmp_path / 'other'}")

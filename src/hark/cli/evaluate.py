@@ -14,12 +14,14 @@ from hark.errors import UserError, require
 if TYPE_CHECKING:
     from hark.evaluate.evaluation import Evaluation
     from hark.evaluate.held_out import HeldOutSet
+    from hark.evaluate.measures import Measure
     from hark.evaluate.scores import Score
     from hark.evaluate.systems import System
 
 WORSE = 3
 """Exit code for scores that fell below the baseline's: neither a mistake nor a failure."""
 NBEST = 4
+BRIEF: "tuple[Measure, ...]" = ("bleu", "chrf2")
 
 
 def evaluate(
@@ -49,6 +51,7 @@ def evaluate(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page to read (.html).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All figures as JSON on stdout.")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="BLEU, chrF2 and speed only, a line for each system.")] = False,
     baseline: Annotated[
         Path | None,
         typer.Option("--baseline", metavar="FILE", help="Compare the first system with an earlier --json."),
@@ -131,7 +134,8 @@ def evaluate(
         leave_at_once()
     if output:
         write_page(output, page)
-    sys.stdout.write(result.to_json() if as_json else "\n".join([*table(result), ""]))
+    lines = brief_table(result) if brief else table(result)
+    sys.stdout.write(result.to_json() if as_json else "\n".join([*lines, ""]))
     for verdict in verdicts:
         sys.stderr.write(f"{verdict}\n")
     if any(verdict.exceeds(worse_than or 0.0) for verdict in verdicts):
@@ -233,6 +237,26 @@ def table(result: "Evaluation") -> Iterator[str]:
             yield ""
     for measure, signature in result.signatures.items():
         yield f"{TITLES[measure]}: {signature}"
+    yield from footnote(result)
+
+
+def brief_table(result: "Evaluation") -> Iterator[str]:
+    """What most people want to know, for a terminal."""
+    from hark.evaluate.measures import TITLES, decimals
+
+    for each in result.sets:
+        yield f"{each.held_out.name}: {len(each.held_out):,} sentences"
+        rows = [["system", *(TITLES[measure] for measure in BRIEF), "sentences/s"]]
+        for system in each.systems:
+            speed = system.output.speed
+            cells = [cell(system.scores[measure], decimals(measure)) for measure in BRIEF]
+            rows.append([system.name, *cells, f"{speed.sentences_per_second:,.0f}" if speed else ""])
+        yield from aligned(rows)
+    yield from (f"{TITLES[measure]}: {result.signatures[measure]}" for measure in BRIEF)
+    yield from footnote(result)
+
+
+def footnote(result: "Evaluation") -> Iterator[str]:
     if result.resamples:
         words = f"±: half of the 95% interval, {result.resamples:,} bootstrap resamples"
         yield words + ("; p: paired with the first system" if len(result.sets[0].systems) > 1 else "")

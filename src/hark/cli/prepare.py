@@ -67,11 +67,11 @@ def prepare(
     No sentence of a --dev or --test set is left in the training text. Running it again with the same files and
     settings does nothing.
     """
-    from hark import configfile
+    from hark.cli.recipe import load_recipe
     from hark.data.prepare import prepare as make_dataset
     from hark.data.progress import show_progress
 
-    config = configfile.load(*configfile.split_words(recipe, overrides))
+    config = load_recipe(recipe, overrides)
     try:
         changes: dict[str, Any] = dict(zip(("source", "target"), pair or (), strict=False))
         if vocab is not None:

@@ -49,6 +49,7 @@ def train(
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
     from hark import configfile
+    from hark.cli.recipe import load_recipe
     from hark.rundir import RunDir
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
@@ -63,7 +64,7 @@ def train(
         run = RunDir(output or Path("runs") / (Path(file).stem if file else "run"))
         # A worker that torchrun starts again after a failure goes on with what its first start began.
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-        config = run_config(run, (), ()) if resumed else configfile.load(file, changes)
+        config = run_config(run, (), ()) if resumed else load_recipe(recipe, overrides)
     dataset = open_dataset(config.data)
     judges = make_judges(config, dataset, bleu, samples_to_read() if samples is None else samples)
     signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges)

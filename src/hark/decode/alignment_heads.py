@@ -7,6 +7,7 @@ from typing import Literal, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hark.bundle import with_entry
 from hark.config import ModelConfig
 from hark.errors import UserError
 
@@ -70,7 +71,6 @@ class AlignmentHeads:
 
 
 def with_alignment_heads(card: str, line: str) -> str:
-    """A card with its line of alignment heads replaced, or added after its last entry."""
-    lines = [each for each in card.splitlines() if not each.startswith(TITLE)]
-    last = max((number for number, each in enumerate(lines) if each.startswith("- ")), default=len(lines) - 1)
-    return "\n".join([*lines[: last + 1], line, *lines[last + 1 :]]) + "\n"
+    """A card with its line of alignment heads replaced, or added to its entries."""
+    others = [each for each in card.splitlines() if not each.startswith(TITLE)]
+    return with_entry("\n".join(others), line)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hark
 from hark import configfile, manifest
-from hark.bundle import CONFIG, KIND
+from hark.bundle import CARD, CONFIG, KIND
 from hark.configfile import suggest
 from hark.errors import UserError
 from hark.text.detector import base_language
@@ -31,6 +31,24 @@ class Known:
     def pair(self) -> str:
         return f"{self.source} to {self.target}"
 
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        try:
+            return sum(path.stat().st_size for path in self.folder.iterdir())
+        except OSError:
+            return 0
+
+    @property
+    def about(self) -> str:
+        """What its card says of it first, below the title."""
+        try:
+            card = (self.folder / CARD).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return ""
+        paragraphs = (" ".join(each.split()) for each in card.split("\n\n"))
+        return next((each for each in paragraphs if each and not each.startswith(("#", "- "))), "")
+
 
 def user_folder() -> Path:
     """Where a person's own models are put, by the rules of the XDG Base Directory Specification."""
@@ -42,7 +60,12 @@ def user_folder() -> Path:
 def places() -> list[Path]:
     """Folders of models, in the order in which they are asked: HARK_MODELS, the user's own, what comes with hark."""
     named = [Path(each).expanduser() for each in os.environ.get("HARK_MODELS", "").split(os.pathsep) if each]
-    return [*named, user_folder(), Path(hark.__file__).parent / "models_data"]
+    return [*named, user_folder(), shipped_folder()]
+
+
+def shipped_folder() -> Path:
+    """Where the models lie that come with hark."""
+    return Path(hark.__file__).parent / "models_data"
 
 
 def list_models(folders: Sequence[Path] | None = None) -> list[Known]:

@@ -87,7 +87,7 @@ def build_job(
     """All parts of a run, at their beginning."""
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model).train()
-    if config.train.from_:
+    if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):  # else a checkpoint has the weights
         start_from(model, Path(config.train.from_), dataset)
     batches = make_batches(dataset.train, config.data)
     dev = [
@@ -106,7 +106,7 @@ def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
         if theirs.sha256 != ours.sha256:
             raise UserError(
                 f"{dataset.folder}: was not encoded with the tokenizer of {folder}; prepare it again with "
-                f"data.tokenizer={path}"
+                f"train.from={folder}"
             )
     fill_weights(model, read_tensors(bundle.weights), folder)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hark import bundle as bundling
 from hark.bundle import Bundle
 from hark.decode.align import Link
 from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.decode.load import EngineName, Loaded
 from hark.decode.request import Request
 from hark.inspect.attention import Head
-from hark.inspect.heads import store as storing
 from hark.inspect.heads.alignment import Combination
 from hark.inspect.heads.store import store
 from hark.text.tokenizer import EOS
@@ -52,7 +52,7 @@ def test_where_a_file_can_have_one_name_only(folder: Path, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise OSError("no links here")
 
-    monkeypatch.setattr(storing.os, "link", refuse)
+    monkeypatch.setattr(bundling.os, "link", refuse)
     store(Bundle.open(folder), best("reads", (1, 0)), 1, "gold")
     Bundle.open(folder)
 
@@ -63,7 +63,7 @@ def test_a_failure_leaves_the_old_bundle(folder: Path, monkeypatch: pytest.Monke
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(storing.manifest, "seal", interrupt)
+    monkeypatch.setattr(bundling.manifest, "seal", interrupt)
     with pytest.raises(KeyboardInterrupt):
         store(Bundle.open(folder), best("reads", (1, 0)), 1, "gold")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

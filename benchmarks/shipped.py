@@ -1,0 +1,98 @@
+"""The models that come with hark, as they are on this machine: one table, and what failed of the everyday lines.
+
+    python benchmarks/shipped.py [--json FILE]
+
+BLEU and chrF2 are of the 1,000 test sentences of Tatoeba that come with hark; speed is over the same, text to text, and
+the start a fresh process from nothing to its first translation, the median of some; the everyday lines are those of
+everyday.toml. Nothing is downloaded.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from everyday import check_lines, read_lines, sample_set
+from start import GREETINGS, seconds
+
+from hark.decode.engines.ctranslate2 import available_cores
+from hark.decode.load import Loaded
+from hark.decode.models import Known, list_models, shipped_folder
+from hark.evaluate.evaluation import evaluate
+from hark.evaluate.measures import choose_tokenisation
+from hark.evaluate.systems import Model
+
+STARTS = 5
+HEADS = ("model", "MB", "BLEU", "chrF2", "sentences/s", "tokens/s", "start s", "everyday lines")
+
+
+def measure(known: Known) -> dict[str, Any]:
+    loaded = Loaded(known.folder, device="cpu")
+    held_out = sample_set(known.source)
+    of_source, of_target = choose_tokenisation(known.source), choose_tokenisation(known.target)
+    result = evaluate([held_out], [Model(known.name, loaded)], of_source, of_target, 0, language=known.target)
+    system = result.sets[0].systems[0]
+    speed = system.output.speed
+    assert speed is not None, "a model has a speed"
+    lines = read_lines(f"{known.source}-{known.target}")
+    failures = check_lines(loaded, lines)
+    loaded.close()
+    command = [sys.executable, "-m", "hark", "translate", "-m", str(known.folder), GREETINGS[known.source]]
+    starts = [seconds(command) for _ in range(STARTS)]
+    return {
+        "model": known.name,
+        "bytes": known.size,
+        "test_set": {"name": held_out.name, "sentences": len(held_out)},
+        "bleu": system.scores["bleu"].value,
+        "chrf2": system.scores["chrf2"].value,
+        "signatures": {name: result.signatures[name] for name in ("bleu", "chrf2")},
+        "engine": speed.engine,
+        "cores": available_cores(),
+        "sentences_per_second": speed.sentences_per_second,
+        "tokens_per_second": speed.tokens_per_second,
+        "start_seconds": statistics.median(starts),
+        "lines": sum(map(len, lines.values())),
+        "failures": [vars(each) for each in failures],
+    }
+
+
+def table(found: list[dict[str, Any]]) -> list[str]:
+    rows = [HEADS]
+    for each in found:
+        hold = each["lines"] - len(each["failures"])
+        rows.append(
+            (
+                each["model"], f"{each['bytes'] / 1e6:.1f}", f"{each['bleu']:.1f}", f"{each['chrf2']:.1f}",
+                f"{each['sentences_per_second']:.0f}", f"{each['tokens_per_second']:,.0f}",
+                f"{each['start_seconds']:.2f}", f"{hold} of {each['lines']} ({hold / each['lines']:.0%})",
+            )
+        )  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    about, of = found[0], found[0]["test_set"]
+    lines += [
+        f"{of['name']}, {of['sentences']:,} sentences; {about['engine']}, {about['cores']} cores",
+        *(f"{name}: {signature}" for name, signature in about["signatures"].items()),
+    ]
+    for each in found:
+        lines += [f"{each['model']}, {fail['kind']}: {fail['text']} -> {fail['answer']}" for fail in each["failures"]]
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    given = parser.parse_args()
+    models = list_models([shipped_folder()])
+    if not models:
+        sys.exit(f"shipped: no models in {shipped_folder()}")
+    found = [measure(each) for each in models]
+    print("\n".join(table(found)))
+    if given.json:
+        given.json.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

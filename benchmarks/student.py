@@ -1,0 +1,121 @@
+"""What a student loses against its teacher, and what it gains: BLEU on each test set, sentences a second on this CPU.
+
+    python benchmarks/student.py STUDENT TEACHER --dataset DATASET [--json FILE] [--evaluation FILE]
+
+Test sets are those of a prepared dataset, or --source, --reference and --name, as `hark evaluate` has them. Both models
+translate them all (on a CPU, as a person would who has the student), and sacreBLEU's paired bootstrap tells whether
+they differ. `--evaluation` takes the scores from an earlier `hark evaluate STUDENT TEACHER --json` instead, which may
+have used a GPU. Speed is measured apart from that, each with its own search, text to text: the same --sentences of each
+set by both in turn, --repeats times, of which the best counts. The JSON is that of `hark evaluate`, and `cpu` in it.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hark.cli.evaluate import open_sets
+from hark.decode.engines.ctranslate2 import available_cores
+from hark.decode.load import Loaded
+from hark.decode.models import named_folder
+from hark.errors import HarkError, UserError
+from hark.evaluate.evaluation import KIND, evaluate
+from hark.evaluate.held_out import HeldOutSet
+from hark.evaluate.measures import choose_tokenisation
+from hark.evaluate.systems import Model, check_systems, name_models
+
+HEADS = ("test set", "sentences", "teacher", "student", "loss", "p", "teacher/s", "student/s", "ratio")
+
+
+def spread_out(held_out: HeldOutSet, sentences: int) -> HeldOutSet:
+    """So many sentences of a set, at equal distances: sets may be sorted by length."""
+    chosen = range(0, len(held_out), max(1, len(held_out) // sentences))[:sentences]
+    return HeldOutSet(
+        held_out.name, tuple(held_out.sources[i] for i in chosen), tuple(held_out.references[i] for i in chosen)
+    )
+
+
+def speeds(models: Sequence[Model], held_out: HeldOutSet, repeats: int) -> dict[str, float]:
+    """Sentences a second of each model, the best of some repeats in turn."""
+    best = {model.name: 0.0 for model in models}
+    for _ in range(repeats):
+        for model in models:
+            assert model.load_seconds  # it is loaded, and has translated something
+            start = time.perf_counter()
+            model.translate(held_out, lambda: None)
+            best[model.name] = max(best[model.name], len(held_out) / (time.perf_counter() - start))
+    return best
+
+
+def read_evaluation(file: Path, names: Sequence[str], sets: Sequence[HeldOutSet]) -> dict[str, Any]:
+    """An earlier evaluation of just these two on just these sets."""
+    tree: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    found = [(each["name"], [system["name"] for system in each["systems"]]) for each in tree.get("sets", [])]
+    if tree.get("kind") != KIND or found != [(each.name, list(names)) for each in sets]:
+        raise UserError(f"{file}: is not an evaluation of {' and '.join(names)} on these test sets")
+    return tree
+
+
+def table(tree: dict[str, Any]) -> list[str]:
+    """The teacher first, as what there was before; p is of their difference."""
+    rows = [HEADS]
+    for each in tree["sets"]:
+        student, teacher = each["systems"]
+        bleu = [system["scores"]["bleu"]["score"] for system in (teacher, student)]
+        p = teacher["scores"]["bleu"]["p"]
+        rate = [tree["cpu"]["sets"][each["name"]][system["name"]] for system in (teacher, student)]
+        cells = [*(f"{score:.1f}" for score in bleu), f"{bleu[0] - bleu[1]:.1f}", "" if p is None else f"{p:.3f}"]
+        cells += [*(f"{speed:.1f}" for speed in rate), f"{rate[1] / rate[0]:.1f}x"]
+        rows.append((each["name"], f"{each['sentences']:,}", *cells))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cpu = tree["cpu"]
+    return [
+        *("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows),
+        f"BLEU: {tree['signatures']['bleu']}",
+        f"speed: {cpu['engine']}, {cpu['cores']} cores, sentences/s, best of {cpu['repeats']} over at most "
+        f"{cpu['sentences']} sentences of each set",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("student", help="a folder, a run or a name")
+    parser.add_argument("teacher")
+    parser.add_argument("--dataset", type=Path)
+    parser.add_argument("--source", type=Path, action="append", default=[], metavar="FILE")
+    parser.add_argument("--reference", type=Path, action="append", default=[], metavar="FILE")
+    parser.add_argument("--name", action="append", default=[])
+    parser.add_argument("--evaluation", type=Path, metavar="FILE", help="scores that were measured before")
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    given = parser.parse_args()
+    try:
+        names = name_models([given.student, given.teacher])
+        folders = (named_folder(each) for each in (given.student, given.teacher))
+        models = [Model(name, Loaded(each, device="cpu")) for name, each in zip(names, folders, strict=True)]
+        sets, pair = open_sets(given.source, given.reference, given.name, given.dataset, models[0].pair)
+        check_systems(models, [], pair)
+        of_source, of_target = map(choose_tokenisation, models[0].pair)
+        if given.evaluation:
+            tree = read_evaluation(given.evaluation, names, sets)
+        else:
+            tree = json.loads(
+                evaluate(sets, models, of_source, of_target, given.resamples, language=models[0].pair[1]).to_json()
+            )
+        found = {each.name: speeds(models, spread_out(each, given.sentences), given.repeats) for each in sets}
+        about = {"engine": models[0].loaded.engine.name, "cores": available_cores()}
+        tree["cpu"] = {**about, "sentences": given.sentences, "repeats": given.repeats, "sets": found}
+    except (UserError, HarkError) as error:
+        sys.exit(f"student: {error}")
+    print("\n".join(table(tree)))
+    if given.json:
+        given.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

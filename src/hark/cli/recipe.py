@@ -1,0 +1,54 @@
+"""The settings that a verb was given: a recipe, overrides, and what comes from the model that training starts from."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hark.config import Config
+
+
+def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
+    """The tree of settings. With `train.from`, what nobody said is as in that model, which may be given by its name.
+
+    So a person who fine-tunes need not know how large the model is, which languages it has, or which tokenizer.
+    """
+    from hark import configfile
+
+    file, changes = configfile.split_words(recipe, overrides)
+    name = start_of(file, changes)
+    if not name:
+        return configfile.load(file, changes)
+    from hark.bundle import Bundle
+    from hark.decode.models import named_folder
+
+    bundle = Bundle.open(named_folder(name).absolute())
+    config = configfile.load(file, changes, beneath=inherited(bundle.config))
+    data, train = config.data, replace(config.train, from_=str(bundle.folder))
+    if not data.tokenizer:
+        shared = bundle.source_tokenizer == bundle.target_tokenizer
+        data = replace(data, tokenizer=str(bundle.target_tokenizer), shared_vocab=shared)
+    return replace(config, data=data, train=train)
+
+
+def start_of(file: str | None, changes: Sequence[str]) -> str:
+    """What `train.from` is, before the rest is looked at: it decides what the rest must fit."""
+    from hark import configfile
+
+    changed: dict[str, Any] = {}
+    for each in changes:
+        configfile.apply_override(changed, each)
+    for tree in (changed, configfile.read_toml(Path(file)) if file else {}):
+        section = tree.get("train")
+        if isinstance(section, dict) and "from" in section:
+            return str(section["from"])
+    return ""
+
+
+def inherited(config: Config) -> dict[str, Any]:
+    """Its shape, its search, its languages, and how long a sentence it knows."""
+    from hark import configfile
+
+    tree = configfile.plain(config)
+    data = {key: tree["data"][key] for key in ("source", "target", "max_length")}
+    return {"data": data, "model": tree["model"], "decode": tree["decode"]}

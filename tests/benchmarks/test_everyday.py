@@ -1,0 +1,68 @@
+"""What must hold of an everyday line, and a whole measurement with a model that knows nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sacrebleu.metrics.chrf import CHRF
+
+from hark.decode.load import Loaded
+from hark.errors import UserError
+from hark.evaluate.held_out import HeldOutSet
+from tests.decode.bundles import make_bundle
+
+
+@pytest.mark.parametrize(
+    ("line", "good", "bad"),
+    [
+        ({"has": ("wo|wohin", "bahnhof*")}, "Wo sind Bahnhöfe? Am BAHNHOFSPLATZ", "Wo ist der Hauptbahnhof?"),
+        ({"has": ("guten tag",)}, "Guten Tag!", "Guten Tagen"),
+        ({"has": ("3", "1.250")}, "Am 3. Mai: 1.250", "Am 13. Mai: 1.250"),
+        ({"keeps": ("https://a.b/c?d",)}, "Siehe https://a.b/c?d.", "Siehe https://a.b/C?d."),
+        ({"like": "x"}, "ES IST HEISS", "Es ist kalt."),
+        ({"capitals": True}, "NEIN!", "Nein!"),
+    ],
+)
+def test_what_must_hold(line: dict[str, object], good: str, bad: str) -> None:
+    from everyday import Line  # type: ignore[import-not-found]
+
+    asked = Line("https://a.b/c?d", **line)
+    assert asked.wrong(good, "Es ist heiß!") == ""
+    assert asked.wrong(bad, "Es ist heiß!") != ""
+
+
+def test_the_lines_of_both_directions() -> None:
+    from everyday import read_lines
+
+    there, back = read_lines("en-de"), read_lines("de-en")
+    assert there.keys() == back.keys()
+    for lines in (there, back):
+        every = [line for of_kind in lines.values() for line in of_kind]
+        assert len({line.text for line in every}) == len(every) >= 60
+        for line in every:
+            assert line.has or line.keeps or line.like, line  # else nothing could be wrong with any answer
+            assert not line.like or line.wrong("something else", "entirely"), line
+            assert not line.has or line.wrong("", ""), line
+            assert all(kept in line.text for kept in line.keeps), line
+    with pytest.raises(UserError, match="has no lines from en to fr"):
+        read_lines("en-fr")
+
+
+def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
+    from everyday import measure, table
+
+    model = Loaded(make_bundle(tmp_path / "small"), threads=1)
+    held_out = HeldOutSet("two", ("The house is red.", "we run"), ("Das Haus ist rot.", "wir rennen"))
+    found = measure("small", model, held_out)
+    holds, of = found.holds()
+    assert holds + len(found.failures) == of == sum(found.lines.values())
+    plain, lower, upper, unpunctuated, hasty = found.spellings
+    assert (plain.sentences, lower.sentences, upper.sentences, unpunctuated.sentences) == (2, 1, 2, 1)
+    texts = [each.text for each in model.translate([each.upper() for each in held_out.sources], split=False)]
+    expected = CHRF().corpus_score([each.upper() for each in texts], [["DAS HAUS IST ROT.", "WIR RENNEN"]])
+    assert upper.scores["chrf2"] == expected.score
+    answer = model.translate("the house is red", split=False).text
+    assert hasty.scores["chrf2"] == CHRF().corpus_score([answer.rstrip(".!?… ")], [["Das Haus ist rot"]]).score
+    tree = json.loads(found.to_json())
+    assert sum(each["hold"] for each in tree["lines"].values()) == holds
+    assert any("all" in line and f"{holds} of" in line for line in table(found))

@@ -1,0 +1,78 @@
+"""Fine-tuning as a person types it: the model by its name, and nothing said that the model knows itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import hark
+from hark import configfile
+from hark.bundle import Bundle
+from hark.cli.prepare import prepare
+from hark.cli.recipe import load_recipe
+from hark.cli.train import train
+from hark.data.dataset import Dataset
+from hark.errors import UserError
+from hark.rundir import RunDir
+from hark.weights import shrink
+
+
+@pytest.fixture
+def mine(trained: Callable[..., RunDir], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model in int8 that hark finds by its name."""
+    run = trained("teacher", "train.steps=6", "model.norm=pre", "model.n_decoder_layers=2", "decode.beam=3")
+    (tmp_path / "models").mkdir()
+    shrink(Bundle.open(run.best), tmp_path / "models" / "mine", "int8")
+    monkeypatch.setenv("HARK_MODELS", str(tmp_path / "models"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "models" / "mine"
+
+
+def test_what_nobody_said_is_as_in_the_model(mine: Path) -> None:
+    config, theirs = load_recipe("train.from=mine", ["decode.alpha=1"]), configfile.load(mine / "config.toml")
+    assert config.model == theirs.model
+    assert (config.decode.beam, config.decode.alpha) == (3, 1.0)
+    assert (config.data.source, config.data.target, config.data.max_length) == ("en", "de", 40)
+    assert config.train.from_ == str(mine)
+    assert config.data.tokenizer == str(mine / "tokenizer.model")
+    assert config.train.steps == configfile.load().train.steps  # a recipe's, not the model's
+    given = load_recipe("train.from=mine", ["model.dropout=0.3", "data.tokenizer=other.model"])
+    assert (given.model.dropout, given.model.norm, given.data.tokenizer) == (0.3, "pre", "other.model")
+
+
+def test_a_recipe_is_laid_over_the_model(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "tune.toml").write_text('[model]\ndropout = 0.2\n[train]\nfrom = "mine"\nsteps = 3\n')
+    config = load_recipe("tune.toml", ["train.steps=4"])
+    assert (config.model.dropout, config.model.n_decoder_layers, config.train.steps) == (0.2, 2, 4)
+    assert config.train.from_ == str(mine)
+
+
+@pytest.mark.usefixtures("mine")
+def test_a_model_that_is_not_there() -> None:
+    with pytest.raises(UserError, match=r"^mein: no such model; did you mean mine\?$"):
+        load_recipe("train.from=mein", None)
+
+
+def test_from_text_to_a_tuned_model(mine: Path, tmp_path: Path) -> None:
+    for language in ("en", "de"):
+        lines = [f"{'we have' if language == 'en' else 'EVAH EW'} {i} dogs" for i in range(90)]
+        (tmp_path / f"new.{language}").write_text("\n".join(lines[:80]) + "\n")
+        (tmp_path / f"dev.{language}").write_text("\n".join(lines[80:]) + "\n")
+    files = {"train": ["new.en", "new.de"], "dev": ["dev.en", "dev.de"]}
+    prepare(
+        "train.from=mine",
+        ["data.clean.language=1"],
+        output=tmp_path / "new",
+        processes=1,
+        **{role: [tuple(names)] for role, names in files.items()},  # type: ignore[arg-type]
+    )
+    assert Dataset.open(tmp_path / "new").tokenizer("target").model == (mine / "tokenizer.model").read_bytes()
+    settings = ["data.dataset=new", "data.batch_tokens=200", "train.steps=1", "train.rate_scale=1e-9"]
+    train("train.from=mine", settings, output=tmp_path / "tuned")
+    before, after = hark.load(mine), hark.load(tmp_path / "tuned" / "best")
+    torch.testing.assert_close(after.model.embedding.weight, before.model.embedding.weight)  # int8 was restored
+    assert after.config.model == before.config.model
+
+    (mine / "config.toml").unlink()  # a run goes on from its own checkpoint, whatever became of the model
+    train("train.steps=2", resume=tmp_path / "tuned", allow=["train.steps"])

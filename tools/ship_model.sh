@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# From what tools/make_models.sh left to a model in the package: measured beside its teacher, with its card, and its logs.
+#
+#   tools/ship_model.sh FOLDER DIRECTION     DIRECTION: en-de or de-en
+#
+# FOLDER has the student in int8 (DIRECTION), its teacher (teacher-DIRECTION/best, or a bundle that TEACHER names), the dataset
+# with the test sets (dataset) and the report of what the student learnt from (dataset-student-DIRECTION/report.json). Logs go
+# to docs/results. On two cores most of the time is the teacher's, on 22,000 sentences. PYTHON says how Python is called.
+set -euo pipefail
+folder=$1 direction=$2
+python=${PYTHON:-python}
+here=$(cd "$(dirname "$0")/.." && pwd)
+student=$folder/$direction teacher=${TEACHER:-$folder/teacher-$direction/best}
+logs=$here/docs/results shipped=$here/src/hark/models_data/$direction
+
+$python "$here/benchmarks/student.py" "$student" "$teacher" --dataset "$folder/dataset" \
+  --json "$logs/student-$direction.json" | tee "$logs/student-$direction.txt"
+$python "$here/benchmarks/everyday.py" "$student" --json "$logs/everyday-$direction.json" | tee "$logs/everyday-$direction.txt"
+$python "$here/tools/make_card.py" "$student" --evaluation "$logs/student-$direction.json" \
+  --everyday "$logs/everyday-$direction.json" --teacher "$teacher" \
+  --report "$folder/dataset-student-$direction/report.json"
+mkdir -p "$shipped"
+rm -rf "$shipped"
+cp -r "$student" "$shipped"
+echo "$shipped: $(du -k "$shipped" | cut -f1) KB; look at its card.md, then run make test and make bench"
