@@ -25,13 +25,16 @@ Trained = Callable[..., RunDir]
 
 
 def test_the_best_model_loads_with_its_tokenizer(trained: Trained, dataset: Path) -> None:
-    run = trained("run", "train.eval_steps=10")
+    # What a recipe names besides, the run has never seen.
+    run = trained("run", "train.eval_steps=10", 'data.train=[{source = "a.en", target = "a.de", name = "elsewhere"}]')
     loaded = hark.load(run.best)
     assert not loaded.model.training
     text = "the cat sees a tree"
     assert loaded.source_tokenizer.decode(loaded.source_tokenizer.encode([text])) == [text]
     assert loaded.target_tokenizer.model == (dataset / "tokenizer.model").read_bytes()
     assert "en to de" in loaded.card
+    named = [shard.name for shard in Dataset.open(dataset).shards("train")]
+    assert f"- Trained on: {', '.join(named)}\n" in loaded.card
     weights = checkpoint.load(checkpoint.latest(run.checkpoints))[0]["model"]
     if "step 20," in loaded.card:
         assert torch.equal(loaded.model.embedding.weight, weights["embedding.weight"])
@@ -104,6 +107,7 @@ def test_fine_tuning_starts_from_the_bundles_weights(trained: Trained, tmp_path:
     from_there = trained("second", f"train.from={first.best}", "train.steps=1", "train.rate_scale=1e-9")
     loaded, tuned = hark.load(first.best), hark.load(from_there.best)
     torch.testing.assert_close(tuned.model.embedding.weight, loaded.model.embedding.weight)
+    assert ", starting from first\n" in tuned.card
 
     lines = "\n".join(f"other words entirely number {i}" for i in range(60))
     (tmp_path / "o.en").write_text(lines)

@@ -23,6 +23,8 @@ class BundleWriter:
     """Writes weights of a run as a bundle, with the run's settings and tokenizers."""
 
     config: Config
+    corpora: Sequence[str]
+    """What the dataset was made of, whatever a recipe names besides."""
     tokenizers: Mapping[str, bytes]
 
     @classmethod
@@ -30,7 +32,7 @@ class BundleWriter:
         tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
         if dataset.manifest.source_tokenizer is not None:
             tokenizers[SOURCE_TOKENIZER] = dataset.tokenizer("source").model
-        return cls(config, tokenizers)
+        return cls(config, [shard.name for shard in dataset.shards("train")], tokenizers)
 
     @property
     def tokenizer_hashes(self) -> dict[str, str]:
@@ -52,7 +54,9 @@ class BundleWriter:
 
     def card(self, weights: Mapping[str, Tensor], origin: str) -> str:
         data, model = self.config.data, self.config.model
-        corpora = ", ".join(each.name or Path(each.source).name for each in data.train) or data.dataset
+        corpora, start = ", ".join(self.corpora), self.config.train.from_
+        if start:
+            corpora += f", starting from {name_of(Path(start))}"
         count = sum(weight.numel() for weight in weights.values())
         layers = f"{model.n_encoder_layers} + {model.n_decoder_layers} layers"
         return (
@@ -61,6 +65,11 @@ class BundleWriter:
             f"- Languages: {data.source} to {data.target}\n- Trained on: {corpora}\n- Weights: {origin}\n"
             "- Licence: that of the training text decides\n- Scores: not measured yet\n"
         )
+
+
+def name_of(bundle: Path) -> str:
+    """What a person calls a bundle: its folder's name, or its run's."""
+    return bundle.parent.name if bundle.name == "best" else bundle.name
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
