@@ -37,7 +37,8 @@ CORPORA = {
     ),
 }
 """What each training corpus is, with its attribution; and in a few words."""
-SAID_BELOW = ("- Languages:", "- Trained on:", "- Licence:", "- Scores:")
+TRAINED_ON = "- Trained on:"
+SAID_BELOW = ("- Languages:", TRAINED_ON, "- Licence:", "- Scores:")
 MEASURES: tuple[Measure, ...] = ("bleu", "chrf2", "ter")
 
 
@@ -74,13 +75,16 @@ def shape(model: ModelConfig) -> str:
 
 
 def corpora(bundle: Bundle) -> list[str]:
-    """The names of the training corpora; all must be known, because each must be attributed."""
-    names = [each.name or Path(each.source).name.partition(".")[0] for each in bundle.config.data.train]
+    """The names of the training corpora, by the card that training wrote: a recipe may name others than the dataset
+    has. All must be known, because each must be attributed."""
+    lines = bundle.card.splitlines()
+    said = (line.removeprefix(TRAINED_ON) for line in lines[first_list(lines)] if line.startswith(TRAINED_ON))
+    names = [name.strip() for line in said for name in line.split(",")]
     unknown = [name for name in names if name not in CORPORA]
     if unknown or not names:
         raise UserError(
-            f"{bundle.folder}: trained on {', '.join(unknown) or 'nothing that it names'}, whose licence is not known "
-            f"here; known: {', '.join(CORPORA)}"
+            f"{bundle.folder}: trained on {', '.join(unknown) or 'nothing that its card names'}, whose licence is not "
+            f"known here; known: {', '.join(CORPORA)}"
         )
     return names
 
@@ -99,7 +103,7 @@ def title_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
 def entry_lines(bundle: Bundle) -> Iterator[str]:
     data, old = bundle.config.data, bundle.card.splitlines()
     yield f"- Languages: {data.source} to {data.target}"
-    yield f"- Trained on: {', '.join(corpora(bundle))}"
+    yield f"{TRAINED_ON} {', '.join(corpora(bundle))}"
     yield from (line for line in old[first_list(old)] if not line.startswith(SAID_BELOW))
     yield "- Licence: Apache-2.0, with attribution of the training text (below)"
     yield ""

@@ -19,7 +19,7 @@ $python "$here/benchmarks/everyday.py" "$student" --json "$logs/everyday-$direct
 $python "$here/tools/make_card.py" "$student" --evaluation "$logs/student-$direction.json" \
   --everyday "$logs/everyday-$direction.json" --teacher "$teacher" \
   --report "$folder/dataset-student-$direction/report.json"
-mkdir -p "$shipped"
+mkdir -p "${shipped%/*}"
 rm -rf "$shipped"
 cp -r "$student" "$shipped"
 echo "$shipped: $(du -k "$shipped" | cut -f1) KB; look at its card.md, then run make test and make bench"

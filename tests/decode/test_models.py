@@ -93,3 +93,6 @@ def test_a_model_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert named_folder("small-en-de") == bundle
     with pytest.raises(UserError, match=r"smal-en-de: no such model; did you mean small-en-de\?"):
         named_folder("smal-en-de")
+    monkeypatch.setattr("hark.decode.models.places", list)
+    with pytest.raises(UserError, match=r"^small-en-de: no such model; name a folder or a run, or see hark models$"):
+        named_folder("small-en-de")

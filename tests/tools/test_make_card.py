@@ -32,12 +32,11 @@ def make(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    corpora = (
-        "data.train=[{source='x/europarl.en',target='x/europarl.de'},{source='t.en',target='t.de',name='tatoeba'}]"
-    )
-    folder = make_bundle(tmp_path / "model", "en", "de", corpora, "data.augment.lower=0.04")
+    recipe = "data.train=[{source='another.en',target='another.de'}]"  # which the dataset was not made of
+    folder = make_bundle(tmp_path / "model", "en", "de", recipe, "data.augment.lower=0.04")
     bundle = Bundle.open(folder)
-    card = with_entry(bundle.card, "- Weights: step 7, the best on the dev sets")
+    card = with_entry(bundle.card, "- Trained on: europarl, tatoeba")
+    card = with_entry(card, "- Weights: step 7, the best on the dev sets")
     card = with_entry(card, "- Scores: not measured yet")
     write_card(bundle, with_entry(card, AlignmentHeads(0, (1,), "reads").line("alignment error rate 0.3")))
     return folder
@@ -108,11 +107,17 @@ def test_into_a_file(model: Path, evaluation: dict[str, Any], tmp_path: Path) ->
 
 
 def test_what_is_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
-    other = make_bundle(tmp_path / "other", "en", "de", "data.train=[{source='secret.en',target='secret.de'}]")
+    known = "data.train=[{source='europarl.en',target='europarl.de'}]"
+    other, tuned, silent = (make_bundle(tmp_path / name, "en", "de", known) for name in ("other", "tuned", "silent"))
+    for folder, corpora in ((other, "europarl, secret"), (tuned, "tatoeba, starting from theirs")):
+        bundle = Bundle.open(folder)
+        write_card(bundle, with_entry(bundle.card, f"- Trained on: {corpora}"))
     scores = str(tmp_path / "scores.json")
     assert evaluation["kind"] in (tmp_path / "scores.json").read_text()
     for words, says in (
         ((str(other), "--evaluation", scores), "trained on secret, whose licence is not known here"),
+        ((str(tuned), "--evaluation", scores), "trained on starting from theirs, whose licence is not known here"),
+        ((str(silent), "--evaluation", scores), "trained on nothing that its card names"),
         ((str(model), "--evaluation", str(tmp_path / "everyday.json")), "is not a hark evaluation"),
         ((str(model), "--evaluation", str(tmp_path / "gone.json")), "cannot be read"),
     ):

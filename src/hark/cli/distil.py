@@ -11,7 +11,7 @@ from hark.cli import options
 if TYPE_CHECKING:
     from hark.distil.distil import Distilled
 
-LIVING = 10_000
+BETWEEN_COLLECTIONS = 10_000
 """Objects made between two looks of Python's garbage collector: thousands of sentences live here at a time, and none is
 part of a circle, so that its usual looks took a sixth of the host's time (docs/results/decode-host.txt)."""
 
@@ -47,7 +47,7 @@ def distil(
     from hark.distil.distil import distil as distil_text
     from hark.distil.distil import refuse_chance
 
-    gc.set_threshold(LIVING)
+    gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)
     loaded = Loaded(named_folder(teacher), engine, device, precision)
     settings = search_settings(loaded.config.decode, search_changes(search or [], beam, 1))

@@ -101,7 +101,8 @@ def named_folder(name: str) -> Path:
             return each.folder
     if path.exists() or os.sep in name:
         return path  # opening it says what is wrong
-    raise UserError(f"{name}: no such model" + (suggest(name, [each.name for each in models]) if models else ""))
+    none = "; name a folder or a run, or see hark models"
+    raise UserError(f"{name}: no such model" + (suggest(name, [each.name for each in models]) if models else none))
 
 
 def choose(source: str | None, target: str | None, models: Sequence[Known]) -> list[Known]:
