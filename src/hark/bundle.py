@@ -100,6 +100,11 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
+def name_of(folder: Path) -> str:
+    """What a person calls a bundle: its folder's name, or its run's."""
+    return folder.parent.name if folder.name == "best" else folder.name
+
+
 def first_list(lines: Sequence[str]) -> slice:
     """Where the first list of a card stands, whose entries say in a few words what the model is: `- Languages: ...`."""
     first = next((at for at, line in enumerate(lines) if line.startswith("- ")), len(lines))

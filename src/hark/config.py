@@ -18,6 +18,7 @@ Compile = Literal["auto", "on", "off"]
 Parallel = Literal["ddp", "fsdp"]
 Schedule = Literal["paper", "linear"]
 Updates = Literal["adam", "muon"]
+Best = Literal["dev", "last"]
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,11 @@ class TrainConfig(Section):
     seed: int = setting(1, "seed of initial weights and of dropout", at_least(0))
     log_steps: int = setting(50, "steps between records of the loss", at_least(1))
     eval_steps: int = setting(1000, "steps between measurements on the dev sets", at_least(1))
+    best: Best = setting(
+        "dev",
+        "the model that a run keeps: the best on the dev sets, or the last (for a student, whose teacher puts things "
+        "otherwise than the dev sets do)",
+    )
     early_stop: int | None = setting(None, "measurements without a better dev score before stopping", at_least(1))
     save_minutes: float = setting(10.0, "minutes between checkpoints (paper, 6.1)", more_than(0))
     save_steps: int | None = setting(None, "steps between checkpoints, besides the minutes", at_least(1))

@@ -14,8 +14,10 @@ import pytest
 import torch
 
 from hark.errors import HarkError, UserError
+from hark.model.weights import read_tensors
 from hark.rundir import RunDir, RunLock
 from hark.train import checkpoint, dev, job, meter, passes
+from hark.train.export import average_run
 from hark.train.metrics import TrainRecord, read_metrics
 from tests.runs import losses
 
@@ -76,6 +78,16 @@ def test_the_best_model_is_kept_and_early_stopping_stops(trained: Trained) -> No
     best = min(history.dev, key=lambda record: record.nll)
     assert history.best == best
     assert f"step {best.step}," in (run.best / "card.md").read_text()
+
+
+def test_the_last_model_is_kept_where_that_is_wanted(trained: Trained) -> None:
+    run = trained("run", "train.eval_steps=2", "train.best=last", "train.rate_scale=60", "train.steps=9")
+    history = read_metrics(run.metrics)
+    assert min(history.dev, key=lambda record: record.nll) != history.dev[-1]  # or it would not show
+    assert "step 9, the last" in (run.best / "card.md").read_text()
+    kept = read_tensors(run.best / "model.safetensors")
+    average_run(run, 1, run.path / "last")
+    torch.testing.assert_close(kept, read_tensors(run.path / "last" / "model.safetensors"), rtol=0, atol=0)
 
 
 def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stops_the_run(

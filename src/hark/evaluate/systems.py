@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from hark.bundle import name_of
 from hark.decode.align import Link
 from hark.decode.load import Loaded
 from hark.decode.translation import Alternative
@@ -166,6 +167,5 @@ def check_systems(models: Sequence[Model], written: Sequence[Written], pair: tup
 
 def name_models(given: Sequence[str]) -> list[str]:
     """What bundles are called: their folder, or their run; all that was typed where two would be called the same."""
-    paths = [Path(each).absolute() for each in given]
-    short = [path.parent.name if path.name == "best" else path.name for path in paths]
+    short = [name_of(Path(each).absolute()) for each in given]
     return [each if short.count(each) == 1 else typed for each, typed in zip(short, given, strict=True)]

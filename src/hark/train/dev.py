@@ -1,4 +1,4 @@
-"""Measuring on the dev sets while training, and keeping the best model."""
+"""Measuring on the dev sets while training, and keeping the best model, or the last."""
 
 import math
 import time
@@ -15,7 +15,7 @@ from hark.train.passes import autocast
 
 
 def measure(job: Job) -> bool:
-    """Measure on every dev set, and keep the model if it is the best so far; whether training should go on."""
+    """Measure on every dev set, and keep the model if it is to be kept; whether training should go on."""
     progress, patience = job.progress, job.config.train.early_stop
     if not job.dev:
         return True
@@ -26,10 +26,12 @@ def measure(job: Job) -> bool:
         nll = sum(each[1] for each in sums.values()) / sum(each[2] for each in sums.values())
         better = progress.best is None or nll < progress.best
         progress.best, progress.since_best = (nll, 0) if better else (progress.best, progress.since_best + 1)
-        if better:
+        last = job.config.train.best == "last"
+        if better or last:
             weights = spread.gather_weights(job.model)
             if job.processes.leads:
-                job.bundles.write(job.run.best, weights, f"step {progress.step}, the best on the dev sets")
+                chosen = "the last" if last else "the best on the dev sets"
+                job.bundles.write(job.run.best, weights, f"step {progress.step}, {chosen}")
     for name, (loss_sum, nll_sum, tokens) in sums.items():
         record = DevRecord(
             step=progress.step,
@@ -37,7 +39,7 @@ def measure(job: Job) -> bool:
             loss=loss_sum / tokens,
             nll=nll_sum / tokens,
             perplexity=math.exp(min(nll_sum / tokens, 700)),
-            best=better,
+            best=better or last,
             seconds=progress.seconds,
             time=time.time(),
             scores={name: value for each in judged for name, value in each.scores.items()},

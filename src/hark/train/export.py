@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import Tensor
 
 from hark import configfile, manifest
-from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, write_bundle
+from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, name_of, write_bundle
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
@@ -65,11 +65,6 @@ class BundleWriter:
             f"- Languages: {data.source} to {data.target}\n- Trained on: {corpora}\n- Weights: {origin}\n"
             "- Licence: that of the training text decides\n- Scores: not measured yet\n"
         )
-
-
-def name_of(bundle: Path) -> str:
-    """What a person calls a bundle: its folder's name, or its run's."""
-    return bundle.parent.name if bundle.name == "best" else bundle.name
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
