@@ -42,7 +42,7 @@ SCORE_TOKENS = 1 << 12
 """Target tokens that are scored at once, where the company may matter."""
 ENTER = 512
 """Searches that enter at once, for each step of a round: others are stepped while the host prepares the next."""
-STEPS_BY_ROWS = ((4096, 1), (1024, 2), (0, 4))
+STEPS_BY_ROWS = ((1024, 2), (0, 4))
 """Steps of a round on a GPU, where at least so many rows are in flight: a step of few rows is so short that the host
 looks less often who is done. `benchmarks/decode_speed.py --stream N --steps-at-once K` tries others."""
 IDLE_SECONDS = 0.0005
