@@ -16,6 +16,7 @@ from marian_weights import to_ours, to_theirs
 from peers import VARIANTS, Marian, Padded, Training
 from quality_curves import ROWS, Row, read_lines, write_lines
 from torch import Tensor
+from torch._dynamo.utils import counters
 
 from hark import configfile
 from hark.config import Config
@@ -32,8 +33,9 @@ from hark.train.passes import autocast, why_not_recorded
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 
-WARM = 24
-"""Batches of other lengths that are run before the clock starts, for the compiler to see; no weight changes."""
+WARM, SEARCHED = 6, 600
+"""Batches of each kind that are run before the clock starts, for the compiler to see, and how many are looked at to
+find them; no weight changes."""
 ADAM = ("exp_avg", "exp_avg_sq", "step")
 
 Ready = tuple[Padded, int, int]
@@ -69,6 +71,17 @@ class Judge:
         return loss, nll
 
 
+def kind_of(batch: PaddedBatch) -> tuple[bool, bool]:
+    """Whether it needs a mask, and whether its length is one to which PyTorch need not pad the mask."""
+    longest = batch.source.shape[1]
+    return bool((batch.source_lengths < longest).any()), longest % 8 == 0
+
+
+def compiled() -> int:
+    """Graphs that the compiler has built in this process."""
+    return int(counters["stats"]["unique_graphs"])
+
+
 @dataclass
 class Progress:
     seconds: float = 0.0
@@ -93,7 +106,7 @@ class MarianRun:
             self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
         self.batches = make_batches(dataset.train, self.config.data)
         self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
-        self.progress = Progress()
+        self.progress, self.built = Progress(), 0
         if self.state.exists():
             self.resume()
         self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
@@ -116,20 +129,37 @@ class MarianRun:
 
     def warm_up(self) -> None:
         """What `hark train` does before its own clock starts: the largest batch fits, and kernels are built."""
-        count = self.batches.batches_per_epoch
-        others = [self.batches[count + place * count // WARM] for place in range(WARM)]
-        for batch in (self.batches.worst_case(), *others):
+        # The largest comes last: its two sides are of one length, which the compiler would take for a rule.
+        for batch in (*self.of_each_kind(), self.batches.worst_case()):
             padded, tokens, _ = self.ready(batch)  # type: ignore[arg-type]
             self.training.backward(padded, tokens)
         self.training.optimiser.zero_grad()
+
+    def of_each_kind(self) -> list[PaddedBatch]:
+        """Some batches of every kind for which the compiler builds other kernels, from a later pass over the data.
+
+        Few source rows have padding, so that a sample of neighbours may have none: their mask would be compiled for
+        when the clock runs, against Marian.
+        """
+        count = self.batches.batches_per_epoch
+        found: dict[tuple[bool, bool], list[PaddedBatch]] = {}
+        for place in range(count, 2 * count, max(1, count // SEARCHED)):
+            batch = self.batches[place]
+            same = found.setdefault(kind_of(batch), [])  # type: ignore[arg-type]
+            if len(same) < WARM:
+                same.append(batch)  # type: ignore[arg-type]
+        return [batch for same in found.values() for batch in same]
 
     def train(self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None) -> None:
         """For so many minutes more; measured at `marks`, in minutes since the beginning, and at the end.
 
         `until` is when to stop in any case, by `time.monotonic`: commands may have a limit.
         """
+        begun = time.monotonic()
         self.warm_up()
         self.wait()
+        self.built = compiled()
+        print(f"warmed up in {time.monotonic() - begun:.0f} s, {self.built} graphs compiled", flush=True)
         progress, end = self.progress, self.progress.seconds + 60 * minutes
         due = sorted({60 * mark for mark in (*marks, *keep) if progress.seconds < 60 * mark < end} | {end})
         began = time.monotonic() - progress.seconds
@@ -170,9 +200,14 @@ class MarianRun:
         pace = progress.target_tokens / progress.seconds
         print(
             f"{progress.seconds / 60:.2f} minutes, step {progress.steps:,}: dev loss {loss:.4f}, nll {nll:.4f}; "
-            f"{pace:,.0f} target tokens/s so far",
+            f"{pace:,.0f} target tokens/s so far{self.late_compiling()}",
             flush=True,
         )
+
+    def late_compiling(self) -> str:
+        """What the clock counts and should not, if there was any."""
+        late = compiled() - self.built
+        return f"; {late} graphs were compiled while the clock ran" if late else ""
 
     def keep(self, minute: float) -> None:
         origin = f"Hugging Face Marian after {self.progress.seconds / 60:.2f} minutes, step {self.progress.steps}"

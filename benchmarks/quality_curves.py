@@ -1,6 +1,7 @@
 """Quality against time of training: what was measured, read from folders; as a table, and as a picture."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
@@ -85,7 +86,8 @@ class Clock:
 
     A record of training is written when the device has done all steps up to it, and a measurement or a checkpoint of
     the same step begins then: what passes until its own record is not training. A checkpoint between two such steps
-    cannot be told from training, and counts as training: against us. Starting is left out on both sides.
+    cannot be told from training, and counts as training: against us. So does a measurement after the last record of
+    training, in a log of which not all was kept. Starting is left out on both sides.
     """
 
     def __init__(self, history: History) -> None:
@@ -109,6 +111,10 @@ class Clock:
                         at = record.time
                 case _:
                     pass
+        step, seconds, tokens = self.points[-1]
+        for record in history.dev:  # beyond the last record of training, if some were left out of the log
+            if record.step > step > 0:
+                self.points.append((record.step, seconds + record.time - at, round(tokens * record.step / step)))
 
     def seconds(self, step: int) -> float:
         return self.between(step, 1)
@@ -158,23 +164,24 @@ def table(systems: Sequence[System]) -> str:
 
 
 def catches(systems: Sequence[System]) -> Iterator[str]:
-    """When the others had what the first had at its end. Only what was measured counts: nothing is interpolated."""
+    """When the others had what the first had at its end, and the first what they had. Only what was measured counts:
+    nothing is interpolated."""
     first, *others = systems
-    for other in others:
-        pairs = {"dev nll": [[(row.seconds, row.nll) for row in each.rows] for each in (first, other)]}
-        for name in sets_of([first, other]):
+    for one, other in [(first, each) for each in others] + [(each, first) for each in others]:
+        pairs = {"dev nll": [[(row.seconds, row.nll) for row in each.rows] for each in (one, other)]}
+        for name in sets_of([one, other]):
             pairs[f"BLEU {name}"] = [
-                [(score.seconds, score.bleu) for score in each.scores if score.set == name] for each in (first, other)
+                [(score.seconds, score.bleu) for score in each.scores if score.set == name] for each in (one, other)
             ]
-        for what, (theirs, own) in pairs.items():
-            if theirs and own:
-                yield f"{what}: {first.name} {catch(theirs, other.name, own, lower=what == 'dev nll')}"
+        for what, (aims, measured) in pairs.items():
+            if aims and measured:
+                yield f"{what}: {one.name} {catch(aims, other.name, measured, lower=what == 'dev nll')}"
 
 
 def catch(aims: Points, name: str, measured: Points, lower: bool) -> str:
     seconds, aim = max(aims)
     reached = [at for at, value in measured if (value <= aim if lower else value >= aim)]
-    words = f"had {aim:.2f} after {seconds / 60:.1f} minutes; {name}"
+    words = f"had {aim:.{3 if lower else 2}f} after {seconds / 60:.1f} minutes; {name}"
     if not reached:
         return f"{words} did not reach it in {max(measured)[0] / 60:.1f}"
     return f"{words} first measured at least as good after {min(reached) / 60:.1f}"
@@ -202,6 +209,15 @@ def curve(index: int, measured: Sequence[Row] | Sequence[TestScore], values: Seq
     return Curve(index, steps, (0,) * len(steps), seconds, tuple(values))
 
 
+def dots_of(drawn: str) -> str:
+    """What was measured, as dots on the curves of a chart: a system that was measured once has no line at all."""
+    return "".join(
+        f'<circle cx="{point.split()[0]}" cy="{point.split()[1]}" r="2.5" style="fill:{colour}"/>'
+        for colour, points in re.findall(r'style="stroke:([^"]+)" d="M([^"]+)"', drawn)
+        for point in points.split("L")
+    )
+
+
 def draw(systems: Sequence[System]) -> str:
     """All charts against the time of training, in two columns under one legend."""
     charts = charts_of(systems)
@@ -216,7 +232,8 @@ def draw(systems: Sequence[System]) -> str:
     for index, chart in enumerate(charts):
         row, column = divmod(index, 2)
         place = f"translate({column * (WIDTH + GAP)} {above + row * (HEIGHT + GAP)})"
-        parts.append(f'<g transform="{place}">{draw_chart(chart, "time", reach, WIDTH)}</g>\n')
+        drawn = draw_chart(chart, "time", reach, WIDTH)
+        parts.append(f'<g transform="{place}">{drawn}{dots_of(drawn)}</g>\n')
     title = escape(" and ".join(system.name for system in systems))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'

@@ -58,7 +58,10 @@ def find_kept(folder: Path) -> list[Kept]:
 
 
 def score_folder(folder: Path, dataset: Path | None, sets: Sequence[str], device: torch.device) -> Iterator[TestScore]:
-    """Scores of all kept weights that have none yet; added to those in the folder as they come."""
+    """Scores of all kept weights that have none yet; added to those in the folder as they come.
+
+    The latest weights are first: they say most, should time run out.
+    """
     config = configfile.load(folder / "config.toml")
     if dataset is not None:
         config = replace(config, data=replace(config.data, dataset=str(dataset)))
@@ -68,7 +71,7 @@ def score_folder(folder: Path, dataset: Path | None, sets: Sequence[str], device
         names = ", ".join(each.name for each in opened.shards("test"))
         raise UserError(f"{opened.folder}: has no such test set; it has {names or 'none'}")
     known = read_lines(folder / SCORES, TestScore)
-    for kept in find_kept(folder):
+    for kept in reversed(find_kept(folder)):
         missing = [each for each in shards if (kept.steps, each.name) not in {(k.steps, k.set) for k in known}]
         if not missing:
             continue
@@ -76,7 +79,7 @@ def score_folder(folder: Path, dataset: Path | None, sets: Sequence[str], device
         for shard in missing:
             score = score_set(engine, config, opened, shard, kept)
             known.append(score)
-            write_lines(folder / SCORES, known)
+            write_lines(folder / SCORES, sorted(known, key=lambda each: each.steps))
             yield score
         engine.close()
 

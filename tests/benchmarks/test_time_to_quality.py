@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import peers
 import pytest
 import torch
-from quality_curves import Clock, Row, System, TestScore, draw, read_lines, rows_of, table
+from quality_curves import STEEP, Clock, Row, System, TestScore, draw, read_lines, rows_of, table
 
 from hark import configfile
 from hark.config import Config, CorpusConfig
@@ -126,6 +126,47 @@ def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path
     assert theirs.rows[0].loss == pytest.approx(row.loss, rel=1e-6)
 
 
+def test_the_compiler_sees_every_kind_of_batch_before_the_clock_starts(dataset: Path, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from marian_run import MarianRun, kind_of
+
+    config = settings(dataset)
+    config = replace(config, data=replace(config.data, batch_tokens=60))
+    run = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
+    kinds = {kind_of(run.batches[index]) for index in range(run.batches.batches_per_epoch)}
+    assert {masked for masked, _ in kinds} == {True, False}
+    assert {kind_of(batch) for batch in run.of_each_kind()} == kinds
+
+
+def test_what_is_compiled_while_the_clock_runs_is_told(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("transformers")
+    import marian_run
+
+    config = settings(dataset)
+    run = marian_run.MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
+    built = iter([7, 7, 9])  # after warming up, and at two measurements
+    monkeypatch.setattr(marian_run, "compiled", lambda: next(built))
+    monkeypatch.setattr(marian_run, "time", Ticks())
+    run.train(1 / 60, [0.5 / 60], [], None)
+    warmed, first, second = capsys.readouterr().out.splitlines()
+    assert "7 graphs compiled" in warmed
+    assert "while the clock ran" not in first
+    assert second.endswith("2 graphs were compiled while the clock ran")
+
+
+class Ticks:
+    """A clock that a look at it moves on by a quarter of a second."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 0.25
+        return self.now
+
+
 def history_of(folder: Path) -> History:
     from hark.train.metrics import read_metrics
 
@@ -149,9 +190,10 @@ def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path
     config, ours, theirs = settings(dataset), tmp_path / "ours", tmp_path / "hf"
     run_training(config, RunDir(ours), open_dataset(config.data), resumed=False)
     scores = list(score_folder(ours, None, [], CPU))
-    assert [(each.steps, each.set, each.sentences) for each in scores] == [(10, "test", 6), (20, "test", 6)]
+    assert [(each.steps, each.set, each.sentences) for each in scores] == [(20, "test", 6), (10, "test", 6)]
     assert all(math.isfinite(each.bleu) and "tok:13a" in each.signature for each in scores)
-    assert scores[0].seconds < scores[1].seconds
+    assert scores[0].seconds > scores[1].seconds
+    assert [each.steps for each in read_lines(ours / "test_scores.jsonl", TestScore)] == [10, 20]
     assert list(score_folder(ours, None, [], CPU)) == []  # all of them are known
     shown = ["--ours", str(ours)]
     if peers_has_transformers():
@@ -205,6 +247,12 @@ def test_a_checkpoint_between_records_counts_as_training() -> None:
     assert Clock(history).seconds(20) == 23
 
 
+def test_the_clock_does_not_stand_still_after_the_last_record_of_training() -> None:
+    start = StartRecord(0, 0.0, 0, "GPU", 1, 1, 100)
+    records = (start, train_record(10, 10.0), dev_record(10, 12.0), dev_record(14, 17.0), StopRecord(14, "", "", 18.0))
+    assert [(row.seconds, row.target_tokens) for row in rows_of(History(records))] == [(10, 1000), (15, 1400)]
+
+
 def test_a_resume_goes_on_with_the_clock_of_the_checkpoint() -> None:
     start, stop = StartRecord(0, 0.0, 0, "GPU", 1, 1, 100), StopRecord(15, "interrupted", "", 16.5)
     resume = ResumeRecord(15, 500.0, 1500, "GPU", 1, 1, 100)
@@ -228,7 +276,9 @@ def systems() -> Iterator[System]:
 def test_the_table_says_when_the_one_caught_up_with_the_other() -> None:
     shown = table(list(systems()))
     assert "BLEU news: Marian had 22.00 after 20.0 minutes; hark first measured at least as good after 4.0" in shown
-    assert "dev nll: Marian had 3.00 after 20.0 minutes; hark first measured at least as good after 4.0" in shown
+    assert "dev nll: Marian had 3.000 after 20.0 minutes; hark first measured at least as good after 4.0" in shown
+    assert "BLEU news: hark had 22.50 after 4.0 minutes; Marian did not reach it in 20.0" in shown
+    assert "dev nll: hark had 2.500 after 5.0 minutes; Marian did not reach it in 20.0" in shown
     backwards = table(list(systems())[::-1])
     assert "Marian did not reach it in 20.0" in backwards
     assert "22.50" in backwards
@@ -240,6 +290,15 @@ def test_the_picture_has_every_curve() -> None:
     assert picture.count('class="curve') == 4
     assert "BLEU, news" in picture
     assert "Dev loss" in picture
+
+
+def test_what_was_measured_once_is_in_the_picture_too() -> None:
+    marian, hark = systems()
+    picture = draw([marian, replace(hark, rows=[], scores=hark.scores[1:])])
+    dots = [each.get("style") for each in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}circle")]
+    assert dots.count("fill:var(--run1)") == 1
+    near = [row for row in marian.rows if row.nll < min(each.nll for each in marian.rows) + STEEP]
+    assert dots.count("fill:var(--run0)") == len(near) + len(marian.scores)
 
 
 def test_rows_are_lines_of_json(tmp_path: Path) -> None:
