@@ -70,6 +70,7 @@ class AugmentConfig(Section):
     upper: float = setting(0.0, "both sides in capitals", between(0, 1))
     unpunctuated: float = setting(0.0, "neither side with its last full stop or question mark", between(0, 1))
     hasty: float = setting(0.0, "source in small letters, neither side with its last full stop", between(0, 1))
+    names: float = setting(0.0, "of both sides only the capitalised words that they share: a bare name", between(0, 1))
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,25 @@
-"""Variants of training pairs as people type them in everyday life: no capitals, all capitals, no full stop.
+"""Variants of training pairs as people type them in everyday life: no capitals, capitals, no full stop, a bare name.
 
-A model that has seen only edited text is lost without a capital at the beginning or a full stop at the end. A variant
-is written besides its pair, never instead.
+A model that has seen only edited text is lost without a capital at the beginning or a full stop at the end, and takes a
+name alone (who signs a letter) for the beginning of something. A variant is written besides its pair, never instead.
 """
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Literal, assert_never, get_args
 
 import numpy as np
 
 from hark.config import AugmentConfig
 
-Variant = Literal["lower", "upper", "unpunctuated", "hasty"]
+Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 FINAL = re.compile(r"\s*[.!?…。！？]+$")
 """What ends a sentence, and the space that French has before it."""
+WORD = re.compile(r"\w(?:[\w.'’&-]*\w)?")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,26 @@ def vary(variant: Variant, source: str, target: str) -> tuple[str, str] | None:
                 if made[0] == made[0].lower():
                     return None
                 made = made[0].lower(), made[1]
+        case "names":
+            name = shared_name(source, target)
+            made = name, name
         case _:
             assert_never(variant)
     return made if made[0] != source and all(made) else None
+
+
+def shared_name(source: str, target: str) -> str:
+    """The longest run of words with capitals that both sides have, mostly a name; empty if there is none."""
+    ours, theirs = WORD.findall(source), WORD.findall(target)
+    # A word without a capital becomes its place, counted so that none of one side is equal to any of the other.
+    matcher = SequenceMatcher(
+        None,
+        [word if word[0].isupper() else at for at, word in enumerate(ours)],
+        [word if word[0].isupper() else -1 - at for at, word in enumerate(theirs)],
+        autojunk=False,
+    )
+    run = matcher.find_longest_match()
+    # One word at the beginning may have its capital from there ("Was" is a word of English and another of German).
+    if run.size == 1 and 0 in (run.a, run.b):
+        return ""
+    return " ".join(ours[run.a : run.a + run.size])
