@@ -1,13 +1,13 @@
 """Write the card of a model that comes with hark, from what was measured: no figure is typed by hand.
 
-    python tools/make_card.py BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--start BUNDLE]
+    python tools/make_card.py BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--start BUNDLE]...
         [--report FILE]
 
 --evaluation is what benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json` wrote, the model first; --everyday
-what benchmarks/everyday.py wrote; --start the model that its training started from, if there was one; --report the
-report.json of the dataset that it learnt from. The card takes the place of the bundle's own, and the bundle is sealed
-again; with -o it is written to a file instead. Entries of the old card stay (weights, alignment heads and so on), but
-for those that are said better here.
+what benchmarks/everyday.py wrote; --start the model that its training started from, if there was one, after that which
+that one started from; --report the report.json of the dataset that it learnt from. The card takes the place of the
+bundle's own, and the bundle is sealed again; with -o it is written to a file instead. Entries of the old card stay
+(weights, alignment heads and so on), but for those that are said better here.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Measured:
     evaluation: dict[str, Any]
     everyday: dict[str, Any] | None = None
     teacher: Bundle | None = None
-    start: Bundle | None = None
+    starts: Sequence[Bundle] = ()
     report: dict[str, Any] | None = None
 
 
@@ -79,15 +79,15 @@ def shape(model: ModelConfig) -> str:
     )
 
 
-def corpora(bundle: Bundle, start: Bundle | None) -> list[str]:
+def corpora(bundle: Bundle, starts: Sequence[Bundle]) -> list[str]:
     """The names of the training corpora, by the card that training wrote: a recipe may name others than the dataset
-    has. All must be known, because each must be attributed; so must those of the model that training started from."""
+    has. All must be known, because each must be attributed; so must those of the models that training started from."""
     lines = bundle.card.splitlines()
     said = (line.removeprefix(TRAINED_ON) for line in lines[first_list(lines)] if line.startswith(TRAINED_ON))
     names = [name.strip() for line in said for name in line.split(",")]
-    if start and (begun := f"{STARTING}{name_of(start.folder)}") in names:
+    if starts and (begun := f"{STARTING}{name_of(starts[-1].folder)}") in names:
         names.remove(begun)
-        names = list(dict.fromkeys([*corpora(start, None), *names]))
+        names = list(dict.fromkeys([*corpora(starts[-1], starts[:-1]), *names]))
     unknown = [name for name in names if name not in CORPORA]
     if unknown or not names:
         raise UserError(
@@ -104,7 +104,7 @@ def kinds_of_text(names: Sequence[str]) -> str:
 def title_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     data = bundle.config.data
     names = [LANGUAGES.get(code, code) for code in (data.source, data.target)]
-    kinds = kinds_of_text(corpora(bundle, found.start))
+    kinds = kinds_of_text(corpora(bundle, found.starts))
     bleu = {each["name"]: each["systems"][0]["scores"]["bleu"]["score"] for each in found.evaluation["sets"]}
     scores = ", ".join(f"{score:.1f} ({name})" for name, score in bleu.items())
     yield from (f"# {names[0]} to {names[1]}", "")
@@ -115,7 +115,7 @@ def title_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
 def entry_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     data, old = bundle.config.data, bundle.card.splitlines()
     yield f"- Languages: {data.source} to {data.target}"
-    yield f"{TRAINED_ON} {', '.join(corpora(bundle, found.start))}"
+    yield f"{TRAINED_ON} {', '.join(corpora(bundle, found.starts))}"
     yield from (line for line in old[first_list(old)] if not line.startswith(SAID_BELOW))
     yield "- Licence: Apache-2.0, with attribution of the training text (below)"
     yield ""
@@ -139,10 +139,7 @@ def origin_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     shares = [f"{name.replace('_', ' ')} {share:.0%}" for name, share in vars(augment).items() if share]
     if shares:
         yield f"Shares of the pairs were learnt a second time as people type them: {', '.join(shares)}."
-    if found.start:
-        yield f"{steps(found.start.config)}, then {steps(config)} of all the text below."
-    else:
-        yield f"{steps(config)}."
+    yield f"{', then '.join(steps(each) for each in (*(start.config for start in found.starts), config))}."
     yield from ("`tools/make_models.sh` makes it.", "")
 
 
@@ -150,7 +147,7 @@ def text_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     yield from ("## Training text, and attribution", "")
     pairs = {each["name"]: f"{each['kept']:,}" for each in (found.report or {}).get("corpora", [])}
     heads = ["corpus", *(["pairs"] if pairs else []), "what it is"]
-    names = corpora(bundle, found.start)
+    names = corpora(bundle, found.starts)
     rows = [[name, *([pairs.get(name, "")] if pairs else []), CORPORA[name][0]] for name in names]
     yield from table(heads, rows)
     if found.report and is_held_out(found.report, [each["name"] for each in found.evaluation["sets"]]):
@@ -228,7 +225,7 @@ def everyday_lines(everyday: dict[str, Any]) -> Iterator[str]:
 
 
 def limit_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
-    kinds = kinds_of_text(corpora(bundle, found.start))
+    kinds = kinds_of_text(corpora(bundle, found.starts))
     yield from ("## Limits", "")
     yield (
         f"It has read {kinds}, and nothing else. Other text (news, medicine, law, computers, slang, verse) comes out "
@@ -273,7 +270,7 @@ def main() -> None:
     parser.add_argument("--evaluation", type=Path, required=True, metavar="FILE.json")
     parser.add_argument("--everyday", type=Path, metavar="FILE.json")
     parser.add_argument("--teacher", metavar="BUNDLE", help="that it learnt from")
-    parser.add_argument("--start", metavar="BUNDLE", help="that its training started from")
+    parser.add_argument("--start", action="append", default=[], metavar="BUNDLE", help="that its training started from")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="of the dataset that it learnt from")
     parser.add_argument("-o", "--output", type=Path, metavar="CARD.md", help="a file, and leave the bundle alone")
     given = parser.parse_args()
@@ -283,7 +280,7 @@ def main() -> None:
             read_json(given.evaluation, "hark evaluation"),
             read_json(given.everyday, "hark everyday"),
             Bundle.open(named_folder(given.teacher)) if given.teacher else None,
-            Bundle.open(named_folder(given.start)) if given.start else None,
+            [Bundle.open(named_folder(each)) for each in given.start],
             read_json(given.report),
         )
         card = make_card(bundle, found)
