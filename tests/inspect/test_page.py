@@ -90,6 +90,8 @@ def test_pointing_at_a_word_shows_what_it_needed(opened: Opened, file: Path, rec
         assert recording.written.words[number] in page.inner_text("#view-sentence .ties thead")
     assert "is not an explanation" in page.inner_text("#view-sentence .lesson")
     words.nth(0).hover()
+    ink = words.nth(1).evaluate("(word) => getComputedStyle(word).color")  # the word under the pointer: light on dark
+    assert words.nth(0).evaluate("(word) => getComputedStyle(word).backgroundColor") == ink
     assert "Something else ." in page.inner_text("#view-sentence .lesson q")
     assert opened.inked("#view-sentence .links") > 5
     page.mouse.move(2, 2)

@@ -57,12 +57,14 @@ def look(
     from hark.cli.translate import check_pair, which_model
     from hark.decode.load import Loaded
     from hark.inspect.look import look_inside
+    from hark.inspect.presets import LANGUAGE
 
     if preset and words:
         raise UserError("--preset has a sentence of its own; leave the text out")
     if threads is not None:
         torch.set_num_threads(threads)
-    folder, lines = which_model(model, source, target, [] if preset else given_lines(words or [], errors))
+    spoken = source or (LANGUAGE if preset else None)
+    folder, lines = which_model(model, spoken, target, [] if preset else given_lines(words or [], errors))
     loaded = Loaded(folder)
     check_pair(loaded, source, target)
     text = None if preset else first_lines(lines)
