@@ -7,11 +7,7 @@ INSTALLED := .venv/.installed
 .PHONY: demo test browser check bench format clean
 
 demo: $(INSTALLED)
-	$(BIN)/hark prepare recipes/demo.toml -o datasets/demo
-	rm -rf runs/demo
-	$(BIN)/hark train recipes/demo.toml data.dataset=datasets/demo -o runs/demo
-	$(BIN)/hark plot runs/demo -o runs/demo/curves.html
-	@echo "Look at datasets/demo/report.html and runs/demo/curves.html, then try your own text: docs/training.md"
+	@HARK=$(BIN)/hark examples/demo.sh
 
 test: $(INSTALLED) browser
 	$(BIN)/python -m pytest -n auto
@@ -33,6 +29,7 @@ check: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/shipped.py
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -135,7 +135,7 @@ def origin_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
             "It learnt what a larger model says of the training text (sequence-level distillation); that teacher, made "
             f"by hark from the same text, has {shape(teacher.config.model)}: {count_weights(teacher):,} weights."
         )
-    augment = config.data.augment
+    augment = (found.starts[0] if found.starts else bundle).config.data.augment
     shares = [f"{name.replace('_', ' ')} {share:.0%}" for name, share in vars(augment).items() if share]
     if shares:
         yield f"Shares of the pairs were learnt a second time as people type them: {', '.join(shares)}."

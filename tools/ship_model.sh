@@ -17,7 +17,7 @@ logs=$here/docs/results shipped=$here/src/hark/models_data/$direction
 
 starts=(--start "$folder/student-$direction/best")
 if [ -e "$folder/student-$direction-names" ]; then starts+=(--start "$folder/student-$direction-finish/best"); fi
-$python "$here/benchmarks/student.py" "$student" "$teacher" --dataset "$folder/dataset" ${EVALUATION:+--evaluation "$EVALUATION"} \
+$python "$here/benchmarks/student.py" "$student" "$teacher" --repeats 5 --dataset "$folder/dataset" ${EVALUATION:+--evaluation "$EVALUATION"} \
   --json "$logs/student-$direction.json" | tee "$logs/student-$direction.txt"
 $python "$here/benchmarks/everyday.py" "$student" --json "$logs/everyday-$direction.json" | tee "$logs/everyday-$direction.txt"
 $python "$here/tools/make_card.py" "$student" --evaluation "$logs/student-$direction.json" \

@@ -1,0 +1,114 @@
+"""The models that come with hark, as a newcomer meets them: found by their languages, offline, without torch."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hark.bundle import Bundle
+from hark.cli.recipe import load_recipe
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.models import Known, list_models, shipped_folder
+
+LARGEST = 25_000_000
+"""Bytes that a model may have to live in the package."""
+PAIRS = ("en-de", "de-en")
+ASKED = {
+    "en-de": ("Where is the nearest train station?", "wo bahnhof"),
+    "de-en": ("Wo ist der nächste Bahnhof?", "where station"),
+}
+"""A sentence that everybody needs, and words without which no translation of it is good."""
+WITHOUT_TORCH = """
+import socket, sys
+sys.modules["torch"] = None  # whoever imports it gets the error that a plain install gives
+def refuse(*_):
+    raise OSError("no network here")
+socket.socket.connect = socket.getaddrinfo = refuse
+sys.argv[0] = "hark"
+from hark.cli import main
+main()
+"""
+
+
+def shipped(pair: str) -> Known:
+    for each in list_models([shipped_folder()]):
+        if each.name == pair:
+            return each
+    raise AssertionError(f"{pair} is not in the package")
+
+
+def hark(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, for a person who has no models, no torch and no network."""
+    environment = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
+    command = [sys.executable, "-c", WITHOUT_TORCH, *words]
+    return subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_bundle_is_sound_and_of_its_pair(pair: str) -> None:
+    known = shipped(pair)
+    assert (known.problem, f"{known.source}-{known.target}") == ("", pair)
+    assert known.size <= LARGEST
+    bundle = Bundle.open(known.folder)  # which verifies every file
+    data, train = bundle.config.data, bundle.config.train
+    assert (data.dataset, data.tokenizer, train.from_) == ("", "", "")  # no path of the machine that made it
+    assert not any(Path(each.source).is_absolute() for each in (*data.train, *data.dev, *data.test))
+    AlignmentHeads.of_card(bundle.card, bundle.config.model)  # which refuses heads that the model has not
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_first_translation(pair: str, tmp_path: Path) -> None:
+    known = shipped(pair)
+    text, words = ASKED[pair]
+    done = hark(tmp_path, "translate", "-t", known.target, text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1
+    assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
+
+
+def test_the_recipe_of_the_demo_tunes_the_shipped_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    known = shipped("en-de")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("HARK_MODELS", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    config = load_recipe(str(Path(__file__).parents[2] / "recipes" / "fine-tune.toml"), [])
+    assert config.train.from_ == str(known.folder)
+    assert config.model == Bundle.open(known.folder).config.model
+    assert config.data.tokenizer == str(known.folder / "tokenizer.model")
+
+
+def test_they_are_listed(tmp_path: Path) -> None:
+    known = [shipped(pair) for pair in PAIRS]
+    rows = {each["name"]: each for each in json.loads(hark(tmp_path, "models", "--json").stdout)}
+    for each in known:
+        row = rows[each.name]
+        assert (row["source"], row["target"], Path(row["folder"])) == (each.source, each.target, each.folder)
+        assert row["bytes"] == each.size > 1_000_000
+        assert row["about"]
+    table = hark(tmp_path, "models")
+    assert "comes with hark" in table.stderr
+    assert "put others here" in table.stderr
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_card_says_what_one_must_know(pair: str) -> None:
+    known = shipped(pair)
+    card = Bundle.open(known.folder).card
+    for words in ("## Scores", "tok:13a", "## Limits", "CC BY 2.0 FR", "Source: European Parliament", "Apache-2.0"):
+        assert words in card
+    assert "not measured yet" not in card
+
+
+def test_a_preset_finds_the_model_of_its_language(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
+    command = [sys.executable, "-m", "hark", "look", "--preset", "anaphora", "--changes", "0", "--no-open"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (0, "look.html\n"), done.stderr
+    assert "<title>The dog slept under the tree" in (tmp_path / "look.html").read_text(encoding="utf-8")
