@@ -47,9 +47,9 @@ PRESETS: dict[PresetName, Preset] = {
     "long-distance": Preset(
         figure=3,
         title="A verb and the word that completes it, far apart",
-        #         0   1     2    3   4     5    6   7   8    9    10 11
-        sentence="The woman kept the front door of the old house wide open .",
-        arcs=(Arcs("from “kept” to “open”", ((2, 11),)),),
+        #         0   1       2      3   4     5  6   7       8          9
+        sentence="The company turned the offer of its largest competitor down .",
+        arcs=(Arcs("from “turned” to “down”", ((2, 9),)),),
         whole_layer=True,
         looking=2,
     ),
@@ -64,11 +64,11 @@ PRESETS: dict[PresetName, Preset] = {
     "structure": Preset(
         figure=5,
         title="Heads that follow the structure of a sentence",
-        #         0 1     2    3  4 5   6      7  8       9 10    11   12 13  14
-        sentence="A young girl in a red jacket is holding a large book near the window .",
+        #         0   1     2       3   4       5    6   7     8       9      10  11   12  13      14
+        sentence="The tired workers had already left the small factory before the fire was finally discovered .",
         arcs=(
-            Arcs("from articles and adjectives to their noun", ((0, 2), (1, 2), (4, 6), (5, 6), (9, 11), (10, 11))),
-            Arcs("from a noun to the verb or preposition before it", ((6, 3), (11, 8), (14, 12))),
+            Arcs("from articles and adjectives to their noun", ((0, 2), (1, 2), (6, 8), (7, 8), (10, 11))),
+            Arcs("from an auxiliary to its verb", ((3, 5), (12, 14))),
         ),
     ),
 }
