@@ -80,7 +80,7 @@ def draw_panel(kind: Kind, panel: Sequence[Found], chosen: Sequence[Head], worth
     for layer in range(layers):
         y = 14 + layer * (height + GAP) + height // 2 + 4
         parts.append(
-            f'<text y="{y}">layer {layer + 1}</text>' if layer == 0 else f'<text x="27" y="{y}">{layer + 1}</text>'
+            f'<text x="{LEFT - 8}" y="{y}" text-anchor="end">{"layer " if layer == 0 else ""}{layer + 1}</text>'
         )
     for each in panel:
         x, y = LEFT + each.head.number * (CELL_WIDTH + GAP), 14 + each.head.layer * (height + GAP)
