@@ -21,6 +21,7 @@ ASKED = {
     "de-en": ("Wo ist der nächste Bahnhof?", "where station"),
 }
 """A sentence that everybody needs, and words without which no translation of it is good."""
+Start = tuple[str, ...]
 WITHOUT_TORCH = """
 import socket, sys
 sys.modules["torch"] = None  # whoever imports it gets the error that a plain install gives
@@ -40,10 +41,11 @@ def shipped(pair: str) -> Known:
     raise AssertionError(f"{pair} is not in the package")
 
 
-def hark(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, for a person who has no models, no torch and no network."""
+def hark(tmp_path: Path, *words: str, start: Start = ("-c", WITHOUT_TORCH)) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, for a person who has no models and, unless `start` says so, no torch and no
+    network."""
     environment = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
-    command = [sys.executable, "-c", WITHOUT_TORCH, *words]
+    command = [sys.executable, *start, *words]
     return subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
@@ -105,10 +107,7 @@ def test_the_card_says_what_one_must_know(pair: str) -> None:
 
 
 def test_a_preset_finds_the_model_of_its_language(tmp_path: Path) -> None:
-    environment = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
-    command = [sys.executable, "-m", "hark", "look", "--preset", "anaphora", "--changes", "0", "--no-open"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
+    words = ("look", "--preset", "anaphora", "--changes", "0", "--no-open")
+    done = hark(tmp_path, *words, start=("-m", "hark"))
     assert (done.returncode, done.stdout) == (0, "look.html\n"), done.stderr
     assert "<title>The dog slept under the tree" in (tmp_path / "look.html").read_text(encoding="utf-8")

@@ -83,7 +83,10 @@ def test_the_best_model_is_kept_and_early_stopping_stops(trained: Trained) -> No
 def test_the_last_model_is_kept_where_that_is_wanted(trained: Trained) -> None:
     run = trained("run", "train.eval_steps=2", "train.best=last", "train.rate_scale=60", "train.steps=9")
     history = read_metrics(run.metrics)
-    assert min(history.dev, key=lambda record: record.nll) != history.dev[-1]  # or it would not show
+    best = min(history.dev, key=lambda record: record.nll)
+    assert history.best == best != history.dev[-1]  # what is said of a measurement stays true
+    assert history.stopped is not None
+    assert history.stopped.message == f"the last model is {run.best}"
     assert "step 9, the last" in (run.best / "card.md").read_text()
     kept = read_tensors(run.best / "model.safetensors")
     average_run(run, 1, run.path / "last")

@@ -39,7 +39,7 @@ def measure(job: Job) -> bool:
             loss=loss_sum / tokens,
             nll=nll_sum / tokens,
             perplexity=math.exp(min(nll_sum / tokens, 700)),
-            best=better or last,
+            best=better,
             seconds=progress.seconds,
             time=time.time(),
             scores={name: value for each in judged for name, value in each.scores.items()},

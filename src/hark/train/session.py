@@ -47,7 +47,8 @@ def ending_words(ending: str, job: Job) -> str:
             return f"saved at step {job.progress.step}; go on with hark train --resume {job.run.path}"
         case "early":
             return f"no better dev score in {job.config.train.early_stop} measurements"
-    return f"the best model is {job.run.best}" if job.dev else f"the last checkpoint is in {job.run.checkpoints}"
+    kept = "last" if job.config.train.best == "last" else "best"
+    return f"the {kept} model is {job.run.best}" if job.dev else f"the last checkpoint is in {job.run.checkpoints}"
 
 
 class RunFiles(ExitStack):
