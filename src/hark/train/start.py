@@ -24,9 +24,15 @@ from hark.train.processes import Processes
 from hark.train.signals import Signals
 from hark.train.spread import fill_weights
 
+TRAINING = ("dataset", "reverse", "batching", "batch_tokens", "max_length", "seed")
+"""Settings of [data] that are training's own; all others shaped the dataset when it was prepared."""
+
 
 def resolve(config: Config, dataset: Dataset) -> Config:
-    """The settings with what only the dataset knows: languages and sizes of vocabularies."""
+    """The settings with what the dataset knows better: languages, sizes of vocabularies, and how it was prepared.
+
+    So a run, and the bundle that it leaves, tell of the text that was trained on, whatever recipe it was trained by.
+    """
     manifest = dataset.manifest
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
     separate = manifest.source_tokenizer is not None
@@ -36,8 +42,20 @@ def resolve(config: Config, dataset: Dataset) -> Config:
             "set model.tie=target or none"
         )
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
-    data = replace(config.data, source=manifest.source, target=manifest.target, dataset=str(dataset.folder))
-    return replace(config, model=model, data=data)
+    data = replace(
+        prepared(dataset) or config.data,
+        **{name: getattr(config.data, name) for name in TRAINING},
+        source=manifest.source,
+        target=manifest.target,
+        vocab_size=target,
+    )
+    return replace(config, model=model, data=replace(data, dataset=str(dataset.folder)))
+
+
+def prepared(dataset: Dataset) -> DataConfig | None:
+    """The settings that a dataset was prepared with; none where its folder has lost them."""
+    path = dataset.folder / "config.toml"
+    return configfile.load(path).data if path.exists() else None
 
 
 def open_dataset(config: DataConfig) -> Dataset:

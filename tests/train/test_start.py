@@ -1,0 +1,45 @@
+"""What a run is begun with."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hark.config import Config
+from hark.train.start import open_dataset, prepared, resolve
+
+
+@pytest.fixture
+def resolved(settings: Callable[..., Config]) -> Callable[..., Config]:
+    def make(*overrides: str) -> Config:
+        config = settings(*overrides)
+        return resolve(config, open_dataset(config.data))
+
+    return make
+
+
+def test_a_run_tells_how_its_text_was_prepared_whatever_the_recipe_says(resolved: Callable[..., Config]) -> None:
+    config = resolved("data.bpe_dropout=0.3", "data.vocab_size=37000", "data.clean.max_words=7")
+    opened = open_dataset(config.data)
+    was = prepared(opened)
+    assert was is not None
+    assert config.data.train == was.train
+    assert [Path(each.source).exists() for each in config.data.train] == [True] * len(was.train)
+    assert config.data.bpe_dropout == was.bpe_dropout == 0
+    assert config.data.clean == was.clean
+    assert config.data.vocab_size == config.model.vocab_size == opened.tokenizer("target").vocab_size
+
+
+def test_how_to_train_on_it_is_the_recipes_to_say(resolved: Callable[..., Config], dataset: Path) -> None:
+    config = resolved("data.batch_tokens=777", "data.batching=padded", "data.seed=9")
+    assert (config.data.batch_tokens, config.data.batching, config.data.seed) == (777, "padded", 9)
+    assert Path(config.data.dataset) == dataset
+
+
+def test_a_dataset_that_lost_its_settings_is_trained_on_by_those_of_the_recipe(
+    resolved: Callable[..., Config], dataset: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(dataset, tmp_path / "copy")
+    (copy / "config.toml").unlink()
+    assert resolved(f"data.dataset={copy}", "data.bpe_dropout=0.3").data.bpe_dropout == 0.3
