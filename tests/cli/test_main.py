@@ -83,6 +83,18 @@ def test_ctrl_c_is_130() -> None:
     assert (result.returncode, result.stderr) == (130, "hark: interrupted\n")
 
 
+def test_ctrl_c_that_a_module_made_another_error_of_is_130_too() -> None:
+    """As pybind11 does with one that comes while a module is loaded."""
+    code = (
+        "import os, signal, hark.configfile as c\nfrom hark.cli import main\n"
+        "def load(*_):\n    try:\n        os.kill(os.getpid(), signal.SIGINT)\n        signal.pause()\n"
+        "    except KeyboardInterrupt:\n        pass\n    raise ImportError('initialization failed')\n"
+        "c.load = load\nmain()"
+    )
+    result = run("config", code=code)
+    assert (result.returncode, result.stderr) == (130, "hark: interrupted\n")
+
+
 def test_a_closed_pipe_is_no_error() -> None:
     shell = f"{sys.executable} -m hark config --explain | head -n 1"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)

@@ -7,7 +7,9 @@ tools: 2 for a user's mistake, 1 for a failure, 130 for Ctrl-C.
 import errno
 import importlib
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -67,6 +69,20 @@ def root(
     """Train Transformers on your own parallel text, translate, measure and look inside."""
 
 
+class CtrlC:
+    """Remembers that it was pressed. It may come while a module written in C is loaded: then some raise an error of
+    their own in place of KeyboardInterrupt, with or without a cause."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, and shall be
+            signal.signal(signal.SIGINT, self.handle)
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        self.pressed = True
+        signal.default_int_handler(number, frame)
+
+
 def main() -> None:
     """Run the command line; the only place where an exception becomes a line of text and an exit code."""
     # Read when torch or CTranslate2 are first imported. Threads that wait for each other by turning in circles take the
@@ -76,6 +92,7 @@ def main() -> None:
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
+    ctrl_c = CtrlC()
     try:
         status = app(arguments, prog_name="hark", standalone_mode=False)
         sys.stdout.flush()
@@ -91,7 +108,8 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
             sys.exit(2)
-        stop(*describe(error))
+        known = isinstance(error, HarkError)
+        stop(*(("interrupted", 130) if ctrl_c.pressed and not known else describe(error)))
     if status == 130:  # some versions of typer turn Ctrl-C into this status, others let it through
         stop("interrupted", status)
     sys.exit(status if isinstance(status, int) else 0)
