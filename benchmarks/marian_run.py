@@ -36,6 +36,9 @@ from hark.train.schedule import learning_rate
 WARM, SEARCHED = 6, 600
 """Batches of each kind that are run before the clock starts, for the compiler to see, and how many are looked at to
 find them; no weight changes."""
+PARTS = 4
+"""Batches whose gradients make one step. All rows of a batch are of one length, and a model that makes a step on one
+batch with all its tokens learns far more slowly than from several of different lengths (docs/results/padded.txt)."""
 ADAM = ("exp_avg", "exp_avg_sq", "step")
 
 Ready = tuple[Padded, int, int]
@@ -91,11 +94,19 @@ class Progress:
 
 class MarianRun:
     def __init__(
-        self, folder: Path, config: Config, dataset: Dataset, device: torch.device, variant: str, init: str
+        self,
+        folder: Path,
+        config: Config,
+        dataset: Dataset,
+        device: torch.device,
+        variant: str,
+        init: str,
+        parts: int = PARTS,
     ) -> None:
-        self.folder, self.device = folder, device
-        self.config = replace(config, data=replace(config.data, batching="padded"))
-        self.agree(f"{variant}, initial weights {init}")
+        self.folder, self.device, self.parts = folder, device, parts
+        share = config.data.batch_tokens // parts
+        self.config = replace(config, data=replace(config.data, batching="padded", batch_tokens=share))
+        self.agree(f"{variant}, initial weights {init}, {parts} batches a step")
         self.bundles = BundleWriter.of(config, dataset)
         self.judge = Judge(config, dataset, device)
         torch.manual_seed(config.train.seed)
@@ -164,10 +175,12 @@ class MarianRun:
         due = sorted({60 * mark for mark in (*marks, *keep) if progress.seconds < 60 * mark < end} | {end})
         began = time.monotonic() - progress.seconds
         while due:
-            padded, tokens, number = next(self.stream)
+            parts = list(islice(self.stream, self.parts))
+            tokens = sum(each for _, each, _ in parts)
             # As in `hark train`: chance is a function of the batch, so that a resumed run needs no state of it.
-            torch.manual_seed(int(derive(self.config.train.seed, number)) >> 1)
-            self.training.step(padded, tokens, learning_rate(progress.steps + 1, self.config))
+            torch.manual_seed(int(derive(self.config.train.seed, parts[0][2])) >> 1)
+            rate = learning_rate(progress.steps + 1, self.config)
+            self.training.step((padded for padded, _, _ in parts), tokens, rate)
             progress.steps += 1
             progress.target_tokens += tokens
             now = time.monotonic()

@@ -300,8 +300,10 @@ class Training:
             loss = self.peer(batch, self.smoothing)
         (loss / tokens).backward()
 
-    def step(self, batch: Padded, tokens: int, rate: float) -> None:
-        self.backward(batch, tokens)
+    def step(self, batches: Iterable[Padded], tokens: int, rate: float) -> None:
+        """One step on the sum of some batches, which have so many real target tokens together."""
+        for batch in batches:
+            self.backward(batch, tokens)
         for group in self.adam.param_groups:
             group["lr"] = rate
         self.optimiser.step()
@@ -325,7 +327,7 @@ def peer_step(
 
     def step(number: int) -> int:
         batch, tokens = ready[number % len(ready)]
-        training.step(batch, tokens, rate=1e-4)
+        training.step([batch], tokens, rate=1e-4)
         return tokens
 
     return step

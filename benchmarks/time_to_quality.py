@@ -6,8 +6,8 @@ python benchmarks/time_to_quality.py --folder F --ours RUN --draw picture.svg   
 
 D was made by `hark prepare`. Both systems have the same tokenizer, pairs, tokens in a batch, initial weights, recipe
 (Adam, warm-up, label smoothing, dropout) and precision (bfloat16 with float32 weights). RUN is a run of `hark train`;
-F is trained here, by a plain loop around transformers' MarianMTModel on length buckets with padding, as fast as we
-know to make it (peers.py). A command trains for some minutes, and the next goes on exactly there.
+F is trained here, by a plain loop around transformers' MarianMTModel on length buckets with padding, four of them a
+step, as fast as we know to make it (peers.py). A command trains for some minutes, and the next goes on exactly there.
 
 The clock is that of training alone, on both sides: neither start (compiling, recording, reading data) nor measuring nor
 saving count. Dev losses are computed by the same code: Marian's weights become ours (marian_weights.py), and are
@@ -42,7 +42,7 @@ def train(arguments: argparse.Namespace, device: torch.device) -> None:
 
     config, dataset = settings(arguments)
     started = time.monotonic()
-    run = MarianRun(arguments.folder, config, dataset, device, arguments.variant, arguments.init)
+    run = MarianRun(arguments.folder, config, dataset, device, arguments.variant, arguments.init, arguments.parts)
     every, minutes = arguments.every, arguments.minutes
     before = run.progress.seconds / 60
     marks = [number * every for number in range(int(before / every), int((before + minutes) / every) + 2)]
@@ -101,6 +101,7 @@ def main() -> None:
     parser.add_argument("--keep", default="", help="minutes since the beginning at which weights are kept, with commas")
     parser.add_argument("--wall", type=float, help="stop, and save, once the command has run for so many seconds")
     parser.add_argument("--variant", default=FASTEST, choices=list(VARIANTS), help=f"else {FASTEST}")
+    parser.add_argument("--parts", type=int, default=4, help="batches, of one length each, that make a step (else 4)")
     parser.add_argument("--init", default="ours", choices=["ours", "theirs"], help="initial weights (else ours)")
     parser.add_argument("--score", type=Path, nargs="+", metavar="FOLDER", help="Marian's folders, or runs of ours")
     parser.add_argument("--sets", default="", help="test sets to translate, with commas (else all)")

@@ -1,5 +1,6 @@
 """Marian's weights become ours and back, its run resumes where it stopped, and the clock counts training alone."""
 
+import copy
 import json
 import math
 import subprocess
@@ -111,6 +112,24 @@ def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path, variant: 
     assert [row.steps for row in read_lines(halves / "rows.jsonl", Row)] == [1, 2, 3, 4, 5, 6]
 
 
+def test_the_batches_of_a_step_are_summed_up(dataset: Path, marian: peers.Marian) -> None:
+    """As if they were one batch: a token counts the same in each of them."""
+    config = settings(dataset)
+    source_BS, target_BT = torch.randint(4, 60, (6, 9)), torch.randint(4, 60, (6, 7))
+    rows = [peers.Padded(source_BS[a:b], None, target_BT[a:b], target_BT[a:b]) for a, b in ((0, 6), (0, 1), (1, 6))]
+
+    def stepped(*batches: peers.Padded) -> dict[str, torch.Tensor]:
+        training = peers.Training(copy.deepcopy(marian), config, CPU, peers.VARIANTS["eager"])
+        training.peer.eval()
+        training.step(batches, 6 * 7, rate=0.01)
+        return {name: weight.detach() for name, weight in training.weights.items()}
+
+    whole, parts = stepped(rows[0]), stepped(*rows[1:])
+    assert not whole.keys() - parts.keys()
+    for name, weight in whole.items():
+        torch.testing.assert_close(parts[name], weight, atol=1e-4, rtol=1e-4, msg=name)
+
+
 def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path: Path) -> None:
     """What Marian begins with is what `hark train` measures of a model that has not been trained."""
     pytest.importorskip("transformers")
@@ -132,7 +151,7 @@ def test_the_compiler_sees_every_kind_of_batch_before_the_clock_starts(dataset: 
 
     config = settings(dataset)
     config = replace(config, data=replace(config.data, batch_tokens=60))
-    run = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
+    run = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours", parts=1)
     kinds = {kind_of(run.batches[index]) for index in range(run.batches.batches_per_epoch)}
     assert {masked for masked, _ in kinds} == {True, False}
     assert {kind_of(batch) for batch in run.of_each_kind()} == kinds
