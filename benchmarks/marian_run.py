@@ -117,7 +117,7 @@ class MarianRun:
             self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
         self.batches = make_batches(dataset.train, self.config.data)
         self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
-        self.progress, self.built = Progress(), 0
+        self.progress, self.built, self.told = Progress(), 0, 0
         if self.state.exists():
             self.resume()
         self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
@@ -169,6 +169,8 @@ class MarianRun:
         begun = time.monotonic()
         self.warm_up()
         self.wait()
+        self.training.losses.zero_()
+        self.told = self.progress.target_tokens
         self.built = compiled()
         print(f"warmed up in {time.monotonic() - begun:.0f} s, {self.built} graphs compiled", flush=True)
         progress, end = self.progress, self.progress.seconds + 60 * minutes
@@ -211,11 +213,14 @@ class MarianRun:
         self.rows.append(Row(progress.seconds, progress.steps, progress.target_tokens, loss, nll))
         write_lines(self.folder / ROWS, self.rows)
         pace = progress.target_tokens / progress.seconds
+        trained = self.training.losses.item() / max(1, progress.target_tokens - self.told)
         print(
-            f"{progress.seconds / 60:.2f} minutes, step {progress.steps:,}: dev loss {loss:.4f}, nll {nll:.4f}; "
-            f"{pace:,.0f} target tokens/s so far{self.late_compiling()}",
+            f"{progress.seconds / 60:.2f} minutes, step {progress.steps:,}: training loss {trained:.4f}, dev loss "
+            f"{loss:.4f}, nll {nll:.4f}; {pace:,.0f} target tokens/s so far{self.late_compiling()}",
             flush=True,
         )
+        self.training.losses.zero_()
+        self.told = progress.target_tokens
 
     def late_compiling(self) -> str:
         """What the clock counts and should not, if there was any."""

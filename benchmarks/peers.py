@@ -293,11 +293,13 @@ class Training:
             self.optimiser = self.adam = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
             updated = list(weights)
         self.weights: dict[str, nn.Parameter] = dict(zip(names, updated, strict=True))
+        self.losses = torch.zeros((), device=device)  # summed over tokens, and never waited for here
         peer.compile_parts(variant.compiled)
 
     def backward(self, batch: Padded, tokens: int) -> None:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
             loss = self.peer(batch, self.smoothing)
+        self.losses += loss.detach()
         (loss / tokens).backward()
 
     def step(self, batches: Iterable[Padded], tokens: int, rate: float) -> None:
