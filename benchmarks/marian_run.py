@@ -33,9 +33,9 @@ from hark.train.passes import autocast, why_not_recorded
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 
-WARM, SEARCHED = 6, 600
-"""Batches of each kind that are run before the clock starts, for the compiler to see, and how many are looked at to
-find them; no weight changes."""
+WARM, SEARCHED, QUIET = 6, 600, 200
+"""Batches of each kind that are run before the clock starts, for the compiler to see; how many are looked at to find
+them; and how many others in a row must leave it with nothing to do. No weight changes."""
 PARTS = 4
 """Batches whose gradients make one step. All rows of a batch are of one length, and a model that makes a step on one
 batch with all its tokens learns far more slowly than from several of different lengths (docs/results/padded.txt)."""
@@ -142,9 +142,17 @@ class MarianRun:
         """What `hark train` does before its own clock starts: the largest batch fits, and kernels are built."""
         # The largest comes last: its two sides are of one length, which the compiler would take for a rule.
         for batch in (*self.of_each_kind(), self.batches.worst_case()):
-            padded, tokens, _ = self.ready(batch)  # type: ignore[arg-type]
-            self.training.backward(padded, tokens)
+            self.try_out(batch)  # type: ignore[arg-type]
+        quiet, place = (QUIET if self.device.type != "cuda" else 0), self.batches.batches_per_epoch
+        while quiet < QUIET:
+            built, place = compiled(), place + 1
+            self.try_out(self.batches[place])  # type: ignore[arg-type]
+            quiet = quiet + 1 if compiled() == built else 0
         self.training.optimiser.zero_grad()
+
+    def try_out(self, batch: PaddedBatch) -> None:
+        padded, tokens, _ = self.ready(batch)
+        self.training.backward(padded, tokens)
 
     def of_each_kind(self) -> list[PaddedBatch]:
         """Some batches of every kind for which the compiler builds other kernels, from a later pass over the data.
