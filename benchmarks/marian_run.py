@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 from marian_weights import to_ours, to_theirs
-from peers import VARIANTS, Marian, Padded, Training
+from peers import PARTS, VARIANTS, Marian, Padded, Training
 from quality_curves import ROWS, Row, read_lines, write_lines
 from torch import Tensor
 from torch._dynamo.utils import counters
@@ -36,9 +36,6 @@ from hark.train.schedule import learning_rate
 WARM, SEARCHED, QUIET = 6, 600, 200
 """Batches of each kind that are run before the clock starts, for the compiler to see; how many are looked at to find
 them; and how many others in a row must leave it with nothing to do. No weight changes."""
-PARTS = 4
-"""Batches whose gradients make one step. All rows of a batch are of one length, and a model that makes a step on one
-batch with all its tokens learns far more slowly than from several of different lengths (docs/results/padded.txt)."""
 ADAM = ("exp_avg", "exp_avg_sq", "step")
 
 Ready = tuple[Padded, int, int]

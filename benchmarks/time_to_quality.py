@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 import torch
-from peers import VARIANTS
+from peers import PARTS, VARIANTS
 from quality_curves import System, draw, read_rival, read_run, table
 
 from hark import configfile
@@ -101,7 +101,9 @@ def main() -> None:
     parser.add_argument("--keep", default="", help="minutes since the beginning at which weights are kept, with commas")
     parser.add_argument("--wall", type=float, help="stop, and save, once the command has run for so many seconds")
     parser.add_argument("--variant", default=FASTEST, choices=list(VARIANTS), help=f"else {FASTEST}")
-    parser.add_argument("--parts", type=int, default=4, help="batches, of one length each, that make a step (else 4)")
+    parser.add_argument(
+        "--parts", type=int, default=PARTS, help=f"batches, of one length each, that make a step (else {PARTS})"
+    )
     parser.add_argument("--init", default="ours", choices=["ours", "theirs"], help="initial weights (else ours)")
     parser.add_argument("--score", type=Path, nargs="+", metavar="FOLDER", help="Marian's folders, or runs of ours")
     parser.add_argument("--sets", default="", help="test sets to translate, with commas (else all)")

@@ -6,7 +6,8 @@
 
 RUN is a run folder, or a copy of its config.toml and metrics.jsonl; several are one recipe from several seeds.
 scores.json is what `hark evaluate BUNDLE... --json` wrote; several systems in it, or several files, give a mean and a
-spread. Beside the page stand its picture (NAME.svg) and the logs (NAME.jsonl, or NAME-RUN.jsonl of each run).
+spread. Beside the page stand its picture (NAME.svg) and the logs (NAME.jsonl, or NAME-RUN.jsonl of each run; the
+evaluations as NAME-scores.json, NAME-scores-2.json).
 """
 
 import argparse
@@ -235,6 +236,10 @@ def write(arguments: argparse.Namespace) -> None:
     stems = [output.stem] if len(runs) == 1 else [f"{output.stem}-{each.folder.name}" for each in runs]
     for stem, each in zip(stems, runs, strict=True):
         (output.parent / f"{stem}.jsonl").write_bytes(each.folder.metrics.read_bytes())
+    logs = [f"{stem}.jsonl" for stem in stems]
+    for number, evaluation in enumerate(arguments.evaluation, start=1):
+        logs.append(f"{output.stem}-scores{f'-{number}' if number > 1 else ''}.json")
+        (output.parent / logs[-1]).write_bytes(evaluation.read_bytes())
     picture = output.with_suffix(".svg")
     picture.write_text(curves_picture.draw([each.run for each in runs]), encoding="utf-8")
     text = page(
@@ -242,7 +247,7 @@ def write(arguments: argparse.Namespace) -> None:
         arguments.about,
         runs,
         arguments.command,
-        [f"{stem}.jsonl" for stem in stems],
+        logs,
         picture.name,
         read_evaluations(arguments.evaluation),
         read_published(arguments.published),

@@ -46,6 +46,8 @@ def test_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> None:
         name = f"small-{run.name}.jsonl"
         assert f"]({name})" in page
         assert (tmp_path / name).read_bytes() == run.metrics.read_bytes()
+    assert "](small-scores.json)" in page
+    assert json.loads((tmp_path / "small-scores.json").read_text()) == tree
     ElementTree.fromstring((tmp_path / "small.svg").read_text())
 
 

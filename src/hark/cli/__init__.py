@@ -75,7 +75,7 @@ class CtrlC:
 
     def __init__(self) -> None:
         self.pressed = False
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, and shall be
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, and stays so
             signal.signal(signal.SIGINT, self.handle)
 
     def handle(self, number: int, frame: FrameType | None) -> None:
@@ -108,8 +108,9 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
             sys.exit(2)
-        known = isinstance(error, HarkError)
-        stop(*(("interrupted", 130) if ctrl_c.pressed and not known else describe(error)))
+        if not ctrl_c.pressed or isinstance(error, HarkError):
+            stop(*describe(error))
+        status = 130
     if status == 130:  # some versions of typer turn Ctrl-C into this status, others let it through
         stop("interrupted", status)
     sys.exit(status if isinstance(status, int) else 0)
