@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
+from gradient_check import agreement
 from marian_weights import to_ours, to_theirs
-from peers import PARTS, VARIANTS, Marian, Padded, Training
+from peers import VARIANTS, Marian, Padded, Training
 from quality_curves import ROWS, Row, read_lines, write_lines
 from torch import Tensor
 from torch._dynamo.utils import counters
@@ -98,12 +100,11 @@ class MarianRun:
         device: torch.device,
         variant: str,
         init: str,
-        parts: int = PARTS,
+        parts: Sequence[int] = (4,),
     ) -> None:
-        self.folder, self.device, self.parts = folder, device, parts
-        share = config.data.batch_tokens // parts
-        self.config = replace(config, data=replace(config.data, batching="padded", batch_tokens=share))
-        self.agree(f"{variant}, initial weights {init}, {parts} batches a step")
+        self.folder, self.device, self.dataset, self.choices = folder, device, dataset, list(parts)
+        self.config = replace(config, data=replace(config.data, batching="padded"))
+        self.agree(f"{variant}, initial weights {init}, batches a step: {', '.join(map(str, parts))}")
         self.bundles = BundleWriter.of(config, dataset)
         self.judge = Judge(config, dataset, device)
         torch.manual_seed(config.train.seed)
@@ -112,12 +113,22 @@ class MarianRun:
         if init == "ours":  # those that `hark train` begins with, given the same seed
             torch.manual_seed(config.train.seed)
             self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
-        self.batches = make_batches(dataset.train, self.config.data)
-        self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
-        self.progress, self.built, self.told = Progress(), 0, 0
+        self.first = {name: weight.detach().clone() for name, weight in self.training.weights.items()}
+        self.built, self.told = 0, 0
+        self.begin(self.choices[0])
         if self.state.exists():
             self.resume()
-        self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
+            self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
+
+    def begin(self, parts: int) -> None:
+        """From the initial weights, with the tokens of a step in so many batches."""
+        self.parts = parts
+        self.training.fill(self.first)
+        self.training.adam.state.clear()
+        share = replace(self.config.data, batch_tokens=self.config.data.batch_tokens // parts)
+        self.batches = make_batches(self.dataset.train, share)
+        self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
+        self.progress, self.rows = Progress(), list[Row]()
 
     @property
     def state(self) -> Path:
@@ -146,6 +157,13 @@ class MarianRun:
             self.try_out(self.batches[place])  # type: ignore[arg-type]
             quiet = quiet + 1 if compiled() == built else 0
         self.training.optimiser.zero_grad()
+        self.check()
+
+    def check(self) -> None:
+        """Whether it is Marian that is trained, with the weights of now, on the batches of a step in a later pass."""
+        count = self.batches.batches_per_epoch
+        sample = [self.ready(self.batches[place])[:2] for place in range(count, count + self.parts)]  # type: ignore[arg-type]
+        print(agreement(self.training, Marian(self.config.model), sample), flush=True)
 
     def try_out(self, batch: PaddedBatch) -> None:
         padded, tokens, _ = self.ready(batch)
@@ -166,11 +184,33 @@ class MarianRun:
                 same.append(batch)  # type: ignore[arg-type]
         return [batch for same in found.values() for batch in same]
 
-    def train(self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None) -> None:
+    def train(
+        self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None, trial: float = 0.0
+    ) -> None:
         """For so many minutes more; measured at `marks`, in minutes since the beginning, and at the end.
 
-        `until` is when to stop in any case, by `time.monotonic`: commands may have a limit.
+        `until` is when to stop in any case, by `time.monotonic`: commands may have a limit. `trial` minutes are spent
+        on each number of batches a step first, where there is a choice; they do not count.
         """
+        if not self.progress.steps and len(self.choices) > 1:
+            self.choose(trial)
+        self.advance(minutes, marks, keep, until)
+        self.save()
+        self.check()
+
+    def choose(self, minutes: float) -> None:
+        """Go on with the number of batches a step that is best for Marian: each is tried from the beginning."""
+        found: dict[int, float] = {}
+        for parts in self.choices:
+            self.begin(parts)
+            self.advance(minutes, [], [], None)
+            self.check()  # again: weights that do not read the source yet hide what is wrong with reading it
+            found[parts] = self.rows[-1].nll
+        self.begin(min(found, key=lambda parts: found[parts]))
+        tried = ", ".join(f"nll {nll:.4f} with {parts} batches a step" for parts, nll in found.items())
+        print(f"tried for {minutes:g} minutes: {tried}; begun again with {self.parts}", flush=True)
+
+    def advance(self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None) -> None:
         begun = time.monotonic()
         self.warm_up()
         self.wait()
@@ -203,7 +243,6 @@ class MarianRun:
                 self.keep(mark / 60)
             began = time.monotonic() - progress.seconds
         self.stream.close()
-        self.save()
 
     def wait(self) -> None:
         if self.device.type == "cuda":
@@ -247,10 +286,14 @@ class MarianRun:
                 for kind in ADAM
             },
         }
-        checkpoint.save(self.state, tensors, {"progress": asdict(self.progress), "batches": self.stream.state_dict()})
+        checkpoint.save(self.state, tensors, self.place())
+
+    def place(self) -> dict[str, Any]:
+        return {"parts": self.parts, "progress": asdict(self.progress), "batches": self.stream.state_dict()}
 
     def resume(self) -> None:
         tensors, state = checkpoint.load(self.state)
+        self.begin(state["parts"])
         self.training.fill(tensors["weights"])
         # Adam is given its state as it would have made it: a step of its own would move the weights.
         for name, weight in self.training.weights.items():

@@ -24,10 +24,6 @@ from hark.model.positions import sinusoids
 Step = Callable[[int], int]
 """One step of training on the batch of that number, the optimiser's included: the real target tokens in it."""
 
-PARTS = 4
-"""Batches whose gradients make one step. All rows of a batch are of one length, and a model that makes a step on one
-batch with all its tokens learns far more slowly than from several of different lengths (docs/results/padded.txt)."""
-
 
 @dataclass(frozen=True)
 class Variant:

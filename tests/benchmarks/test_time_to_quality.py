@@ -130,6 +130,31 @@ def test_the_batches_of_a_step_are_summed_up(dataset: Path, marian: peers.Marian
         torch.testing.assert_close(parts[name], weight, atol=1e-4, rtol=1e-4, msg=name)
 
 
+def test_the_better_number_of_batches_a_step_is_taken_from_the_beginning(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+    from marian_run import Judge, MarianRun
+
+    config = settings(dataset)
+
+    def run(folder: str, parts: list[int]) -> MarianRun:
+        return MarianRun(tmp_path / folder, config, open_dataset(config.data), CPU, "eager", "ours", parts)
+
+    expected = run("expected", [2])
+    expected.train(1e-9, [], [], None)
+    losses = iter([3.0, 2.0, 4.0, 1.9])  # of the trials of 4, 2 and 1, and of the training itself
+    monkeypatch.setattr(Judge, "measure", lambda *_: (0.0, next(losses)))
+    chosen = run("chosen", [4, 2, 1])
+    chosen.train(1e-9, [], [], None, trial=1e-9)
+    assert (chosen.parts, chosen.progress.steps) == (2, 1)
+    assert [row.nll for row in read_lines(tmp_path / "chosen" / "rows.jsonl", Row)] == [1.9]
+    for name, weight in expected.training.weights.items():
+        assert weight.equal(chosen.training.weights[name]), name
+    resumed = run("chosen", [4, 2, 1])
+    assert (resumed.parts, resumed.progress.steps) == (2, 1)
+
+
 def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path: Path) -> None:
     """What Marian begins with is what `hark train` measures of a model that has not been trained."""
     pytest.importorskip("transformers")
@@ -151,7 +176,7 @@ def test_the_compiler_sees_every_kind_of_batch_before_the_clock_starts(dataset: 
 
     config = settings(dataset)
     config = replace(config, data=replace(config.data, batch_tokens=60))
-    run = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours", parts=1)
+    run = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours", parts=[1])
     kinds = {kind_of(run.batches[index]) for index in range(run.batches.batches_per_epoch)}
     assert {masked for masked, _ in kinds} == {True, False}
     assert {kind_of(batch) for batch in run.of_each_kind()} == kinds
@@ -169,7 +194,8 @@ def test_what_is_compiled_while_the_clock_runs_is_told(
     monkeypatch.setattr(marian_run, "compiled", lambda: next(built))
     monkeypatch.setattr(marian_run, "time", Ticks())
     run.train(1 / 60, [0.5 / 60], [], None)
-    warmed, first, second = capsys.readouterr().out.splitlines()
+    checked, warmed, first, second, checked_again = capsys.readouterr().out.splitlines()
+    assert all(each.startswith("gradient") for each in (checked, checked_again))
     assert "7 graphs compiled" in warmed
     assert "while the clock ran" not in first
     assert second.endswith("2 graphs were compiled while the clock ran")
@@ -195,7 +221,7 @@ def history_of(folder: Path) -> History:
 def test_another_variant_is_refused(dataset: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), "--tiny", "--dataset", str(dataset), *SMALL]
-    command += ["--folder", str(tmp_path / "hf"), "--minutes", "1e-6", "--variant"]
+    command += ["--folder", str(tmp_path / "hf"), "--minutes", "1e-6", "--parts", "2", "--variant"]
     assert subprocess.run([*command, "eager"], capture_output=True, check=False).returncode == 0
     refused = subprocess.run([*command, "bf16-eager"], capture_output=True, text=True, check=False)
     assert refused.returncode == 1

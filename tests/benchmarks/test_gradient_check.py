@@ -1,0 +1,52 @@
+"""A peer whose fast code computes something else is found out."""
+
+import pytest
+import torch
+from gradient_check import Agreement, agreement
+from peers import VARIANTS, Padded, TorchTransformer, Training
+
+from hark.config import Config, ModelConfig
+from hark.data.stream import MARKS
+
+MODEL = ModelConfig(d_model=16, d_ff=32, n_heads=2, n_encoder_layers=2, n_decoder_layers=2, vocab_size=60)
+
+
+def batch(rows: int) -> tuple[Padded, int]:
+    """Of words to be written again in turn: what stands in the source decides."""
+    tokens_BT = torch.randint(4, 60, (rows, 6))
+    start_B1 = torch.full((rows, 1), MARKS.bos)
+    return Padded(tokens_BT, None, torch.cat([start_B1, tokens_BT[:, :-1]], 1), tokens_BT), rows * 6
+
+
+def make(variant: str) -> Training:
+    """A model that has learned to read."""
+    torch.manual_seed(1)
+    training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS[variant])
+    for _ in range(150):
+        padded, tokens = batch(32)
+        training.step([padded], tokens, rate=5e-3)
+    return training
+
+
+def check(training: Training) -> Agreement:
+    return agreement(training, TorchTransformer(MODEL), [batch(400), batch(240)])
+
+
+@pytest.mark.parametrize("variant", ["eager", "bf16-eager"])
+def test_the_same_model_differs_by_dropout_only(variant: str) -> None:
+    training = make(variant)
+    before = {name: weight.detach().clone() for name, weight in training.weights.items()}
+    found = check(training)
+    assert found.whole.plain > 0.9
+    assert found.whole.compiled > found.whole.plain - 0.02
+    assert all(weight.equal(before[name]) for name, weight in training.weights.items())
+    assert all(weight.grad is None for weight in training.peer.parameters())
+
+
+def test_another_model_is_found_out() -> None:
+    """One whose decoder reads the other sentences' sources."""
+    training = make("eager")
+    hidden = training.peer.hidden
+    training.peer.hidden = lambda source_BS, *rest: hidden(source_BS.flip(0), *rest)  # type: ignore[method-assign]
+    found = check(training)
+    assert found.whole.compiled < found.whole.plain - 0.5
