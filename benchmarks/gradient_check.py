@@ -13,9 +13,6 @@ import torch
 from peers import Padded, Peer, Training
 from torch import Tensor
 
-Batches = Sequence[tuple[Padded, int]]
-"""Each with its real target tokens."""
-
 
 class Cosines(NamedTuple):
     """Of the gradient of plain code with that of compiled code, and with another one of plain code."""
@@ -31,7 +28,7 @@ class Cosines(NamedTuple):
 class Agreement:
     whole: Cosines
     worst: Cosines
-    """Of the weight for which compiled code is furthest off."""
+    """Of the matrix for which compiled code is furthest off; some biases have no gradient but rounding."""
     name: str
 
     def __str__(self) -> str:
@@ -40,38 +37,36 @@ class Agreement:
         )
 
 
-def agreement(training: Training, plain: Peer, batches: Batches) -> Agreement:
+def agreement(training: Training, plain: Peer, groups: Sequence[Padded], tokens: int) -> Agreement:
     """`plain` is the same peer, newly made: it is given the weights. No weight is changed."""
     with torch.no_grad():
         for name, weight in plain.named_parameters():
             if weight.requires_grad:
                 weight.copy_(training.weights[name])
     plain.to(training.device).train()
-    compiled = gradients(training, batches)
-    first, second = (plain_gradients(plain, training.smoothing, batches) for _ in range(2))
+    compiled = gradients(training, groups, tokens)
+    first, second = (plain_gradients(plain, training.smoothing, groups) for _ in range(2))
 
     def cosines(names: Collection[str]) -> Cosines:
         return Cosines(cosine(first, compiled, names), cosine(first, second, names))
 
-    each = {name: cosines([name]) for name in first}
+    each = {name: cosines([name]) for name, gradient in first.items() if gradient.dim() == 2}
     name = max(each, key=lambda name: each[name].plain - each[name].compiled)
     return Agreement(cosines(first), each[name], name)
 
 
-def gradients(training: Training, batches: Batches) -> dict[str, Tensor]:
+def gradients(training: Training, groups: Sequence[Padded], tokens: int) -> dict[str, Tensor]:
     training.optimiser.zero_grad()
-    tokens = sum(each for _, each in batches)
-    for batch, _ in batches:
-        training.backward(batch, tokens)
+    training.backward(groups, tokens)
     found = trained(training.peer)
     training.optimiser.zero_grad()
     return found
 
 
-def plain_gradients(plain: Peer, smoothing: float, batches: Batches) -> dict[str, Tensor]:
+def plain_gradients(plain: Peer, smoothing: float, groups: Sequence[Padded]) -> dict[str, Tensor]:
     plain.zero_grad()
-    for batch, _ in batches:
-        plain(batch, smoothing).backward()
+    for rows in groups:
+        plain(rows, smoothing).backward()
     return trained(plain)
 
 

@@ -5,6 +5,7 @@ Adam's state, place in the data: a checkpoint in our format, without pickle), an
 weights were asked for: a bundle of ours, in bfloat16, so that the same engine translates with both systems' weights.
 """
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,12 +18,13 @@ from gradient_check import agreement
 from marian_weights import to_ours, to_theirs
 from peers import VARIANTS, Marian, Padded, Training
 from quality_curves import ROWS, Row, read_lines, write_lines
+from rows import lay_out
 from torch import Tensor
 from torch._dynamo.utils import counters
 
 from hark import configfile
 from hark.config import Config
-from hark.data.batches import Corpus, PaddedBatch, make_batches
+from hark.data.batches import Corpus, PackedBatch, PackedBatches, make_batches
 from hark.data.dataset import Dataset
 from hark.data.permutation import derive
 from hark.data.prefetch import Prefetch
@@ -35,21 +37,20 @@ from hark.train.passes import autocast, why_not_recorded
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 
-WARM, SEARCHED, QUIET = 6, 600, 200
-"""Batches of each kind that are run before the clock starts, for the compiler to see; how many are looked at to find
-them; and how many others in a row must leave it with nothing to do. No weight changes."""
+GROUPS, QUIET, TIMED = (2, 3, 4, 6, 8), 50, 10
+"""Groups of rows in which a step's pairs may be laid out: of those the fastest are taken. Batches that must leave the
+compiler with nothing to do, before the clock starts, and that are timed."""
 ADAM = ("exp_avg", "exp_avg_sq", "step")
 
-Ready = tuple[Padded, int, int]
-"""A batch on the device, its real target tokens, and its number."""
+Ready = tuple[list[Padded], int, int]
+"""A batch on the device, in groups; its real target tokens, and its number."""
 
 
 class Judge:
     """Measures weights of ours on the dev sets, as `hark train` does: the same batches, kernels and precision."""
 
     def __init__(self, config: Config, dataset: Dataset, device: torch.device) -> None:
-        self.config = replace(config, data=replace(config.data, batching="packed"))
-        self.device, self.model = device, Transformer(config.model).to(device).eval()
+        self.config, self.device, self.model = config, device, Transformer(config.model).to(device).eval()
         fused = why_not_recorded(self.config, Processes(0, 1, device)) is None
         smoothing, longest = config.train.label_smoothing, config.data.max_length
         self.objective = Objective(self.model, smoothing, longest, fused)
@@ -73,12 +74,6 @@ class Judge:
         return loss, nll
 
 
-def kind_of(batch: PaddedBatch) -> tuple[bool, bool]:
-    """Whether it needs a mask, and whether its length is one to which PyTorch need not pad the mask."""
-    longest = batch.source.shape[1]
-    return bool((batch.source_lengths < longest).any()), longest % 8 == 0
-
-
 def compiled() -> int:
     """Graphs that the compiler has built in this process."""
     return int(counters["stats"]["unique_graphs"])
@@ -100,35 +95,24 @@ class MarianRun:
         device: torch.device,
         variant: str,
         init: str,
-        parts: Sequence[int] = (4,),
     ) -> None:
-        self.folder, self.device, self.dataset, self.choices = folder, device, dataset, list(parts)
-        self.config = replace(config, data=replace(config.data, batching="padded"))
-        self.agree(f"{variant}, initial weights {init}, batches a step: {', '.join(map(str, parts))}")
+        self.folder, self.device, self.groups = folder, device, GROUPS[0]
+        self.config = replace(config, data=replace(config.data, batching="packed"))
+        self.agree(f"{variant}, initial weights {init}")
         self.bundles = BundleWriter.of(config, dataset)
-        self.judge = Judge(config, dataset, device)
+        self.judge = Judge(self.config, dataset, device)
         torch.manual_seed(config.train.seed)
         self.marian = Marian(config.model)
         self.training = Training(self.marian, self.config, device, VARIANTS[variant])
         if init == "ours":  # those that `hark train` begins with, given the same seed
             torch.manual_seed(config.train.seed)
             self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
-        self.first = {name: weight.detach().clone() for name, weight in self.training.weights.items()}
-        self.built, self.told = 0, 0
-        self.begin(self.choices[0])
+        self.batches = PackedBatches(dataset.train, self.config.data)
+        self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
+        self.progress, self.built, self.told = Progress(), 0, 0
         if self.state.exists():
             self.resume()
-            self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
-
-    def begin(self, parts: int) -> None:
-        """From the initial weights, with the tokens of a step in so many batches."""
-        self.parts = parts
-        self.training.fill(self.first)
-        self.training.adam.state.clear()
-        share = replace(self.config.data, batch_tokens=self.config.data.batch_tokens // parts)
-        self.batches = make_batches(self.dataset.train, share)
-        self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
-        self.progress, self.rows = Progress(), list[Row]()
+        self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
 
     @property
     def state(self) -> Path:
@@ -143,91 +127,77 @@ class MarianRun:
                 raise UserError(f"{path}: was begun with other settings; go on with those, or take another folder")
             path.write_text(text, encoding="utf-8")
 
-    def ready(self, batch: PaddedBatch) -> Ready:
-        return Padded.of(batch, self.device), batch.n_target_tokens, batch.index
+    def ready(self, batch: PackedBatch) -> Ready:
+        groups = [Padded.of(each, self.device) for each in lay_out(batch, self.groups)]
+        return groups, batch.n_target_tokens, batch.index
 
     def warm_up(self) -> None:
-        """What `hark train` does before its own clock starts: the largest batch fits, and kernels are built."""
-        # The largest comes last: its two sides are of one length, which the compiler would take for a rule.
-        for batch in (*self.of_each_kind(), self.batches.worst_case()):
-            self.try_out(batch)  # type: ignore[arg-type]
-        quiet, place = (QUIET if self.device.type != "cuda" else 0), self.batches.batches_per_epoch
+        """What `hark train` does before its own clock starts: kernels are built. No weight changes."""
+        if self.device.type == "cuda":
+            if not self.progress.steps:
+                self.groups = self.fastest()
+            self.build()
+        self.check()
+
+    def fastest(self) -> int:
+        """Many groups have little padding, and few keep the device busy."""
+        seconds: dict[int, float] = {}
+        for self.groups in GROUPS:
+            self.build()
+            several = [self.ready(self.later(place)) for place in range(TIMED)]
+            self.wait()
+            begun = time.perf_counter()
+            for each in several:
+                self.training.backward(*each[:2])
+            self.wait()
+            seconds[self.groups] = (time.perf_counter() - begun) / TIMED
+        self.training.optimiser.zero_grad()
+        told = ", ".join(f"{1000 * each:.1f} in {groups}" for groups, each in seconds.items())
+        print(f"ms for a batch, by its groups of rows: {told}", flush=True)
+        return min(seconds, key=lambda groups: seconds[groups])
+
+    def build(self) -> None:
+        """Until the compiler has seen all that there is to see of batches in so many groups."""
+        quiet = place = 0
         while quiet < QUIET:
             built, place = compiled(), place + 1
-            self.try_out(self.batches[place])  # type: ignore[arg-type]
+            self.training.backward(*self.ready(self.later(place))[:2])
             quiet = quiet + 1 if compiled() == built else 0
         self.training.optimiser.zero_grad()
-        self.check()
+
+    def later(self, place: int) -> PackedBatch:
+        """A batch of a later pass over the data."""
+        return self.batches[self.batches.batches_per_epoch + place]
 
     def check(self) -> None:
-        """Whether it is Marian that is trained, with the weights of now, on the batches of a step in a later pass."""
-        count = self.batches.batches_per_epoch
-        sample = [self.ready(self.batches[place])[:2] for place in range(count, count + self.parts)]  # type: ignore[arg-type]
-        print(agreement(self.training, Marian(self.config.model), sample), flush=True)
+        """Whether it is Marian that is trained, with the weights of now."""
+        groups, tokens, _ = self.ready(self.later(0))
+        print(agreement(self.training, Marian(self.config.model), groups, tokens), flush=True)
 
-    def try_out(self, batch: PaddedBatch) -> None:
-        padded, tokens, _ = self.ready(batch)
-        self.training.backward(padded, tokens)
-
-    def of_each_kind(self) -> list[PaddedBatch]:
-        """Some batches of every kind for which the compiler builds other kernels, from a later pass over the data.
-
-        Few source rows have padding, so that a sample of neighbours may have none: their mask would be compiled for
-        when the clock runs, against Marian.
-        """
-        count = self.batches.batches_per_epoch
-        found: dict[tuple[bool, bool], list[PaddedBatch]] = {}
-        for place in range(count, 2 * count, max(1, count // SEARCHED)):
-            batch = self.batches[place]
-            same = found.setdefault(kind_of(batch), [])  # type: ignore[arg-type]
-            if len(same) < WARM:
-                same.append(batch)  # type: ignore[arg-type]
-        return [batch for same in found.values() for batch in same]
-
-    def train(
-        self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None, trial: float = 0.0
-    ) -> None:
+    def train(self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None) -> None:
         """For so many minutes more; measured at `marks`, in minutes since the beginning, and at the end.
 
-        `until` is when to stop in any case, by `time.monotonic`: commands may have a limit. `trial` minutes are spent
-        on each number of batches a step first, where there is a choice; they do not count.
+        `until` is when to stop in any case, by `time.monotonic`: commands may have a limit.
         """
-        if not self.progress.steps and len(self.choices) > 1:
-            self.choose(trial)
-        self.advance(minutes, marks, keep, until)
-        self.save()
-        self.check()
-
-    def choose(self, minutes: float) -> None:
-        """Go on with the number of batches a step that is best for Marian: each is tried from the beginning."""
-        found: dict[int, float] = {}
-        for parts in self.choices:
-            self.begin(parts)
-            self.advance(minutes, [], [], None)
-            self.check()  # again: weights that do not read the source yet hide what is wrong with reading it
-            found[parts] = self.rows[-1].nll
-        self.begin(min(found, key=lambda parts: found[parts]))
-        tried = ", ".join(f"nll {nll:.4f} with {parts} batches a step" for parts, nll in found.items())
-        print(f"tried for {minutes:g} minutes: {tried}; begun again with {self.parts}", flush=True)
-
-    def advance(self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None) -> None:
+        # Compiled layers ask for the interpreter again and again, while a thread makes the next batch: each time they
+        # would wait for as long as that thread may go on.
+        sys.setswitchinterval(1e-4)
         begun = time.monotonic()
         self.warm_up()
         self.wait()
         self.training.losses.zero_()
         self.told = self.progress.target_tokens
         self.built = compiled()
-        print(f"warmed up in {time.monotonic() - begun:.0f} s, {self.built} graphs compiled", flush=True)
+        took = time.monotonic() - begun
+        print(f"warmed up in {took:.0f} s, {self.built} graphs compiled; {self.groups} groups of rows", flush=True)
         progress, end = self.progress, self.progress.seconds + 60 * minutes
         due = sorted({60 * mark for mark in (*marks, *keep) if progress.seconds < 60 * mark < end} | {end})
         began = time.monotonic() - progress.seconds
         while due:
-            parts = list(islice(self.stream, self.parts))
-            tokens = sum(each for _, each, _ in parts)
+            groups, tokens, index = next(self.stream)
             # As in `hark train`: chance is a function of the batch, so that a resumed run needs no state of it.
-            torch.manual_seed(int(derive(self.config.train.seed, parts[0][2])) >> 1)
-            rate = learning_rate(progress.steps + 1, self.config)
-            self.training.step((padded for padded, _, _ in parts), tokens, rate)
+            torch.manual_seed(int(derive(self.config.train.seed, index)) >> 1)
+            self.training.step(groups, tokens, learning_rate(progress.steps + 1, self.config))
             progress.steps += 1
             progress.target_tokens += tokens
             now = time.monotonic()
@@ -243,6 +213,8 @@ class MarianRun:
                 self.keep(mark / 60)
             began = time.monotonic() - progress.seconds
         self.stream.close()
+        self.save()
+        self.check()  # again: weights that do not read the source yet hide what is wrong with reading it
 
     def wait(self) -> None:
         if self.device.type == "cuda":
@@ -289,11 +261,11 @@ class MarianRun:
         checkpoint.save(self.state, tensors, self.place())
 
     def place(self) -> dict[str, Any]:
-        return {"parts": self.parts, "progress": asdict(self.progress), "batches": self.stream.state_dict()}
+        return {"groups": self.groups, "progress": asdict(self.progress), "batches": self.stream.state_dict()}
 
     def resume(self) -> None:
         tensors, state = checkpoint.load(self.state)
-        self.begin(state["parts"])
+        self.groups = state["groups"]
         self.training.fill(tensors["weights"])
         # Adam is given its state as it would have made it: a step of its own would move the weights.
         for name, weight in self.training.weights.items():

@@ -296,16 +296,16 @@ class Training:
         self.losses = torch.zeros((), device=device)  # summed over tokens, and never waited for here
         peer.compile_parts(variant.compiled)
 
-    def backward(self, batch: Padded, tokens: int) -> None:
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
-            loss = self.peer(batch, self.smoothing)
-        self.losses += loss.detach()
-        (loss / tokens).backward()
+    def backward(self, groups: Iterable[Padded], tokens: int) -> None:
+        """Of one batch, which has so many real target tokens in all its groups of rows."""
+        for rows in groups:
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
+                loss = self.peer(rows, self.smoothing)
+            self.losses += loss.detach()
+            (loss / tokens).backward()
 
-    def step(self, batches: Iterable[Padded], tokens: int, rate: float) -> None:
-        """One step on the sum of some batches, which have so many real target tokens together."""
-        for batch in batches:
-            self.backward(batch, tokens)
+    def step(self, groups: Iterable[Padded], tokens: int, rate: float) -> None:
+        self.backward(groups, tokens)
         for group in self.adam.param_groups:
             group["lr"] = rate
         self.optimiser.step()

@@ -4,11 +4,11 @@ python benchmarks/time_to_quality.py --dataset D --folder F --minutes 9 --keep 5
 python benchmarks/time_to_quality.py --score F RUN                                   BLEU of all weights that were kept
 python benchmarks/time_to_quality.py --folder F --ours RUN --draw picture.svg        one table, and one picture
 
-D was made by `hark prepare`. Both systems have the same tokenizer, pairs, tokens in a batch, initial weights, recipe
-(Adam, warm-up, label smoothing, dropout) and precision (bfloat16 with float32 weights). RUN is a run of `hark train`;
-F is trained here, by a plain loop around transformers' MarianMTModel on length buckets with padding, several of them a
-step, as fast as we know to make it (peers.py). How many is tried out first, for --trial minutes each, and the one with
-the lowest dev loss is taken. A command trains for some minutes, and the next goes on exactly there.
+D was made by `hark prepare`. Both systems have the same tokenizer, pairs in every step, initial weights, recipe (Adam,
+warm-up, label smoothing, dropout) and precision (bfloat16 with float32 weights). RUN is a run of `hark train`; F is
+trained here, by a plain loop around transformers' MarianMTModel, as fast as we know to make it: compiled (peers.py),
+with each batch in the number of groups of padded rows that is fastest (rows.py). So its curve is ours by steps, and
+another by the clock. A command trains for some minutes, and the next goes on exactly there.
 
 The clock is that of training alone, on both sides: neither start (compiling, recording, reading data) nor measuring nor
 saving count. Dev losses are computed by the same code: Marian's weights become ours (marian_weights.py), and are
@@ -36,10 +36,6 @@ from hark.train.start import open_dataset, resolve
 RECIPES = Path(__file__).parents[1] / "recipes"
 FASTEST = "bf16"
 """Of Marian's variants, by benchmarks/train_speed.py."""
-PARTS = "4,8"
-"""Batches whose gradients make one step, to choose from. All rows of a batch are of one length, and a model that makes
-a step on one batch with all its tokens learns far more slowly than from several of different lengths
-(docs/results/padded.txt); but small batches keep a device less busy."""
 
 
 def train(arguments: argparse.Namespace, device: torch.device) -> None:
@@ -47,14 +43,13 @@ def train(arguments: argparse.Namespace, device: torch.device) -> None:
 
     config, dataset = settings(arguments)
     started = time.monotonic()
-    parts = [int(each) for each in arguments.parts.split(",")]
-    run = MarianRun(arguments.folder, config, dataset, device, arguments.variant, arguments.init, parts)
+    run = MarianRun(arguments.folder, config, dataset, device, arguments.variant, arguments.init)
     every, minutes = arguments.every, arguments.minutes
     before = run.progress.seconds / 60
     marks = [number * every for number in range(int(before / every), int((before + minutes) / every) + 2)]
     keep = [float(each) for each in arguments.keep.split(",") if each]
     print(f"{machine(device)}; torch {torch.__version__}; Marian, {VARIANTS[arguments.variant]}; {before:.2f} min done")
-    run.train(minutes, marks, keep, None if arguments.wall is None else started + arguments.wall, arguments.trial)
+    run.train(minutes, marks, keep, None if arguments.wall is None else started + arguments.wall)
     trained = run.progress.seconds - 60 * before
     print(f"{time.monotonic() - started:.0f} s in all, of which {trained:.0f} s were training")
 
@@ -107,10 +102,6 @@ def main() -> None:
     parser.add_argument("--keep", default="", help="minutes since the beginning at which weights are kept, with commas")
     parser.add_argument("--wall", type=float, help="stop, and save, once the command has run for so many seconds")
     parser.add_argument("--variant", default=FASTEST, choices=list(VARIANTS), help=f"else {FASTEST}")
-    parser.add_argument(
-        "--parts", default=PARTS, help=f"batches, of one length each, that make a step: choices (else {PARTS})"
-    )
-    parser.add_argument("--trial", type=float, default=1.25, help="minutes for each of these choices (else 1.25)")
     parser.add_argument("--init", default="ours", choices=["ours", "theirs"], help="initial weights (else ours)")
     parser.add_argument("--score", type=Path, nargs="+", metavar="FOLDER", help="Marian's folders, or runs of ours")
     parser.add_argument("--sets", default="", help="test sets to translate, with commas (else all)")

@@ -1,6 +1,5 @@
 """Marian's weights become ours and back, its run resumes where it stopped, and the clock counts training alone."""
 
-import copy
 import json
 import math
 import subprocess
@@ -112,49 +111,6 @@ def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path, variant: 
     assert [row.steps for row in read_lines(halves / "rows.jsonl", Row)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_the_batches_of_a_step_are_summed_up(dataset: Path, marian: peers.Marian) -> None:
-    """As if they were one batch: a token counts the same in each of them."""
-    config = settings(dataset)
-    source_BS, target_BT = torch.randint(4, 60, (6, 9)), torch.randint(4, 60, (6, 7))
-    rows = [peers.Padded(source_BS[a:b], None, target_BT[a:b], target_BT[a:b]) for a, b in ((0, 6), (0, 1), (1, 6))]
-
-    def stepped(*batches: peers.Padded) -> dict[str, torch.Tensor]:
-        training = peers.Training(copy.deepcopy(marian), config, CPU, peers.VARIANTS["eager"])
-        training.peer.eval()
-        training.step(batches, 6 * 7, rate=0.01)
-        return {name: weight.detach() for name, weight in training.weights.items()}
-
-    whole, parts = stepped(rows[0]), stepped(*rows[1:])
-    assert not whole.keys() - parts.keys()
-    for name, weight in whole.items():
-        torch.testing.assert_close(parts[name], weight, atol=1e-4, rtol=1e-4, msg=name)
-
-
-def test_the_better_number_of_batches_a_step_is_taken_from_the_beginning(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("transformers")
-    from marian_run import Judge, MarianRun
-
-    config = settings(dataset)
-
-    def run(folder: str, parts: list[int]) -> MarianRun:
-        return MarianRun(tmp_path / folder, config, open_dataset(config.data), CPU, "eager", "ours", parts)
-
-    expected = run("expected", [2])
-    expected.train(1e-9, [], [], None)
-    losses = iter([3.0, 2.0, 4.0, 1.9])  # of the trials of 4, 2 and 1, and of the training itself
-    monkeypatch.setattr(Judge, "measure", lambda *_: (0.0, next(losses)))
-    chosen = run("chosen", [4, 2, 1])
-    chosen.train(1e-9, [], [], None, trial=1e-9)
-    assert (chosen.parts, chosen.progress.steps) == (2, 1)
-    assert [row.nll for row in read_lines(tmp_path / "chosen" / "rows.jsonl", Row)] == [1.9]
-    for name, weight in expected.training.weights.items():
-        assert weight.equal(chosen.training.weights[name]), name
-    resumed = run("chosen", [4, 2, 1])
-    assert (resumed.parts, resumed.progress.steps) == (2, 1)
-
-
 def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path: Path) -> None:
     """What Marian begins with is what `hark train` measures of a model that has not been trained."""
     pytest.importorskip("transformers")
@@ -170,16 +126,41 @@ def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path
     assert theirs.rows[0].loss == pytest.approx(row.loss, rel=1e-6)
 
 
-def test_the_compiler_sees_every_kind_of_batch_before_the_clock_starts(dataset: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("groups", [1, 3])
+def test_takes_the_very_steps_that_ours_takes(dataset: Path, tmp_path: Path, groups: int) -> None:
+    """Without dropout, whose chance no two systems share, all that is measured on the way is the same."""
     pytest.importorskip("transformers")
-    from marian_run import MarianRun, kind_of
+    from marian_run import MarianRun
 
     config = settings(dataset)
-    config = replace(config, data=replace(config.data, batch_tokens=60))
-    run = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours", parts=[1])
-    kinds = {kind_of(run.batches[index]) for index in range(run.batches.batches_per_epoch)}
-    assert {masked for masked, _ in kinds} == {True, False}
-    assert {kind_of(batch) for batch in run.of_each_kind()} == kinds
+    model = replace(config.model, dropout=0.0)
+    config = replace(config, model=model, train=replace(config.train, steps=4, warmup_steps=4, eval_steps=1))
+    run_training(config, RunDir(tmp_path / "ours"), open_dataset(config.data), resumed=False)
+    ours = rows_of(history_of(tmp_path / "ours"))
+    theirs = MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
+    theirs.groups = groups
+    for _ in range(4):
+        theirs.train(1e-9, [], [], None)
+    assert ours[-1].nll < ours[0].nll - 0.1
+    assert [row.nll for row in theirs.rows] == pytest.approx([row.nll for row in ours], rel=1e-4)
+
+
+def test_the_fastest_groups_are_taken_and_no_weight_is_changed(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+    import marian_run
+
+    config = settings(dataset)
+    run = marian_run.MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
+    before = {name: weight.detach().clone() for name, weight in run.training.weights.items()}
+    times = iter([0.0, 5.0, 10.0, 12.0, 20.0, 24.0])  # the beginning and the end of each
+    monkeypatch.setattr(marian_run, "GROUPS", (2, 4, 8))
+    monkeypatch.setattr(marian_run, "QUIET", 1)
+    monkeypatch.setattr(marian_run.time, "perf_counter", lambda: next(times))
+    assert run.fastest() == 4
+    assert all(weight.equal(before[name]) for name, weight in run.training.weights.items())
+    assert all(weight.grad is None for weight in run.marian.parameters())
 
 
 def test_what_is_compiled_while_the_clock_runs_is_told(
@@ -221,7 +202,7 @@ def history_of(folder: Path) -> History:
 def test_another_variant_is_refused(dataset: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), "--tiny", "--dataset", str(dataset), *SMALL]
-    command += ["--folder", str(tmp_path / "hf"), "--minutes", "1e-6", "--parts", "2", "--variant"]
+    command += ["--folder", str(tmp_path / "hf"), "--minutes", "1e-6", "--variant"]
     assert subprocess.run([*command, "eager"], capture_output=True, check=False).returncode == 0
     refused = subprocess.run([*command, "bf16-eager"], capture_output=True, text=True, check=False)
     assert refused.returncode == 1

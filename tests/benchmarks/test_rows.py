@@ -1,0 +1,43 @@
+"""A batch in groups of rows holds what it held packed."""
+
+from collections import Counter
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from rows import MULTIPLE, cut, lay_out
+
+from hark.config import DataConfig
+from hark.data.batches import Corpus, PackedBatches
+from tests.data.test_batches import realistic, sentences
+
+
+@pytest.mark.parametrize("groups", [1, 2, 5, 100])
+def test_the_same_pairs(groups: int) -> None:
+    batches = PackedBatches([Corpus("a", 1.0, [realistic(3000)])], DataConfig(batch_tokens=2000))
+    for number in range(5):
+        packed = batches[number]
+        laid = lay_out(packed, groups)
+        assert len(laid) <= groups
+        assert Counter(map(repr, sentences(packed))) == Counter(repr(each) for rows in laid for each in sentences(rows))
+        assert sum(rows.n_target_tokens for rows in laid) == packed.n_target_tokens
+        assert sorted(np.concatenate([rows.pairs for rows in laid]).tolist()) == sorted(packed.pairs.tolist())
+        for rows in laid:
+            assert rows.source.shape == rows.target_in.shape == rows.target_out.shape
+            assert rows.source.shape[1] % MULTIPLE == 0
+            assert rows.source.dtype == np.int32
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 4, 9])
+def test_no_other_groups_have_fewer_slots(groups: int) -> None:
+    """By trying them all."""
+    chance = np.random.default_rng(1)
+    for _ in range(20):
+        widths = np.sort(chance.integers(1, 9, 9)).astype(np.int32) * MULTIPLE
+        found = cut(widths, groups)
+        assert found[0][0] == 0
+        assert found[-1][1] == len(widths)
+        assert all(end == begin for (_, end), (begin, _) in pairwise(found))
+        ways = [[0, *inner, 9] for n in range(groups) for inner in combinations(range(1, 9), n)]
+        fewest = min(sum((b - a) * widths[b - 1] for a, b in pairwise(way)) for way in ways)
+        assert sum((b - a) * widths[b - 1] for a, b in found) == fewest
