@@ -37,7 +37,7 @@ from hark.train.passes import autocast, why_not_recorded
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 
-GROUPS, QUIET, TIMED = (2, 3, 4, 6, 8), 50, 10
+GROUPS, QUIET, TIMED = (2, 3, 4), 50, 10
 """Groups of rows in which a step's pairs may be laid out: of those the fastest are taken. Batches that must leave the
 compiler with nothing to do, before the clock starts, and that are timed."""
 ADAM = ("exp_avg", "exp_avg_sq", "step")
