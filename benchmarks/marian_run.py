@@ -5,7 +5,6 @@ Adam's state, place in the data: a checkpoint in our format, without pickle), an
 weights were asked for: a bundle of ours, in bfloat16, so that the same engine translates with both systems' weights.
 """
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -134,9 +133,10 @@ class MarianRun:
     def warm_up(self) -> None:
         """What `hark train` does before its own clock starts: kernels are built. No weight changes."""
         if self.device.type == "cuda":
-            if not self.progress.steps:
+            if self.progress.steps:
+                self.build()
+            else:
                 self.groups = self.fastest()
-            self.build()
         self.check()
 
     def fastest(self) -> int:
@@ -179,9 +179,6 @@ class MarianRun:
 
         `until` is when to stop in any case, by `time.monotonic`: commands may have a limit.
         """
-        # Compiled layers ask for the interpreter again and again, while a thread makes the next batch: each time they
-        # would wait for as long as that thread may go on.
-        sys.setswitchinterval(1e-4)
         begun = time.monotonic()
         self.warm_up()
         self.wait()

@@ -2,7 +2,7 @@
 
 Both compute what ours computes, which tests/benchmarks checks with copied weights: post-norm, ReLU, one matrix for
 both embeddings and the output, sinusoidal positions, dropout on embeddings and sub-layers' outputs only, the
-label-smoothed loss. Both train on length buckets with padding, through PyTorch's fused attention and fused Adam.
+label-smoothed loss. Both train on rows with padding, through PyTorch's fused attention and fused Adam.
 Tensors are named as in `hark.model`.
 """
 

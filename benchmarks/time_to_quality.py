@@ -41,6 +41,9 @@ FASTEST = "bf16"
 def train(arguments: argparse.Namespace, device: torch.device) -> None:
     from marian_run import MarianRun
 
+    # Compiled layers ask for the interpreter again and again, while a thread makes the next batch: each time they would
+    # wait for as long as that thread may go on.
+    sys.setswitchinterval(1e-4)
     config, dataset = settings(arguments)
     started = time.monotonic()
     run = MarianRun(arguments.folder, config, dataset, device, arguments.variant, arguments.init)
