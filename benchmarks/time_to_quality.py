@@ -83,8 +83,8 @@ def show(arguments: argparse.Namespace) -> None:
     systems: list[System] = []
     if arguments.folder is not None:
         systems.append(read_rival(arguments.folder, "Hugging Face Marian"))
-    for number, run in enumerate(arguments.ours):
-        systems.append(read_run(RunDir(run), "hark" if not number else f"hark, {RunDir(run).name}"))
+    for run in map(RunDir, arguments.ours):
+        systems.append(read_run(run, f"hark, {run.name}" if len(arguments.ours) > 1 else "hark"))
     print(table(systems))
     if arguments.draw is not None:
         arguments.draw.write_text(draw(systems), encoding="utf-8")
