@@ -2,10 +2,11 @@
 
     python benchmarks/everyday.py MODEL [--json FILE] [--source FILE --reference FILE]
 
-Two measurements. The lines of everyday.toml, each with what must hold of a good translation: the share that holds, and
-the failures. And a test set (unless named, the 1,000 sentences of Tatoeba that come with hark) in other spellings, as
+Three measurements. The lines of everyday.toml, each with what must hold of a good translation: the share that holds,
+and the failures. A test set (unless named, the 1,000 sentences of Tatoeba that come with hark) in other spellings, as
 `[data.augment]` has them, beside the plain one: translations of both are spelt as the references are (in capitals,
-without full stops) before they are scored, so that what differs is the model's doing. Everything goes through the
+without full stops) before they are scored, so that what differs is the model's doing. And its sentences about someone
+with names of others in place (`people` in everyday.toml): how many are still there. Everything goes through the
 translator as `hark translate` calls it, which has cures of its own, for capitals and for what must not change.
 """
 
@@ -19,8 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hark.data.augment import FINAL, Variant, vary
 from hark.data.sample import SOURCE, paths
+from hark.data.swaps import Renamer
 from hark.decode.load import Loaded
 from hark.decode.models import named_folder
 from hark.errors import HarkError, UserError
@@ -98,6 +102,8 @@ class Everyday:
     test_set: str
     spellings: Sequence[Spelling]
     signatures: dict[Measure, str]
+    names: tuple[int, int]
+    """Of the names that were put into its sentences, those that their translations have; and all."""
 
     def holds(self, kind: str | None = None) -> tuple[int, int]:
         """Lines that hold, and all, of a kind or of every one."""
@@ -113,6 +119,7 @@ class Everyday:
             "test_set": self.test_set,
             "spellings": [vars(each) for each in self.spellings],
             "signatures": self.signatures,
+            "names": dict(zip(("kept", "of"), self.names, strict=True)),
         }
         return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
@@ -128,9 +135,14 @@ def bare(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
+def read_tree() -> dict[str, Any]:
+    return tomllib.loads(LINES.read_text(encoding="utf-8"))
+
+
 def read_lines(pair: str) -> dict[str, list[Line]]:
     """The lines of a pair of languages by kind."""
-    tree = tomllib.loads(LINES.read_text(encoding="utf-8"))
+    tree = read_tree()
+    del tree["people"]
     if pair not in tree:
         raise UserError(f"{LINES.name} has no lines from {pair.replace('-', ' to ')}; it has {', '.join(tree)}")
     return {kind: [Line.of(each) for each in lines] for kind, lines in tree[pair].items()}
@@ -183,6 +195,21 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
     return found, {name: str(measures[name].get_signature()) for name in MEASURES}
 
 
+def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tuple[int, int]:
+    """The sentences that have a name, with that of the next of some people instead."""
+    renamer = Renamer(held_out.sources, held_out.references, np.random.default_rng(0))
+    asked: list[tuple[str, str]] = []
+    for pair in zip(held_out.sources, held_out.references, strict=True):
+        person = people[len(asked) % len(people)]
+        renamed = renamer.put(person, *pair)
+        if renamed is not None:
+            asked.append((person, renamed[0]))
+    answers = model.translate([text for _, text in asked], split=False)
+    return sum(has_word(answer.text, f"{person}*") for (person, _), answer in zip(asked, answers, strict=True)), len(
+        asked
+    )
+
+
 def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
     """Without a set to spell otherwise, the lines only."""
     data = model.config.data
@@ -190,7 +217,8 @@ def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
     failures = check_lines(model, lines)
     spellings, signatures = score_spellings(model, held_out) if held_out else ([], {})
     counts = {kind: len(of_kind) for kind, of_kind in lines.items()}
-    return Everyday(name, counts, failures, held_out.name if held_out else "", spellings, signatures)
+    names = keep_names(model, held_out, read_tree()["people"]) if held_out else (0, 0)
+    return Everyday(name, counts, failures, held_out.name if held_out else "", spellings, signatures, names)
 
 
 def sample_set(source_language: str) -> HeldOutSet:
@@ -213,7 +241,11 @@ def table(found: Everyday) -> list[str]:
     for each in found.spellings:
         cells = "".join(f"{each.scores[name]:>7.1f} {each.plain[name]:>7.1f}" for name in MEASURES)
         lines.append(f"  {each.name:<30} {each.sentences:>9,} {cells}")
-    return lines + [f"  {TITLES[name]}: {signature}" for name, signature in found.signatures.items()]
+    lines += [f"  {TITLES[name]}: {signature}" for name, signature in found.signatures.items()]
+    if found.spellings:
+        kept, of = found.names
+        lines += ["", f"names of other people in its sentences: {kept} of {of} are kept ({kept / max(1, of):.0%})"]
+    return lines
 
 
 def main() -> None:

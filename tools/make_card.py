@@ -222,6 +222,10 @@ def everyday_lines(everyday: dict[str, Any]) -> Iterator[str]:
     yield from table(["source", "sentences", *(TITLES[name] for name in everyday["signatures"])], rows)
     yield from (f"- {TITLES[name]}: `{signature}`" for name, signature in everyday["signatures"].items())
     yield ""
+    names = everyday["names"]
+    kept = f"{names['kept']} of {names['of']} translations keep the name"
+    yield f"With the names of other people in those that name someone, {kept}."
+    yield ""
 
 
 def limit_lines(bundle: Bundle, found: Measured) -> Iterator[str]:

@@ -71,6 +71,8 @@ class AugmentConfig(Section):
     unpunctuated: float = setting(0.0, "neither side with its last full stop or question mark", between(0, 1))
     hasty: float = setting(0.0, "source in small letters, neither side with its last full stop", between(0, 1))
     names: float = setting(0.0, "of both sides only the capitalised words that they share: a bare name", between(0, 1))
+    renamed: float = setting(0.0, "another name on both sides for one that they share", between(0, 1))
+    renumbered: float = setting(0.0, "other numbers on both sides, of as many digits", between(0, 1))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sacrebleu.metrics.chrf import CHRF
@@ -48,6 +49,24 @@ def test_the_lines_of_both_directions() -> None:
         read_lines("en-fr")
 
 
+class Echo:
+    """Says what it is told, but for one name."""
+
+    def translate(self, texts: list[str], split: bool) -> list[SimpleNamespace]:
+        assert not split
+        return [SimpleNamespace(text=text.replace("Zoë", "Zoo")) for text in texts]
+
+
+def test_names_that_are_kept() -> None:
+    from everyday import keep_names
+
+    sources = ("I saw Tom.", "It rains.", "Tom ran.", "Ask Tom about Tom!", "Ask Tom!")
+    held_out = HeldOutSet(
+        "some", sources, ("Ich sah Tom.", "Es regnet.", "Tom lief.", "Frag Tom nach Tom!", "Frag Tom!")
+    )
+    assert keep_names(Echo(), held_out, ["Zoë", "Uwe", "O'Brien"]) == (2, 4)  # Zoë, Uwe, O'Brien, Zoë
+
+
 def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
     from everyday import measure, table
 
@@ -63,6 +82,7 @@ def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
     assert upper.scores["chrf2"] == expected.score
     answer = model.translate("the house is red", split=False).text
     assert hasty.scores["chrf2"] == CHRF().corpus_score([answer.rstrip(".!?… ")], [["Das Haus ist rot"]]).score
+    assert found.names == (0, 0)  # nobody is named in these two
     tree = json.loads(found.to_json())
     assert sum(each["hold"] for each in tree["lines"].values()) == holds
     assert any("all" in line and f"{holds} of" in line for line in table(found))

@@ -23,6 +23,7 @@ EVERYDAY = {
     "test_set": "tatoeba-sample",
     "spellings": [{"name": "CAPITALS", "sentences": 990, "plain": {"bleu": 41.25}, "scores": {"bleu": 39.125}}],
     "signatures": {"bleu": "nrefs:1|tok:13a"},
+    "names": {"kept": 7, "of": 9},
 }
 
 
@@ -77,6 +78,7 @@ def test_all_that_was_measured(model: Path, evaluation: dict[str, Any], tmp_path
     assert "| lower case | 3 of 6 |" in card
     assert "| **all** | **13 of 18** |" in card
     assert "39.1 (41.2)" in card
+    assert "7 of 9 translations keep the name" in card
     assert "1,234,567" in card
     assert "No sentence of the test sets below is in it" in card
     assert "3 + 1 layers" in card

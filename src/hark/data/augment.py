@@ -1,25 +1,29 @@
-"""Variants of training pairs as people type them in everyday life: no capitals, capitals, no full stop, a bare name.
+"""Variants of training pairs as people type them: no capitals, capitals, no full stop, other names and numbers.
 
-A model that has seen only edited text is lost without a capital at the beginning or a full stop at the end, and takes a
-name alone (who signs a letter) for the beginning of something. A variant is written besides its pair, never instead.
+A model that has seen only edited text is lost without a capital at the beginning or a full stop at the end, takes a
+name alone (who signs a letter) for the beginning of something, and a name that it has not read for another word. A
+variant is written besides its pair, never instead.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from functools import partial
 from typing import Literal, assert_never, get_args
 
 import numpy as np
 
 from hark.config import AugmentConfig
+from hark.data.swaps import Renamer, renumbered, shared_name
 
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
+"""Variants that need no more than the pair itself."""
+Swap = Literal["renamed", "renumbered"]
+"""Those that need chance, and other pairs for their names."""
+VARIANTS: tuple[Variant | Swap, ...] = (*get_args(Variant), *get_args(Swap))
 FINAL = re.compile(r"\s*[.!?…。！？]+$")
 """What ends a sentence, and the space that French has before it."""
-WORD = re.compile(r"\w(?:[\w.'’&-]*\w)?")
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,27 @@ class Augmenter:
             share = getattr(self.config, variant)
             if not share:
                 continue
-            drawn = np.random.default_rng([self.seed, chunk, number]).random(len(sources)) < share
+            rng = np.random.default_rng([self.seed, chunk, number])
+            drawn = rng.random(len(sources)) < share
+            change = self.change(variant, sources, targets, rng)
             for i in np.flatnonzero(drawn).tolist():
-                pair = vary(variant, sources[i], targets[i])
+                pair = change(sources[i], targets[i])
                 if pair is not None:
                     made.sources.append(pair[0])
                     made.targets.append(pair[1])
                     made.counts[variant] += 1
         return made
+
+    def change(
+        self, variant: Variant | Swap, sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator
+    ) -> Callable[[str, str], tuple[str, str] | None]:
+        match variant:
+            case "renamed":
+                return Renamer(sources, targets, rng)
+            case "renumbered":
+                return partial(renumbered, rng=rng)
+            case _:
+                return partial(vary, variant)
 
 
 def vary(variant: Variant, source: str, target: str) -> tuple[str, str] | None:
@@ -75,20 +92,3 @@ def vary(variant: Variant, source: str, target: str) -> tuple[str, str] | None:
         case _:
             assert_never(variant)
     return made if made[0] != source and all(made) else None
-
-
-def shared_name(source: str, target: str) -> str:
-    """The longest run of words with capitals that both sides have, mostly a name; empty if there is none."""
-    ours, theirs = WORD.findall(source), WORD.findall(target)
-    # A word without a capital becomes its place, counted so that none of one side is equal to any of the other.
-    matcher = SequenceMatcher(
-        None,
-        [word if word[0].isupper() else at for at, word in enumerate(ours)],
-        [word if word[0].isupper() else -1 - at for at, word in enumerate(theirs)],
-        autojunk=False,
-    )
-    run = matcher.find_longest_match()
-    # One word at the beginning may have its capital from there ("Was" is a word of English and another of German).
-    if run.size == 1 and 0 in (run.a, run.b):
-        return ""
-    return " ".join(ours[run.a : run.a + run.size])
