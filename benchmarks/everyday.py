@@ -24,7 +24,7 @@ import numpy as np
 
 from hark.data.augment import FINAL, Variant, vary
 from hark.data.sample import SOURCE, paths
-from hark.data.swaps import Renamer
+from hark.data.swaps import Renamer, find_names
 from hark.decode.load import Loaded
 from hark.decode.models import named_folder
 from hark.errors import HarkError, UserError
@@ -197,9 +197,10 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
 
 def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tuple[int, int]:
     """The sentences that have a name, with that of the next of some people instead."""
-    renamer = Renamer(held_out.sources, held_out.references, np.random.default_rng(0))
+    pairs = list(zip(held_out.sources, held_out.references, strict=True))
+    renamer = Renamer(find_names(pairs), np.random.default_rng(0))
     asked: list[tuple[str, str]] = []
-    for pair in zip(held_out.sources, held_out.references, strict=True):
+    for pair in pairs:
         person = people[len(asked) % len(people)]
         renamed = renamer.put(person, *pair)
         if renamed is not None:

@@ -126,6 +126,34 @@ def test_they_stand_besides_in_the_dataset_and_in_the_report(config, tmp_path):
     assert "Variants" not in (tmp_path / "plain" / "report.html").read_text()
 
 
+def test_names_of_one_corpus_stand_in_sentences_of_another(tmp_path):
+    people = ["Anna", "Jürgen", "Kowalczyk", "Priya", "Zoë"]
+    corpora = {
+        "everyday": [(f"I saw Tom and {i} dogs.", f"Ich sah Tom und {i} Hunde.") for i in range(300)],
+        "letters": [(f"We thank {each} for letter {i}.", f"Wir danken {each} für Brief {i}.")
+                    for i in range(100) for each in people],
+    }  # fmt: skip
+    train = tuple(CorpusConfig(*write(tmp_path, name, made), name=name) for name, made in corpora.items())
+    dev = (CorpusConfig(*write(tmp_path, "dev", pairs(20))),)
+    clean = CleanConfig(language=1.0)
+    data = DataConfig(train=train, dev=dev, vocab_size=310, clean=clean, augment=AugmentConfig(renamed=1.0))
+    dataset = prepare(Config(data=data), tmp_path / "one", processes=1).dataset
+    prepare(Config(data=data), tmp_path / "two", processes=2)
+    for name in ("source.tokens", "target.tokens"):
+        for corpus in corpora:
+            files = [tmp_path / folder / "train" / corpus / name for folder in ("one", "two")]
+            assert files[0].read_bytes() == files[1].read_bytes()
+    store = dataset.store(dataset.shards("train")[0])
+    texts = [dataset.tokenizer("target").decode([side.tolist() for side in store[i]]) for i in range(len(store))]
+    renamed = texts[300:]
+    assert 200 < len(renamed) <= 300
+    for source, target in renamed:
+        name = source.removeprefix("I saw ").split(" and ")[0]
+        assert target.startswith(f"Ich sah {name} und ")
+        assert name != "Tom"
+    assert {each for each in people if any(f"I saw {each} and" in source for source, _ in renamed)} == set(people)
+
+
 def test_an_earlier_report_has_none(config, tmp_path):
     folder = tmp_path / "plain"
     prepare(config, folder, processes=1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hark.config import AugmentConfig
 from hark.data.augment import Augmenter
-from hark.data.swaps import NUMBER, WORD, Renamer, renumbered
+from hark.data.swaps import NUMBER, WORD, Renamer, find_names, renumbered
 
 PAIRS = [
     ("Have you seen Tom?", "Hast du Tom gesehen?"),
@@ -21,7 +21,7 @@ SOURCES, TARGETS = map(list, zip(*PAIRS, strict=True))
 
 
 def renamer(seed: int = 1) -> Renamer:
-    return Renamer(SOURCES, TARGETS, np.random.default_rng(seed))
+    return Renamer(find_names(PAIRS), np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,19 @@ def test_what_has_no_name_stays(source, target):
 
 
 def test_neither_numbers_nor_lists_are_names():
-    sources = ["See A5-0006 and Rom, Paris, please.", "See Bonn."]
-    targets = ["Siehe A5-0006 und Rom, Paris, bitte.", "Siehe Bonn."]
-    change = Renamer(sources, targets, np.random.default_rng(1))
-    assert change.names == ["Bonn"]
-    assert change(sources[0], targets[0]) is None
+    pairs = [
+        ("See A5-0006 and Rom, Paris, please.", "Siehe A5-0006 und Rom, Paris, bitte."),
+        ("See Bonn.", "Siehe Bonn."),
+        ("I like Bonn.", "Ich mag Bonn."),
+    ]
+    found = find_names(pairs)
+    assert found == {"Bonn": 2}
+    assert Renamer(found, np.random.default_rng(1))(*pairs[0]) is None
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5), st.integers(0, 9))
 def test_any_text_may_come(lines, seed):
-    sources, targets = [each[0] for each in lines], [each[1] for each in lines]
-    change = Renamer(sources, targets, np.random.default_rng(seed))
+    change = Renamer(find_names(lines), np.random.default_rng(seed))
     for pair in lines:
         made = change(*pair)
         assert made is None or made != pair
@@ -89,16 +91,17 @@ def test_a_part_of_a_word_is_no_name():
 
 
 def test_without_any_name_there_is_nothing_to_draw():
-    assert Renamer(["It rains."], ["Es regnet."], np.random.default_rng(1))("Is it Tom?", "Ist es Tom?") is None
+    assert Renamer([], np.random.default_rng(1))("Is it Tom?", "Ist es Tom?") is None
 
 
 def test_what_is_written_depends_on_seed_and_chunk_alone():
     config = AugmentConfig(renamed=1.0, renumbered=1.0)
     sources, targets = SOURCES * 20, TARGETS * 20
-    made = Augmenter(config, 1)(5, sources, targets)
-    assert made == Augmenter(config, 1)(5, sources, targets)
-    assert made.sources != Augmenter(config, 1)(6, sources, targets).sources
-    assert made.sources != Augmenter(config, 2)(5, sources, targets).sources
+    names = sorted(find_names(PAIRS))
+    made = Augmenter(config, 1, names)(5, sources, targets)
+    assert made == Augmenter(config, 1, names)(5, sources, targets)
+    assert made.sources != Augmenter(config, 1, names)(6, sources, targets).sources
+    assert made.sources != Augmenter(config, 2, names)(5, sources, targets).sources
     assert 50 < made.counts["renamed"] <= 80
     assert made.counts.total() == len(made.sources) == len(made.targets)
 

@@ -20,7 +20,7 @@ from hark.data.swaps import Renamer, renumbered, shared_name
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
 """Variants that need no more than the pair itself."""
 Swap = Literal["renamed", "renumbered"]
-"""Those that need chance, and other pairs for their names."""
+"""Those that need chance, and names of other pairs."""
 VARIANTS: tuple[Variant | Swap, ...] = (*get_args(Variant), *get_args(Swap))
 FINAL = re.compile(r"\s*[.!?…。！？]+$")
 """What ends a sentence, and the space that French has before it."""
@@ -36,10 +36,13 @@ class Augmented:
 
 
 class Augmenter:
-    """Draws pairs, and writes variants of them; what is drawn depends on the seed and the chunk alone."""
+    """Draws pairs, and writes variants of them; what is drawn depends on the seed and the chunk alone.
 
-    def __init__(self, config: AugmentConfig, seed: int) -> None:
-        self.config, self.seed = config, seed
+    `names` are those that may take the place of others.
+    """
+
+    def __init__(self, config: AugmentConfig, seed: int, names: Sequence[str] = ()) -> None:
+        self.config, self.seed, self.names = config, seed, names
 
     def __call__(self, chunk: int, sources: Sequence[str], targets: Sequence[str]) -> Augmented:
         made = Augmented([], [], Counter())
@@ -49,7 +52,7 @@ class Augmenter:
                 continue
             rng = np.random.default_rng([self.seed, chunk, number])
             drawn = rng.random(len(sources)) < share
-            change = self.change(variant, sources, targets, rng)
+            change = self.change(variant, rng)
             for i in np.flatnonzero(drawn).tolist():
                 pair = change(sources[i], targets[i])
                 if pair is not None:
@@ -58,12 +61,10 @@ class Augmenter:
                     made.counts[variant] += 1
         return made
 
-    def change(
-        self, variant: Variant | Swap, sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator
-    ) -> Callable[[str, str], tuple[str, str] | None]:
+    def change(self, variant: Variant | Swap, rng: np.random.Generator) -> Callable[[str, str], tuple[str, str] | None]:
         match variant:
             case "renamed":
-                return Renamer(sources, targets, rng)
+                return Renamer(self.names, rng)
             case "renumbered":
                 return partial(renumbered, rng=rng)
             case _:

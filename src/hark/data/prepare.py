@@ -5,6 +5,7 @@ all. What is done to a chunk of pairs stands in `stages.py`.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from hark.data.filters import HeldOut
 from hark.data.plan import NamedCorpus, Plan, Tokenizers, make_plan
 from hark.data.progress import Progress, silent
 from hark.data.report import HeldOutSet, Pieces, make_report, write_report
-from hark.data.stages import Clean, CleanChunk, Encode, Learn, RawChunk, UniqueChunk
+from hark.data.stages import Clean, CleanChunk, Encode, FindNames, Learn, RawChunk, UniqueChunk
 from hark.data.store import SIDES, Side, StoreWriter
 from hark.data.tally import Tally
 from hark.data.workers import available_processes, run_jobs
@@ -35,7 +36,10 @@ from hark.text.tokenizer import Tokenizer
 CHUNK_PAIRS, CHUNK_CHARACTERS = 5000, 4_000_000
 """Pairs that are worked on at once: so many, or fewer where they are long."""
 SAMPLE = 250_000
-"""Pairs that a vocabulary is learnt from; twice as many make encoded text no shorter (37,000 pieces, Europarl)."""
+"""Pairs that a vocabulary is learnt from, and names; twice as many make encoded text no shorter (37,000 pieces,
+Europarl)."""
+NAMES = 20_000
+"""So many, at most, may take the place of others."""
 BYTES_PER_PROCESS = 1 << 21
 """For less text than this, starting another process takes longer than it saves."""
 
@@ -196,13 +200,26 @@ class Preparation:
             learnt = [Tokenizer(model) for model in results]
         return {"source": learnt[0], "target": learnt[-1]}
 
+    def find_names(self, chunks: Sequence[UniqueChunk]) -> list[str]:
+        """The most frequent names in a sample of what is kept, whatever the corpus."""
+        self.progress("finding names", 0, None)
+        found: Counter[str] = Counter()
+        build = partial(FindNames, SAMPLE / sum(each.left for each in chunks), self.data.seed)
+        with closing(run_jobs(self.processes, build, chunks)) as results:
+            for names in results:
+                found.update(names)
+        return sorted(found, key=lambda name: (-found[name], name))[:NAMES]
+
     def encode(self, chunks: Sequence[UniqueChunk], tokenizers: Tokenizers) -> Iterator[Shard]:
         """Encode the training corpora, each into a token store, or into several that are segmented differently."""
         data, done = self.data, 0
         vocab_size = max(each.vocab_size for each in tokenizers.values())
         weights = {corpus.name: corpus.config.weight for corpus in self.train}
         models = (tokenizers["source"].model, tokenizers["target"].model)
-        build = partial(Encode, *models, data.augment, data.bpe_dropout, self.plan.variants, data.seed, data.max_length)
+        names = self.find_names(chunks) if data.augment.renamed else []
+        build = partial(
+            Encode, *models, data.augment, names, data.bpe_dropout, self.plan.variants, data.seed, data.max_length
+        )
         total = sum(each.chunk.pairs for each in chunks)
         with closing(run_jobs(self.processes, build, chunks)) as results:
             for name, group in groupby(zip(chunks, results, strict=True), lambda each: each[0].chunk.corpus):

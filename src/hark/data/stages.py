@@ -3,6 +3,7 @@
 What is kept of a chunk waits on the disk as text, three lines a pair: its line in the corpus, source, target.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from hark.data.augment import Augmenter
 from hark.data.duplicates import pair_hash
 from hark.data.filters import Cleaner, HeldOut
 from hark.data.store import Sentences, Side
+from hark.data.swaps import find_names
 from hark.data.tally import Tally
 from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
@@ -129,6 +131,18 @@ def until_full(sentences: Iterable[str], room: int) -> Iterator[str]:
         yield sentence
 
 
+class FindNames:
+    """Counts the names in a sample of a chunk."""
+
+    def __init__(self, share: float, seed: int) -> None:
+        self.share, self.seed = share, seed
+
+    def __call__(self, unique: UniqueChunk) -> Counter[str]:
+        _, sources, targets, kept = unique.read()
+        chosen = kept & (np.random.default_rng([self.seed, unique.chunk.number]).random(len(kept)) < self.share)
+        return find_names((sources[i], targets[i]) for i in np.flatnonzero(chosen))
+
+
 class Encode:
     """Encodes what is left of a chunk without repeats, and variants of it, once or in several segmentations."""
 
@@ -137,13 +151,14 @@ class Encode:
         source: bytes,
         target: bytes,
         augment: AugmentConfig,
+        names: Sequence[str],
         dropout: float,
         variants: int,
         seed: int,
         max_length: int,
     ) -> None:
         self.variants, self.max_length = variants, max_length
-        self.augmenter = Augmenter(augment, seed)
+        self.augmenter = Augmenter(augment, seed, names)
         self.source = Segmenter(Tokenizer(source), dropout, seed)
         self.target = self.source if source == target else Segmenter(Tokenizer(target), dropout, seed)
 

@@ -7,7 +7,7 @@ its time. Pairs with other names, half of them made up, and with other numbers t
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -37,16 +37,21 @@ def shared_name(source: str, target: str) -> str:
     return " ".join(ours[run.a : run.a + run.size])
 
 
-class Renamer:
-    """Puts other names into pairs: those that stand in some of them, and mixtures of two."""
+def find_names(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
+    """The names that pairs share, and how often; neither "A5-0006" nor words that a comma parts."""
+    found = ((shared_name(source, target), source, target) for source, target in pairs)
+    return Counter(
+        name for name, source, target in found if name and name in source and name in target and not DIGIT.search(name)
+    )
 
-    def __init__(self, sources: Sequence[str], targets: Sequence[str], rng: np.random.Generator) -> None:
+
+class Renamer:
+    """Puts other names into pairs: those that are known, and mixtures of two."""
+
+    def __init__(self, names: Iterable[str], rng: np.random.Generator) -> None:
         self.rng = rng
-        found = ((shared_name(source, target), source, target) for source, target in zip(sources, targets, strict=True))
-        # Neither "A5-0006" nor words that a comma parts.
-        good = {name for name, source, target in found if name in source and name in target and not DIGIT.search(name)}
-        self.names = sorted(good - {""})
-        self.known = frozenset(self.names)
+        self.known = frozenset(names)
+        self.names = sorted(self.known)
         words = {word for name in self.names for word in name.split()}
         self.parts: list[str] = sorted(word for word in words if word.isalpha() and len(word) > 3)
 
