@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hark.data.augment import FINAL, Variant, vary
 from hark.data.sample import SOURCE, paths
-from hark.data.swaps import Renamer, find_names
+from hark.data.swaps import find_names, rename
 from hark.decode.load import Loaded
 from hark.decode.models import named_folder
 from hark.errors import HarkError, UserError
@@ -198,17 +196,16 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
 def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tuple[int, int]:
     """The sentences that have a name, with that of the next of some people instead."""
     pairs = list(zip(held_out.sources, held_out.references, strict=True))
-    renamer = Renamer(find_names(pairs), np.random.default_rng(0))
+    known = find_names(pairs)
     asked: list[tuple[str, str]] = []
     for pair in pairs:
         person = people[len(asked) % len(people)]
-        renamed = renamer.put(person, *pair)
+        renamed = rename(*pair, person, known)
         if renamed is not None:
             asked.append((person, renamed[0]))
     answers = model.translate([text for _, text in asked], split=False)
-    return sum(has_word(answer.text, f"{person}*") for (person, _), answer in zip(asked, answers, strict=True)), len(
-        asked
-    )
+    kept = sum(has_word(answer.text, f"{person}*") for (person, _), answer in zip(asked, answers, strict=True))
+    return kept, len(asked)
 
 
 def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:

@@ -7,7 +7,7 @@ its time. Pairs with other names, half of them made up, and with other numbers t
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -45,6 +45,29 @@ def find_names(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
     )
 
 
+def rename(source: str, target: str, other: str, known: Collection[str]) -> tuple[str, str] | None:
+    """A pair with another name for its own; none where it has none that is known, or that very one."""
+    name = name_in(source, target, known)
+    if not name:
+        return None
+    whole = re.compile(rf"(?<![\w'’&-]){re.escape(name)}(?![\w'’&-])")
+    times = len(whole.findall(source))
+    if not times or times != len(whole.findall(target)) or other == name:  # one side may say "he"
+        return None
+    return whole.sub(lambda _: other, source), whole.sub(lambda _: other, target)
+
+
+def name_in(source: str, target: str, known: Collection[str]) -> str:
+    name = shared_name(source, target)
+    if name in known:
+        return name
+    # What is a name within other sentences is one at the beginning, too.
+    first, other = WORD.match(source), WORD.match(target)
+    if first is None or other is None or first.group() != other.group() or first.group() not in known:
+        return ""
+    return str(first.group())
+
+
 class Renamer:
     """Puts other names into pairs: those that are known, and mixtures of two."""
 
@@ -56,28 +79,7 @@ class Renamer:
         self.parts: list[str] = sorted(word for word in words if word.isalpha() and len(word) > 3)
 
     def __call__(self, source: str, target: str) -> tuple[str, str] | None:
-        return self.put(self.draw(), source, target) if self.names else None
-
-    def put(self, other: str, source: str, target: str) -> tuple[str, str] | None:
-        """A pair with another name for its own; none where it has no name, or that one."""
-        name = self.name_in(source, target)
-        if not name:
-            return None
-        whole = re.compile(rf"(?<![\w'’&-]){re.escape(name)}(?![\w'’&-])")
-        times = len(whole.findall(source))
-        if not times or times != len(whole.findall(target)) or other == name:  # one side may say "he"
-            return None
-        return whole.sub(lambda _: other, source), whole.sub(lambda _: other, target)
-
-    def name_in(self, source: str, target: str) -> str:
-        name = shared_name(source, target)
-        if name in self.known:
-            return name
-        # What is a name within other sentences is one at the beginning, too.
-        first, other = WORD.match(source), WORD.match(target)
-        if first is None or other is None or first.group() != other.group() or first.group() not in self.known:
-            return ""
-        return str(first.group())
+        return rename(source, target, self.draw(), self.known) if self.names else None
 
     def draw(self) -> str:
         if len(self.parts) < 2 or self.rng.random() >= MADE_UP:
