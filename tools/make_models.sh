@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How the models that come with hark are made, on one GPU: a teacher for each direction, its translations of the training
-# text, a student that learns from them and from Tatoeba's own translations, and at the end from these alone; its weights in int8.
+# text, a student that learns from them and from Tatoeba's own translations, at the end more from everyday text; its weights in int8.
 #
 #   tools/make_models.sh FOLDER [SECTION.KEY=VALUE of the teachers ...]
 #
@@ -54,9 +54,10 @@ for direction in en-de de-en; do
   original="$folder/original/tatoeba-original.${direction%-*} $folder/original/tatoeba-original.${direction#*-}"
   prepare "$dataset" --train $(text_of europarl) --weight 1 --train $(text_of tatoeba) --weight 2 --train $original --weight 2
   train "$student" "$recipes/student-$direction.toml" data.dataset="$dataset" ${STUDENT:-}
-  # A teacher has everyday mistakes of its own ("Nice to meet you": "Nizza, ..."), of which the student is to be rid.
-  prepare "$dataset-finish" data.tokenizer="$dataset/tokenizer.model" --train $(text_of europarl) --weight 1 --train $original --weight 8
+  # Everyday text counts for more at the end, and words stand alone, lest the student takes them for names, which it copies.
+  prepare "$dataset-finish" data.tokenizer="$dataset/tokenizer.model" data.augment.words=0.06 data.augment.names=0.03 data.augment.renamed=0.4 \
+    --train $(text_of europarl) --weight 1 --train $(text_of tatoeba) --weight 4 --train $original --weight 6
   train "$student-finish" "$recipes/student-$direction.toml" data.dataset="$dataset-finish" train.from="$student" \
-    train.steps=6000 train.warmup_steps=100 train.rate_scale=0.31 ${FINISH:-}
+    train.steps=12000 train.warmup_steps=100 train.rate_scale=0.31 ${FINISH:-}
   $hark shrink "$student-finish" --weights int8 -o "$folder/$direction"
 done

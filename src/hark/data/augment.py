@@ -1,13 +1,13 @@
 """Variants of training pairs as people type them: no capitals, capitals, no full stop, other names and numbers.
 
 A model that has seen only edited text is lost without a capital at the beginning or a full stop at the end, takes a
-name alone (who signs a letter) for the beginning of something, and a name that it has not read for another word. A
-variant is written besides its pair, never instead.
+name alone (who signs a letter) for the beginning of something, a name that it has not read for another word, and a word
+alone for a name. A variant is written besides its pair, never instead.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, assert_never, get_args
@@ -15,12 +15,13 @@ from typing import Literal, assert_never, get_args
 import numpy as np
 
 from hark.config import AugmentConfig
+from hark.data.lexicon import single_word
 from hark.data.swaps import Renamer, renumbered, shared_name
 
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
 """Variants that need no more than the pair itself."""
-Swap = Literal["renamed", "renumbered"]
-"""Those that need chance, and names of other pairs."""
+Swap = Literal["renamed", "renumbered", "words"]
+"""Those that need chance, and names or words of other pairs."""
 VARIANTS: tuple[Variant | Swap, ...] = (*get_args(Variant), *get_args(Swap))
 FINAL = re.compile(r"\s*[.!?…。！？]+$")
 """What ends a sentence, and the space that French has before it."""
@@ -38,11 +39,13 @@ class Augmented:
 class Augmenter:
     """Draws pairs, and writes variants of them; what is drawn depends on the seed and the chunk alone.
 
-    `names` are those that may take the place of others.
+    `names` are those that may take the place of others, `words` the lexicon.
     """
 
-    def __init__(self, config: AugmentConfig, seed: int, names: Sequence[str] = ()) -> None:
-        self.config, self.seed, self.names = config, seed, names
+    def __init__(
+        self, config: AugmentConfig, seed: int, names: Sequence[str] = (), words: Mapping[str, str] | None = None
+    ) -> None:
+        self.config, self.seed, self.names, self.words = config, seed, names, words or {}
 
     def __call__(self, chunk: int, sources: Sequence[str], targets: Sequence[str]) -> Augmented:
         made = Augmented([], [], Counter())
@@ -63,6 +66,8 @@ class Augmenter:
 
     def change(self, variant: Variant | Swap, rng: np.random.Generator) -> Callable[[str, str], tuple[str, str] | None]:
         match variant:
+            case "words":
+                return partial(single_word, lexicon=self.words, rng=rng)
             case "renamed":
                 return Renamer(self.names, rng)
             case "renumbered":

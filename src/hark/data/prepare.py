@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +23,11 @@ from hark.data.corpus import PairReader, corpus_files
 from hark.data.dataset import Dataset, Manifest, Shard, is_dataset
 from hark.data.duplicates import DuplicateFinder
 from hark.data.filters import HeldOut
+from hark.data.lexicon import find_words
 from hark.data.plan import NamedCorpus, Plan, Tokenizers, make_plan
 from hark.data.progress import Progress, silent
 from hark.data.report import HeldOutSet, Pieces, make_report, write_report
-from hark.data.stages import Clean, CleanChunk, Encode, FindNames, Learn, RawChunk, UniqueChunk
+from hark.data.stages import Clean, CleanChunk, Encode, FindNames, FindShort, Learn, RawChunk, UniqueChunk
 from hark.data.store import SIDES, Side, StoreWriter
 from hark.data.tally import Tally
 from hark.data.workers import available_processes, run_jobs
@@ -38,6 +39,8 @@ CHUNK_PAIRS, CHUNK_CHARACTERS = 5000, 4_000_000
 SAMPLE = 250_000
 """Pairs that a vocabulary is learnt from, and names; twice as many make encoded text no shorter (37,000 pieces,
 Europarl)."""
+SHORT = 2_000_000
+"""Pairs among which the short ones are taken to learn words from."""
 NAMES = 20_000
 """So many, at most, may take the place of others."""
 BYTES_PER_PROCESS = 1 << 21
@@ -200,6 +203,13 @@ class Preparation:
             learnt = [Tokenizer(model) for model in results]
         return {"source": learnt[0], "target": learnt[-1]}
 
+    def find_words(self, chunks: Sequence[UniqueChunk]) -> dict[str, str]:
+        """Words and their translations, from the short pairs of what is kept."""
+        self.progress("finding words", 0, None)
+        build = partial(FindShort, SHORT / sum(each.left for each in chunks), self.data.seed)
+        with closing(run_jobs(self.processes, build, chunks)) as results:
+            return find_words(chain.from_iterable(results))
+
     def find_names(self, chunks: Sequence[UniqueChunk]) -> list[str]:
         """The most frequent names in a sample of what is kept, whatever the corpus."""
         self.progress("finding names", 0, None)
@@ -217,8 +227,17 @@ class Preparation:
         weights = {corpus.name: corpus.config.weight for corpus in self.train}
         models = (tokenizers["source"].model, tokenizers["target"].model)
         names = self.find_names(chunks) if data.augment.renamed else []
+        words = self.find_words(chunks) if data.augment.words else {}
         build = partial(
-            Encode, *models, data.augment, names, data.bpe_dropout, self.plan.variants, data.seed, data.max_length
+            Encode,
+            *models,
+            data.augment,
+            names,
+            words,
+            data.bpe_dropout,
+            self.plan.variants,
+            data.seed,
+            data.max_length,
         )
         total = sum(each.chunk.pairs for each in chunks)
         with closing(run_jobs(self.processes, build, chunks)) as results:

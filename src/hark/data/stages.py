@@ -4,7 +4,7 @@ What is kept of a chunk waits on the disk as text, three lines a pair: its line 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from hark.config import AugmentConfig, CleanConfig
 from hark.data.augment import Augmenter
 from hark.data.duplicates import pair_hash
 from hark.data.filters import Cleaner, HeldOut
+from hark.data.lexicon import short_pair
 from hark.data.store import Sentences, Side
 from hark.data.swaps import find_names
 from hark.data.tally import Tally
@@ -65,6 +66,12 @@ class UniqueChunk:
         kept[self.repeats] = False
         return [int(line) for line in rows[0:-1:3]], rows[1::3], rows[2::3], kept
 
+    def sample(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
+        """A share of the pairs that are kept."""
+        _, sources, targets, kept = self.read()
+        chosen = np.random.default_rng([seed, self.chunk.number]).random(len(kept)) < share
+        return ((sources[i], targets[i]) for i in np.flatnonzero(kept & chosen))
+
 
 class Clean:
     """Cleans a chunk: writes what is kept, counts what is not, and hashes pairs so that repeats can be found."""
@@ -110,13 +117,11 @@ class Learn:
 
     def sample(self, sides: Sequence[Side]) -> Iterator[str]:
         for unique in self.chunks:
-            _, sources, targets, kept = unique.read()
-            chosen = np.random.default_rng([self.seed, unique.chunk.number]).random(len(kept)) < self.share
-            for i in np.flatnonzero(kept & chosen):
+            for source, target in unique.sample(self.share, self.seed):
                 if "source" in sides:
-                    yield normalise(sources[i])
+                    yield normalise(source)
                 if "target" in sides:
-                    yield normalise(targets[i])
+                    yield normalise(target)
 
 
 def until_full(sentences: Iterable[str], room: int) -> Iterator[str]:
@@ -138,9 +143,17 @@ class FindNames:
         self.share, self.seed = share, seed
 
     def __call__(self, unique: UniqueChunk) -> Counter[str]:
-        _, sources, targets, kept = unique.read()
-        chosen = kept & (np.random.default_rng([self.seed, unique.chunk.number]).random(len(kept)) < self.share)
-        return find_names((sources[i], targets[i]) for i in np.flatnonzero(chosen))
+        return find_names(unique.sample(self.share, self.seed))
+
+
+class FindShort:
+    """Finds the short pairs in a sample of a chunk."""
+
+    def __init__(self, share: float, seed: int) -> None:
+        self.share, self.seed = share, seed
+
+    def __call__(self, unique: UniqueChunk) -> list[tuple[str, str]]:
+        return [pair for pair in unique.sample(self.share, self.seed) if short_pair(*pair)]
 
 
 class Encode:
@@ -152,13 +165,14 @@ class Encode:
         target: bytes,
         augment: AugmentConfig,
         names: Sequence[str],
+        words: Mapping[str, str],
         dropout: float,
         variants: int,
         seed: int,
         max_length: int,
     ) -> None:
         self.variants, self.max_length = variants, max_length
-        self.augmenter = Augmenter(augment, seed, names)
+        self.augmenter = Augmenter(augment, seed, names, words)
         self.source = Segmenter(Tokenizer(source), dropout, seed)
         self.target = self.source if source == target else Segmenter(Tokenizer(target), dropout, seed)
 

@@ -1,0 +1,88 @@
+"""Words and their translations: what is learnt from pairs, and one word of a pair alone."""
+
+import numpy as np
+import pytest
+
+from hark.config import AugmentConfig, CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data import prepare
+from hark.data.lexicon import find_words, short_pair, single_word
+
+from .material import pairs, write
+
+NOUNS = {"dog": "Hund", "house": "Haus", "tree": "Baum", "car": "Auto", "book": "Buch", "river": "Fluss"}
+VERBS = {"see": "sehe", "like": "mag", "need": "brauche", "paint": "male"}
+LINES = [
+    (f"I {verb} the {noun} of {name}.", f"Ich {VERBS[verb]} das {NOUNS[noun]} von {name}.")
+    for verb in VERBS
+    for noun in NOUNS
+    for name in ("Tom", "Mary")
+]
+DRAWN = 200
+
+
+def test_words_that_stand_in_the_same_pairs_belong_together():
+    known = NOUNS | VERBS | {"Tom": "Tom", "Mary": "Mary"}
+    found = find_words(LINES)
+    assert {word: found.get(word) for word in known} == known
+    # What stands in every pair belongs to nothing for certain, but never to one of these.
+    assert {found.get(word) for word in ("I", "the", "of")} <= {None, "Ich", "das", "von"}
+
+
+def test_a_word_keeps_its_capital_only_where_it_is_its_own():
+    lines = [(f"{noun} is good.".capitalize(), f"{NOUNS[noun]} ist gut.") for noun in NOUNS for _ in range(3)]
+    found = find_words(LINES + lines)
+    assert found["dog"] == "Hund"
+    assert "Dog" not in found
+
+
+@pytest.mark.parametrize("lines", [[], LINES[:2], [("...", "?!")]])
+def test_nothing_is_learnt_from_too_little(lines):
+    assert find_words(lines) == {}
+
+
+def test_only_short_sentences_are_counted():
+    assert short_pair("I see the dog.", "Ich sehe den Hund.")
+    assert not short_pair("I see the dog.", "wort " * 13)
+    assert not short_pair("wort " * 13, "Ich sehe den Hund.")
+    assert not short_pair("...", "Ich sehe den Hund.")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "made"),
+    [
+        ("The house is old.", "Das Haus ist alt.", {("house", "Haus")}),
+        ("a dog, a car", "ein Hund, ein Auto", {("dog", "Hund"), ("car", "Auto")}),
+        ("The house is old.", "Es ist alt.", {None}),  # said otherwise
+        ("I know Tom.", "Ich kenne Tom.", {None}),  # a name alone is another variant
+        ("It rains.", "Es regnet.", {None}),
+        ("", "", {None}),
+    ],
+)
+def test_one_word_alone(source, target, made):
+    rng = np.random.default_rng(1)
+    lexicon = NOUNS | {"Tom": "Tom"}
+    assert {single_word(source, target, lexicon, rng) for _ in range(DRAWN)} == made
+
+
+def test_a_dataset_has_words_alone_of_all_its_corpora(tmp_path):
+    long = [(f"{source} " * 4, f"{target} " * 4) for source, target in LINES]  # too long to learn from
+    corpora = {"short": LINES, "long": [(f"{source}{i}", f"{target}{i}") for i, (source, target) in enumerate(long)]}
+    train = tuple(CorpusConfig(*write(tmp_path, name, made), name=name) for name, made in corpora.items())
+    dev = (CorpusConfig(*write(tmp_path, "dev", pairs(20))),)
+    clean = CleanConfig(language=1.0)
+    data = DataConfig(train=train, dev=dev, vocab_size=310, clean=clean, augment=AugmentConfig(words=1.0))
+    dataset = prepare(Config(data=data), tmp_path / "one", processes=1).dataset
+    prepare(Config(data=data), tmp_path / "two", processes=2)
+    known = set((NOUNS | VERBS).items())
+    for shard in dataset.shards("train"):
+        files = [tmp_path / folder / "train" / shard.name / "source.tokens" for folder in ("one", "two")]
+        assert files[0].read_bytes() == files[1].read_bytes()
+        store = dataset.store(shard)
+        alone = [
+            tuple(dataset.tokenizer("target").decode([side.tolist() for side in store[i]]))
+            for i in range(len(LINES), len(store))
+        ]
+        assert len(alone) == len(LINES)
+        assert known <= set(alone)
+        assert {source for source, _ in set(alone) - known} <= {"I", "the", "of"}
+    assert dataset.report.total.augmented == {"words": 2 * len(LINES)}
