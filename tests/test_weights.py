@@ -11,11 +11,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.bundle import Bundle, with_entry
+from hark.bundle import TOKENIZER, Bundle, with_entry, write_bundle
 from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.model.weights import load_model, read_tensors
-from hark.weights import Storage, quantise, read_weights, shrink, store, write_weights
+from hark.weights import Storage, average, quantise, read_weights, shrink, store, write_weights
 from tests.decode.bundles import make_bundle
 
 
@@ -142,6 +142,36 @@ def test_from_int8_come_the_same_translations_to_the_last_bit(bundle: Bundle, tm
             assert torch.equal(exact, found), name
     with pytest.raises(UserError, match="is stored in int8 already"):
         shrink(small, tmp_path / "smaller", "bfloat16")
+
+
+def test_the_mean_of_several_models(bundle: Bundle, tmp_path: Path) -> None:
+    exact = read_weights(bundle.weights)
+    other = {name: (-3 * array).astype(np.float32) for name, array in exact.items()}
+    tokenizers = {TOKENIZER: bundle.target_tokenizer.read_bytes()}
+    # The other is stored in int8, which is read as what it stands for.
+    write_bundle(
+        tmp_path / "other",
+        bundle.config,
+        lambda path: write_weights(path, store(other, "int8")),
+        tokenizers,
+        "# Other\n",
+    )
+    bundles = [bundle, bundle, bundle, Bundle.open(tmp_path / "other")]
+    average(bundles, tmp_path / "mean", "float32")
+    mean = Bundle.open(tmp_path / "mean")
+    found, largest = read_weights(mean.weights), max(np.abs(array).max() for array in exact.values())
+    assert found.keys() == exact.keys()
+    assert max(np.abs(array).max() for array in found.values()) <= 0.01 * largest  # three of one, and minus three of it
+    assert mean.card == "# Other\n\n- Weights: the mean of those of 4 models\n- Stored in: float32\n"
+    average([bundle, bundle], tmp_path / "same", "int8")
+    assert translations(tmp_path / "same", "int8") == translations(bundle.folder, "int8")
+
+
+def test_models_of_another_shape_have_no_mean(bundle: Bundle, tmp_path: Path) -> None:
+    other = Bundle.open(make_bundle(tmp_path / "other", "en", "de", "model.d_model=64"))
+    with pytest.raises(UserError, match=r"has another shape or tokenizer than .*; they have no mean"):
+        average([bundle, other], tmp_path / "mean", "float32")
+    assert not (tmp_path / "mean").exists()
 
 
 def test_no_paths_of_the_machine_are_given_away(tmp_path: Path) -> None:

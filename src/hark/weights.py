@@ -140,22 +140,59 @@ def restore(matrix: Array, scale: Array) -> Array:
     return restored
 
 
-def shrink(bundle: Bundle, folder: Path, storage: Storage) -> None:
-    """Write a bundle again, with its matrices stored in fewer bits; it may take the place of the first.
+def read_floats(bundle: Bundle) -> dict[str, Array]:
+    """The weights of a bundle in float32, whatever they are stored in."""
+    weights = read_weights(bundle.weights)
+    return {
+        name: restore(array, weights[name + SCALE]) if array.dtype == np.int8 else array
+        for name, array in weights.items()
+        if not name.endswith(SCALE)
+    }
 
-    Where things lay on the machine that trained it is left out: a small bundle is made to be given away.
-    """
+
+def shrink(bundle: Bundle, folder: Path, storage: Storage) -> None:
+    """Write a bundle again, with its matrices stored in fewer bits; it may take the place of the first."""
     weights = read_weights(bundle.weights)
     if any(array.dtype == np.int8 for array in weights.values()):
         raise UserError(f"{bundle.folder}: is stored in int8 already, which loses something; start from the original")
-    tokenizers = {TOKENIZER: bundle.target_tokenizer.read_bytes()}
-    if bundle.source_tokenizer != bundle.target_tokenizer:
-        tokenizers[SOURCE_TOKENIZER] = bundle.source_tokenizer.read_bytes()
+    write_again(bundle, folder, weights, storage, bundle.card)
+
+
+def average(bundles: Sequence[Bundle], folder: Path, storage: Storage) -> None:
+    """The mean of models that began as one, such as one before and after its fine-tuning, with what is the last one's.
+
+    It is often better than either: what each has learnt besides is kept, what is chance cancels out.
+    """
+    *others, last = bundles
+    for other in others:
+        if other.config.model != last.config.model or tokenizers_of(other) != tokenizers_of(last):
+            raise UserError(f"{other.folder}: has another shape or tokenizer than {last.folder}; they have no mean")
+    sums: dict[str, Array] = {}
+    for bundle in bundles:
+        for name, array in read_floats(bundle).items():
+            sums[name] = sums[name] + array if name in sums else array.astype(np.float64)
+    weights = {name: (total / len(bundles)).astype(np.float32) for name, total in sums.items()}
+    card = with_entry(last.card, f"- Weights: the mean of those of {len(bundles)} models")
+    write_again(last, folder, weights, storage, card)
+
+
+def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage, card: str) -> None:
+    """A bundle with other weights.
+
+    Where things lay on the machine that trained it is left out: such a bundle is made to be given away.
+    """
     stored, config = store(weights, storage), bundle.config
     data, train = replace(config.data, dataset="", tokenizer=""), replace(config.train, from_="")
     config = replace(config, data=data, train=train)
-    card = with_entry(bundle.card, f"- Stored in: {storage}")
+    card = with_entry(card, f"- Stored in: {storage}")
     try:
-        write_bundle(folder, config, lambda path: write_weights(path, stored), tokenizers, card)
+        write_bundle(folder, config, lambda path: write_weights(path, stored), tokenizers_of(bundle), card)
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror}; what was there before is untouched") from None
+
+
+def tokenizers_of(bundle: Bundle) -> dict[str, bytes]:
+    tokenizers = {TOKENIZER: bundle.target_tokenizer.read_bytes()}
+    if bundle.source_tokenizer != bundle.target_tokenizer:
+        tokenizers[SOURCE_TOKENIZER] = bundle.source_tokenizer.read_bytes()
+    return tokenizers

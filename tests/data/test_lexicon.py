@@ -50,8 +50,10 @@ def test_only_short_sentences_are_counted():
 @pytest.mark.parametrize(
     ("source", "target", "made"),
     [
-        ("The house is old.", "Das Haus ist alt.", {("house", "Haus")}),
-        ("a dog, a car", "ein Hund, ein Auto", {("dog", "Hund"), ("car", "Auto")}),
+        ("The house is old.", "Das Haus ist alt.", {("house", "Haus"), ("House", "Haus")}),
+        ("A dog, a car", "Ein Hund, ein Auto", {("dog", "Hund"), ("car", "Auto"), ("Dog", "Hund"), ("Car", "Auto")}),
+        ("HANS lacht.", "Hans laughs.", {("lacht", "laughs"), ("Lacht", "Laughs")}),
+        ("Lacht!", "Laugh, he laughs!", {("lacht", "laughs"), ("Lacht", "Laughs")}),  # at the beginning,
         ("The house is old.", "Es ist alt.", {None}),  # said otherwise
         ("I know Tom.", "Ich kenne Tom.", {None}),  # a name alone is another variant
         ("It rains.", "Es regnet.", {None}),
@@ -60,7 +62,7 @@ def test_only_short_sentences_are_counted():
 )
 def test_one_word_alone(source, target, made):
     rng = np.random.default_rng(1)
-    lexicon = NOUNS | {"Tom": "Tom"}
+    lexicon = NOUNS | {"Tom": "Tom", "lacht": "laughs"}
     assert {single_word(source, target, lexicon, rng) for _ in range(DRAWN)} == made
 
 
@@ -83,6 +85,8 @@ def test_a_dataset_has_words_alone_of_all_its_corpora(tmp_path):
             for i in range(len(LINES), len(store))
         ]
         assert len(alone) == len(LINES)
-        assert known <= set(alone)
-        assert {source for source, _ in set(alone) - known} <= {"I", "the", "of"}
+        small = {(source.lower(), target) for source, target in alone}
+        assert {pair for pair in known if pair[1] in NOUNS.values()} <= small
+        assert {source for source, _ in small} - (NOUNS | VERBS).keys() <= {"i", "the", "of"}
+        assert 0.2 * len(alone) < sum(source[0].isupper() for source, _ in alone) < 0.8 * len(alone)
     assert dataset.report.total.augmented == {"words": 2 * len(LINES)}

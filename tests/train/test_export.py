@@ -55,12 +55,23 @@ def test_the_average_of_checkpoints(trained: Trained, tmp_path: Path) -> None:
 
 def test_an_average_may_be_stored_in_int8(trained: Trained, tmp_path: Path) -> None:
     run = trained("run", "train.save_steps=5")
-    average(run.path, tmp_path / "wide", 3)
-    average(run.path, tmp_path / "small", 3, "int8")
+    average([str(run.path)], tmp_path / "wide", 3)
+    average([str(run.path)], tmp_path / "small", 3, "int8")
     shrink(Bundle.open(tmp_path / "wide"), tmp_path / "later", "int8")
     for name in ("model.safetensors", "card.md", "config.toml"):
         assert (tmp_path / "small" / name).read_bytes() == (tmp_path / "later" / name).read_bytes()
     assert "steps 10, 15, 20" in hark.load(tmp_path / "small").card
+
+
+def test_runs_and_bundles_have_a_mean(trained: Trained, tmp_path: Path) -> None:
+    run = trained("run", "train.save_steps=5")
+    average([str(run.path)], tmp_path / "last", 1)
+    average([str(run.path), str(tmp_path / "last")], tmp_path / "mean")
+    parts = [hark.load(each).model.embedding.weight for each in (run.best, tmp_path / "last")]
+    found = hark.load(tmp_path / "mean").model.embedding.weight
+    torch.testing.assert_close(found, sum(parts) / 2, atol=1e-6, rtol=1e-6)
+    with pytest.raises(UserError, match="--last: counts the checkpoints of one run"):
+        average([str(run.path), str(tmp_path / "last")], tmp_path / "more", 2)
 
 
 def test_a_dataset_the_other_way_round_makes_a_model_the_other_way_round(

@@ -1,4 +1,4 @@
-"""`hark average`: the mean of a run's last checkpoints, as a bundle."""
+"""`hark average`: the mean of a run's last checkpoints, or of several models, as a bundle."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,16 +7,29 @@ import typer
 
 
 def average(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    models: Annotated[list[str], typer.Argument(help="Folder of a run, or several models: folders, runs or names.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write.")],
     last: Annotated[
-        int | None, typer.Option("--last", min=1, help="How many checkpoints; by default the recipe's.")
+        int | None, typer.Option("--last", min=1, help="How many checkpoints of the run; by default the recipe's.")
     ] = None,
     weights: Annotated[
         Literal["float32", "bfloat16", "float16", "int8"], typer.Option("--weights", help="What they are stored in.")
     ] = "float32",
 ) -> None:
-    """Average a run's last checkpoints into a bundle."""
+    """Average a run's last checkpoints into a bundle, or several models that began as one."""
+    from hark.errors import UserError
+
+    if len(models) == 1:
+        average_steps(Path(models[0]), output, last, weights)
+    elif last is not None:
+        raise UserError("--last: counts the checkpoints of one run, and there are several models")
+    else:
+        average_models(models, output, weights)
+
+
+def average_steps(
+    run: Path, output: Path, last: int | None, weights: Literal["float32", "bfloat16", "float16", "int8"]
+) -> None:
     from hark import configfile
     from hark.bundle import Bundle
     from hark.errors import UserError
@@ -31,3 +44,12 @@ def average(
     if weights != "float32":
         shrink(Bundle.open(output), output, weights)
     typer.echo(f"{output}: the average of steps {', '.join(map(str, steps))}")
+
+
+def average_models(models: list[str], output: Path, weights: Literal["float32", "bfloat16", "float16", "int8"]) -> None:
+    from hark.bundle import Bundle
+    from hark.decode.models import named_folder
+    from hark.weights import average as average_bundles
+
+    average_bundles([Bundle.open(named_folder(model)) for model in models], output, weights)
+    typer.echo(f"{output}: the average of {', '.join(models)}")

@@ -17,6 +17,8 @@ LONGEST = 12
 SEEN, SURE = 3, 0.3
 """Pairs in which two words stand together, and twice their share of those in which one does (Dice), at the least."""
 
+CAPITAL = 0.5
+
 
 def short_pair(source: str, target: str) -> bool:
     return all(0 < len(WORD.findall(side)) <= LONGEST for side in (source, target))
@@ -25,11 +27,20 @@ def short_pair(source: str, target: str) -> bool:
 def single_word(
     source: str, target: str, lexicon: Mapping[str, str], rng: np.random.Generator
 ) -> tuple[str, str] | None:
-    """One of the words of a pair with its translation; none where no word is known, or only names and numbers."""
-    theirs = set(WORD.findall(target))
-    known = [(word, lexicon[word]) for word in WORD.findall(source) if word in lexicon and lexicon[word] in theirs]
-    known = [pair for pair in known if pair[0] != pair[1]]
-    return known[int(rng.integers(len(known)))] if known else None
+    """One of the words of a pair with its translation; none where no word is known, or only names and numbers.
+
+    Half of those in small letters get a capital, as at the beginning of a line.
+    """
+    theirs = {form for word in WORD.findall(target) for form in (word, word.lower())}
+    words = {form for word in WORD.findall(source) for form in (word, word.lower())}
+    known = [(word, lexicon[word]) for word in sorted(words & lexicon.keys()) if lexicon[word] in theirs]
+    known = [(word, other) for word, other in known if word != other]
+    if not known:
+        return None
+    word, other = known[int(rng.integers(len(known)))]
+    if word == word.lower() and rng.random() < CAPITAL:
+        word, other = word[0].upper() + word[1:], other[0].upper() + other[1:]
+    return word, other
 
 
 def find_words(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
