@@ -50,6 +50,13 @@ def test_both_sides_have_the_same_other_name(source, target):
     assert all(name[0].isupper() for name in drawn)
 
 
+def test_made_up_names_have_parts_of_other_words():
+    change = Renamer(find_names(PAIRS), np.random.default_rng(1), ["Xylophon", "laufen", "Ei"])
+    drawn = [change.draw() for _ in range(300)]
+    assert any(name.startswith("Xy") and name != "Xylophon" for name in drawn)
+    assert not any("lauf" in name.lower() for name in drawn)
+
+
 @pytest.mark.parametrize(
     ("source", "target"),
     [

@@ -15,7 +15,7 @@ from typing import Literal, assert_never, get_args
 import numpy as np
 
 from hark.config import AugmentConfig
-from hark.data.lexicon import single_word
+from hark.data.lexicon import SingleWords
 from hark.data.swaps import Renamer, renumbered, shared_name
 
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
@@ -39,7 +39,7 @@ class Augmented:
 class Augmenter:
     """Draws pairs, and writes variants of them; what is drawn depends on the seed and the chunk alone.
 
-    `names` are those that may take the place of others, `words` the lexicon.
+    `names` are those that may take the place of others, `words` the lexicon, whose words are drawn whatever the pair.
     """
 
     def __init__(
@@ -67,9 +67,10 @@ class Augmenter:
     def change(self, variant: Variant | Swap, rng: np.random.Generator) -> Callable[[str, str], tuple[str, str] | None]:
         match variant:
             case "words":
-                return partial(single_word, lexicon=self.words, rng=rng)
+                draw = SingleWords(self.words, rng)
+                return lambda _source, _target: draw()
             case "renamed":
-                return Renamer(self.names, rng)
+                return Renamer(self.names, rng, (word for pair in self.words.items() for word in pair))
             case "renumbered":
                 return partial(renumbered, rng=rng)
             case _:

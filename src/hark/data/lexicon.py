@@ -16,7 +16,6 @@ LONGEST = 12
 """Words of a sentence that is counted: in long ones everything stands beside everything."""
 SEEN, SURE = 3, 0.3
 """Pairs in which two words stand together, and twice their share of those in which one does (Dice), at the least."""
-
 CAPITAL = 0.5
 
 
@@ -24,23 +23,23 @@ def short_pair(source: str, target: str) -> bool:
     return all(0 < len(WORD.findall(side)) <= LONGEST for side in (source, target))
 
 
-def single_word(
-    source: str, target: str, lexicon: Mapping[str, str], rng: np.random.Generator
-) -> tuple[str, str] | None:
-    """One of the words of a pair with its translation; none where no word is known, or only names and numbers.
+class SingleWords:
+    """Draws words that are to stand alone, each as often as any other: what is rare is what a model does not know.
 
-    Half of those in small letters get a capital, as at the beginning of a line.
+    Names and numbers are left out, and half of the words in small letters get a capital, as at the beginning of a line.
     """
-    theirs = {form for word in WORD.findall(target) for form in (word, word.lower())}
-    words = {form for word in WORD.findall(source) for form in (word, word.lower())}
-    known = [(word, lexicon[word]) for word in sorted(words & lexicon.keys()) if lexicon[word] in theirs]
-    known = [(word, other) for word, other in known if word != other]
-    if not known:
-        return None
-    word, other = known[int(rng.integers(len(known)))]
-    if word == word.lower() and rng.random() < CAPITAL:
-        word, other = word[0].upper() + word[1:], other[0].upper() + other[1:]
-    return word, other
+
+    def __init__(self, lexicon: Mapping[str, str], rng: np.random.Generator) -> None:
+        self.pairs = [(word, other) for word, other in lexicon.items() if word != other]
+        self.rng = rng
+
+    def __call__(self) -> tuple[str, str] | None:
+        if not self.pairs:
+            return None
+        word, other = self.pairs[int(self.rng.integers(len(self.pairs)))]
+        if word == word.lower() and self.rng.random() < CAPITAL:
+            return word[0].upper() + word[1:], other[0].upper() + other[1:]
+        return word, other
 
 
 def find_words(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -69,13 +69,16 @@ def name_in(source: str, target: str, known: Collection[str]) -> str:
 
 
 class Renamer:
-    """Puts other names into pairs: those that are known, and mixtures of two."""
+    """Puts other names into pairs: those that are known, and mixtures of two.
 
-    def __init__(self, names: Iterable[str], rng: np.random.Generator) -> None:
+    A capitalised word of those besides may be a part of a mixture: Lindenstraße and Recklinghausen are names, too.
+    """
+
+    def __init__(self, names: Iterable[str], rng: np.random.Generator, besides: Iterable[str] = ()) -> None:
         self.rng = rng
         self.known = frozenset(names)
         self.names = sorted(self.known)
-        words = {word for name in self.names for word in name.split()}
+        words = {word for name in self.names for word in name.split()} | {word for word in besides if word[0].isupper()}
         self.parts: list[str] = sorted(word for word in words if word.isalpha() and len(word) > 3)
 
     def __call__(self, source: str, target: str) -> tuple[str, str] | None:
