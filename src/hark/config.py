@@ -73,7 +73,7 @@ class AugmentConfig(Section):
     names: float = setting(0.0, "of both sides only the capitalised words that they share: a bare name", between(0, 1))
     renamed: float = setting(0.0, "another name on both sides for one that they share", between(0, 1))
     renumbered: float = setting(0.0, "other numbers on both sides, of as many digits", between(0, 1))
-    words: float = setting(0.0, "one word of the source alone, with what translates it", between(0, 1))
+    words: float = setting(0.0, "besides each, any word of the text alone, with what translates it", between(0, 1))
 
 
 @dataclass(frozen=True)
