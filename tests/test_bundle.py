@@ -38,7 +38,7 @@ def test_another_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(bundling.manifest, "seal", refuse)
-    with pytest.raises(HarkError, match="its card cannot be written: No space left on device; it is as it was"):
+    with pytest.raises(HarkError, match=r"its card\.md cannot be written: No space left on device; it is as it was"):
         write_card(bundle, "# other")
     assert Bundle.open(folder).card == CARD
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

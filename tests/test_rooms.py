@@ -20,6 +20,7 @@ ROOMS = {
     "bundle": 0,
     "rundir": 0,
     "weights": 1,
+    "shortlist": 1,
     "text": 1,
     "model": 1,
     "data": 2,
@@ -38,6 +39,7 @@ ROOMS = {
 STANDARD_LIBRARY_ONLY = {"errors", "atomic", "manifest", "settings", "config", "configfile", "bundle", "rundir"}
 FORBIDDEN = {
     "weights": {"torch"},
+    "shortlist": {"torch"},
     "text": {"torch"},
     "data": {"torch"},
     "model": {"numpy", "sentencepiece", "rich", "typer"},

@@ -11,10 +11,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.bundle import TOKENIZER, Bundle, with_entry, write_bundle
-from hark.decode.load import Loaded
+from hark.bundle import SHORTLIST, TOKENIZER, Bundle, with_entry, write_bundle, write_file
+from hark.decode.load import Loaded, open_engine
+from hark.decode.request import Request
 from hark.errors import UserError
 from hark.model.weights import load_model, read_tensors
+from hark.shortlist import Shortlist
+from hark.text.tokenizer import EOS
 from hark.weights import Storage, average, quantise, read_weights, shrink, store, write_weights
 from tests.decode.bundles import make_bundle
 
@@ -142,6 +145,28 @@ def test_from_int8_come_the_same_translations_to_the_last_bit(bundle: Bundle, tm
             assert torch.equal(exact, found), name
     with pytest.raises(UserError, match="is stored in int8 already"):
         shrink(small, tmp_path / "smaller", "bfloat16")
+
+
+def test_a_shortlist_stays_with_its_model(tmp_path: Path) -> None:
+    wide = Bundle.open(make_bundle(tmp_path / "wide"))
+    common = np.arange(3, 300, dtype=np.uint16)
+    shortlist = Shortlist(common, np.zeros(700, np.uint8), common[:0])
+    write_file(wide, SHORTLIST, shortlist.save)
+    wide = Bundle.open(tmp_path / "wide")
+    shrink(wide, tmp_path / "small", "int8")
+    average([wide, wide], tmp_path / "mean", "int8")
+    assert wide.shortlist is not None
+    for name in ("small", "mean"):
+        assert (tmp_path / name / SHORTLIST).read_bytes() == wide.shortlist.read_bytes()
+    tokens = {
+        precision: {
+            token for answer in engine.run([Request([9, 400, 500, EOS])]) for token in answer[1][0].tokens
+        }
+        for precision in ("int8", "float32")
+        for engine in [open_engine(wide, "ctranslate2", precision=precision)]
+    }  # fmt: skip
+    assert max(tokens["int8"]) < 300
+    assert max(tokens["float32"]) >= 300  # more precision: what the model itself would say
 
 
 def test_the_mean_of_several_models(bundle: Bundle, tmp_path: Path) -> None:

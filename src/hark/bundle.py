@@ -20,6 +20,7 @@ CONFIG = "config.toml"
 TOKENIZER = "tokenizer.model"
 SOURCE_TOKENIZER = "tokenizer.source.model"
 CARD = "card.md"
+SHORTLIST = "shortlist.npz"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,12 @@ class Bundle:
         return (self.folder / CARD).read_text(encoding="utf-8")
 
     @property
+    def shortlist(self) -> Path | None:
+        """What it chooses from, if not from all tokens (see `hark.shortlist`)."""
+        path = self.folder / SHORTLIST
+        return path if path.is_file() else None
+
+    @property
     def target_tokenizer(self) -> Path:
         return self.folder / TOKENIZER
 
@@ -63,21 +70,26 @@ def write_bundle(
     folder: Path,
     config: Config,
     write_weights: Callable[[Path], None],
-    tokenizers: Mapping[str, bytes],
+    files: Mapping[str, bytes],
     card: str,
 ) -> None:
-    """Make a bundle, whole or not at all; an earlier bundle of that name is replaced."""
+    """Make a bundle of weights, tokenizers and other files, whole or not at all; one of that name is replaced."""
     with new_folder(folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
         write_weights(partial_folder / WEIGHTS)
         (partial_folder / CONFIG).write_text(configfile.dump(config), encoding="utf-8")
-        for name, model in tokenizers.items():
-            (partial_folder / name).write_bytes(model)
+        for name, content in files.items():
+            (partial_folder / name).write_bytes(content)
         (partial_folder / CARD).write_text(card, encoding="utf-8")
         manifest.seal(partial_folder, KIND, FORMAT)
 
 
 def write_card(bundle: Bundle, card: str) -> None:
-    """Give a bundle another card, and seal it again.
+    """Give a bundle another card."""
+    write_file(bundle, CARD, lambda path: path.write_text(card, encoding="utf-8"))
+
+
+def write_file(bundle: Bundle, name: str, write: Callable[[Path], object]) -> None:
+    """Give a bundle another file of a name, and seal it again.
 
     It is the old one or the new one at every moment, whatever happens. Its other files are not copied, where the file
     system lets one file have two names.
@@ -85,12 +97,12 @@ def write_card(bundle: Bundle, card: str) -> None:
     try:
         with new_folder(bundle.folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
             for path in bundle.folder.iterdir():
-                if path.name not in (CARD, manifest.NAME):
+                if path.name not in (name, manifest.NAME):
                     link_or_copy(path, partial_folder / path.name)
-            (partial_folder / CARD).write_text(card, encoding="utf-8")
+            write(partial_folder / name)
             manifest.seal(partial_folder, KIND, FORMAT)
     except OSError as error:
-        raise HarkError(f"{bundle.folder}: its card cannot be written: {error.strerror}; it is as it was") from None
+        raise HarkError(f"{bundle.folder}: its {name} cannot be written: {error.strerror}; it is as it was") from None
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -248,6 +248,7 @@ class DecodeConfig(Section):
     temperature: float = setting(1.0, "of sampling: below 1 keeps to likely tokens", more_than(0))
     top_k: int = setting(0, "of sampling: draw from so many of the likeliest tokens; 0: from all", at_least(0))
     top_p: float = setting(1.0, "of sampling: draw from the likeliest tokens of this probability", between(0, 1))
+    shortlist: bool = setting(True, "choose from the tokens that the model's shortlist has, where it has one")
     seed: int = setting(1, "of sampling: the same seed gives the same translation", at_least(0))
 
     @property

@@ -16,7 +16,7 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, Bundle, with_entry, write_bundle
+from hark.bundle import SHORTLIST, SOURCE_TOKENIZER, TOKENIZER, Bundle, with_entry, write_bundle
 from hark.errors import HarkError, UserError
 
 Array = NDArray[Any]
@@ -186,13 +186,18 @@ def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage
     config = replace(config, data=data, train=train)
     card = with_entry(card, f"- Stored in: {storage}")
     try:
-        write_bundle(folder, config, lambda path: write_weights(path, stored), tokenizers_of(bundle), card)
+        write_bundle(folder, config, lambda path: write_weights(path, stored), files_of(bundle), card)
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror}; what was there before is untouched") from None
 
 
-def tokenizers_of(bundle: Bundle) -> dict[str, bytes]:
-    tokenizers = {TOKENIZER: bundle.target_tokenizer.read_bytes()}
-    if bundle.source_tokenizer != bundle.target_tokenizer:
-        tokenizers[SOURCE_TOKENIZER] = bundle.source_tokenizer.read_bytes()
-    return tokenizers
+def tokenizers_of(bundle: Bundle) -> list[bytes]:
+    return [path.read_bytes() for path in (bundle.source_tokenizer, bundle.target_tokenizer)]
+
+
+def files_of(bundle: Bundle) -> dict[str, bytes]:
+    """What belongs to any weights of this shape: tokenizers, and a shortlist where there is one."""
+    paths = {TOKENIZER: bundle.target_tokenizer, SOURCE_TOKENIZER: bundle.source_tokenizer, SHORTLIST: bundle.shortlist}
+    if bundle.source_tokenizer == bundle.target_tokenizer:
+        del paths[SOURCE_TOKENIZER]
+    return {name: path.read_bytes() for name, path in paths.items() if path is not None}

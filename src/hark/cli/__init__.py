@@ -19,8 +19,8 @@ import hark
 from hark.errors import HarkError, UserError
 
 VERBS = (
-    "translate", "models", "prepare", "train", "average", "distil", "shrink", "evaluate", "look", "heads", "runs",
-    "plot", "config",
+    "translate", "models", "prepare", "train", "average", "distil", "shrink", "shortlist", "evaluate", "look", "heads",
+    "runs", "plot", "config",
 )  # fmt: skip
 """In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`; its docstring is its help."""
 

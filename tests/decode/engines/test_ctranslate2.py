@@ -21,6 +21,7 @@ from hark.decode.request import Request, length_penalty
 from hark.errors import UserError
 from hark.model.layout import padded_layout
 from hark.model.transformer import Transformer
+from hark.shortlist import Shortlist
 from hark.text.tokenizer import BOS, EOS, PAD
 from tests.decode.engines.oracle import Ended, beam_search, log_probs, next_log_probs, random_model, weights_of
 from tests.decode.engines.test_conversion import VARIANTS
@@ -199,6 +200,50 @@ def test_int8_says_nearly_the_same(learnt: Transformer) -> None:
     )
     assert np.mean([whole[i][0].tokens == floating[i][0].tokens for i in range(100)]) >= 0.9
     assert np.mean([abs(whole[i][0].score - floating[i][0].score) for i in range(100)]) < 0.05
+
+
+def everything(vocabulary: int) -> Shortlist:
+    tokens = np.arange(vocabulary, dtype=np.uint16)
+    return Shortlist(tokens, np.zeros(vocabulary, np.uint8), tokens[:0])
+
+
+def test_a_shortlist_of_everything_changes_nothing(learnt: Transformer) -> None:
+    requests = [Request(each) for each in sentences(40, 6, 8, vocabulary=23)]
+    plain, listed = (
+        dict(CTranslate2Engine(weights_of(learnt), learnt.config, "int8", shortlist=each).run(requests))
+        for each in (None, everything(24))
+    )
+    for number, (best,) in plain.items():
+        assert listed[number][0].tokens == best.tokens
+        assert listed[number][0].score == pytest.approx(best.score, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_shortlist_is_the_search_without_all_other_tokens(beam: int, learnt: Transformer) -> None:
+    # A token's successor, which is right, or its predecessor, which is not; and some that any sentence may have.
+    chance = random.Random(4)
+    candidates = [token + chance.choice([1, -1]) for token in range(24)]
+    common = [EOS, 9, 10]
+    shortlist = Shortlist(
+        np.array(common, np.uint16), np.ones(24, np.uint8), np.array(candidates, np.int64).clip(0).astype(np.uint16)
+    )
+    listed = CTranslate2Engine(weights_of(learnt), learnt.config, "float32", shortlist=shortlist)
+    plain = CTranslate2Engine(weights_of(learnt), learnt.config, "float32")
+    restricted = 0
+    for source in sentences(25, 6, 8, vocabulary=23):
+        request = Request(source, DecodeConfig(beam=beam))
+        allowed = {*common, *(candidates[token] for token in source)}
+        banned = tuple(sorted(set(range(4, 24)) - allowed))
+        (_, (found,)), (_, (expected,)) = *listed.run([request]), *plain.run([replace(request, banned=banned)])
+        assert found.tokens == expected.tokens
+        assert found.score == pytest.approx(expected.score, abs=1e-3)
+        (_, (free,)) = next(plain.run([request]))
+        restricted += free.tokens != found.tokens
+        # It is for plain searches alone: whoever wants more gets the model's full choice.
+        for change in ({"search": replace(request.search, shortlist=False)}, {"prefix": (5,)}, {"banned": (6,)}):
+            one, other = (next(engine.run([replace(request, **change)]))[1][0] for engine in (listed, plain))
+            assert one.tokens == other.tokens
+    assert restricted > 5
 
 
 @pytest.mark.parametrize("beam", [1, 4])

@@ -34,6 +34,7 @@ from hark.decode.engines.conversion import convert
 from hark.decode.engines.waiting import BATCH_TOKENS, Pool, Waiting
 from hark.decode.request import Hypothesis, Request, length_penalty
 from hark.errors import UserError
+from hark.shortlist import Shortlist
 from hark.text.tokenizer import EOS
 from hark.weights import Weights, read_weights
 
@@ -63,7 +64,8 @@ class CTranslate2Engine:
 
     `compute_type` is that of the matrices: int8, or float32 for the model as it was trained. Each of `threads` workers
     translates a batch by itself, which uses cores better than sharing one does. `alignment` names the heads
-    that answers' attention comes from: all of the last layer but one, unless told otherwise.
+    that answers' attention comes from: all of the last layer but one, unless told otherwise. With a `shortlist` plain
+    searches choose from its tokens only, those of a batch together.
 
     A sampled translation depends on its request alone, seed included, and on the machine. Another engine draws others.
     """
@@ -75,6 +77,7 @@ class CTranslate2Engine:
         compute_type: ComputeType = "int8",
         threads: int | None = None,
         alignment: AlignmentHeads | None = None,
+        shortlist: Shortlist | None = None,
     ) -> None:
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute_type not in supported:
@@ -84,6 +87,7 @@ class CTranslate2Engine:
         self.threads = threads or available_cores()
         self._compute_type = compute_type
         self._weights, self._alignment = weights, alignment or AlignmentHeads.default(config)
+        self._shortlist = shortlist
         self._names = [str(i) for i in range(max(config.vocab_size, config.source_vocab_size or 0))]
         self._translator = self._load(self._convert(), self.threads)
 
@@ -95,7 +99,9 @@ class CTranslate2Engine:
         threads: int | None = None,
         alignment: AlignmentHeads | None = None,
     ) -> "CTranslate2Engine":
-        return cls(read_weights(bundle.weights), bundle.config.model, compute_type, threads, alignment)
+        # Whoever asks for more precision wants what the model itself would say.
+        shortlist = Shortlist.open(bundle.shortlist) if bundle.shortlist and compute_type == "int8" else None
+        return cls(read_weights(bundle.weights), bundle.config.model, compute_type, threads, alignment, shortlist)
 
     def close(self) -> None:
         """Give back the memory."""
@@ -283,7 +289,8 @@ class CTranslate2Engine:
     # Talking to CTranslate2.
 
     def _convert(self) -> dict[str, bytes]:
-        return convert(self._weights, self.config, self._compute_type == "int8", self._alignment)
+        files = convert(self._weights, self.config, self._compute_type == "int8", self._alignment)
+        return files | {"vmap.txt": self._shortlist.vocabulary_map()} if self._shortlist else files
 
     @cached_property
     def _files(self) -> dict[str, bytes]:
@@ -322,6 +329,7 @@ class CTranslate2Engine:
             "min_decoding_length": min(options.min_length, limit),
             "return_scores": True,
             "return_attention": options.attention,
+            "use_vmap": options.shortlist and self._shortlist is not None,
             "asynchronous": True,
         }
         results = translator.translate_batch(sources, prefixes, **common | settings)

@@ -36,13 +36,17 @@ class Options:
     attention: bool
     prefix: int
     """Length of the prefixes."""
+    shortlist: bool
     nbest: int = 1
     number: int = 0
 
     @classmethod
     def of(cls, number: int, request: Request) -> "Options":
         search = request.search
-        common = search.min_length, tuple(sorted(set(request.banned))), request.attention, len(request.prefix)
+        banned, prefix = tuple(sorted(set(request.banned))), len(request.prefix)
+        # Whoever asks for several translations, or for words of theirs, gets the model's full choice.
+        plain = search.nbest == 1 and not (search.sample or search.diverse or banned or prefix)
+        common = search.min_length, banned, request.attention, prefix, plain and search.shortlist
         if search.sample:  # chance must not depend on neighbours, so each stands alone
             return cls("sample", 1, search.nbest, *common, search.nbest, number)
         # CTranslate2 takes a beam of 1 for greedy search, which knows one hypothesis.

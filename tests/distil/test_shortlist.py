@@ -1,0 +1,127 @@
+"""Shortlists learnt from text: what translates a token is among its candidates, and little else."""
+
+import random
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hark.bundle import TOKENIZER, Bundle, write_file
+from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data import Dataset, prepare
+from hark.data.dataset import Shard
+from hark.decode.load import Loaded
+from hark.distil import shortlist as learning
+from hark.distil.shortlist import learn_shortlist
+from hark.errors import UserError
+from hark.shortlist import Shortlist
+from tests.cli.running import make_runner
+from tests.data.material import pairs, write
+from tests.decode.bundles import make_bundle
+
+VOCABULARY = 400
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    folder = tmp_path_factory.mktemp("dataset")
+    train, dev = (
+        (CorpusConfig(*write(folder, name, pairs(n, seed))),) for name, n, seed in (("t", 900, 1), ("d", 9, 2))
+    )
+    data = DataConfig(train=train, dev=dev, vocab_size=VOCABULARY, clean=CleanConfig(language=1.0))
+    return prepare(Config(data=data), folder / "dataset", processes=1).dataset
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that suit so small a vocabulary."""
+    monkeypatch.setattr(learning, "COMMON", 12)
+    monkeypatch.setattr(learning, "CANDIDATES", 6)
+
+
+class Spoken:
+    """Pairs of tokens as a dataset gives them: a token n is translated by n + 100, in any order, or by one of the two
+    n + 200 and n + 300; and every translation has two of five common words."""
+
+    folder = Path("spoken")
+
+    def __init__(self, pairs: int) -> None:
+        chance = random.Random(3)
+        self.pairs = []
+        for _ in range(pairs):
+            source = [chance.randrange(10, 60) for _ in range(chance.randrange(1, 9))]
+            target = [n + (100 if n % 2 else chance.choice([200, 300])) for n in source]
+            target += chance.choices(range(390, 395), k=2)
+            self.pairs.append((np.array(source), np.array(chance.sample(target, len(target)))))
+
+    def shards(self, role: str) -> list[Shard]:
+        assert role == "train"
+        return [Shard("spoken", "train", 1.0, len(self.pairs), 1, 0, 0)]
+
+    def store(self, shard: Shard) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        assert shard.name == "spoken"
+        return self.pairs
+
+
+def test_translations_are_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "COMMON", 5)
+    monkeypatch.setattr(learning, "CANDIDATES", 2)
+    found = learn_shortlist(cast(Dataset, Spoken(2000)), VOCABULARY)
+    assert found.common.tolist() == [390, 391, 392, 393, 394]
+    spoken = [set(found.of(n).tolist()) for n in range(10, 60)]
+    for n, candidates in enumerate(spoken, start=10):
+        assert {n + 100} <= candidates if n % 2 else {n + 200, n + 300} <= candidates
+        assert n in candidates  # itself, since names are copied
+    assert all(found.of(n).tolist() == [n] for n in range(60, 390))
+    assert len(found.candidates) == 2 * VOCABULARY  # the room that is left has what is less likely
+    assert max(len(candidates) for candidates in spoken) < 20
+
+
+@pytest.mark.usefixtures("few")
+def test_it_depends_on_the_text_and_the_seed_alone(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "PAIRS", 300)
+    one, two = (learn_shortlist(dataset, VOCABULARY) for _ in range(2))
+    assert one.vocabulary_map() == two.vocabulary_map()
+    assert learn_shortlist(dataset, VOCABULARY, seed=2).vocabulary_map() != one.vocabulary_map()
+    # However many pairs are counted at a time.
+    monkeypatch.setattr(learning, "CHUNK", 70)
+    parts = learn_shortlist(dataset, VOCABULARY)
+    same = np.isin(parts.candidates, one.candidates).mean()
+    assert len(parts.candidates) == pytest.approx(len(one.candidates), rel=0.02)
+    assert same > 0.98
+
+
+@pytest.mark.usefixtures("few")
+def test_a_source_with_tokens_of_its_own_has_no_token_itself(dataset: Dataset) -> None:
+    found = learn_shortlist(dataset, VOCABULARY, source_vocab_size=VOCABULARY)
+    assert found.of(VOCABULARY - 1).tolist() != [VOCABULARY - 1]
+    assert len(found.counts) == VOCABULARY
+
+
+def test_only_long_sentences_are_refused(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "LONGEST", 1)
+    with pytest.raises(UserError, match="no sentence has at most 1 tokens on both sides"):
+        learn_shortlist(dataset, VOCABULARY)
+
+
+def test_the_verb(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hark = make_runner("shortlist", tmp_path, {}, monkeypatch, capfd)
+    make_bundle(tmp_path / "other")
+    refused = hark("other", str(dataset.folder))
+    assert refused.returncode == 2
+    assert "has another tokenizer; prepare it with data.tokenizer=other/tokenizer.model" in refused.stderr
+    assert Bundle.open("other").shortlist is None
+
+    bundle = Bundle.open(make_bundle(tmp_path / "model", "de", "en", f"model.vocab_size={VOCABULARY}"))
+    write_file(bundle, TOKENIZER, lambda path: path.write_bytes(dataset.tokenizer("target").model))
+    done = hark("model", str(dataset.folder))  # prepared the other way round
+    assert done.returncode == 0, done.stderr
+    shortlist = Bundle.open("model").shortlist
+    assert shortlist is not None
+    found = Shortlist.open(shortlist)
+    assert done.stdout == f"model: {len(found.common)} common tokens, {len(found.candidates):,} candidates of others\n"
+    assert len(list(Loaded(tmp_path / "model", "ctranslate2", precision="int8").translate(["Der Lehrer."]))) == 1
