@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice, repeat
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
@@ -43,6 +43,7 @@ def test_a_copy_is_the_very_text(document: str) -> None:
 
 
 @given(st.text(max_size=80))
+@example("À\xadA")  # a sign that no model sees, beside a letter that this one does not know
 def test_so_it_is_with_any_text(text: str) -> None:
     assert translator()[0].translate(text).text == text
 

@@ -99,12 +99,14 @@ def read(ask: Ask, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) 
     decoded = coder.decode(hypothesis.tokens)
     restored = protect.restore(decoded, ask.items)
     faults = find_faults(source, hypothesis.tokens, ask.seen, decoded, hypothesis.complete)
-    if restored.lost:
-        faults |= {"changed"}
     before = ask.rewriting.before
+    untouched = decoded == normalise(before)
+    lost = () if untouched else restored.lost
+    if lost:
+        faults |= {"changed"}
     if not decoded:
         made = Rewriting(before, before)  # untranslated is better than lost
-    elif decoded == normalise(before):
+    elif untouched:
         made = Rewriting(before, before)  # what a model leaves as it is keeps even its double spaces
     elif ask.shouted:
         made = case.shout(restored.text, restored.spans)
@@ -122,7 +124,7 @@ def read(ask: Ask, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) 
         targets = [clip(made.forth(span), len(text)) for span in words]
         pieces = coder.source.pieces(source), coder.target.pieces(hypothesis.tokens)
         links = link(hypothesis.attention_TS, *pieces, sources, targets)
-    return Reading(text, hypothesis, faults, restored.lost, restored.repaired, links)
+    return Reading(text, hypothesis, faults, lost, restored.repaired, links)
 
 
 def clip(span: Span, length: int) -> Span:
