@@ -2,6 +2,9 @@
 
 import random
 
+from hark.config import AugmentConfig, CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data import prepare
+
 ENGLISH = (
     ["The old man", "My little sister", "The young doctor", "Our new neighbour", "A tired worker", "The teacher"],
     ["sees", "buys", "finds", "paints", "forgets", "loves"],
@@ -42,3 +45,17 @@ def write(folder, name, made):
         path.write_text("".join(pair[side] + "\n" for pair in made), encoding="utf-8", newline="\n")
         paths.append(str(path))
     return paths
+
+
+def prepare_variants(folder, corpora, **shares):
+    """A dataset of some corpora with variants, after it was seen that the number of processes does not matter."""
+    train = tuple(CorpusConfig(*write(folder, name, made), name=name) for name, made in corpora.items())
+    dev = (CorpusConfig(*write(folder, "dev", pairs(20))),)
+    clean = CleanConfig(language=1.0)
+    data = DataConfig(train=train, dev=dev, vocab_size=310, clean=clean, augment=AugmentConfig(**shares))
+    dataset, other = (prepare(Config(data=data), folder / f"with-{n}", processes=n).dataset for n in (1, 2))
+    for corpus in corpora:
+        for name in ("source.tokens", "target.tokens"):
+            files = [each.folder / "train" / corpus / name for each in (dataset, other)]
+            assert files[0].read_bytes() == files[1].read_bytes()
+    return dataset

@@ -13,7 +13,7 @@ from hark.data import Dataset, prepare
 from hark.data.augment import Augmenter, Variant, vary
 from hark.data.swaps import WORD
 
-from .material import pairs, write
+from .material import pairs, prepare_variants, write
 
 
 @pytest.mark.parametrize(
@@ -130,16 +130,7 @@ def test_names_of_one_corpus_stand_in_sentences_of_another(tmp_path):
         "letters": [(f"We thank {each} for letter {i}.", f"Wir danken {each} für Brief {i}.")
                     for i in range(100) for each in people],
     }  # fmt: skip
-    train = tuple(CorpusConfig(*write(tmp_path, name, made), name=name) for name, made in corpora.items())
-    dev = (CorpusConfig(*write(tmp_path, "dev", pairs(20))),)
-    clean = CleanConfig(language=1.0)
-    data = DataConfig(train=train, dev=dev, vocab_size=310, clean=clean, augment=AugmentConfig(renamed=1.0))
-    dataset = prepare(Config(data=data), tmp_path / "one", processes=1).dataset
-    prepare(Config(data=data), tmp_path / "two", processes=2)
-    for name in ("source.tokens", "target.tokens"):
-        for corpus in corpora:
-            files = [tmp_path / folder / "train" / corpus / name for folder in ("one", "two")]
-            assert files[0].read_bytes() == files[1].read_bytes()
+    dataset = prepare_variants(tmp_path, corpora, renamed=1.0)
     store = dataset.store(dataset.shards("train")[0])
     texts = [dataset.tokenizer("target").decode([side.tolist() for side in store[i]]) for i in range(len(store))]
     renamed = texts[300:]

@@ -1,9 +1,12 @@
 """`hark average`: the mean of a run's last checkpoints, or of several models, as a bundle."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from hark.weights import Storage
 
 
 def average(
@@ -27,9 +30,7 @@ def average(
         average_models(models, output, weights)
 
 
-def average_steps(
-    run: Path, output: Path, last: int | None, weights: Literal["float32", "bfloat16", "float16", "int8"]
-) -> None:
+def average_steps(run: Path, output: Path, last: int | None, weights: "Storage") -> None:
     from hark import configfile
     from hark.bundle import Bundle
     from hark.errors import UserError
@@ -46,7 +47,7 @@ def average_steps(
     typer.echo(f"{output}: the average of steps {', '.join(map(str, steps))}")
 
 
-def average_models(models: list[str], output: Path, weights: Literal["float32", "bfloat16", "float16", "int8"]) -> None:
+def average_models(models: list[str], output: Path, weights: "Storage") -> None:
     from hark.bundle import Bundle
     from hark.decode.models import named_folder
     from hark.weights import average as average_bundles

@@ -5,7 +5,9 @@ for one, above all out of German, where every noun has a capital.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,9 @@ LONGEST = 12
 SEEN, SURE = 3, 0.3
 """Pairs in which two words stand together, and twice their share of those in which one does (Dice), at the least."""
 CAPITAL = 0.5
+CHUNK = 20_000
+"""Pairs whose words are counted at a time."""
+Item = TypeVar("Item")
 
 
 def short_pair(source: str, target: str) -> bool:
@@ -42,33 +47,52 @@ class SingleWords:
         return word, other
 
 
-def find_words(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def find_words(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """The words of both sides that belong together: each is the other's likeliest."""
-    sources, targets = [list(side) for side in zip(*pairs, strict=True)] or ([], [])
-    if not sources:
-        return {}
-    source_ids, source_words = number(sources)
-    target_ids, target_words = number(targets)
-    both = zip(source_ids, target_ids, strict=True)
-    together = np.concatenate([np.add.outer(ours * len(target_words), theirs).ravel() for ours, theirs in both])
-    keys, seen = np.unique(together, return_counts=True)
-    source, target = np.divmod(keys, len(target_words))
-    apart = np.bincount(np.concatenate(source_ids))[source] + np.bincount(np.concatenate(target_ids))[target]
+    sides = [Numbers(pair[side] for pair in pairs) for side in (0, 1)]
+    keys, seen = count_keys(
+        np.concatenate([np.add.outer(*ids).ravel() for ids in chunk])
+        for chunk in batched(((sides[0](source) << 32, sides[1](target)) for source, target in pairs), CHUNK)
+    )
+    source, target = keys >> 32, keys & 0xFFFFFFFF
+    apart = np.array(sides[0].seen)[source] + np.array(sides[1].seen)[target]
     dice = 2 * seen / apart
     found = (seen >= SEEN) & (dice >= SURE) & likeliest(source, dice) & likeliest(target, dice)
-    return {source_words[s]: target_words[t] for s, t in zip(source[found], target[found], strict=True)}
+    words = [list(side.numbers) for side in sides]
+    return {words[0][s]: words[1][t] for s, t in zip(source[found], target[found], strict=True)}
 
 
-def number(sentences: Sequence[str]) -> tuple[list[NDArray[np.int64]], list[str]]:
-    """The words of each sentence as numbers, each once, and the words."""
-    split = [WORD.findall(sentence) for sentence in sentences]
-    inner = Counter(word for words in split for word in words[1:])
-    numbers: dict[str, int] = {}
-    ids = []
-    for words in split:
-        words[:1] = [small_if_first(word, inner) for word in words[:1]]
-        ids.append(np.array(sorted({numbers.setdefault(word, len(numbers)) for word in words}), dtype=np.int64))
-    return ids, list(numbers)
+class Numbers:
+    """The words of one side as numbers, and how many sentences have each."""
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        self.inner = Counter(word for sentence in sentences for word in WORD.findall(sentence)[1:])
+        self.numbers: dict[str, int] = {}
+        self.seen: list[int] = []
+
+    def __call__(self, sentence: str) -> NDArray[np.int64]:
+        """Each word of a sentence once."""
+        words = WORD.findall(sentence)
+        words[:1] = [small_if_first(word, self.inner) for word in words[:1]]
+        ids = sorted({self.numbers.setdefault(word, len(self.numbers)) for word in words})
+        self.seen += [0] * (len(self.numbers) - len(self.seen))
+        for each in ids:
+            self.seen[each] += 1
+        return np.array(ids, dtype=np.int64)
+
+
+def count_keys(chunks: Iterable[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What stands in any chunk, in order, and how often in all; memory is for what differs."""
+    parts = [np.unique(chunk, return_counts=True) for chunk in chunks] or [(np.empty(0, np.int64),) * 2]
+    keys, places = np.unique(np.concatenate([part for part, _ in parts]), return_inverse=True)
+    counts = np.bincount(places, np.concatenate([counts for _, counts in parts]), len(keys))
+    return keys, counts.astype(np.int64)
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
+        yield chunk
 
 
 def small_if_first(word: str, inner: Mapping[str, int]) -> str:

@@ -208,7 +208,7 @@ class Preparation:
         self.progress("finding words", 0, None)
         build = partial(FindShort, SHORT / sum(each.left for each in chunks), self.data.seed)
         with closing(run_jobs(self.processes, build, chunks)) as results:
-            return find_words(chain.from_iterable(results))
+            return find_words(list(chain.from_iterable(results)))
 
     def find_names(self, chunks: Sequence[UniqueChunk]) -> list[str]:
         """The most frequent names in a sample of what is kept, whatever the corpus."""

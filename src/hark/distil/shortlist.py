@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.data.dataset import Dataset
+from hark.data.lexicon import count_keys
 from hark.data.progress import Progress, silent
 from hark.data.store import id_type
 from hark.errors import UserError
@@ -33,7 +34,7 @@ CANDIDATES = 16
 class Chunk:
     """Which source token stands beside which target token, for each target token of each sentence."""
 
-    keys: NDArray[np.int64]
+    keys: NDArray[np.signedinteger]
     groups: NDArray[np.int32]
 
 
@@ -102,19 +103,20 @@ def read_chunks(
 def learn_chances(
     chunks: list[Chunk], vocab_size: int, progress: Progress
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Pairs of tokens as numbers, source x vocabulary + target, and how likely the source becomes the target."""
-    # What stands together once only may be anything.
-    parts = [np.unique(chunk.keys, return_counts=True) for chunk in chunks]
-    keys, places = np.unique(np.concatenate([part for part, _ in parts]), return_inverse=True)
-    keys = keys[np.bincount(places, np.concatenate([counts for _, counts in parts])) > 1]
-    del parts, places
-    places_of = [locate(chunk, keys) for chunk in chunks]
+    """Pairs of tokens as numbers, source x vocabulary + target, and how likely the source becomes the target.
+
+    The chunks are used up: their keys become places among these.
+    """
+    keys, seen = count_keys(chunk.keys for chunk in chunks)
+    keys = keys[seen > 1]  # what stands together once only may be anything
+    for number, chunk in enumerate(chunks):
+        chunks[number] = locate(chunk, keys)
     sources = keys // vocab_size
     chances = np.ones(len(keys), np.float32)
     for round_number in range(ROUNDS):
         progress("learning", round_number, round_number / ROUNDS)
         counts = np.zeros(len(keys))
-        for chunk in places_of:
+        for chunk in chunks:
             chance = chances[chunk.keys]
             chance /= np.bincount(chunk.groups, chance)[chunk.groups]
             counts += np.bincount(chunk.keys, chance, len(keys))
@@ -127,7 +129,7 @@ def locate(chunk: Chunk, keys: NDArray[np.int64]) -> Chunk:
     places = np.searchsorted(keys, chunk.keys)
     places[places == len(keys)] = 0
     there = keys[places] == chunk.keys if len(keys) else np.zeros(len(places), bool)
-    return Chunk(places[there], chunk.groups[there])
+    return Chunk(places[there].astype(np.int32), chunk.groups[there])
 
 
 def arrange(
