@@ -34,6 +34,27 @@ def test_a_word_keeps_its_capital_only_where_it_is_its_own():
     assert "Dog" not in found
 
 
+def test_a_word_that_is_a_sentence_is_what_is_said_for_it_most_often():
+    said = [
+        *[("Goodbye!", "Auf Wiedersehen!"), ("Goodbye.", "Auf Wiedersehen."), ("Goodbye.", "Tschüss!")],
+        *[("Dog!", "Ein Hund!"), ("See!", "Sehe ich das, Tom?"), ("Tree!", "Da ist der Baum.")],
+    ]
+    found = find_words([*LINES, *said, ("We say goodbye.", "Wir gehen auf und ab.")])
+    assert (found["goodbye"], found["dog"]) == ("auf Wiedersehen", "Ein Hund")
+    assert (found["see"], found["tree"]) == ("sehe", "Baum")  # several things, or too long
+
+
+def test_of_what_is_said_for_a_word_as_often_the_shortest_is_taken():
+    assert find_words([("Hi.", "Grüß Gott!"), ("Hi.", "Hallo!"), ("Hi.", "Sei mir gegrüßt!")]) == {"Hi": "Hallo"}
+
+
+def test_a_name_that_is_a_sentence_is_not_the_word_that_is_written_like_it():
+    place = [(f"I {verb} Nice.", f"Ich {VERBS[verb]} Nizza.") for verb in VERBS]
+    found = find_words([*LINES, *place, *[("Is it nice?", "Geht es?")] * 9, ("Nice.", "Nizza.")])
+    assert found["Nice"] == "Nizza"
+    assert "nice" not in found
+
+
 @pytest.mark.parametrize("lines", [[], LINES[:2], [("...", "?!")]])
 def test_nothing_is_learnt_from_too_little(lines):
     assert find_words(lines) == {}

@@ -4,7 +4,8 @@ A word alone is what people try first, and training text has hardly any. A model
 for one, above all out of German, where every noun has a capital.
 """
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -18,9 +19,12 @@ LONGEST = 12
 """Words of a sentence that is counted: in long ones everything stands beside everything."""
 SEEN, SURE = 3, 0.3
 """Pairs in which two words stand together, and twice their share of those in which one does (Dice), at the least."""
+PHRASE = 3
+"""Words that may translate one alone, at most."""
 CAPITAL = 0.5
 CHUNK = 20_000
 """Pairs whose words are counted at a time."""
+END = re.compile(r"[.!?]$")
 Item = TypeVar("Item")
 
 
@@ -48,7 +52,7 @@ class SingleWords:
 
 
 def find_words(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The words of both sides that belong together: each is the other's likeliest."""
+    """The words of both sides that belong together: each is the other's likeliest, or all that a pair has."""
     sides = [Numbers(pair[side] for pair in pairs) for side in (0, 1)]
     keys, seen = count_keys(
         np.concatenate([np.add.outer(*ids).ravel() for ids in chunk])
@@ -59,7 +63,34 @@ def find_words(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     dice = 2 * seen / apart
     found = (seen >= SEEN) & (dice >= SURE) & likeliest(source, dice) & likeliest(target, dice)
     words = [list(side.numbers) for side in sides]
-    return {words[0][s]: words[1][t] for s, t in zip(source[found], target[found], strict=True)}
+    known = {words[0][s]: words[1][t] for s, t in zip(source[found], target[found], strict=True)}
+    return known | said_alone(pairs, known, *(side.inner for side in sides))
+
+
+def said_alone(
+    pairs: Iterable[tuple[str, str]],
+    known: Mapping[str, str],
+    inner: Mapping[str, int],
+    inner_target: Mapping[str, int],
+) -> dict[str, str]:
+    """Words that are a sentence, with what is said for them most often: goodbye is more than Wiedersehen.
+
+    What is known with a capital keeps it: the city of Nice is not nice.
+    """
+    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for source, target in pairs:
+        ours, theirs = WORD.findall(source), WORD.findall(target)
+        # What has more signs than one at its end is several things, or unfinished.
+        if len(ours) == 1 and 0 < len(theirs) <= PHRASE and END.sub("", target.strip()) == " ".join(theirs):
+            its_own = known.get(ours[0]) == " ".join(theirs)
+            word = ours[0] if its_own else small_if_first(ours[0], inner)
+            seen[word][" ".join([small_if_first(theirs[0], inner_target), *theirs[1:]])] += 1
+    return {word: commonest(others) for word, others in seen.items()}
+
+
+def commonest(seen: Mapping[str, int]) -> str:
+    """Of those that are as common the shortest."""
+    return min(seen, key=lambda each: (-seen[each], each.count(" ")))
 
 
 class Numbers:
