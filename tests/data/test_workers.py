@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 from contextlib import closing
 from functools import partial
@@ -51,6 +53,30 @@ def test_jobs_are_not_taken_far_ahead():
     with closing(run_jobs(2, Square, jobs())) as results:
         next(results)
         assert len(taken) <= 6
+
+
+DIES_AT_ONCE = """
+import os
+from functools import partial
+
+from hark.data.workers import run_jobs
+
+if os.environ.setdefault("PARENT", str(os.getpid())) != str(os.getpid()):
+    raise ModuleNotFoundError("gone")
+
+def build(large):
+    return len
+
+if __name__ == "__main__":
+    list(run_jobs(2, partial(build, bytes(1_000_000)), ["job"] * 9))
+"""
+
+
+def test_a_worker_that_dies_before_it_has_read_what_it_is_to_do_is_an_error_too(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(DIES_AT_ONCE)
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert ended.stderr.splitlines()[-1].startswith("hark.errors.HarkError: a worker process died")
 
 
 def test_a_worker_that_dies_is_an_error_in_one_line():

@@ -2,7 +2,9 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -37,8 +39,20 @@ def run_jobs(
     before = set(multiprocessing.active_children())
     # Spawned, not forked: the same on every system, and safe whatever threads run here.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, initializer=_start, initargs=(build,))
-    pending: deque[Future[Result]] = deque()
+    with tempfile.NamedTemporaryFile(prefix="hark-") as built:
+        # By a file: a process that dies before it has read what it is started with, more than a pipe holds, leaves its
+        # parent writing for ever.
+        pickle.dump(build, built)
+        built.flush()
+        pool = ProcessPoolExecutor(processes, context, initializer=_start, initargs=(built.name,))
+        yield from _results(pool, processes, jobs, before)
+
+
+def _results(
+    pool: ProcessPoolExecutor, processes: int, jobs: Iterable[Any], before: set[Any]
+) -> Generator[Any, None, None]:
+    """In the order of the jobs; in the end no child is left but those of before."""
+    pending: deque[Future[Any]] = deque()
     try:
         for job in jobs:
             with _without_interrupts():
@@ -68,13 +82,13 @@ def _without_interrupts() -> Iterator[None]:
 
 
 # What this process, if it is a worker, does: made by its first job, so that errors in making it travel like any other.
-_build: Callable[[], Callable[[Any], Any]]
+_built: str
 _task: Callable[[Any], Any] | None = None
 
 
-def _start(build: Callable[[], Callable[[Any], Any]]) -> None:
-    global _build
-    _build = build
+def _start(built: str) -> None:
+    global _built
+    _built = built
     threading.Thread(target=_follow_parent, daemon=True).start()
 
 
@@ -89,5 +103,6 @@ def _follow_parent() -> None:
 def _run(job: Any) -> Any:
     global _task
     if _task is None:
-        _task = _build()
+        with open(_built, "rb") as file:
+            _task = pickle.load(file)()
     return _task(job)
