@@ -94,7 +94,7 @@ def corpora(bundle: Bundle, starts: Sequence[Bundle]) -> list[str]:
             f"{bundle.folder}: trained on {', '.join(unknown) or 'nothing that its card names'}, whose licence is not "
             f"known here; known: {', '.join(CORPORA)}"
         )
-    return names
+    return sorted(names, key=list(CORPORA).index)  # one may be said in words of another
 
 
 def kinds_of_text(names: Sequence[str]) -> str:

@@ -3,11 +3,10 @@
 #
 #   tools/ship_model.sh FOLDER DIRECTION     DIRECTION: en-de or de-en
 #
-# FOLDER has the student in int8 (DIRECTION), the models that its trainings started from (student-DIRECTION/best and so on), its
-# teacher (teacher-DIRECTION/best, or a bundle that TEACHER names), the dataset with the test sets (dataset) and the report of what the
-# student learnt from (dataset-student-DIRECTION-finish/report.json). Logs go to docs/results. On two cores most of the time is
-# the teacher's, on 22,000 sentences; EVALUATION names what `hark evaluate STUDENT TEACHER --json` wrote, if that was done
-# before. PYTHON says how Python is called.
+# FOLDER has the student in int8 (DIRECTION), its teacher (teacher-DIRECTION/best, or a bundle that TEACHER names), the dataset with the
+# test sets (dataset) and the report of what the student learnt from (dataset-student-DIRECTION/report.json). Logs go to docs/results.
+# On two cores most of the time is the teacher's, on 22,000 sentences; EVALUATION names what `hark evaluate STUDENT TEACHER --json`
+# wrote, if that was done before. PYTHON says how Python is called.
 set -euo pipefail
 folder=$1 direction=$2
 python=${PYTHON:-python}
@@ -15,14 +14,12 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 student=$folder/$direction teacher=${TEACHER:-$folder/teacher-$direction/best}
 logs=$here/docs/results shipped=$here/src/hark/models_data/$direction
 
-starts=(--start "$folder/student-$direction/best")
-if [ -e "$folder/student-$direction-names" ]; then starts+=(--start "$folder/student-$direction-finish/best"); fi
 $python "$here/benchmarks/student.py" "$student" "$teacher" --repeats 5 --dataset "$folder/dataset" ${EVALUATION:+--evaluation "$EVALUATION"} \
   --json "$logs/student-$direction.json" | tee "$logs/student-$direction.txt"
 $python "$here/benchmarks/everyday.py" "$student" --json "$logs/everyday-$direction.json" | tee "$logs/everyday-$direction.txt"
 $python "$here/tools/make_card.py" "$student" --evaluation "$logs/student-$direction.json" \
-  --everyday "$logs/everyday-$direction.json" --teacher "$teacher" "${starts[@]}" \
-  --report "$folder/dataset-student-$direction-finish/report.json"
+  --everyday "$logs/everyday-$direction.json" --teacher "$teacher" \
+  --report "$folder/dataset-student-$direction/report.json"
 mkdir -p "${shipped%/*}"
 rm -rf "$shipped"
 cp -r "$student" "$shipped"

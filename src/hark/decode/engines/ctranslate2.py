@@ -42,6 +42,8 @@ ComputeType = Literal["int8", "int16", "float32", "bfloat16"]
 
 SCORE_PAIRS = 256
 """Pairs that are taken at a time to be scored."""
+FEW = 8
+"""Sentences of a batch that take no shortlist: it would be short, which is felt, and save a blink, which is not."""
 POLL_SECONDS, LONGEST_POLL = 0.0005, 0.004
 """Between looks at work under way. Waiting inside CTranslate2 would not hear Ctrl-C."""
 LOST = -1e9
@@ -65,7 +67,7 @@ class CTranslate2Engine:
     `compute_type` is that of the matrices: int8, or float32 for the model as it was trained. Each of `threads` workers
     translates a batch by itself, which uses cores better than sharing one does. `alignment` names the heads
     that answers' attention comes from: all of the last layer but one, unless told otherwise. With a `shortlist` plain
-    searches choose from its tokens only, those of a batch together.
+    searches choose from its tokens only, those of a batch together, unless these are few.
 
     A sampled translation depends on its request alone, seed included, and on the machine. Another engine draws others.
     """
@@ -149,6 +151,8 @@ class CTranslate2Engine:
     # What a batch needs, step by step.
 
     def _job(self, batch: list[Waiting]) -> Job:
+        if len(batch) < FEW:
+            batch = [replace(each, options=replace(each.options, shortlist=False)) for each in batch]
         match batch[0].options.kind:
             case "search":
                 return self._search(batch)
