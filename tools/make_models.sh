@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # How the models that come with hark are made, on one GPU: a teacher for each direction, its translations of the training
-# text, a student that learns from them, its weights in int8, and its shortlist.
+# text, a student that learns from them, its weights in int8.
 #
 #   tools/make_models.sh FOLDER [SECTION.KEY=VALUE of the teachers ...]
 #
-# FOLDER/dataset was made by `hark prepare recipes/europarl-en-de.toml -o FOLDER/dataset`; both directions share it. EUROPARL and
-# TATOEBA are where that text itself is (datasets/europarl-en-de, datasets/tatoeba-en-de). Every step goes on where it was stopped,
-# so this may be killed at any time and started again; a step that is done is left alone. HARK says how hark is called; STUDENT has
-# settings of the students' trainings, for trying things out. Text is prepared for one student on the CPU while the GPU works for the
-# other.
+# FOLDER/dataset was made by `hark prepare recipes/europarl-en-de.toml -o FOLDER/dataset`; both directions share it. TATOEBA is
+# where Tatoeba's own text is (datasets/tatoeba-en-de). Every step goes on where it was stopped, so this may be killed at any time and
+# started again; a step that is done is left alone. HARK says how hark is called; STUDENT has settings of the students' trainings, for
+# trying things out. Text is prepared for one student on the CPU while the GPU works for the other.
 set -euo pipefail
 folder=$1
 shift
 hark=${HARK:-hark}
-europarl=${EUROPARL:-datasets/europarl-en-de} tatoeba=${TATOEBA:-datasets/tatoeba-en-de}
+tatoeba=${TATOEBA:-datasets/tatoeba-en-de}
 recipes=$(dirname "$0")/../recipes
 
 train() { # RUN RECIPE SETTINGS...
@@ -24,28 +23,18 @@ train() { # RUN RECIPE SETTINGS...
   touch "$run/finished"
 }
 
-prepare() { # DIRECTION DATASET SETTINGS AND TRAINING TEXT...
-  local recipe=$recipes/student-$1.toml dataset=$2 source=${1%-*} target=${1#*-}
-  shift 2
+prepare() { # DIRECTION
+  local source=${1%-*} target=${1#*-} dataset=$folder/dataset-student-$1 distilled=$folder/distilled-$1
   if [ -e "$dataset/report.json" ]; then return; fi
   # The text was cleaned before it was distilled; the detector of languages need not be installed here.
-  $hark prepare "$recipe" data.clean.language=1 "$@" \
+  $hark prepare "$recipes/student-$1.toml" data.clean.language=1 \
+    --train "$distilled/europarl.$source" "$distilled/europarl.$target" --weight 1 \
+    --train "$folder/original/tatoeba-original.$source.xz" "$folder/original/tatoeba-original.$target.xz" --weight 4 \
+    --train "$distilled/tatoeba.$source" "$distilled/tatoeba.$target" --weight 2 \
     --dev "$folder/dataset/dev/europarl-dev.$source" "$folder/dataset/dev/europarl-dev.$target" \
     --test "$folder/dataset/test/europarl-test.$source" "$folder/dataset/test/europarl-test.$target" \
     --test "$folder/dataset/test/tatoeba-test.$source" "$folder/dataset/test/tatoeba-test.$target" \
     --test "$folder/dataset/test/newstest2014.$source" "$folder/dataset/test/newstest2014.$target" -o "$dataset"
-}
-
-prepare_student() { # DIRECTION
-  local source=${1%-*} target=${1#*-} dataset=$folder/dataset-student-$1 distilled=$folder/distilled-$1
-  prepare $1 "$dataset" \
-    --train "$distilled/europarl.$source" "$distilled/europarl.$target" --weight 1 \
-    --train "$folder/original/tatoeba-original.$source.xz" "$folder/original/tatoeba-original.$target.xz" --weight 4 \
-    --train "$distilled/tatoeba.$source" "$distilled/tatoeba.$target" --weight 2
-  # What people wrote, for the shortlist: they have more words for a thing than a teacher.
-  prepare $1 "$dataset-people" data.tokenizer="$dataset/tokenizer.model" \
-    --train "$europarl/train.$source.xz" "$europarl/train.$target.xz" --weight 1 \
-    --train "$tatoeba/train.$source.xz" "$tatoeba/train.$target.xz" --weight 6
 }
 
 mkdir -p "$folder/original"
@@ -58,7 +47,7 @@ for direction in de-en en-de; do
   [ $direction = de-en ] && reverse=true
   train "$teacher" "$recipes/speedrun.toml" data.dataset="$folder/dataset" data.reverse=$reverse "$@"
   $hark distil "$teacher/best" "$folder/dataset" -o "$folder/distilled-$direction"
-  prepare_student $direction &
+  prepare $direction &
   preparing[$direction]=$!
 done
 
@@ -66,5 +55,4 @@ for direction in de-en en-de; do
   wait "${preparing[$direction]}"
   train "$folder/student-$direction" "$recipes/student-$direction.toml" data.dataset="$folder/dataset-student-$direction" ${STUDENT:-}
   $hark shrink "$folder/student-$direction" --weights int8 -o "$folder/$direction"
-  $hark shortlist "$folder/$direction" "$folder/dataset-student-$direction-people"
 done
