@@ -73,7 +73,7 @@ def said_alone(
     inner: Mapping[str, int],
     inner_target: Mapping[str, int],
 ) -> dict[str, str]:
-    """Words that are a sentence, with what is said for them most often: goodbye is more than Wiedersehen.
+    """Words that are a sentence, with what is said for them most often: no is Nein, not keine.
 
     What is known with a capital keeps it: the city of Nice is not nice.
     """
