@@ -1,5 +1,7 @@
 """Other names and numbers in pairs: on both sides the same, in place of what was one, and varied."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -119,6 +121,7 @@ def test_what_is_written_depends_on_seed_and_chunk_alone():
         ("I have 15 books.", "Ich habe 15 Bücher."),
         ("It was on 3 May 2024.", "Es war am 3. Mai 2024."),
         ("Page 7 of 7, not 19!", "Seite 7 von 7, nicht 19!"),
+        ("He was born on July 28th, 1988.", "Er ist am 28. Juli 1988 geboren."),
     ],
 )
 def test_both_sides_have_the_same_other_numbers(source, target):
@@ -128,13 +131,25 @@ def test_both_sides_have_the_same_other_numbers(source, target):
         if made is None:  # the same ones were drawn
             continue
         drawn.add(made[0])
-        ours, theirs = map(NUMBER.findall, made)
-        assert ours == theirs
-        assert [len(each) for each in ours] == [len(each) for each in NUMBER.findall(source)]
+        before, ours, theirs = ([found[1] for found in NUMBER.finditer(side)] for side in (source, *made))
+        assert sorted(ours) == sorted(theirs)
+        assert [len(each) for each in ours] == [len(each) for each in before]
         assert not any(each.startswith("0") for each in ours)
         assert NUMBER.sub("", made[0]) == NUMBER.sub("", source)
         assert NUMBER.sub("", made[1]) == NUMBER.sub("", target)
     assert len(drawn) > 5
+
+
+def test_days_keep_their_ending():
+    rng, endings = np.random.default_rng(1), {}
+    for day in ["5. Mai", "15. Mai"] * 1000:
+        made = renumbered(f"Am {day}.", f"On May {day[:-5]}th.", rng)
+        if made is not None:
+            number, ending = re.search(r"(\d+)([a-z]+)", made[1]).groups()
+            assert made[0] == f"Am {number}. Mai."
+            endings[int(number)] = ending
+    assert [endings[each] for each in (1, 2, 3, 4, 11, 12, 13, 14)] == ["st", "nd", "rd", *["th"] * 5]
+    assert {endings[each] for each in endings if each > 20 and each % 10 == 2} == {"nd"}
 
 
 @pytest.mark.parametrize(

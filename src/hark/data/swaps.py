@@ -13,8 +13,11 @@ from difflib import SequenceMatcher
 import numpy as np
 
 WORD = re.compile(r"\w(?:[\w.'’&-]*\w)?")
-NUMBER = re.compile(r"(?<![\w.,:])\d+(?![\w:]|[.,]\d)")
-"""Digits by themselves: no part of a word, of 12.5 or of 7:45, which languages write in ways of their own."""
+NUMBER = re.compile(r"(?<![\w.,:])(\d+)(st|nd|rd|th)?(?![\w:]|[.,]\d)")
+"""Digits by themselves: no part of a word, of 12.5 or of 7:45, which languages write in ways of their own.
+
+But English counts days as "July 12th", and Tatoeba mostly does: what German calls "12. Juli" has the same number.
+"""
 DIGIT = re.compile(r"\d")
 MADE_UP = 0.5
 """Of the names that are put in place of others; the rest are those of other pairs."""
@@ -94,14 +97,26 @@ class Renamer:
 
 def renumbered(source: str, target: str, rng: np.random.Generator) -> tuple[str, str] | None:
     """A pair with other numbers of as many digits; none where its sides do not have the same ones."""
-    ours, theirs = Counter(NUMBER.findall(source)), Counter(NUMBER.findall(target))
+    ours, theirs = (Counter(found[1] for found in NUMBER.finditer(side)) for side in (source, target))
     if not ours or ours != theirs:  # one side may say "three"
         return None
     others = {number: draw_number(len(number), rng) for number in ours}
-    made = tuple(NUMBER.sub(lambda found: others[found.group()], side) for side in (source, target))
+
+    def other(found: re.Match[str]) -> str:
+        number = others[found[1]]
+        return number + ordinal_ending(number) if found[2] else number
+
+    made = tuple(NUMBER.sub(other, side) for side in (source, target))
     return None if made[0] == source else (made[0], made[1])
 
 
 def draw_number(digits: int, rng: np.random.Generator) -> str:
     first = str(rng.integers(1, 10))
     return first + "".join(map(str, rng.integers(0, 10, size=digits - 1)))
+
+
+def ordinal_ending(number: str) -> str:
+    """1st, 2nd, 3rd, 4th, but 11th."""
+    if number[-2:-1] == "1":
+        return "th"
+    return {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")
