@@ -201,11 +201,16 @@ def test_models_of_another_shape_have_no_mean(bundle: Bundle, tmp_path: Path) ->
 
 
 def test_no_paths_of_the_machine_are_given_away(tmp_path: Path) -> None:
-    paths = ("data.dataset=/here/data", "data.tokenizer=/here/tokenizer.model", "train.from=/here/model")
+    paths = ["data.dataset=/here/data", "data.tokenizer=/here/tokenizer.model", "train.from=/here/model"]
+    paths += [
+        f'data.{role}=[{{source="/here/{role}.en", target="/here/{role}.de"}}]' for role in ("train", "dev", "test")
+    ]
     wide = make_bundle(tmp_path / "wide", "en", "de", *paths)
     assert "/here" in (wide / "config.toml").read_text()
     shrink(Bundle.open(wide), tmp_path / "small", "int8")
-    assert "/here" not in (tmp_path / "small" / "config.toml").read_text()
+    given = (tmp_path / "small" / "config.toml").read_text()
+    assert "/here" not in given
+    assert '"train.de"' in given  # but which text it was
 
 
 def test_a_bundle_may_be_shrunk_in_its_place(bundle: Bundle, tmp_path: Path) -> None:

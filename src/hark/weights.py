@@ -7,7 +7,7 @@ that CTranslate2 would choose while loading, so that it computes the same from e
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.bundle import SHORTLIST, SOURCE_TOKENIZER, TOKENIZER, Bundle, with_entry, write_bundle
+from hark.config import CorpusConfig
 from hark.errors import HarkError, UserError
 
 Array = NDArray[Any]
@@ -182,13 +183,18 @@ def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage
     Where things lay on the machine that trained it is left out: such a bundle is made to be given away.
     """
     stored, config = store(weights, storage), bundle.config
-    data, train = replace(config.data, dataset="", tokenizer=""), replace(config.train, from_="")
-    config = replace(config, data=data, train=train)
+    train, dev, test = (without_folders(each) for each in (config.data.train, config.data.dev, config.data.test))
+    data = replace(config.data, dataset="", tokenizer="", train=train, dev=dev, test=test)
+    config = replace(config, data=data, train=replace(config.train, from_=""))
     card = with_entry(card, f"- Stored in: {storage}")
     try:
         write_bundle(folder, config, lambda path: write_weights(path, stored), files_of(bundle), card)
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror}; what was there before is untouched") from None
+
+
+def without_folders(corpora: Iterable[CorpusConfig]) -> tuple[CorpusConfig, ...]:
+    return tuple(replace(each, source=Path(each.source).name, target=Path(each.target).name) for each in corpora)
 
 
 def tokenizers_of(bundle: Bundle) -> list[bytes]:
