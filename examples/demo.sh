@@ -40,7 +40,7 @@ step "5. Fine-tune the English-German model on the others for a moment, and watc
 rm -rf runs/demo
 run train recipes/fine-tune.toml data.dataset=datasets/demo -o runs/demo
 
-step "6. What did that change? The tuned model and the one that it came from, on the same 1,000 sentences."
+step "6. Measure again: the tuned model, and the one that it came from, which knew such sentences before. Yours it would learn."
 run evaluate runs/demo en-de --brief --dataset datasets/demo
 
 step "Done in $((SECONDS - started)) seconds. Try next:"

@@ -47,8 +47,8 @@ PRESETS: dict[PresetName, Preset] = {
     "long-distance": Preset(
         figure=3,
         title="A verb and the word that completes it, far apart",
-        #         0   1       2      3   4     5  6   7       8          9
-        sentence="The company turned the offer of its largest competitor down .",
+        #         0   1         2      3   4        5  6   7     8        9
+        sentence="The committee turned the proposal of the young minister down .",
         arcs=(Arcs("from “turned” to “down”", ((2, 9),)),),
         whole_layer=True,
         looking=2,
