@@ -18,21 +18,21 @@ import math
 import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal
 
 import ctranslate2  # type: ignore[import-untyped]
-import numpy as np
 
 from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines import conversion
+from hark.decode.engines.call import Call, is_settled, longest, rank, with_log_prob
 from hark.decode.engines.conversion import convert
 from hark.decode.engines.waiting import BATCH_TOKENS, Pool, Waiting
-from hark.decode.request import Hypothesis, Request, length_penalty
+from hark.decode.request import Hypothesis, Request
 from hark.errors import UserError
 from hark.shortlist import Shortlist
 from hark.text.tokenizer import EOS
@@ -46,8 +46,6 @@ FEW = 8
 """Sentences of a batch that take no shortlist: it would be short, which is felt, and save a blink, which is not."""
 POLL_SECONDS, LONGEST_POLL = 0.0005, 0.004
 """Between looks at work under way. Waiting inside CTranslate2 would not hear Ctrl-C."""
-LOST = -1e9
-"""Log-probabilities below this are CTranslate2's mark of an end that it took away."""
 BY_LOG_PROB = 1e-3
 """The exponent of CTranslate2's length penalty that ranks by log-probability. Zero would change when searches end."""
 BY_LENGTH = 3.0
@@ -385,76 +383,6 @@ class CTranslate2Engine:
         source_vocabulary = config.source_vocab_size or config.vocab_size
         if max(source) >= source_vocabulary or max(target, default=0) >= config.vocab_size:
             raise UserError("a token is beyond the model's vocabulary; is this another model's tokenizer?")
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """Sentences that CTranslate2 is translating, and how what it says is read."""
-
-    batch: Sequence[Waiting]
-    exponent: float
-    results: list[Any]
-    first: list[Any]
-    """The attention of the first step, where the results have it wrong."""
-    alignment: AlignmentHeads
-
-    @property
-    def awaited(self) -> list[Any]:
-        return self.results + self.first
-
-    def read(self) -> list[list[Hypothesis]]:
-        """The hypotheses for each sentence, the best first."""
-        return [rank(self._read_one(i)) for i in range(len(self.batch))]
-
-    def _read_one(self, i: int) -> Iterator[Hypothesis]:
-        sentence, found = self.batch[i], self.results[i].result()
-        attentions = found.attention or [None] * len(found.hypotheses)
-        for names, score, attention in zip(found.hypotheses, found.scores, attentions, strict=True):
-            log_prob = score * len(names) ** self.exponent
-            if log_prob < LOST:
-                continue
-            complete = names[-1] == conversion.EOS
-            tokens = tuple(map(int, names[:-1] if complete else names))
-            attention_TS = None
-            if attention is not None:
-                if self.first:
-                    attention[0] = self.first[i].result().attention[0][0]
-                steps_TS = np.array(attention, np.float32).reshape(len(attention), sentence.length)
-                attention_TS = self.alignment.of_tokens(steps_TS, len(tokens))
-            hypothesis = Hypothesis(tokens, 0.0, 0.0, complete, attention_TS)
-            yield with_log_prob(hypothesis, sentence.start + log_prob, sentence)
-
-
-def with_log_prob(hypothesis: Hypothesis, log_prob: float, sentence: Waiting) -> Hypothesis:
-    counted = length_of(hypothesis) - sentence.given
-    score = log_prob / length_penalty(counted, sentence.request.search.alpha)
-    return replace(hypothesis, log_prob=log_prob, score=score)
-
-
-def length_of(hypothesis: Hypothesis) -> int:
-    """In tokens, the end included."""
-    return len(hypothesis.tokens) + hypothesis.complete
-
-
-def longest(found: Iterable[Hypothesis]) -> int:
-    return max(map(length_of, found))
-
-
-def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    return sorted(hypotheses, key=lambda each: -each.score)
-
-
-def is_settled(found: Sequence[Hypothesis], sentence: Waiting) -> bool:
-    """Whether the n best are the n best, although CTranslate2 may have dropped others.
-
-    Those had lower log-probabilities than any that it kept, and none was longer than the longest that it kept: all that
-    is longest ended in the last step, and some of it is kept, since before that step too few had ended.
-    """
-    if len(found) < sentence.options.wanted:
-        return True
-    counted = longest(found) - sentence.given
-    most = min(each.log_prob for each in found) / length_penalty(counted, sentence.request.search.alpha)
-    return found[min(sentence.request.search.nbest, len(found)) - 1].score >= most
 
 
 def wait(result: Any) -> None:

@@ -1,0 +1,97 @@
+"""What CTranslate2 says, as hypotheses of ours: its scores undone, our penalty and order, and whether it is enough."""
+
+from itertools import combinations
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.config import DecodeConfig, ModelConfig
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engines import conversion
+from hark.decode.engines.call import LOST, Call, is_settled, rank, with_log_prob
+from hark.decode.engines.waiting import Options, Waiting
+from hark.decode.request import Hypothesis, Request, length_penalty
+
+
+def waiting(prefix: int = 0, start: float = 0.0, **search: Any) -> Waiting:
+    request = Request((5, 6, 7), DecodeConfig(**search), prefix=tuple(range(4, 4 + prefix)))
+    return Waiting(0, request, Options.of(0, request), 20, prefix, start)
+
+
+def said(*hypotheses: tuple[list[str], float], exponent: float, attention: Any = None) -> Any:
+    """A result as CTranslate2 has it, which scores by log-probability over length to some power."""
+    names = [each for each, _ in hypotheses]
+    scores = [log_prob / len(each) ** exponent for each, log_prob in hypotheses]
+    found = SimpleNamespace(hypotheses=names, scores=scores, attention=attention)
+    return SimpleNamespace(result=lambda: found)
+
+
+def read(sentence: Waiting, result: Any, exponent: float, first: list[Any] | None = None) -> list[Hypothesis]:
+    alignment = AlignmentHeads.default(ModelConfig(n_decoder_layers=1))
+    return Call([sentence], exponent, [result], first or [], alignment).read()[0]
+
+
+@pytest.mark.parametrize("exponent", [1e-3, 0.6, 3.0])
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
+def test_scores_are_ours_whatever_theirs_were_divided_by(exponent: float, alpha: float) -> None:
+    short, long = (["11", conversion.EOS], -2.0), (["11", "12", "13", conversion.EOS], -3.5)
+    found = read(waiting(alpha=alpha), said(short, long, exponent=exponent), exponent)
+    assert {each.tokens: each.log_prob for each in found} == {
+        (11,): pytest.approx(-2),
+        (11, 12, 13): pytest.approx(-3.5),
+    }
+    expected = {(11,): -2 / length_penalty(2, alpha), (11, 12, 13): -3.5 / length_penalty(4, alpha)}
+    assert [each.tokens for each in found] == sorted(expected, key=lambda tokens: -expected[tokens])
+    assert [each.score for each in found] == pytest.approx(sorted(expected.values(), reverse=True))
+    assert all(each.complete for each in found)
+
+
+def test_what_was_cut_off_is_not_complete_and_a_lost_end_is_none() -> None:
+    result = said((["11", "12"], -1.0), (["13", conversion.EOS], 10 * LOST), exponent=1.0)
+    (only,) = read(waiting(), result, 1.0)
+    assert (only.tokens, only.complete) == ((11, 12), False)
+
+
+def test_tokens_that_were_given_cost_their_likelihood_but_no_length() -> None:
+    sentence = waiting(prefix=2, start=-1.5)
+    (only,) = read(sentence, said((["4", "5", "11", conversion.EOS], -2.0), exponent=1.0), 1.0)
+    assert only.log_prob == pytest.approx(-3.5)
+    assert only.score == pytest.approx(-3.5 / length_penalty(2, sentence.request.search.alpha))
+
+
+def test_attention_of_the_first_step_is_the_one_that_was_asked_for_apart() -> None:
+    wrong, right = [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]], [0.0, 1.0, 0.0]
+    result = said((["11", conversion.EOS], -1.0), exponent=1.0, attention=[wrong])
+    first = SimpleNamespace(result=lambda: SimpleNamespace(attention=[[right]]))
+    (only,) = read(waiting(), result, 1.0, [first])
+    assert only.attention_TS is not None
+    np.testing.assert_allclose(only.attention_TS[0], right)
+
+
+# Few lengths, so that several are the longest, and more than a beam of 4 wants.
+lengths_and_log_probs = st.lists(st.tuples(st.sampled_from([1, 2, 6, 12]), st.floats(-3, -0.1)), min_size=4, max_size=7)
+
+
+@given(lengths_and_log_probs, st.integers(1, 3), st.sampled_from([0.0, 0.6, 1.0]))
+def test_settled_means_that_nothing_dropped_could_have_been_among_the_best(ended, nbest, alpha) -> None:
+    sentence = waiting(beam=4, nbest=nbest, alpha=alpha)
+    wanted = sentence.options.wanted
+    everything = [
+        with_log_prob(Hypothesis((9 + i,) * (length - 1), 0.0, 0.0, True), log_prob, sentence)
+        for i, (length, log_prob) in enumerate(ended)
+    ]
+    longest = max(len(each.tokens) for each in everything)
+    for kept in combinations(everything, min(wanted, len(everything))):
+        dropped = [each for each in everything if each not in kept]
+        # What CTranslate2 drops is less likely than all that it keeps, and not all that is longest.
+        if any(drop.log_prob > keep.log_prob for drop in dropped for keep in kept):
+            continue
+        if max(len(each.tokens) for each in kept) < longest:
+            continue
+        if is_settled(rank(kept), sentence):
+            best = [each.score for each in rank(everything)[:nbest]]
+            assert [each.score for each in rank(kept)[:nbest]] == pytest.approx(best)
