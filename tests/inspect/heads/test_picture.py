@@ -73,7 +73,8 @@ def test_heads_that_align_are_outlined_and_bars_are_to_scale() -> None:
     svg = grid_picture.draw(report())
     assert svg.count('class="chosen"') == 2
     bars = [float(each) for each in re.findall(r'class="worth"[^>]*? width="([\d.]+)"', svg)]
-    assert bars == [pytest.approx(max(0, 10 * number - 5) / 15 * 92, abs=0.06) for number in range(3)] * 6
+    full = grid_picture.CELL_WIDTH - 16
+    assert bars == [pytest.approx(max(0, 10 * number - 5) / 15 * full, abs=0.06) for number in range(3)] * 6
     assert 'class="chosen"' not in grid_picture.draw(report(with_all=False))
 
 

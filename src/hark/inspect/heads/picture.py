@@ -8,7 +8,7 @@ from hark.inspect.attention import KINDS, Head, Kind
 from hark.inspect.heads.finder import Found, Report
 from hark.inspect.heads.roles import TITLES
 
-CELL_WIDTH, CELL_HEIGHT, GAP = 108, 40, 4
+CELL_WIDTH, CELL_HEIGHT, GAP = 120, 40, 4
 LINE = 15
 """That a cell grows by for an error rate or a bar."""
 LEFT, MARGIN = 40, 24
