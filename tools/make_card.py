@@ -1,13 +1,11 @@
 """Write the card of a model that comes with hark, from what was measured: no figure is typed by hand.
 
-    python tools/make_card.py BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--start BUNDLE]...
-        [--report FILE]
+    python tools/make_card.py BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
 
 --evaluation is what benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json` wrote, the model first; --everyday
-what benchmarks/everyday.py wrote; --start the model that its training started from, if there was one, after that which
-that one started from; --report the report.json of the dataset that it learnt from. The card takes the place of the
-bundle's own, and the bundle is sealed again; with -o it is written to a file instead. Entries of the old card stay
-(weights, alignment heads and so on), but for those that are said better here.
+what benchmarks/everyday.py wrote; --report the report.json of the dataset that it learnt from. The card takes the place
+of the bundle's own, and the bundle is sealed again; with -o it is written to a file instead. Entries of the old card
+stay (weights, alignment heads and so on), but for those that are said better here.
 """
 
 import argparse
@@ -18,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hark.bundle import Bundle, first_list, name_of, write_card
-from hark.config import Config, ModelConfig
+from hark.bundle import Bundle, first_list, write_card
+from hark.config import ModelConfig
 from hark.decode.models import named_folder
 from hark.errors import HarkError, UserError
 from hark.evaluate.measures import TITLES, Measure, decimals
@@ -40,7 +38,6 @@ CORPORA = {
     "tatoeba-original": ("The same sentences with the translations that people wrote", ""),
 }
 """What each training corpus is, with its attribution; and in a few words, unless another's say it already."""
-STARTING = "starting from "
 TRAINED_ON = "- Trained on:"
 SAID_BELOW = ("- Languages:", TRAINED_ON, "- Licence:", "- Scores:")
 MEASURES: tuple[Measure, ...] = ("bleu", "chrf2", "ter")
@@ -53,7 +50,6 @@ class Measured:
     evaluation: dict[str, Any]
     everyday: dict[str, Any] | None = None
     teacher: Bundle | None = None
-    starts: Sequence[Bundle] = ()
     report: dict[str, Any] | None = None
 
 
@@ -79,15 +75,12 @@ def shape(model: ModelConfig) -> str:
     )
 
 
-def corpora(bundle: Bundle, starts: Sequence[Bundle]) -> list[str]:
+def corpora(bundle: Bundle) -> list[str]:
     """The names of the training corpora, by the card that training wrote: a recipe may name others than the dataset
-    has. All must be known, because each must be attributed; so must those of the models that training started from."""
+    has. All must be known, because each must be attributed; that of a model which training started from is not."""
     lines = bundle.card.splitlines()
     said = (line.removeprefix(TRAINED_ON) for line in lines[first_list(lines)] if line.startswith(TRAINED_ON))
     names = [name.strip() for line in said for name in line.split(",")]
-    if starts and (begun := f"{STARTING}{name_of(starts[-1].folder)}") in names:
-        names.remove(begun)
-        names = list(dict.fromkeys([*corpora(starts[-1], starts[:-1]), *names]))
     unknown = [name for name in names if name not in CORPORA]
     if unknown or not names:
         raise UserError(
@@ -104,7 +97,7 @@ def kinds_of_text(names: Sequence[str]) -> str:
 def title_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     data = bundle.config.data
     names = [LANGUAGES.get(code, code) for code in (data.source, data.target)]
-    kinds = kinds_of_text(corpora(bundle, found.starts))
+    kinds = kinds_of_text(corpora(bundle))
     bleu = {each["name"]: each["systems"][0]["scores"]["bleu"]["score"] for each in found.evaluation["sets"]}
     scores = ", ".join(f"{score:.1f} ({name})" for name, score in bleu.items())
     yield from (f"# {names[0]} to {names[1]}", "")
@@ -112,17 +105,13 @@ def title_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     yield ""
 
 
-def entry_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
+def entry_lines(bundle: Bundle) -> Iterator[str]:
     data, old = bundle.config.data, bundle.card.splitlines()
     yield f"- Languages: {data.source} to {data.target}"
-    yield f"{TRAINED_ON} {', '.join(corpora(bundle, found.starts))}"
+    yield f"{TRAINED_ON} {', '.join(corpora(bundle))}"
     yield from (line for line in old[first_list(old)] if not line.startswith(SAID_BELOW))
     yield "- Licence: Apache-2.0, with attribution of the training text (below)"
     yield ""
-
-
-def steps(config: Config) -> str:
-    return f"{config.train.steps:,} steps of {config.data.batch_tokens * config.train.batches_per_step:,} tokens"
 
 
 def origin_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
@@ -135,11 +124,11 @@ def origin_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
             "It learnt what a larger model says of the training text (sequence-level distillation); that teacher, made "
             f"by hark from the same text, has {shape(teacher.config.model)}: {count_weights(teacher):,} weights."
         )
-    augment = (found.starts[0] if found.starts else bundle).config.data.augment
-    shares = [f"{name.replace('_', ' ')} {share:.0%}" for name, share in vars(augment).items() if share]
+    shares = [f"{name.replace('_', ' ')} {share:.0%}" for name, share in vars(config.data.augment).items() if share]
     if shares:
         yield f"Shares of the pairs were learnt a second time as people type them: {', '.join(shares)}."
-    yield f"{', then '.join(steps(each) for each in (*(start.config for start in found.starts), config))}."
+    tokens = config.data.batch_tokens * config.train.batches_per_step
+    yield f"{config.train.steps:,} steps of {tokens:,} tokens."
     yield from ("`tools/make_models.sh` makes it.", "")
 
 
@@ -147,7 +136,7 @@ def text_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     yield from ("## Training text, and attribution", "")
     pairs = {each["name"]: f"{each['kept']:,}" for each in (found.report or {}).get("corpora", [])}
     heads = ["corpus", *(["pairs"] if pairs else []), "what it is"]
-    names = corpora(bundle, found.starts)
+    names = corpora(bundle)
     rows = [[name, *([pairs.get(name, "")] if pairs else []), CORPORA[name][0]] for name in names]
     yield from table(heads, rows)
     if found.report and is_held_out(found.report, [each["name"] for each in found.evaluation["sets"]]):
@@ -228,8 +217,8 @@ def everyday_lines(everyday: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def limit_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
-    kinds = kinds_of_text(corpora(bundle, found.starts))
+def limit_lines(bundle: Bundle) -> Iterator[str]:
+    kinds = kinds_of_text(corpora(bundle))
     yield from ("## Limits", "")
     yield (
         f"It has read {kinds}, and nothing else. Other text (news, medicine, law, computers, slang, verse) comes out "
@@ -247,13 +236,13 @@ def limit_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
 def make_card(bundle: Bundle, found: Measured) -> str:
     lines = [
         *title_lines(bundle, found),
-        *entry_lines(bundle, found),
+        *entry_lines(bundle),
         *origin_lines(bundle, found),
         *text_lines(bundle, found),
     ]
     lines += score_lines(found)
     lines += everyday_lines(found.everyday) if found.everyday else []
-    return "\n".join([*lines, *limit_lines(bundle, found)]) + "\n"
+    return "\n".join([*lines, *limit_lines(bundle)]) + "\n"
 
 
 def read_json(file: Path | None, kind: str = "") -> Any:
@@ -274,7 +263,6 @@ def main() -> None:
     parser.add_argument("--evaluation", type=Path, required=True, metavar="FILE.json")
     parser.add_argument("--everyday", type=Path, metavar="FILE.json")
     parser.add_argument("--teacher", metavar="BUNDLE", help="that it learnt from")
-    parser.add_argument("--start", action="append", default=[], metavar="BUNDLE", help="that its training started from")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="of the dataset that it learnt from")
     parser.add_argument("-o", "--output", type=Path, metavar="CARD.md", help="a file, and leave the bundle alone")
     given = parser.parse_args()
@@ -284,7 +272,6 @@ def main() -> None:
             read_json(given.evaluation, "hark evaluation"),
             read_json(given.everyday, "hark everyday"),
             Bundle.open(named_folder(given.teacher)) if given.teacher else None,
-            [Bundle.open(named_folder(each)) for each in given.start],
             read_json(given.report),
         )
         card = make_card(bundle, found)
