@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -164,6 +164,8 @@ def test_in_a_terminal_the_panel_is_live(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), max_size=700), st.integers(1, 120))
+@example([2.2e-309, 0.0, 1.0], 3)  # all but nothing between them: its inverse is no number
+@example([0.0, 1.0, 2.2e-309], 3)
 def test_a_sparkline_is_as_wide_as_it_may_be(values: list[float], width: int) -> None:
     line = sparkline(tuple(values), width)
     assert len(line) == min(width, len(values))

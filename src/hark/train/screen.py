@@ -129,8 +129,9 @@ def sparkline(values: tuple[float, ...], width: int) -> str:
     edges = [round(index * len(values) / n_bins) for index in range(n_bins + 1)]
     means = [sum(values[low:high]) / (high - low) for low, high in pairwise(edges)]
     low, high = min(means), sorted(means)[int(0.9 * (len(means) - 1))]
-    scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
-    return "".join(BLOCKS[min(round((each - low) * scale), len(BLOCKS) - 1)] for each in means)
+    span = high - low or 1.0
+    shares = ((min(each, high) - low) / span for each in means)
+    return "".join(BLOCKS[round(share * (len(BLOCKS) - 1))] for share in shares)
 
 
 def machine_block(view: View, width: int) -> Any:
