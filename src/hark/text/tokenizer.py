@@ -15,8 +15,10 @@ import sentencepiece
 
 from hark.errors import UserError
 from hark.text.normalise import normalise
+from hark.text.vocabulary import SpecialIds
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
+SPECIAL = SpecialIds(pad=PAD, unknown=UNK, start=BOS, end=EOS)
 BYTES = 256
 CHARACTER_COVERAGE = 0.9999
 """Share of the text's characters that get a piece of their own; the rest are written in bytes, so none is lost."""
@@ -26,6 +28,7 @@ class Tokenizer:
     """A learnt vocabulary. It travels with the dataset and the model as one file, known by its sha256."""
 
     pad, unk, bos, eos = PAD, UNK, BOS, EOS
+    special = SPECIAL
 
     def __init__(self, model: bytes, name: str = "tokenizer") -> None:
         """From the bytes of a model file; `name` is what errors call it."""
