@@ -93,13 +93,13 @@ def check_output(output: Path) -> None:
         raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
 
 
-def given_lines(words: list[str], errors: Literal["strict", "replace"]) -> Iterable[str | None]:
+def given_lines(words: list[str], errors: Literal["strict", "replace"]) -> Iterable[str]:
     from hark.cli.translate import lines_of, what
 
     return lines_of(what(words), errors)
 
 
-def first_lines(lines: Iterable[str | None]) -> str:
+def first_lines(lines: Iterable[str]) -> str:
     """The first line that has text, and the next one, so that it can be told that there is more."""
     return "".join(islice((line for line in lines if line and line.strip()), 2))
 

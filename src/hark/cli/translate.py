@@ -88,9 +88,9 @@ def leave_at_once() -> NoReturn:
     os._exit(130)
 
 
-def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str | None]:
+def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
     """The lines of what was given, with their ends."""
-    from hark.cli.streams import arriving_lines, file_lines
+    from hark.cli.streams import ArrivingLines, file_lines
 
     if isinstance(given, Path):
         sys.stderr.write(f"{given}: a file; its text is translated\n")
@@ -101,7 +101,7 @@ def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> 
         raise UserError("nothing to translate: stdin is closed; give a text or a file")
     if sys.stdin.isatty():
         sys.stderr.write("type text; Ctrl-D ends it\n")
-    return arriving_lines(sys.stdin.fileno(), errors)
+    return ArrivingLines(sys.stdin.fileno(), errors)
 
 
 def what(words: list[str]) -> Path | str | None:
@@ -124,8 +124,8 @@ def what(words: list[str]) -> Path | str | None:
 
 
 def which_model(
-    model: str | None, source: str | None, target: str | None, lines: Iterable[str | None]
-) -> tuple[Path, Iterable[str | None]]:
+    model: str | None, source: str | None, target: str | None, lines: Iterable[str]
+) -> tuple[Path, Iterable[str]]:
     """The bundle that was named, or the one for the pair; its source is told from the text if several are possible."""
     from hark.decode import models
 
@@ -141,21 +141,24 @@ def which_model(
     return fitting[0].folder, lines
 
 
-def told_from_text(candidates: set[str], lines: Iterable[str | None]) -> tuple[str, Iterable[str | None]]:
+def told_from_text(candidates: set[str], lines: Iterable[str]) -> tuple[str, Iterable[str]]:
     """The language of a text by its beginning, and the text again."""
+    from hark.cli.streams import ArrivingLines
     from hark.text.detector import guess_language
 
     rest = iter(lines)
     seen: list[str] = []
     for line in rest:
-        if line is None and "".join(seen).strip():
-            break
-        seen += [line] if line is not None else []
-        if sum(map(len, seen)) > LOOK:
+        seen.append(line)
+        enough = sum(map(len, seen)) > LOOK
+        if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
             break
     guess = guess_language("".join(seen), sorted(candidates))
     if guess is None:
         raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
+    if isinstance(rest, ArrivingLines):
+        rest.put_back(seen)
+        return guess, rest
     return guess, chain(seen, rest)
 
 

@@ -17,7 +17,7 @@ from hark.decode.translation import Translation
 from hark.decode.translator import Translator
 from hark.errors import UserError, require
 from hark.settings import SettingError
-from hark.text.tokenizer import EOS, Tokenizer
+from hark.text.tokenizer import EOS, SPECIAL, Tokenizer
 
 if TYPE_CHECKING:
     from hark.decode.engines.ctranslate2 import ComputeType
@@ -45,7 +45,7 @@ def open_engine(
 
         # Not every CPU multiplies in int8.
         chosen = default_precision() if precision == "auto" else precision
-        return CTranslate2Engine.open(bundle, chosen, threads, alignment)
+        return CTranslate2Engine.open(bundle, SPECIAL, chosen, threads, alignment)
     require("torch", "train", "the engine for a GPU")
     if precision in ("int8", "int16"):
         raise UserError(f"{precision} is for the CPU; the torch engine computes in float32 or bfloat16")
@@ -57,7 +57,7 @@ def open_engine(
         import torch
 
         torch.set_num_threads(threads)
-    return TorchEngine(load_model(bundle, on), on, cast(Precision, precision), alignment=alignment)
+    return TorchEngine(load_model(bundle, on), SPECIAL, on, cast(Precision, precision), alignment=alignment)
 
 
 def default_precision() -> "ComputeType":
@@ -141,12 +141,12 @@ class Loaded:
 
     @overload
     def translate(
-        self, texts: Iterable[str | None], *, split: bool = ..., align: bool = ..., protect: bool = ..., **search: Any
+        self, texts: Iterable[str], *, split: bool = ..., align: bool = ..., protect: bool = ..., **search: Any
     ) -> Iterator[Translation]: ...
 
     def translate(
         self,
-        texts: str | Iterable[str | None],
+        texts: str | Iterable[str],
         *,
         split: bool = True,
         align: bool = False,

@@ -83,7 +83,7 @@ class Terms(Table):
     forced_BT: Tensor
     start_B: Tensor
     banned_BM: Tensor
-    """Filled up with the padding's id, which is banned anyhow."""
+    """Filled up with an id that is forbidden anyhow."""
     wanted_B: Tensor
     """The search ends when so many hypotheses have ended."""
     nbest_B: Tensor

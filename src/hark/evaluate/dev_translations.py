@@ -50,7 +50,14 @@ class DevTranslations:
 
     @torch.no_grad()
     def __call__(self, model: Transformer) -> Judgement:
-        engine = TorchEngine(self.copy(model), model.output_weight.device, places=PLACES, graphs=False, kernels=False)
+        engine = TorchEngine(
+            self.copy(model),
+            self.tokenizer.special,
+            model.output_weight.device,
+            places=PLACES,
+            graphs=False,
+            kernels=False,
+        )
         judgement = Judgement({}, ())
         for each in self.sets:
             answers = dict(engine.run(each.requests))

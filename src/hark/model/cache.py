@@ -35,6 +35,7 @@ class Kept:
 
     keys_PHK: Tensor
     values_PHK: Tensor
+    layer: int
 
     @property
     def nowhere(self) -> int:
@@ -64,7 +65,7 @@ class Cache:
         return cls(keys, values)
 
     def layer(self, number: int) -> Kept:
-        return Kept(self.keys_LPHK[number], self.values_LPHK[number])
+        return Kept(self.keys_LPHK[number], self.values_LPHK[number], number)
 
     @property
     def nowhere(self) -> int:
@@ -87,8 +88,8 @@ class Rows:
     """Bounds those lengths, and is known without asking the device."""
 
 
-def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
-    """Keep each row's new key and value, and let its query look at all up to there.
+def history_attention(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
+    """Keep each row's new key and value, and let its query look at all up to there; the heads' outputs and weights_RHT.
 
     Plain PyTorch: the reference, and the oracle of kernels.
     """
@@ -96,16 +97,25 @@ def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows
     kept.store(rows.places_RT.gather(1, rows.positions_R[:, None]).squeeze(1).long(), k_RHK, v_RHK)
     places_RT = rows.places_RT.where(visible_RT, kept.nowhere).long()
     k_RTHK, v_RTHK = kept.keys_PHK[places_RT], kept.values_PHK[places_RT]
-    return scaled_dot_product_attention(q_RHK[:, None], k_RTHK, v_RTHK, visible_RT[:, None, None])[0].squeeze(1)
+    out, weights = scaled_dot_product_attention(q_RHK[:, None], k_RTHK, v_RTHK, visible_RT[:, None, None])
+    return out.squeeze(1), weights.squeeze(2)
 
 
-def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
-    """The queries of a sentence's hypotheses over its memory, likewise."""
+def memory_attention(q_BWHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
+    """The queries of a sentence's hypotheses over its memory, likewise; the heads' outputs and weights_BHWS."""
     j_S = torch.arange(rows.longest_memory, device=q_BWHK.device)
     visible_BS = j_S < rows.memory_lengths_B[:, None]
     places_BS = (rows.memory_B[:, None] + j_S).where(visible_BS, kept.nowhere)
     k_BSHK, v_BSHK = kept.keys_PHK[places_BS], kept.values_PHK[places_BS]
-    return scaled_dot_product_attention(q_BWHK, k_BSHK, v_BSHK, visible_BS[:, None, None])[0]
+    return scaled_dot_product_attention(q_BWHK, k_BSHK, v_BSHK, visible_BS[:, None, None])
+
+
+def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+    return history_attention(q_RHK, k_RHK, v_RHK, kept, rows)[0]
+
+
+def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+    return memory_attention(q_BWHK, kept, rows)[0]
 
 
 def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[Tensor, Tensor]:

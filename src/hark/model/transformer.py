@@ -62,6 +62,7 @@ class Transformer(nn.Module):
         self.embedding = Embedding(config.vocab_size, config.d_model)
         self.source_embedding = Embedding(source_vocab_size, config.d_model) if config.tie != "all" else None
         self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
+        self.output_bias: nn.Parameter | None = None
         self.source_positions, self.target_positions = build_positions(config), build_positions(config)
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = Encoder(config)

@@ -12,7 +12,7 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.decode.search import candidates
 from hark.model.cache import SPARE, Cache, CachedDecoder, Kept, Rows, add_norm, attend_history, attend_memory
-from hark.text.tokenizer import EOS
+from hark.text.tokenizer import EOS, SPECIAL
 from tests.decode.engines.test_torch import answers, lively
 from tests.model.oracle import build
 from tests.model.test_cache import Sentence, rows_of
@@ -136,7 +136,7 @@ def test_the_engine_with_kernels_translates_alike() -> None:
         )
         for w in (1, 3, 3)
     ]
-    plain, quick = TorchEngine(model), TorchEngine(model, kernels=True)
+    plain, quick = TorchEngine(model, SPECIAL), TorchEngine(model, SPECIAL, kernels=True)
     assert not quick.exact
     for ours, theirs in zip(answers(quick, crowd), answers(plain, crowd), strict=True):
         assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]

@@ -55,6 +55,7 @@ class Job(NamedTuple):
         request, search = self.request, self.request.search
         patience = search.patience if self.kind in ("search", "branch") else 1.0
         return Arrival(
+            number=self.number,
             limit=self.limit,
             min_length=search.min_length,
             prefix=len(request.prefix),
@@ -79,7 +80,7 @@ class Job(NamedTuple):
 
 
 @dataclass(eq=False)
-class Answer:
+class OpenAnswer:
     """What is there of a request's answer so far."""
 
     request: Request
@@ -95,10 +96,8 @@ class Answer:
 
 
 def hypothesis_of(ended: Ended, request: Request) -> Hypothesis:
-    tokens = ended.tokens[:-1] if ended.complete else ended.tokens
-    counted = len(ended.tokens) - len(request.prefix)
-    score = ended.log_prob / length_penalty(counted, request.search.alpha)
-    return Hypothesis(tokens, ended.log_prob, score, ended.complete)
+    score = ended.log_prob / length_penalty(ended.length - len(request.prefix), request.search.alpha)
+    return Hypothesis(ended.tokens, ended.log_prob, score, ended.complete)
 
 
 def jobs_of(number: int, request: Request, limit: int) -> list[Job]:
@@ -109,6 +108,14 @@ def jobs_of(number: int, request: Request, limit: int) -> list[Job]:
     if search.diverse:
         return [Job(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
     return [Job(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
+
+
+def largest(request: Request, limit: int) -> int:
+    """Places that the largest search of a request needs."""
+    search = request.search
+    rows = limit if search.sample else search.beam * limit
+    first = search.nbest * (len(request.prefix) + 1) if search.diverse else 0
+    return len(request.source) + max(rows, first)
 
 
 def branches_of(look: Job, firsts: Sequence[Ended], limit: int) -> list[Job]:
@@ -122,4 +129,4 @@ def branches_of(look: Job, firsts: Sequence[Ended], limit: int) -> list[Job]:
 
 
 def over(ended: Ended, limit: int) -> bool:
-    return ended.complete or len(ended.tokens) >= limit
+    return ended.complete or ended.length >= limit

@@ -18,7 +18,7 @@ def bleu(examples: Sequence[Example], tokenizer: Tokenizer, search: DecodeConfig
     references = [each.target_text for each in examples]
 
     def score(model: Transformer) -> float:
-        engine = TorchEngine(model, model.output_weight.device)
+        engine = TorchEngine(model, tokenizer.special, model.output_weight.device)
         answers = dict(engine.run(Request(each.source, search) for each in examples))
         texts = tokenizer.decode([answers[number][0].tokens for number in range(len(examples))])
         engine.close()

@@ -1,0 +1,92 @@
+"""What both engines share: requests are checked and queued, and a client that is alone has a simple way in."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Generic
+
+from hark.config import ModelConfig
+from hark.decode.engines.intake import Intake, Item
+from hark.decode.request import Answer, Hypotheses, Request
+from hark.errors import HarkError, UserError
+from hark.text.vocabulary import SpecialIds
+
+Pair = tuple[Sequence[int], Sequence[int]]
+"""Source tokens, EOS included, and target tokens without it."""
+
+
+class QueuedEngine(ABC, Generic[Item]):
+    """The part of an `Engine` in front of its machinery."""
+
+    widest: int | None = None
+    """The widest beam, where there is a limit."""
+
+    def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
+        """`positions` is how many the model knows; None: any number."""
+        self.config, self.special, self.positions = config, special, positions
+        self.intake: Intake[Item] = Intake(self.prepare)
+
+    @abstractmethod
+    def prepare(self, number: int, request: Request) -> Item:
+        """What waits in a request's place, in the thread that submits it; a UserError where it cannot be done."""
+
+    @property
+    @abstractmethod
+    def room(self) -> int: ...
+
+    @abstractmethod
+    def step(self) -> list[tuple[int, Answer]]: ...
+
+    def submit(self, request: Request) -> int:
+        return self.intake.submit(request)
+
+    def cancel(self, number: int) -> None:
+        self.intake.cancel(number)
+
+    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Hypotheses]]:
+        places: dict[int, int] = {}
+        rest = enumerate(requests)
+        ended = False
+        try:
+            while not ended or places:
+                while not ended and self.room > 0:
+                    place, request = next(rest, (0, None))
+                    if request is None:
+                        ended = True
+                    else:
+                        places[self.submit(request)] = place
+                for number, answer in self.step():
+                    place = places.pop(number)
+                    if isinstance(answer, HarkError):
+                        raise answer
+                    yield place, answer
+        finally:
+            for number in places:
+                self.cancel(number)
+
+    def check(self, request: Request) -> int:
+        """Refuse what cannot be decoded; how many tokens the output may have, its prefix and EOS included."""
+        prefix, banned, search, size = request.prefix, request.banned, request.search, self.config.vocab_size
+        self.check_pair(request.source, prefix)
+        width = search.nbest if search.diverse else search.beam
+        if self.widest is not None and width > self.widest:
+            raise UserError(f"a beam of {width} is wider than the {self.widest} that this engine can do; lower it")
+        if self.special.end in prefix:
+            raise UserError("a prefix contains EOS; leave it out")
+        if banned and not 0 <= min(banned) <= max(banned) < size:
+            raise UserError("a banned token is beyond the model's vocabulary; is this another model's tokenizer?")
+        if banned and len({*self.special.forbidden, self.special.end, *banned}) >= size:
+            raise UserError("every token is banned; allow some")
+        limit = request.limit if self.positions is None else min(request.limit, self.positions)
+        return max(len(prefix) + 1, limit)
+
+    def check_pair(self, source: Sequence[int], target: Sequence[int]) -> None:
+        longest = max(len(source), len(target) + 1)
+        if not source:
+            raise UserError("a source has no tokens; it must have EOS at least")
+        if self.positions is not None and longest > self.positions:
+            raise UserError(f"a sentence has {longest} tokens, and the model {self.positions} positions; split it")
+        source_size = self.config.source_vocab_size or self.config.vocab_size
+        if not (0 <= min(source) <= max(source) < source_size) or not (
+            0 <= min(target, default=0) <= max(target, default=0) < self.config.vocab_size
+        ):
+            raise UserError("a token is beyond the model's vocabulary; is this another model's tokenizer?")
