@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from hark.config import Config, DataConfig, ModelConfig
-from hark.decode.engines.queued import QueuedEngine
+from hark.decode.engine import Engine
 from hark.decode.request import Answer, Hypothesis, Request
 from hark.decode.translator import Translator
 from hark.text.tokenizer import Tokenizer, train_tokenizer
@@ -34,7 +34,7 @@ Reply = Callable[[str, Request], str | Sequence[str] | Hypothesis]
 """From what a request says, in words, to what the engine answers: text, the best and others, or a hypothesis."""
 
 
-class Stub(QueuedEngine[tuple[int, Request]]):
+class Stub(Engine):
     """Answers as a function of the text tells it, several requests at a time and not in order."""
 
     name = "stub"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.engines.intake import Intake
+from hark.decode.intake import Intake
 from hark.decode.request import Request
 from hark.decode.scheduler import Entered, Places, Scheduler, Size
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from hark.bundle import Bundle
 from hark.config import Config, DecodeConfig, Precision
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engine import Engine
 from hark.decode.piece import Options
-from hark.decode.request import Engine
 from hark.decode.translation import Translation
 from hark.decode.translator import Translator
 from hark.errors import UserError, require

@@ -1,8 +1,7 @@
 """What an engine is asked and what it answers, in tokens. Standard library and numpy: no engine is known here."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,45 +56,3 @@ Answer = Hypotheses | HarkError
 def length_penalty(length: int, alpha: float) -> float:
     """`((5 + length) / 6)^alpha` (Wu et al., 2016), with the length in tokens after the prefix, the end included."""
     return float(((5 + length) / 6) ** alpha)
-
-
-class Engine(Protocol):
-    """Decodes requests. The CLI, the server, documents and distillation are its clients, and nothing else decodes.
-
-    Any thread may submit and cancel; one thread at a time steps. Where a request cannot be done, its error is its
-    answer, and no other request is harmed.
-    """
-
-    name: str
-    """For people: the engine and its precision."""
-
-    @property
-    def room(self) -> int:
-        """Requests that it can use just now, besides those that wait already. More are accepted, and wait longer."""
-        ...
-
-    def submit(self, request: Request) -> int:
-        """Queue a request; the id that its answer will bear."""
-        ...
-
-    def step(self) -> list[tuple[int, Answer]]:
-        """Go on with what was submitted, for some milliseconds at most where there is nothing to compute; the answers
-        that are ready, the best hypothesis first."""
-        ...
-
-    def cancel(self, number: int) -> None:
-        """Forget a request: it is not answered, and what it takes up is free at the next step."""
-        ...
-
-    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Hypotheses]]:
-        """Submit, step, and give the answers as they are ready, each with the place of its request in the iterable.
-
-        For a client that has the engine to itself. An error is raised; whoever leaves early cancels the rest.
-        """
-        ...
-
-    def score(self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Iterator[tuple[float, ...]]:
-        """The log-probability of each token of given translations, EOS included, in order."""
-        ...
-
-    def close(self) -> None: ...

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from hark.decode.engines.intake import Intake
+from hark.decode.intake import Intake
 
 Job = TypeVar("Job")
 
@@ -86,7 +86,7 @@ class Scheduler(Generic[Job]):
     """A line of searches, fed from the requests that wait. Each of those is the searches that it needs to begin with;
     `size` says what a search needs."""
 
-    def __init__(self, intake: Intake[Sequence[Job]], size: Callable[[Job], Size], places: int, rows: int) -> None:
+    def __init__(self, intake: Intake[list[Job]], size: Callable[[Job], Size], places: int, rows: int) -> None:
         self.intake, self.size = intake, size
         self.places, self.rows = Places(places), rows
         self.line: deque[Job] = deque()

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
-from hark.decode.request import Answer, Engine, Hypotheses, Request
+from hark.decode.engine import Engine
+from hark.decode.request import Answer, Hypotheses, Request
 from hark.errors import HarkError
 
 Outcome = TypeVar("Outcome")

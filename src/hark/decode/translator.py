@@ -16,8 +16,8 @@ from hark.config import Config
 from hark.decode import clauses, protect
 from hark.decode.align import Link
 from hark.decode.coder import Coder
+from hark.decode.engine import Engine
 from hark.decode.piece import Options, Piece, translate_piece
-from hark.decode.request import Engine
 from hark.decode.segments import Layout, lay_out
 from hark.decode.tasks import Tasks
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hark.config import DecodeConfig
-from hark.decode.request import Engine, Hypothesis, Request
+from hark.decode.engine import Engine
+from hark.decode.request import Hypothesis, Request
 from hark.text.tokenizer import EOS
 
 

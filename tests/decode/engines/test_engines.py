@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from hark.config import DecodeConfig
+from hark.decode.engine import Engine
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Answer, Engine, Request
+from hark.decode.request import Answer, Request
 from hark.errors import UserError
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
-from hark.decode.engines.intake import BULK_EVERY, Intake
 from hark.decode.engines.waiting import (
     BATCH_TOKENS,
     FIRST,
@@ -21,6 +20,7 @@ from hark.decode.engines.waiting import (
     CallOptions,
     Waiting,
 )
+from hark.decode.intake import BULK_EVERY, Intake
 from hark.decode.request import Request
 from hark.errors import UserError
 

@@ -28,9 +28,9 @@ import ctranslate2  # type: ignore[import-untyped]
 from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engine import Engine, Pair
 from hark.decode.engines.call import Call, is_settled, longest, rank, with_log_prob
 from hark.decode.engines.conversion import convert
-from hark.decode.engines.queued import Pair, QueuedEngine
 from hark.decode.engines.waiting import BATCH_TOKENS, Batcher, CallOptions, Waiting
 from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
 from hark.errors import UserError
@@ -66,7 +66,7 @@ class UnderWay:
     awaited: list[Any]
 
 
-class CTranslate2Engine(QueuedEngine[Waiting]):
+class CTranslate2Engine(Engine):
     """An `Engine` that translates on the CPU.
 
     `compute_type` is that of the matrices: int8, or float32 for the model as it was trained. Each of `threads` workers

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.queued import Pair
+from hark.decode.engine import Pair
 from hark.decode.engines.transfer import send
 from hark.model import Transformer
 from hark.model.patterns import Packed, Pattern, scaled_dot_product_attention

@@ -23,11 +23,11 @@ from torch import Tensor
 
 from hark.config import Precision
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engine import Engine, Pair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
 from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, largest, over
 from hark.decode.engines.lane import Lane, Machine, Shape
-from hark.decode.engines.queued import Pair, QueuedEngine
 from hark.decode.engines.transfer import Later, send
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Answer, Hypotheses, Request
@@ -48,7 +48,7 @@ LANES = 8
 """Shapes of searches that have tables, and recorded steps, at a time; the one that was used longest ago makes way."""
 
 
-class TorchEngine(QueuedEngine[list[Job]]):
+class TorchEngine(Engine):
     """An `Engine` of a model on a device. The model's weights must not change afterwards.
 
     `places` bounds the tokens, of sources and of hypotheses, that are in flight; `rows` bounds the hypotheses.

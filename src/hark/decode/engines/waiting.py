@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from hark.decode.engines.intake import Intake
+from hark.decode.intake import Intake
 from hark.decode.request import Request
 from hark.errors import UserError
 

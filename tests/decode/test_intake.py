@@ -5,7 +5,7 @@ from threading import Thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.engines.intake import BULK_EVERY, Intake
+from hark.decode.intake import BULK_EVERY, Intake
 from hark.decode.request import Request
 from hark.errors import UserError
 

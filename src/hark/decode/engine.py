@@ -1,11 +1,11 @@
-"""What both engines share: requests are checked and queued, and a client that is alone has a simple way in."""
+"""The engine, one of the house's doors: submit, step, cancel. What is behind it differs from device to device."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic
+from typing import Any
 
 from hark.config import ModelConfig
-from hark.decode.engines.intake import Intake, Item
+from hark.decode.intake import Intake
 from hark.decode.request import Answer, Hypotheses, Request
 from hark.errors import HarkError, UserError
 from hark.text.vocabulary import SpecialIds
@@ -14,35 +14,56 @@ Pair = tuple[Sequence[int], Sequence[int]]
 """Source tokens, EOS included, and target tokens without it."""
 
 
-class QueuedEngine(ABC, Generic[Item]):
-    """The part of an `Engine` in front of its machinery."""
+class Engine(ABC):
+    """Decodes requests. The CLI, the server, documents and distillation are its clients, and nothing else decodes.
 
+    Any thread may submit and cancel; one thread at a time steps. Where a request cannot be done, its error is its
+    answer, and no other request is harmed.
+    """
+
+    name: str
+    """For people: the engine and its precision."""
     widest: int | None = None
     """The widest beam, where there is a limit."""
 
     def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
         """`positions` is how many the model knows; None: any number."""
         self.config, self.special, self.positions = config, special, positions
-        self.intake: Intake[Item] = Intake(self.prepare)
+        self.intake: Intake[Any] = Intake(self.prepare)
 
     @abstractmethod
-    def prepare(self, number: int, request: Request) -> Item:
+    def prepare(self, number: int, request: Request) -> Any:
         """What waits in a request's place, in the thread that submits it; a UserError where it cannot be done."""
 
     @property
     @abstractmethod
-    def room(self) -> int: ...
+    def room(self) -> int:
+        """Requests that it can use just now, besides those that wait already. More are accepted, and wait longer."""
 
     @abstractmethod
-    def step(self) -> list[tuple[int, Answer]]: ...
+    def step(self) -> list[tuple[int, Answer]]:
+        """Go on with what was submitted, some milliseconds at most where there is nothing to compute; the answers that
+        are ready, each with the best hypothesis first."""
+
+    @abstractmethod
+    def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
+        """The log-probability of each token of given translations, EOS included, in order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back the memory."""
 
     def submit(self, request: Request) -> int:
+        """Queue a request; the number that its answer will bear."""
         return self.intake.submit(request)
 
     def cancel(self, number: int) -> None:
+        """Forget a request: it is not answered, and what it takes up is free at the next step."""
         self.intake.cancel(number)
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Hypotheses]]:
+        """Submit and step, for a client that has the engine to itself: answers as they are ready, each with the place
+        of its request in the iterable. An error is raised; whoever leaves early cancels the rest."""
         places: dict[int, int] = {}
         rest = enumerate(requests)
         ended = False
