@@ -143,6 +143,7 @@ class ModelConfig(Section):
         "all",
         "which matrices are one: source, target and output (all, the paper), target and output (target), or none",
     )
+    output_bias: bool = setting(False, "a bias on the logits, as models of the Marian family have; the paper has none")
 
     @property
     def k_width(self) -> int:
