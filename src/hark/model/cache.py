@@ -21,7 +21,7 @@ from hark.errors import HarkError
 from hark.model.layers import Layer
 from hark.model.patterns import scaled_dot_product_attention
 from hark.model.transformer import Stack, Transformer
-from hark.model.ways import PLAIN, Joined, projections
+from hark.model.ways import Joined, Way, projections
 
 SPARE = 128
 """Places at the end that belong to nobody: rows without a sentence write there, and what must not be seen is read from
@@ -138,7 +138,7 @@ class Unsummed(NamedTuple):
     s_RD: Tensor
 
 
-class CachedWay:
+class CachedWay(Way):
     """Layers one token of each row at a time, without dropout or gradients, and with the products of one input joined.
 
     Post-norm, a sum and its norm are one operation. So they are pre-norm, where the norm belongs to the next sub-layer:
@@ -150,15 +150,15 @@ class CachedWay:
         self.joined = {linears: Joined(*linears) for linears in projections(stack) if len(linears) > 1}
 
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
-        return self.joined[linears](x) if len(linears) > 1 else PLAIN.project(x, *linears, relu=relu)
+        return self.joined[linears](x) if len(linears) > 1 else super().project(x, *linears, relu=relu)
 
     def norm(self, x: Tensor | Unsummed, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
         return self.operations.add_norm(*x, norm, True) if isinstance(x, Unsummed) else (x, norm(x))
 
-    def add(self, x: Tensor, s: Tensor, _: nn.Dropout) -> Unsummed:
+    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Unsummed:  # noqa: ARG002
         return Unsummed(x, s)
 
-    def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, _: nn.Dropout) -> Tensor:
+    def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:  # noqa: ARG002
         return self.operations.add_norm(x, s, norm, False)[1]
 
 
@@ -167,9 +167,7 @@ class CachedDecoder:
 
     def __init__(self, model: Transformer, operations: Operations | None = None) -> None:
         if not model.decoder.spec.causal:
-            raise HarkError(
-                "only a causal stack can be run a token at a time: in others, earlier positions see later ones"
-            )
+            raise HarkError("only a causal stack can be run a token at a time, and this model's decoder is not causal")
         self.model, self.operations = model, operations or Operations()
         self.way = CachedWay(model.decoder, self.operations)
         self.layers = [cast(Layer, layer) for layer in model.decoder.layers]

@@ -1,6 +1,6 @@
 """Specifications: what a stack of layers is made of. Encoders, decoders and language models differ by these values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hark.config import Activation, ModelConfig, Norm, Positions
@@ -42,26 +42,14 @@ def encoder_decoder(config: ModelConfig) -> tuple[StackSpec, StackSpec]:
     self-attention is causal, which, together with inputs that are shifted by one position, lets the prediction for
     position i depend on the known outputs before i only.
     """
-
-    def spec(n_layers: int, *sublayers: Sublayer, causal: bool) -> StackSpec:
-        return StackSpec(
-            sublayers=sublayers,
-            causal=causal,
-            n_layers=n_layers,
-            d_model=config.d_model,
-            d_ff=config.d_ff,
-            n_heads=config.n_heads,
-            k_width=config.k_width,
-            v_width=config.v_width,
-            attention_bias=config.attention_bias,
-            dropout=config.dropout,
-            norm=config.norm,
-            activation=config.activation,
-            positions=config.positions,
-            max_positions=config.max_positions,
-        )
-
+    c = config
+    both = StackSpec(
+        d_model=c.d_model, d_ff=c.d_ff, n_heads=c.n_heads, k_width=c.k_width, v_width=c.v_width,
+        attention_bias=c.attention_bias, dropout=c.dropout, norm=c.norm, activation=c.activation,
+        positions=c.positions, max_positions=c.max_positions,
+    )  # fmt: skip
+    sublayers: tuple[Sublayer, ...] = ("self_attention", "cross_attention", "feed_forward")
     return (
-        spec(config.n_encoder_layers, "self_attention", "feed_forward", causal=False),
-        spec(config.n_decoder_layers, "self_attention", "cross_attention", "feed_forward", causal=True),
+        replace(both, n_layers=c.n_encoder_layers),
+        replace(both, n_layers=c.n_decoder_layers, sublayers=sublayers, causal=True),
     )

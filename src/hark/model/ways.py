@@ -1,11 +1,11 @@
 """Ways to run a layer. `layers` and `attention` say what is computed; a way supplies the operations that compute it.
 
-`Plain` is PyTorch as it stands, for any device and precision. `kernels.fused.Fused` trains with our own kernels, and
-`cache.CachedWay` decodes a token at a time. A way is handed down with the call, and the modules hold weights only.
+`PLAIN` is PyTorch as it stands. `kernels.fused.FusedWay` trains with our own kernels, and `cache.CachedWay` decodes a
+token at a time. A way is handed down with the call; the modules hold weights only.
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,43 +16,28 @@ Stream = Any
 `norm` reads it."""
 
 
-class Way(Protocol):
-    """The operations that layers are made of, besides attention itself, which is the pattern's."""
+class Way:
+    """The operations that layers are made of, besides attention itself, which is the pattern's. Here each is as PyTorch
+    has it, on any device and in any precision: the reference of the other ways."""
 
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
         """Several projections of one input, with ReLU where asked for."""
-        ...
-
-    def norm(self, x: Stream, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-        """x, to be used from here on, and `LayerNorm(x)`."""
-        ...
-
-    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Stream:
-        """`x + Dropout(s)`."""
-        ...
-
-    def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
-        """`LayerNorm(x + Dropout(s))`."""
-        ...
-
-
-class Plain:
-    """Each operation as PyTorch has it: the reference of the other ways."""
-
-    def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
         return tuple(F.relu(linear(x)) if relu else linear(x) for linear in linears)
 
     def norm(self, x: Stream, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+        """x, to be used from here on, and `LayerNorm(x)`."""
         return x, norm(x)
 
     def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Stream:
+        """`x + Dropout(s)`."""
         return x + dropout(s)
 
     def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
+        """`LayerNorm(x + Dropout(s))`."""
         return norm(x + dropout(s))
 
 
-PLAIN = Plain()
+PLAIN = Way()
 
 
 class Joined:

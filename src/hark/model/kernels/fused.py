@@ -4,11 +4,11 @@ import torch
 from torch import Tensor, nn
 
 from hark.model.kernels.linear import Product
-from hark.model.kernels.norm import add_dropped, add_norm, norm_beside
-from hark.model.ways import Joined, projections
+from hark.model.kernels.norm import AddDropped, AddNorm, NormBeside, draw_seed
+from hark.model.ways import Joined, Way, projections
 
 
-class FusedWay:
+class FusedWay(Way):
     """Products of 16-bit copies of the weights, those of one input joined; residual connections in one pass each."""
 
     def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
@@ -26,13 +26,13 @@ class FusedWay:
         return Product.apply(x.to(joined.weight.dtype), joined.weight, joined.bias, relu, *joined.originals)
 
     def norm(self, x: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-        return norm_beside(x, norm)
+        return NormBeside.apply(x, norm.weight, norm.bias, norm.eps)
 
     def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Tensor:
-        return add_dropped(x, s, rate(dropout))
+        return AddDropped.apply(x, s, draw_seed(s), rate(dropout))
 
     def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
-        return add_norm(x, s, norm, rate(dropout))
+        return AddNorm.apply(x, s, norm.weight, norm.bias, draw_seed(s), rate(dropout), norm.eps)
 
 
 def rate(dropout: nn.Dropout) -> float:

@@ -5,6 +5,7 @@ of ReLU and sums the columns as well. The gradient of the weights is summed, and
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -79,13 +80,11 @@ def product(a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
 
 def side_by_side(parts: Sequence[Tensor]) -> bool:
     """Whether matrices lie in memory as the columns of one, as the outputs of `Product` do."""
-    first, total = parts[0], sum(part.shape[1] for part in parts)
-    if any(part.stride() != (total, 1) or len(part) != len(first) for part in parts):
-        return False
-    if len({part.untyped_storage().data_ptr() for part in parts}) > 1:
-        return False
-    ends = [part.storage_offset() + part.shape[1] for part in parts]
-    return [part.storage_offset() for part in parts[1:]] == ends[:-1]
+    first, widths = parts[0], [part.shape[1] for part in parts]
+    kinds = {(len(part), part.stride(), part.untyped_storage().data_ptr()) for part in parts}
+    offsets = [part.storage_offset() - first.storage_offset() for part in parts]
+    ends = list(accumulate(widths))
+    return len(kinds) == 1 and first.stride() == (ends[-1], 1) and offsets == [0, *ends[:-1]]
 
 
 def join(parts: Sequence[Tensor]) -> Tensor:
