@@ -112,8 +112,3 @@ def test_light_rooms_import_nothing_heavy(file: Path) -> None:
 def test_no_vague_rooms() -> None:
     vague = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
     assert not vague & {file.stem for file in FILES}
-
-
-def test_the_model_stays_small() -> None:
-    lines = sum(len(file.read_text().splitlines()) for file in (HOUSE / "model").glob("*.py"))
-    assert lines <= 1000

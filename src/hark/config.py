@@ -139,11 +139,11 @@ class ModelConfig(Section):
     source_vocab_size: int | None = setting(
         None, "entries of a source vocabulary of its own; unset: shared", at_least(2)
     )
-    output_bias: bool = setting(False, "a bias on the logits, as models of the Marian family have")
     tie: Tie = setting(
         "all",
         "which matrices are one: source, target and output (all, the paper), target and output (target), or none",
     )
+    output_bias: bool = setting(False, "a bias on the logits, as models of the Marian family have; the paper has none")
 
     @property
     def k_width(self) -> int:

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hark.errors import HarkError
 from hark.model import Transformer, kernels
 from hark.train.loss import Objective
 from tests.model.oracle import build, cumulative
@@ -54,3 +55,8 @@ def test_copies_in_16_bits_follow_the_weights() -> None:
     with torch.no_grad():
         model.encoder.layers[0].feed_forward.w_1.weight.mul_(2)  # type: ignore[union-attr]
     assert objective(given)[0].item() != before
+
+
+def test_a_model_with_an_output_bias_is_refused() -> None:
+    with pytest.raises(HarkError, match="output bias"):
+        Objective(build(n_heads=2, output_bias=True), 0.1, 64, fused=True)

@@ -30,6 +30,7 @@ def able(monkeypatch: pytest.MonkeyPatch) -> None:
         (Config(model=ModelConfig(n_heads=32)), None),
         (Config(model=ModelConfig(n_heads=64)), "size"),
         (Config(model=ModelConfig(d_k=64, d_v=32)), "size"),
+        (Config(model=ModelConfig(output_bias=True)), "output bias"),
     ],
 )
 def test_what_keeps_a_run_from_the_fast_path(config: Config, words: str | None) -> None:

@@ -117,6 +117,7 @@ def why_not_recorded(config: Config, processes: Processes) -> str | None:
         "several processes": processes.world > 1,
         "padded batches": config.data.batching != "packed",
         "float32": config.train.precision == "float32",
+        "an output bias, which our loss kernel does not know": config.model.output_bias,
         "heads or sentences of a size that our kernels are not tested with": not kernels.cover(
             config.model, config.data.max_length
         ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Pair
 from hark.decode.engines.transfer import send
 from hark.model import Transformer
-from hark.model.patterns import Packed, Pattern, scaled_dot_product_attention
+from hark.model.patterns import Attend, Packed, scaled_dot_product_attention
 from hark.text.vocabulary import SpecialIds
 
 BATCH_TOKENS = 1 << 12
@@ -40,6 +40,12 @@ class PackedText:
         positions_N = np.arange(cu[-1]) - np.repeat(cu[:-1], lengths)
         tokens, positions = send(np.stack([tokens_N, positions_N]), device)
         return cls(tokens, positions, send(cu.astype(np.int32), device), int(lengths.max()))
+
+    def slots(self) -> tuple[Tensor, Tensor]:
+        """Where the tokens of each sentence stand, as rows of one length, and which of them are real."""
+        at = torch.arange(self.longest, device=self.cu.device)
+        real = at < self.cu.diff()[:, None]
+        return (self.cu[:-1, None] + at).where(real, 0), real
 
     def encode(self, model: Transformer) -> Tensor:
         """The memory of each sentence, end to end."""
@@ -76,7 +82,7 @@ def score(
     return [tuple(log_prob_N[start:stop]) for start, stop in pairwise(target.cu.tolist())]
 
 
-def read(model: Transformer, source: PackedText, target: PackedText, cross: Pattern) -> Tensor:
+def read(model: Transformer, source: PackedText, target: PackedText, cross: Attend) -> Tensor:
     """The decoder's last layer."""
     own = Packed(target.cu, target.cu, target.longest, causal=True)
     return model.decode(target.tokens_N, source.encode(model), target.positions_N, own, cross)
@@ -104,48 +110,23 @@ def align(
     """
     source = PackedText.of([each.source for each in found], device)
     target = PackedText.of([(special.start, *each.tokens) for each in found], device)
-    weights: list[Tensor] = []
     cross = Packed(target.cu, source.cu, max(source.longest, target.longest))
-    layers = (number == alignment.layer for number in range(model.config.n_decoder_layers))
-    read(model, source, target, Tapped(cross, alignment.heads, source.longest, target.longest, layers, weights))
-    steps_BTS = weights[0].float().cpu().numpy()
+    layers, heads = count(), list(alignment.heads)
+    seen: list[Tensor] = []
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Cross-attention; in one layer the weights of some heads besides, as a rectangle."""
+        if next(layers) == alignment.layer:
+            (q_slots, _), (k_slots, k_real) = target.slots(), source.slots()
+            q_BTHK, k_BSHK = q[:, heads][q_slots], k[:, heads][k_slots]
+            nothing_BSHK = k_BSHK[..., :0]  # the weights alone are wanted
+            _, weights_BHTS = scaled_dot_product_attention(q_BTHK, k_BSHK, nothing_BSHK, k_real[:, None, None])
+            seen.append(weights_BHTS.mean(1))
+        return cross(q, k, v)
+
+    read(model, source, target, attend)
+    steps_BTS = seen[0].float().cpu().numpy()
     return [
         alignment.of_tokens(steps_TS[: len(each.tokens) + each.complete, : len(each.source)], len(each.tokens))
         for each, steps_TS in zip(found, steps_BTS, strict=True)
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class Tapped(Pattern):
-    """Packed cross-attention that computes the mean weights of some heads besides, in one layer, as a rectangle."""
-
-    pattern: Packed
-    heads: tuple[int, ...]
-    longest_source: int
-    longest_target: int
-    layers: Iterator[bool]
-    """Whether the layer that asks next is the one."""
-    weights: list[Tensor]
-    """Gets weights_BTS."""
-
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        if next(self.layers):
-            (q_slots, _), (k_slots, k_real) = (
-                slots(cu, longest)
-                for cu, longest in ((self.pattern.q_cu, self.longest_target), (self.pattern.k_cu, self.longest_source))
-            )
-            q_BTHK, k_BSHK = q[:, list(self.heads)][q_slots], k[:, list(self.heads)][k_slots]
-            nothing_BSHK = k_BSHK[..., :0]  # the weights alone are wanted
-            _, weights_BHTS = scaled_dot_product_attention(q_BTHK, k_BSHK, nothing_BSHK, k_real[:, None, None])
-            self.weights.append(weights_BHTS.mean(1))
-        return self.pattern(q, k, v)
-
-    def visible(self, q: Tensor, k: Tensor) -> Tensor:
-        return self.pattern.visible(q, k)
-
-
-def slots(cu: Tensor, longest: int) -> tuple[Tensor, Tensor]:
-    """Where the tokens of each packed sentence stand, as rows, and which of them are real."""
-    at = torch.arange(longest, device=cu.device)
-    real = at < cu.diff()[:, None]
-    return (cu[:-1, None] + at).where(real, 0), real
