@@ -102,7 +102,6 @@ def watching(clock: Clock) -> Iterator[None]:
         parts.callback(gc.callbacks.remove, clock.collect)
         for owner, function, part in (
             (TorchEngine, "admit", "admit: the rest"),
-            (TorchEngine, "submit", "submit: check, queue"),
             (Scheduler, "enter", "admit: take requests, find room"),
             (TorchEngine, "remember", "admit: remember"),
             (Lane, "admit", "admit: tables"),

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from hark.config import ModelConfig
@@ -69,12 +70,11 @@ class Engine(ABC):
         ended = False
         try:
             while not ended or places:
-                while not ended and self.room > 0:
-                    place, request = next(rest, (0, None))
-                    if request is None:
-                        ended = True
-                    else:
-                        places[self.submit(request)] = place
+                room = 0 if ended else max(0, self.room)
+                for place, request in islice(rest, room):
+                    places[self.submit(request)] = place
+                    room -= 1
+                ended = room > 0 or ended
                 for number, answer in self.step():
                     place = places.pop(number)
                     if isinstance(answer, HarkError):
@@ -106,8 +106,6 @@ class Engine(ABC):
             raise UserError("a source has no tokens; it must have EOS at least")
         if self.positions is not None and longest > self.positions:
             raise UserError(f"a sentence has {longest} tokens, and the model {self.positions} positions; split it")
-        source_size = self.config.source_vocab_size or self.config.vocab_size
-        if not (0 <= min(source) <= max(source) < source_size) or not (
-            0 <= min(target, default=0) <= max(target, default=0) < self.config.vocab_size
-        ):
+        size, source_size = self.config.vocab_size, self.config.source_vocab_size or self.config.vocab_size
+        if min(source) < 0 or max(source) >= source_size or (target and (min(target) < 0 or max(target) >= size)):
             raise UserError("a token is beyond the model's vocabulary; is this another model's tokenizer?")

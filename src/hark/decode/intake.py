@@ -64,8 +64,9 @@ class Intake(Generic[Item]):
     def first(self) -> Item | None:
         """Whose turn it is."""
         with self._lock:
-            queue = self._next_queue()
-            return next(iter(queue.values())) if queue else None
+            for item in self._next_queue().values():
+                return item
+            return None
 
     def take(self) -> Item:
         """The same, who leaves the queue."""

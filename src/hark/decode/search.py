@@ -135,11 +135,9 @@ def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int], end: int) ->
     length_N, choice_N, log_prob_N = (
         each.numpy()[sentence_N, rank_N] for each in (endings.length_BF, endings.choice_BF, endings.log_prob_BF)
     )
-    tokens = read_back(trace_BTW.numpy(), sentence_N, length_N, choice_N)
-    ended = [
-        Ended(text[:-1] if text[-1] == end else text, log_prob, text[-1] == end)
-        for text, log_prob in zip(tokens, log_prob_N.tolist(), strict=True)
-    ]
+    complete_N = choice_N // trace_BTW.shape[2] == end
+    tokens = read_back(trace_BTW.numpy(), sentence_N, length_N, choice_N, complete_N)
+    ended = list(map(Ended, tokens, log_prob_N.tolist(), complete_N.tolist()))
     return [ended[start : start + n] for start, n in zip(start_B.tolist(), n_B.tolist(), strict=True)]
 
 
@@ -148,8 +146,10 @@ def read_back(
     sentence_N: NDArray[np.int64],
     length_N: NDArray[np.int64],
     choice_N: NDArray[np.int64],
+    complete_N: NDArray[np.bool_],
 ) -> list[tuple[int, ...]]:
-    """The tokens of hypotheses, from the last choice of each to its first, all hypotheses at once."""
+    """The tokens of hypotheses, from the last choice of each to its first, all hypotheses at once; without the last
+    token, EOS, of those that are complete."""
     if not len(length_N):
         return []
     _, positions, width = trace_BTW.shape
@@ -169,8 +169,8 @@ def read_back(
     own_NT = np.arange(longest) < length_N[:, None]
     text = (choices_TN // width).T[own_NT].tolist()
     tokens: list[tuple[int, ...]] = [()] * len(length_N)
-    stop = 0
-    for number, length in zip(order_N.tolist(), length_N.tolist(), strict=True):
-        start, stop = stop, stop + length
-        tokens[number] = tuple(text[start:stop])
+    start = 0
+    for number, length, last in zip(order_N.tolist(), length_N.tolist(), complete_N[order_N].tolist(), strict=True):
+        tokens[number] = tuple(text[start : start + length - last])
+        start += length
     return tokens

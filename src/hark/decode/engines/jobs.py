@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ own."""
 
 
 class Job(NamedTuple):
-    """One search."""
+    """One search. Its last two fields follow from the others; `make` knows how, and many look at them."""
 
     number: int
     """Of the request."""
@@ -27,18 +27,32 @@ class Job(NamedTuple):
     keep: int
     limit: int
     forced: Sequence[int]
-    start: float = 0.0
-    part: int = 0
+    start: float
+    part: int
+    size: Size
+    shape: Shape
 
-    @property
-    def size(self) -> Size:
-        return Size(len(self.request.source) + self.width * self.limit, self.width)
-
-    @property
-    def shape(self) -> Shape:
-        forced, banned = power_of_two(len(self.forced)), power_of_two(len(self.request.banned))
-        columns = max(COLUMNS, power_of_two(max(self.limit, len(self.request.source))))
-        return Shape(self.width, self.keep, columns, forced, banned, self.kind == "sample")
+    @classmethod
+    def make(
+        cls,
+        number: int,
+        request: Request,
+        kind: Literal["search", "sample", "look", "branch"],
+        width: int,
+        keep: int,
+        limit: int,
+        forced: Sequence[int],
+        start: float = 0.0,
+        part: int = 0,
+    ) -> Self:
+        length = len(request.source)
+        longest = max(limit, length)
+        columns = COLUMNS if longest <= COLUMNS else power_of_two(longest)
+        shape = Shape(
+            width, keep, columns, power_of_two(len(forced)), power_of_two(len(request.banned)), kind == "sample"
+        )
+        size = Size(length + width * limit, width)
+        return cls(number, request, kind, width, keep, limit, forced, start, part, size, shape)
 
     @property
     def nbest(self) -> int:
@@ -92,7 +106,7 @@ class OpenAnswer:
     def hypotheses(self) -> list[Hypothesis]:
         """Ranked by score."""
         hypotheses = [hypothesis_of(each, self.request) for part in sorted(self.found) for each in self.found[part]]
-        return sorted(hypotheses, key=lambda each: -each.score)
+        return sorted(hypotheses, key=lambda each: -each.score) if len(hypotheses) > 1 else hypotheses
 
 
 def hypothesis_of(ended: Ended, request: Request) -> Hypothesis:
@@ -104,25 +118,24 @@ def jobs_of(number: int, request: Request, limit: int) -> list[Job]:
     """The searches that a request needs to begin with."""
     search, prefix = request.search, request.prefix
     if search.sample:
-        return [Job(number, request, "sample", 1, 1, limit, prefix, part=part) for part in range(search.nbest)]
+        return [Job.make(number, request, "sample", 1, 1, limit, prefix, part=part) for part in range(search.nbest)]
     if search.diverse:
-        return [Job(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
-    return [Job(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
+        return [Job.make(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
+    return [Job.make(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
 
 
-def largest(request: Request, limit: int) -> int:
-    """Places that the largest search of a request needs."""
-    search = request.search
-    rows = limit if search.sample else search.beam * limit
-    first = search.nbest * (len(request.prefix) + 1) if search.diverse else 0
-    return len(request.source) + max(rows, first)
+def places_of(jobs: Sequence[Job], limit: int) -> int:
+    """Places that the largest search of a request needs, among those that it begins with and those that may follow."""
+    job = jobs[0]
+    follows = len(job.request.source) + job.request.search.beam * limit if job.kind == "look" else 0
+    return max(job.size.places, follows)
 
 
 def branches_of(look: Job, firsts: Sequence[Ended], limit: int) -> list[Job]:
     """After the most probable first tokens are known: a search for each that is not the end already."""
     beam = look.request.search.beam
     return [
-        Job(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)
+        Job.make(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)
         for part, first in enumerate(firsts)
         if not over(first, limit)
     ]

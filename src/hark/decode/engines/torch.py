@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine, Pair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
-from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, largest, over
+from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over, places_of
 from hark.decode.engines.lane import Lane, Machine, Shape
 from hark.decode.engines.transfer import Later, send
 from hark.decode.engines.watch import Watch
@@ -98,7 +99,7 @@ class TorchEngine(Engine):
         self.lag = 1 if on_gpu else 0
         """Rounds that the host is ahead: it asks who is done without waiting, starts the next steps, and only then
         looks. A search that is done stays as it is meanwhile."""
-        self.scheduler: Scheduler[Job] = Scheduler(self.intake, lambda job: job.size, self.places, self.rows)
+        self.scheduler: Scheduler[Job] = Scheduler(self.intake, attrgetter("size"), self.places, self.rows)
         self.open: dict[int, OpenAnswer] = {}
         self.lanes: dict[Shape, Lane] = {}
         """The one that was used longest ago comes first."""
@@ -142,13 +143,14 @@ class TorchEngine(Engine):
 
     def prepare(self, number: int, request: Request) -> list[Job]:
         limit = self.check(request)
-        needed = largest(request, limit)
+        jobs = jobs_of(number, request, limit)
+        needed = places_of(jobs, limit)
         if needed > self.places:
             raise UserError(
                 f"a sentence needs room for {needed} tokens, and there is room for {self.places}; "
                 "split it, or use a smaller beam"
             )
-        return jobs_of(number, request, limit)
+        return jobs
 
     def step(self) -> list[tuple[int, Answer]]:
         refused, cancelled = self.intake.changes()
@@ -178,7 +180,9 @@ class TorchEngine(Engine):
 
     def admit(self) -> None:
         used: set[Shape] = set()
-        entered = self.scheduler.enter(ENTER * (self.steps_at_once or 1), lambda job: self.make_lane(job.shape, used))
+        entered = self.scheduler.enter(
+            ENTER * (self.steps_at_once or 1), lambda job: job.shape in used or self.make_lane(job.shape, used)
+        )
         if not entered:
             return
         self.remember(entered)
@@ -276,22 +280,18 @@ class TorchEngine(Engine):
 
     def complete(self, done: Sequence[tuple[int, OpenAnswer]]) -> Iterator[tuple[int, Hypotheses]]:
         """Answers, with attention where it was asked for: that of all in one pass."""
-        found = [(number, answer.request, answer.hypotheses()) for number, answer in done]
-        attention = iter(
-            self.align(
-                [
-                    Translated(request.source, each.tokens, each.complete)
-                    for _, request, hypotheses in found
-                    if request.attention
-                    for each in hypotheses
-                ]
-            )
-        )
-        for number, request, hypotheses in found:
-            if request.attention:
+        asked: list[Translated] = []
+        for _, answer in done:
+            if answer.request.attention:
+                source, found = answer.request.source, answer.hypotheses()
+                asked += [Translated(source, each.tokens, each.complete) for each in found]
+        attention = iter(self.align(asked) if asked else ())
+        for number, answer in done:
+            hypotheses = answer.hypotheses()
+            if answer.request.attention:
                 hypotheses = [replace(each, attention_TS=next(attention)) for each in hypotheses]
             if self.watch is not None:
-                self.watch.answered(number, request, tuple(hypotheses))
+                self.watch.answered(number, answer.request, tuple(hypotheses))
             yield number, tuple(hypotheses)
 
     def align(self, found: Sequence[Translated]) -> list[NDArray[np.float32]]:
