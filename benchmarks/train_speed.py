@@ -84,7 +84,7 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
     processes = Processes(0, 1, device)
     fused = why_not_recorded(config, processes) is None
     model = Transformer(config.model).to(device).train()
-    objective = Objective(model, config.train.label_smoothing, config.data.max_length, fused)
+    objective = Objective(model, config.train.label_smoothing, config.batches.max_length, fused)
     passes = build_passes(objective, processes, config)
     optimiser = build_optimiser(model, config.train)
     ready = [(to_tensors(batch, device), batch.n_target_tokens) for batch in batches]
@@ -157,7 +157,7 @@ class Case:
             self.size,
             self.system,
             str(self.variant or ""),
-            self.config.data.batch_tokens,
+            self.config.batches.batch_tokens,
             len(batches),
             tokens / mean,
             1000 * mean / len(batches),
@@ -185,8 +185,8 @@ class Bench:
     def make_workload(self, batch_tokens: int) -> Workload:
         config, steps = self.config(self.sizes[0], batch_tokens), self.arguments.steps
         if self.arguments.tiny:
-            return make_workload(config.data, config.model.vocab_size, steps, corpus=4_000)
-        return make_workload(config.data, VOCABULARY, max(1, steps * 25_600 // batch_tokens))
+            return make_workload(config.batches, config.model.vocab_size, steps, corpus=4_000)
+        return make_workload(config.batches, VOCABULARY, max(1, steps * 25_600 // batch_tokens))
 
     @property
     def sizes(self) -> list[str]:
@@ -194,7 +194,7 @@ class Bench:
 
     def config(self, size: str, batch_tokens: int) -> Config:
         config = configfile.load(RECIPES / f"{size}.toml")
-        return replace(config, data=replace(config.data, batch_tokens=batch_tokens))
+        return replace(config, batches=replace(config.batches, batch_tokens=batch_tokens))
 
     def batch_sizes(self, system: str) -> Sequence[int]:
         if self.arguments.batch_tokens:
@@ -223,7 +223,7 @@ class Bench:
 
     def run_case(self, case: Case) -> tuple[Case, Result] | None:
         try:
-            workload = self.workload(case.config.data.batch_tokens)
+            workload = self.workload(case.config.batches.batch_tokens)
             batches = case.batches(workload)
             build = lambda: case.step(workload, self.device)  # noqa: E731
             step, seconds, gib = measure(build, batches, self.device, 1 if self.arguments.tiny else REPEATS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig, ModelConfig
+from hark.config import BatchConfig, ModelConfig
 from hark.data.batches import Batch, Corpus, PackedBatch, PaddedBatch, make_batches
 from hark.data.store import TokenStore
 
@@ -33,19 +33,19 @@ class Workload:
     padded: Sequence[PaddedBatch]
 
 
-def make_workload(config: DataConfig, vocab_size: int, steps: int, corpus: int = CORPUS) -> Workload:
+def make_workload(config: BatchConfig, vocab_size: int, steps: int, corpus: int = CORPUS) -> Workload:
     """So many buckets of a corpus, evenly spaced by length, and the same pairs packed.
 
     Buckets of a small corpus would be wide, and their padding unfair to those who need it. So all pairs of a corpus of
     real size get a length and are sorted into buckets, and only those that are trained on get tokens.
     """
     source, target = draw_lengths(corpus, config.max_length)
-    padded = replace(config, batching="padded")
+    padded = replace(config, kind="padded")
     shelf = make_batches([Corpus("lengths", 1.0, [hollow_store(source, target)])], padded).shelves[0]  # type: ignore[union-attr]
     chosen = np.unique(((np.arange(steps) + 0.5) * len(shelf) / steps).astype(np.int64))
     rows = [shelf.rows[shelf.cuts[bucket] : shelf.cuts[bucket + 1]] for bucket in chosen]
     stores = [filled_store(source[each], target[each], vocab_size, seed) for seed, each in enumerate(rows)]
-    packed = make_batches([Corpus("synthetic", 1.0, [join(stores * PASSES)])], replace(config, batching="packed"))
+    packed = make_batches([Corpus("synthetic", 1.0, [join(stores * PASSES)])], replace(config, kind="packed"))
     return Workload(
         [packed[i] for i in range(steps)],  # type: ignore[misc]
         [make_batches([Corpus("bucket", 1.0, [store])], padded)[0] for store in stores],  # type: ignore[misc]

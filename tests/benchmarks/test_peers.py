@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hark import configfile
-from hark.config import Config, DataConfig
+from hark.config import BatchConfig, Config
 from hark.data.batches import Corpus, PaddedBatch, make_batches
 from hark.model import Transformer
 from hark.train.loss import Objective, to_tensors
@@ -70,7 +70,7 @@ def ragged_batch() -> PaddedBatch:
     from workload import filled_store
 
     source, target = np.array([5, 9, 3, 12]), np.array([7, 3, 10, 2])
-    config = DataConfig(batching="padded", batch_tokens=100, max_length=20)
+    config = BatchConfig(kind="padded", batch_tokens=100, max_length=20)
     batch = make_batches([Corpus("four", 1.0, [filled_store(source, target, 400, 1)])], config)[0]
     assert isinstance(batch, PaddedBatch)
     assert batch.n_pairs == 4

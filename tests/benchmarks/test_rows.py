@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from rows import MULTIPLE, cut, lay_out
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.batches import Corpus, PackedBatches
 from tests.data.test_batches import realistic, sentences
 
 
 @pytest.mark.parametrize("groups", [1, 2, 5, 100])
 def test_the_same_pairs(groups: int) -> None:
-    batches = PackedBatches([Corpus("a", 1.0, [realistic(3000)])], DataConfig(batch_tokens=2000))
+    batches = PackedBatches([Corpus("a", 1.0, [realistic(3000)])], BatchConfig(batch_tokens=2000))
     for number in range(5):
         packed = batches[number]
         laid = lay_out(packed, groups)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.batches import Batch, Corpus, PackedBatch, PackedBatches, PaddedBatch, PaddedBatches, make_batches
 from hark.errors import UserError
 from tests.data.stores import realistic, store_of
@@ -31,11 +31,11 @@ def corpora(draw, weights: tuple[float, ...] = (1.0,)) -> list[Corpus]:
     return many
 
 
-def config(batching: str, batch_tokens: int = 40, max_length: int = 25, seed: int = 1) -> DataConfig:
-    return DataConfig(batching=batching, batch_tokens=batch_tokens, max_length=max_length, seed=seed)
+def config(batching: str, batch_tokens: int = 40, max_length: int = 25, seed: int = 1) -> BatchConfig:
+    return BatchConfig(kind=batching, batch_tokens=batch_tokens, max_length=max_length, seed=seed)
 
 
-def make(many: list[Corpus], settings: DataConfig) -> PackedBatches | PaddedBatches:
+def make(many: list[Corpus], settings: BatchConfig) -> PackedBatches | PaddedBatches:
     try:
         return make_batches(many, settings)
     except UserError:
@@ -228,7 +228,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(batching: str) -> None
     batches = make_batches([Corpus("a", 1.0, variants)], config(batching, 20, 10))
     assert batches.n_excluded == 3
     assert {row for _, row, _ in seen(batches, 2 * batches.batches_per_epoch)[0]} == {0}
-    with pytest.raises(UserError, match=r"data\.max_length"):
+    with pytest.raises(UserError, match=r"batches\.max_length"):
         make_batches([Corpus("a", 1.0, [store_of([(10, 1)])])], config(batching, 20, 10))
 
 
@@ -269,7 +269,7 @@ def test_corpora_are_mixed_within_packed_batches() -> None:
 
 @pytest.fixture(scope="module")
 def large() -> PackedBatches:
-    return PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], DataConfig(batch_tokens=25_000, max_length=250))
+    return PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], BatchConfig(batch_tokens=25_000, max_length=250))
 
 
 def test_slots_are_nearly_all_filled(large: PackedBatches) -> None:
@@ -299,7 +299,7 @@ def test_two_corpora_of_different_kind_fill_as_well() -> None:
     chance = np.random.default_rng(0)
     short = store_of([(int(s), int(t)) for s, t in chance.integers(3, 14, (20_000, 2))])
     many = [Corpus("long", 1.0, [realistic(30_000)]), Corpus("short", 2.5, [short])]
-    batches = PackedBatches(many, DataConfig(batch_tokens=10_000))
+    batches = PackedBatches(many, BatchConfig(batch_tokens=10_000))
     assert min(batches.fill) >= 0.98
     assert sum(batch.n_skipped for batch in islice(batches.iterate(), 400)) == 0
 
@@ -315,7 +315,7 @@ def test_hopeless_pairs_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch)
 
 def test_order_differs_between_passes_and_seeds(large: PackedBatches) -> None:
     length = large.batches_per_epoch
-    reseeded = PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], DataConfig(batch_tokens=25_000, seed=2))
+    reseeded = PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], BatchConfig(batch_tokens=25_000, seed=2))
     first = set(large[0].pairs[:, 1])
     expected = len(first) / length  # what two random batches have in common
     for other in (*(large[epoch * length] for epoch in (1, 2, 3)), reseeded[0]):
@@ -355,7 +355,7 @@ def test_padded_batches_of_equal_lengths_are_reshuffled() -> None:
 
 
 def test_padded_batches_waste_little_on_real_lengths() -> None:
-    batches = PaddedBatches([Corpus("a", 1.0, [realistic(30_000)])], DataConfig(batching="padded", batch_tokens=5000))
+    batches = PaddedBatches([Corpus("a", 1.0, [realistic(30_000)])], BatchConfig(kind="padded", batch_tokens=5000))
     some = list(islice(batches.iterate(), batches.batches_per_epoch))
     slots = sum(batch.source.size for batch in some)
     assert batches.fill[0] == pytest.approx(sum(batch.n_source_tokens for batch in some) / slots)

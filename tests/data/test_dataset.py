@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
+from hark.config import BatchConfig, CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, make_batches, prepare
 from hark.data.dataset import Manifest, is_dataset
 from hark.errors import UserError
@@ -20,7 +20,8 @@ def config(tmp_path_factory):
     corpora = {
         name: (CorpusConfig(*write(folder, name, pairs(300, seed))),) for seed, name in enumerate(("train", "dev"))
     }
-    return Config(data=DataConfig(**corpora, vocab_size=350, clean=CleanConfig(language=1.0), batch_tokens=500))
+    data = DataConfig(**corpora, vocab_size=350, clean=CleanConfig(language=1.0))
+    return Config(data=data, batches=BatchConfig(batch_tokens=500))
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_the_manifest_reads_back_equal(folder):
 
 def test_batches_come_out_of_it(config, folder):
     dataset = Dataset.open(folder)
-    batch = next(iter(make_batches(dataset.train, config.data)))
+    batch = next(iter(make_batches(dataset.train, config.batches)))
     assert batch is not None
 
 

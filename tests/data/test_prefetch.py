@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.batches import PackedBatches
 from hark.data.prefetch import Prefetch
 from hark.errors import UserError
@@ -17,7 +17,7 @@ from tests.data.stores import realistic
 
 @pytest.fixture(scope="module")
 def batches() -> PackedBatches:
-    return PackedBatches([("a", 1.0, [realistic(300)])], DataConfig(batch_tokens=500))
+    return PackedBatches([("a", 1.0, [realistic(300)])], BatchConfig(batch_tokens=500))
 
 
 @pytest.fixture(autouse=True)
@@ -93,10 +93,10 @@ def test_loading_a_state_goes_back(batches: PackedBatches) -> None:
 
 
 def test_another_stream_is_refused_in_one_line(batches: PackedBatches) -> None:
-    other = PackedBatches([("a", 1.0, [realistic(300, seed=1)])], DataConfig(batch_tokens=500))
-    reseeded = PackedBatches([("a", 1.0, [realistic(300)])], DataConfig(batch_tokens=500, seed=2))
+    other = PackedBatches([("a", 1.0, [realistic(300, seed=1)])], BatchConfig(batch_tokens=500))
+    reseeded = PackedBatches([("a", 1.0, [realistic(300)])], BatchConfig(batch_tokens=500, seed=2))
     stream = Prefetch(batches)
-    for wrong, words in ((other, "the data or the batch settings"), (reseeded, "data.seed")):
+    for wrong, words in ((other, "the data or the batch settings"), (reseeded, "batches.seed")):
         with pytest.raises(UserError, match=words) as told:
             stream.load_state_dict(wrong.state(5))
         assert "\n" not in str(told.value)

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.config import Config, DataConfig
+from hark.config import BatchConfig, Config
 from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.model import Transformer
@@ -52,9 +52,9 @@ def test_batches_of_a_step_together_equal_one_large_batch(dataset: Path, setting
     """The same pairs in three batches and in one: gradients of the mean over all tokens are equal."""
     opened = Dataset.open(dataset)
     config = resolve(settings("model.dropout=0"), opened)
-    objective = Objective(Transformer(config.model), 0.1, config.data.max_length)
+    objective = Objective(Transformer(config.model), 0.1, config.batches.max_length)
 
-    def gradients(data: DataConfig) -> tuple[list[torch.Tensor], int]:
+    def gradients(data: BatchConfig) -> tuple[list[torch.Tensor], int]:
         batches = make_batches(opened.train, data)
         objective.zero_grad()
         taken = [batches[i] for i in range(batches.batches_per_epoch)]
@@ -63,9 +63,9 @@ def test_batches_of_a_step_together_equal_one_large_batch(dataset: Path, setting
             (objective(to_tensors(batch, CPU))[0] / total).backward()
         return [weight.grad.clone() for weight in objective.parameters() if weight.grad is not None], len(taken)
 
-    many, n_many = gradients(config.data)
-    one, n_one = gradients(DataConfig(batch_tokens=100_000, max_length=40))
-    padded, _ = gradients(DataConfig(batch_tokens=300, max_length=40, batching="padded"))
+    many, n_many = gradients(config.batches)
+    one, n_one = gradients(BatchConfig(batch_tokens=100_000, max_length=40))
+    padded, _ = gradients(BatchConfig(batch_tokens=300, max_length=40, kind="padded"))
     assert (n_many > 3, n_one) == (True, 1)
     for a, b, c in zip(many, one, padded, strict=True):
         torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.packed import PackedBatch, PackedBatches
 from hark.data.padded import PaddedBatch, PaddedBatches
 from hark.data.pool import Corpus
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 
-def make_batches(corpora: Sequence[Corpus], config: DataConfig, marks: Marks = MARKS) -> PackedBatches | PaddedBatches:
+def make_batches(corpora: Sequence[Corpus], config: BatchConfig, marks: Marks = MARKS) -> PackedBatches | PaddedBatches:
     """The endless stream of batches of some corpora: (name, weight, token stores) each."""
-    match config.batching:
+    match config.kind:
         case "packed":
             return PackedBatches(corpora, config, marks)
         case "padded":
             return PaddedBatches(corpora, config, marks)
-    assert_never(config.batching)
+    assert_never(config.kind)

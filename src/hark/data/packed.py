@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.packing import Capacity, balance, pack
 from hark.data.permutation import derive, permute
 from hark.data.pool import Corpus
@@ -91,7 +91,7 @@ class Plan:
 class PackedBatches(Batches[PackedBatch]):
     """Packed batches of several corpora, mixed by weight within each batch."""
 
-    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks = MARKS) -> None:
+    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, marks: Marks = MARKS) -> None:
         super().__init__(corpora, config, marks)
         # Only the ratio of weights shapes the stream. With the least as 1, the longest pass is a round.
         least = min(pool.weight for pool in self.pools)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.permutation import derive, permute
 from hark.data.pool import Corpus, Lengths, Pool, stable_order
 from hark.data.store import SIDES, Side, TokenStore
@@ -72,7 +72,7 @@ class Shelf:
 class PaddedBatches(Batches[PaddedBatch]):
     """Padded batches, each of one corpus; an epoch has of every corpus as many as its weight asks for, shuffled."""
 
-    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks = MARKS) -> None:
+    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, marks: Marks = MARKS) -> None:
         super().__init__(corpora, config, marks)
         self.shelves = {c: Shelf.of(pool, config.batch_tokens) for c, pool in enumerate(self.pools) if len(pool)}
         # Batches of each corpus in an epoch.

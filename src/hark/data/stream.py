@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.pool import Corpus, Pool
 from hark.errors import UserError
 
@@ -71,13 +71,13 @@ class Batches(ABC, Generic[B]):
     batches_per_epoch: int  # one pass over each corpus of weight 1
     fill: tuple[float, float]  # share of source and of target slots that hold tokens, over the whole stream
 
-    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks) -> None:
+    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, marks: Marks) -> None:
         self.config = config
         self.marks = marks
         self.pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
         if not any(len(pool) for pool in self.pools):
             raise UserError(
-                f"no pair to train on: none has at most {config.max_length} tokens (data.max_length) on each side"
+                f"no pair to train on: none has at most {config.max_length} tokens (batches.max_length) on each side"
             )
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Batches(ABC, Generic[B]):
         config = self.config
         shapes = (
             STREAM_VERSION,
-            config.batching,
+            config.kind,
             config.batch_tokens,
             config.max_length,
             *self.marks,
@@ -122,12 +122,12 @@ class Batches(ABC, Generic[B]):
         """The number of the batch at which a saved stream goes on; refused where this is another stream."""
         if state["seed"] != self.config.seed:
             raise UserError(
-                f"the saved order of batches has seed {state['seed']}, but data.seed is {self.config.seed}; "
+                f"the saved order of batches has seed {state['seed']}, but batches.seed is {self.config.seed}; "
                 "resume with the seed, the data and the batch settings that the run began with"
             )
         if state["fingerprint"] != self.fingerprint:
             raise UserError(
-                "the data or the batch settings (data.batching, batch_tokens, max_length, weights) are not those "
+                "the data or the batch settings (batches.kind, batch_tokens, max_length, weights) are not those "
                 "that the run began with; restore them to resume, or start a new run"
             )
         return state["next"]

@@ -39,7 +39,7 @@ class Translator:
         self.engine = engine
         self.language = config.data.source
         self.coder = Coder(source, target)
-        self.limit = min(config.data.max_length, config.model.max_positions) - 1
+        self.limit = min(config.batches.max_length, config.model.max_positions) - 1
         """Tokens of the longest piece that the model is shown, without the mark of the end: as long as in training."""
 
     def stream(

@@ -75,7 +75,7 @@ class Job:
         self.batches, self.dev, self.bundles, self.observe, self.scores = batches, dev, bundles, observe, scores
         self.plain_because = why_not_recorded(config, processes)
         fused = self.plain_because is None
-        self.objective = Objective(self.model, train.label_smoothing, config.data.max_length, fused)
+        self.objective = Objective(self.model, train.label_smoothing, config.batches.max_length, fused)
         self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
         self.optimiser = build_optimiser(self.model, train)
@@ -128,8 +128,8 @@ class Job:
             if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "alloc" not in str(error):
                 raise
             raise UserError(
-                f"a batch of {self.config.data.batch_tokens} tokens does not fit in the memory of "
-                f"{self.processes.device}; lower data.batch_tokens and raise train.batches_per_step"
+                f"a batch of {self.config.batches.batch_tokens} tokens does not fit in the memory of "
+                f"{self.processes.device}; lower batches.batch_tokens and raise train.batches_per_step"
             ) from None
 
     @contextmanager

@@ -115,10 +115,10 @@ def why_not_recorded(config: Config, processes: Processes) -> str | None:
     reasons = {
         "train.compile is not auto": config.train.compile != "auto",
         "several processes": processes.world > 1,
-        "padded batches": config.data.batching != "packed",
+        "padded batches": config.batches.kind != "packed",
         "float32": config.train.precision == "float32",
         "heads or sentences of a size that our kernels are not tested with": not kernels.cover(
-            config.model, config.data.max_length
+            config.model, config.batches.max_length
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
