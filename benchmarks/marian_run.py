@@ -52,9 +52,11 @@ class Judge:
         self.config, self.device, self.model = config, device, Transformer(config.model).to(device).eval()
         fused = why_not_recorded(self.config, Processes(0, 1, device)) is None
         smoothing, longest = config.train.label_smoothing, config.batches.max_length
-        self.objective = Objective(self.model, smoothing, longest, fused)
+        self.objective = Objective(self.model, smoothing, longest, dataset.special.pad, fused)
         stores = [(shard.name, dataset.store(shard)) for shard in dataset.shards("dev")]
-        self.sets = [make_batches([Corpus(name, 1.0, [store])], self.config.batches) for name, store in stores]
+        self.sets = [
+            make_batches([Corpus(name, 1.0, [store])], self.config.batches, dataset.special) for name, store in stores
+        ]
 
     @torch.no_grad()
     def measure(self, weights: Mapping[str, Tensor]) -> tuple[float, float]:
@@ -106,7 +108,7 @@ class MarianRun:
         if init == "ours":  # those that `hark train` begins with, given the same seed
             torch.manual_seed(config.train.seed)
             self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
-        self.batches = PackedBatches(dataset.train, self.config.batches)
+        self.batches = PackedBatches(dataset.train, self.config.batches, dataset.special)
         self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
         self.progress, self.built, self.told = Progress(), 0, 0
         if self.state.exists():

@@ -44,8 +44,11 @@ def test_the_manifest_reads_back_equal(folder):
 
 def test_batches_come_out_of_it(config, folder):
     dataset = Dataset.open(folder)
-    batch = next(iter(make_batches(dataset.train, config.batches)))
-    assert batch is not None
+    batch = make_batches(dataset.train, config.batches, dataset.special)[0]
+    target = batch.streams["target"]
+    tokenizer = dataset.tokenizer("target")
+    assert target.tokens[0] == tokenizer.special.start
+    assert target.labels[target.cu[1] - 1] == tokenizer.special.end
 
 
 def test_text_and_tokens_of_a_held_out_set_match(folder):

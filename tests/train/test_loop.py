@@ -119,7 +119,7 @@ def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stop
         trained("many", "train.max_bad_steps=3")
     run = RunDir(run.path.parent / "many")
     with np.load(run.offending) as batch:
-        assert batch["target_out"].size > 0
+        assert batch["target.labels"].size > 0
     stopped = read_metrics(run.metrics).stopped
     assert stopped is not None
     assert stopped.reason == "failed"

@@ -2,32 +2,21 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypedDict, TypeVar
+from typing import Generic, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import BatchConfig
 from hark.data.pool import Corpus, Pool
+from hark.data.token_streams import Tokens, TokenStream
 from hark.errors import UserError
-
-Tokens = NDArray[np.int32]
+from hark.text.vocabulary import SpecialIds
 
 # Raised whenever the same data and settings come to give other batches: a run never resumes into a different stream.
 STREAM_VERSION = 1
-
-
-class Marks(NamedTuple):
-    """The ids with a meaning of their own, the same in every tokenizer of ours."""
-
-    pad: int = 0
-    bos: int = 2
-    eos: int = 3
-
-
-MARKS = Marks()
 
 
 class StreamState(TypedDict):
@@ -38,30 +27,40 @@ class StreamState(TypedDict):
     fingerprint: int
 
 
-@dataclass(frozen=True, eq=False)
-class Batch(ABC):
-    """What every batch says of itself. A sentence of n tokens counts n + 1, for the mark of its end or beginning."""
+S = TypeVar("S", bound=TokenStream[Tokens])
 
-    index: int  # its number in the stream
+
+@dataclass(frozen=True, eq=False)
+class Batch(Generic[S]):
+    """Token streams by name, and what is known of them without looking at the tokens."""
+
+    index: int  # its number in the stream of batches
     pairs: NDArray[np.int64]  # (n_pairs, 3): corpus, row in its store, pass over the corpus
-    n_source_tokens: int
-    n_target_tokens: int
-    n_skipped: int  # pairs left out of this pass because they fitted nowhere; told by one batch of their group
+    streams: Mapping[str, S]
+    n_tokens: Mapping[str, int]  # of each stream, padding not counted; a sentence of n tokens counts n + 1 (start, EOS)
+    n_skipped: int = 0  # pairs left out of this pass because they fitted nowhere; told by the first batch of a group
 
     @property
     def n_pairs(self) -> int:
         return len(self.pairs)
 
     @property
-    @abstractmethod
+    def n_source_tokens(self) -> int:
+        """Tokens that are only read: those of streams without labels."""
+        return sum(self.n_tokens[name] for name, stream in self.streams.items() if stream.labels is None)
+
+    @property
+    def n_target_tokens(self) -> int:
+        """Tokens that are predicted, over which the loss is summed: those of streams with labels."""
+        return sum(self.n_tokens[name] for name, stream in self.streams.items() if stream.labels is not None)
+
+    @property
     def n_target_slots(self) -> int:
         """Target tokens and padding together."""
+        return sum(stream.labels.size for stream in self.streams.values() if stream.labels is not None)
 
 
-B = TypeVar("B", bound=Batch)
-
-
-class Batches(ABC, Generic[B]):
+class Batches(ABC, Generic[S]):
     """An endless stream of batches. `batches[i]` depends on i, the data and the settings, and on nothing else.
 
     Training on several ranks shares it out: rank r of w takes batches r, r + w, r + 2w and so on, so that together they
@@ -71,9 +70,9 @@ class Batches(ABC, Generic[B]):
     batches_per_epoch: int  # one pass over each corpus of weight 1
     fill: tuple[float, float]  # share of source and of target slots that hold tokens, over the whole stream
 
-    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, marks: Marks) -> None:
+    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
         self.config = config
-        self.marks = marks
+        self.special = special
         self.pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
         if not any(len(pool) for pool in self.pools):
             raise UserError(
@@ -81,10 +80,10 @@ class Batches(ABC, Generic[B]):
             )
 
     @abstractmethod
-    def __getitem__(self, index: int) -> B: ...
+    def __getitem__(self, index: int) -> Batch[S]: ...
 
     @abstractmethod
-    def worst_case(self) -> B:
+    def worst_case(self) -> Batch[S]:
         """A made-up batch that needs as much memory as any: if it fits, they all do."""
 
     @property
@@ -92,7 +91,7 @@ class Batches(ABC, Generic[B]):
         """Pairs that are too long to be trained on."""
         return sum(pool.n_excluded for pool in self.pools)
 
-    def iterate(self, start: int = 0, rank: int = 0, world: int = 1) -> Iterator[B]:
+    def iterate(self, start: int = 0, rank: int = 0, world: int = 1) -> Iterator[Batch[S]]:
         """The batches of one rank, without end; `start` is the same for all ranks."""
         index = start + rank
         while True:
@@ -108,7 +107,7 @@ class Batches(ABC, Generic[B]):
             config.kind,
             config.batch_tokens,
             config.max_length,
-            *self.marks,
+            *(self.special.pad, self.special.start, self.special.end),
             self.batches_per_epoch,
         )
         corpora = [(pool.weight, pool.totals, len(pool), pool.checksum) for pool in self.pools]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from hark.config import Config
 from hark.data.batches import Batch, Batches
@@ -19,7 +18,7 @@ from hark.model import Transformer
 from hark.rundir import RunDir
 from hark.train import checkpoint, spread
 from hark.train.export import BundleWriter
-from hark.train.loss import Objective, to_tensors
+from hark.train.loss import Objective, Streams, to_tensors
 from hark.train.meter import Meter
 from hark.train.metrics import Record, Sample, SaveRecord, StartRecord
 from hark.train.optimiser import Average, build_optimiser
@@ -27,7 +26,7 @@ from hark.train.passes import build_passes, why_not_recorded
 from hark.train.processes import Processes
 from hark.train.signals import Signals
 
-Taken = tuple[Batch, dict[str, Tensor]]
+Taken = tuple[Batch[Any], Streams]
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,9 @@ class Job:
         self.batches, self.dev, self.bundles, self.observe, self.scores = batches, dev, bundles, observe, scores
         self.plain_because = why_not_recorded(config, processes)
         fused = self.plain_because is None
-        self.objective = Objective(self.model, train.label_smoothing, config.batches.max_length, fused)
+        self.objective = Objective(
+            self.model, train.label_smoothing, config.batches.max_length, batches.special.pad, fused
+        )
         self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
         self.optimiser = build_optimiser(self.model, train)
@@ -88,7 +89,7 @@ class Job:
         self.saved_at = self.ticked_at = time.monotonic()
         self.batches_here = share_batches(train.batches_per_step, processes.world)
 
-    def seed_dropout(self, batch: Batch) -> None:
+    def seed_dropout(self, batch: Batch[Any]) -> None:
         """Chance is a function of the batch's number: no state to save, and the same on any number of processes."""
         torch.manual_seed(int(derive(self.config.train.seed, batch.index)) >> 1)
 

@@ -57,8 +57,11 @@ def utilisation(job: Job, pace: float, source_share: float) -> float | None:
 def give_up(job: Job, taken: Sequence[Taken]) -> None:
     """The gradient was no number too often: keep the batch for whoever looks into it, and stop."""
     if job.processes.leads:
-        arrays = {name: value for name, value in vars(taken[-1][0]).items() if isinstance(value, np.ndarray)}
-        np.savez(job.run.offending, allow_pickle=False, **arrays)
+        batch = taken[-1][0]
+        arrays = {
+            f"{name}.{part}": array for name, stream in batch.streams.items() for part, array in stream.arrays().items()
+        }
+        np.savez(job.run.offending, allow_pickle=False, pairs=batch.pairs, **arrays)
     raise HarkError(
         f"{job.run.path}: the loss or its gradient was not a number {job.config.train.max_bad_steps} times in a row, "
         f"at step {job.progress.step}; the last batch is kept in {job.run.offending}. "

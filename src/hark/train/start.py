@@ -108,9 +108,9 @@ def build_job(
     model = Transformer(config.model).train()
     if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):  # else a checkpoint has the weights
         start_from(model, Path(config.train.from_), dataset)
-    batches = make_batches(dataset.train, config.batches)
+    batches = make_batches(dataset.train, config.batches, dataset.special)
     dev = [
-        (shard.name, make_batches([Corpus(shard.name, 1.0, [dataset.store(shard)])], config.batches))
+        (shard.name, make_batches([Corpus(shard.name, 1.0, [dataset.store(shard)])], config.batches, dataset.special))
         for shard in dataset.shards("dev")
     ]
     bundles = BundleWriter.of(config, dataset)
