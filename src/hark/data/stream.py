@@ -87,8 +87,13 @@ class Batches(ABC, Generic[S]):
         """A made-up batch that needs as much memory as any: if it fits, they all do."""
 
     @property
+    def n_pairs(self) -> int:
+        """Pairs of all corpora, those that are too long among them."""
+        return sum(len(pool.variants[0]) for pool in self.pools)
+
+    @property
     def n_excluded(self) -> int:
-        """Pairs that are too long to be trained on."""
+        """Pairs that never enter a batch, because they are longer than `max_length`."""
         return sum(pool.n_excluded for pool in self.pools)
 
     def iterate(self, start: int = 0, rank: int = 0, world: int = 1) -> Iterator[Batch[S]]:

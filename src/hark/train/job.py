@@ -47,6 +47,7 @@ class Progress:
 
     step: int = 0
     target_tokens: int = 0
+    skipped_pairs: int = 0
     seconds: float = 0.0
     best: float | None = None
     since_best: int = 0
@@ -101,9 +102,10 @@ class Job:
         by_steps = steps is not None and (self.progress.step + 1) % steps == 0
         return by_steps or time.monotonic() - self.saved_at >= 60 * minutes
 
-    def advance(self, tokens: int) -> None:
+    def advance(self, tokens: int, skipped_pairs: int) -> None:
         self.progress.step += 1
         self.progress.target_tokens += tokens
+        self.progress.skipped_pairs += skipped_pairs
         self.tick()
 
     def tick(self) -> float:
@@ -205,7 +207,8 @@ class Job:
         processes, steps = self.processes.world, self.config.train.steps
         because = self.plain_because
         passes = "our kernels, in a CUDA graph" if because is None else f"plain path: {because}"
-        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes))
+        pairs = self.batches.n_pairs, self.batches.n_excluded, self.config.batches.max_length
+        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes, *pairs))
         self.ticked_at = self.saved_at = self.meter.started = time.monotonic()
 
     def pause(self) -> None:

@@ -36,6 +36,7 @@ def log(job: Job, norm: Tensor, taken: Sequence[Taken]) -> None:
         memory_gib=torch.cuda.max_memory_allocated() / 2**30 if on_gpu else None,
         utilisation=utilisation(job, pace, source_share) if on_gpu else None,
         skipped=int(job.optimiser.skipped.item()),
+        skipped_pairs=progress.skipped_pairs,
     )
     meter.clear(progress.target_tokens)
     job.tell(record)
