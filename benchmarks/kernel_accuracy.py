@@ -21,6 +21,7 @@ from torch import Tensor
 
 from hark.model.kernels import WIDTHS
 from hark.model.patterns import Observed, Packed, Pattern
+from hark.text.tokenizer import SPECIAL
 
 LENGTHS = (1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 200, 255, 256, 257, 511, 512)
 ROUNDING = 2**-8
@@ -118,14 +119,14 @@ def check_loss(n: int, width: int, vocabulary: int) -> bool:
     from hark.train.loss import smoothed_loss
 
     labels = torch.randint(1, vocabulary, (n,), device="cuda")
-    labels[::7] = 0  # padding
+    labels[::7] = SPECIAL.pad
     given = [rounded(n, width), rounded(vocabulary, width) * width**-0.5]
     return compare(
         f"projection and loss, {n:,} x {width} to {vocabulary:,}",
         given,
         (),
-        lambda hidden, weight: projected_loss(hidden, weight, labels, 0.1)[0],
-        lambda hidden, weight: smoothed_loss(F.linear(hidden, weight), labels, 0.1)[0],
+        lambda hidden, weight: projected_loss(hidden, weight, labels, 0.1, SPECIAL.pad)[0],
+        lambda hidden, weight: smoothed_loss(F.linear(hidden, weight), labels, 0.1, SPECIAL.pad)[0],
     )
 
 

@@ -16,6 +16,7 @@ ROOMS = {
     "manifest": 0,
     "settings": 0,
     "config": 0,
+    "moved": 0,
     "configfile": 0,
     "bundle": 0,
     "rundir": 0,
@@ -36,7 +37,17 @@ ROOMS = {
     "__main__": 5,
 }
 
-STANDARD_LIBRARY_ONLY = {"errors", "atomic", "manifest", "settings", "config", "configfile", "bundle", "rundir"}
+STANDARD_LIBRARY_ONLY = {
+    "errors",
+    "atomic",
+    "manifest",
+    "settings",
+    "config",
+    "moved",
+    "configfile",
+    "bundle",
+    "rundir",
+}
 FORBIDDEN = {
     "weights": {"torch"},
     "shortlist": {"torch"},

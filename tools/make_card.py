@@ -127,7 +127,7 @@ def origin_lines(bundle: Bundle, found: Measured) -> Iterator[str]:
     shares = [f"{name.replace('_', ' ')} {share:.0%}" for name, share in vars(config.data.augment).items() if share]
     if shares:
         yield f"Shares of the pairs were learnt a second time as people type them: {', '.join(shares)}."
-    tokens = config.data.batch_tokens * config.train.batches_per_step
+    tokens = config.batches.batch_tokens * config.train.batches_per_step
     yield f"{config.train.steps:,} steps of {tokens:,} tokens."
     yield from ("`tools/make_models.sh` makes it.", "")
 

@@ -12,11 +12,11 @@ from breakdown import Kernel, break_down, kind_of
 from torch.utils.flop_counter import FlopCounterMode
 from workload import lengths_of, make_workload, operations
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from tests.benchmarks.conftest import BENCHMARKS
 from tests.model.oracle import build, ragged
 
-DATA = DataConfig(batch_tokens=1000, max_length=100)
+DATA = BatchConfig(batch_tokens=1000, max_length=100)
 
 
 @pytest.mark.parametrize("changes", [{}, {"d_k": 6, "d_v": 10}, {"n_encoder_layers": 1, "activation": "swiglu"}])

@@ -13,7 +13,7 @@ from tests.decode.stub import tokenizer
 
 SETTINGS = [
     "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
-    "model.vocab_size=700", "data.max_length=40", "data.batch_tokens=200", "decode.max_extra=5",
+    "model.vocab_size=700", "batches.max_length=40", "batches.batch_tokens=200", "decode.max_extra=5",
 ]  # fmt: skip
 
 

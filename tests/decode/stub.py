@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from hark.config import Config, DataConfig, ModelConfig
+from hark.config import BatchConfig, Config, ModelConfig
 from hark.decode.engine import Engine
 from hark.decode.request import Answer, Hypothesis, Request
 from hark.decode.translator import Translator
@@ -97,5 +97,5 @@ def hypothesis(text: str, request: Request, rank: int = 0, complete: bool = True
 
 def translator(answer: Reply = lambda text, _: text, max_length: int = 60, crowd: int = 5) -> tuple[Translator, Stub]:
     engine = Stub(answer, crowd)
-    config = Config(data=DataConfig(max_length=max_length))
+    config = Config(batches=BatchConfig(max_length=max_length))
     return Translator(engine, tokenizer(), tokenizer(), config), engine

@@ -46,7 +46,7 @@ def translate(text):
 def teacher(dataset, bundle, answer=translate, source="en", target="de"):
     """A stub in a teacher's place: it answers in words what `answer` makes of the words of a source."""
     tokenizer = dataset.tokenizer("target")
-    config = configfile.load(None, ["data.max_length=100"])
+    config = configfile.load(None, ["batches.max_length=100"])
     engine = Stub()
 
     def run(requests):

@@ -18,7 +18,8 @@ from tests.decode.stub import tokenizer
 WORDS = ["the", "cat", "sees", "small", "red", "house", "runs", "old", "tree", "here", "file", "Katze", "Dach", "more"]
 SETTINGS = [
     "model.d_model=48", "model.d_ff=96", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=2",
-    "model.dropout=0", "model.vocab_size=700", "data.max_length=40", "data.batch_tokens=200", "decode.max_extra=10",
+    "model.dropout=0", "model.vocab_size=700", "batches.max_length=40", "batches.batch_tokens=200",
+    "decode.max_extra=10",
 ]  # fmt: skip
 
 

@@ -54,7 +54,7 @@ class Translator:
         self._tasks: Tasks[Piece] = Tasks(engine)
         self.language = config.data.source
         self.coder = Coder(source, target)
-        self.limit = min(config.data.max_length, config.model.max_positions) - 1
+        self.limit = min(config.batches.max_length, config.model.max_positions) - 1
         """Tokens of the longest piece that the model is shown, without EOS: as long as in training."""
 
     @property

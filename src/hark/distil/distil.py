@@ -66,7 +66,7 @@ def distil(
             return Distilled(text.record, 0, 0.0)
         reader = Reader(teacher, dataset, limit)
         total, done = sum(map(reader.count, shards)) - text.record.pairs, 0
-        longest = min(teacher.config.data.max_length, teacher.config.model.max_positions)
+        longest = min(teacher.config.batches.max_length, teacher.config.model.max_positions)
         chunks = translate(teacher.engine, reader.read(text.record), search, longest)
         build = partial(Judge, dataset.folder, dataset.reverse, teacher.target_tokenizer.model)
         processes = processes or min(MOST_PROCESSES, max(1, available_processes() // CORES_FOR_THE_ENGINE))
