@@ -54,20 +54,20 @@ def hark(tmp_path: Path, *words: str, start: Start = ("-c", WITHOUT_TORCH)) -> s
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_bundle_is_sound_and_of_its_pair(pair: str) -> None:
     known = shipped(pair)
-    assert (known.problem, f"{known.source}-{known.target}") == ("", pair)
+    assert (known.problem, known.pairs) == ("", (tuple(pair.split("-")),))
     assert known.size <= LARGEST
     bundle = Bundle.open(known.folder)  # which verifies every file
     data, train = bundle.config.data, bundle.config.train
     assert (data.dataset, data.tokenizer, train.from_) == ("", "", "")  # no path of the machine that made it
     assert not any(Path(each.source).is_absolute() for each in (*data.train, *data.dev, *data.test))
-    AlignmentHeads.of_card(bundle.card, bundle.config.model)  # which refuses heads that the model has not
+    AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)  # which refuses heads that the model has not
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_first_translation(pair: str, tmp_path: Path) -> None:
     known = shipped(pair)
     text, words = ASKED[pair]
-    done = hark(tmp_path, "translate", "-t", known.target, text)
+    done = hark(tmp_path, "translate", "-t", known.pairs[0][1], text)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
     assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
@@ -89,9 +89,9 @@ def test_they_are_listed(tmp_path: Path) -> None:
     rows = {each["name"]: each for each in json.loads(hark(tmp_path, "models", "--json").stdout)}
     for each in known:
         row = rows[each.name]
-        assert (row["source"], row["target"], Path(row["folder"])) == (each.source, each.target, each.folder)
+        assert (row["pairs"], Path(row["folder"])) == ([list(pair) for pair in each.pairs], each.folder)
         assert row["bytes"] == each.size > 1_000_000
-        assert row["about"]
+        assert row["summary"]
     table = hark(tmp_path, "models")
     assert "comes with hark" in table.stderr
     assert "put others here" in table.stderr

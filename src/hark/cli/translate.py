@@ -132,12 +132,14 @@ def which_model(
     if model is not None:
         return models.named_folder(model), lines
     fitting = models.choose(source, target, models.list_models())
-    if len({each.source for each in fitting}) > 1:
-        source, lines = told_from_text({each.source for each in fitting}, lines)
-        fitting = [each for each in fitting if each.source == source]
-    if len({each.target for each in fitting}) > 1:
-        there = ", ".join(dict.fromkeys(each.target for each in fitting))
-        raise UserError(f"models from {fitting[0].source} translate to {there}; choose with -t")
+    sources = {pair[0] for each in fitting for pair in each.pairs}
+    if len(sources) > 1:
+        source, lines = told_from_text(sources, lines)
+        fitting = models.choose(source, target, fitting)
+    targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
+    if len(targets) > 1:
+        spoken = fitting[0].pairs[0][0]
+        raise UserError(f"models from {spoken} translate to {', '.join(targets)}; choose with -t")
     return fitting[0].folder, lines
 
 
@@ -161,13 +163,14 @@ def told_from_text(candidates: set[str], lines: Iterable[str | None]) -> tuple[s
 
 def check_pair(loaded: "Loaded", source: str | None, target: str | None) -> None:
     """A model that was named must be one of the languages that were named."""
-    from hark.decode.models import matches
+    from hark.card import describe_pairs
+    from hark.decode.models import fits
 
-    data = loaded.config.data
-    if not (matches(source, data.source) and matches(target, data.target)):
+    pairs = loaded.facts.pairs
+    if not any(fits(source, target, pair) for pair in pairs):
         raise UserError(
-            f"{loaded.bundle.folder}: translates {data.source} to {data.target}, "
-            f"not {source or data.source} to {target or data.target}; choose another model"
+            f"{loaded.bundle.folder}: translates {describe_pairs(pairs)}, "
+            f"not {source or pairs[0][0]} to {target or pairs[0][1]}; choose another model"
         )
 
 

@@ -16,8 +16,9 @@ from hark.decode.request import Engine
 from hark.decode.translation import Translation
 from hark.decode.translator import Translator
 from hark.errors import UserError, require
+from hark.facts import Facts
 from hark.settings import SettingError
-from hark.text.tokenizer import EOS, Tokenizer
+from hark.text.opening import open_vocabularies
 
 if TYPE_CHECKING:
     from hark.decode.engines.ctranslate2 import ComputeType
@@ -34,8 +35,8 @@ def open_engine(
     precision: ComputePrecision = "auto",
     threads: int | None = None,
 ) -> Engine:
-    """CTranslate2 on a CPU, our own engine on a GPU; or what is asked for. Words are aligned by the card's heads."""
-    alignment = AlignmentHeads.of_card(bundle.card, bundle.config.model)
+    """CTranslate2 on a CPU, our own engine on a GPU; or what is asked for. The facts name the alignment heads."""
+    alignment = AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)
     if engine == "auto":
         engine = "torch" if device.startswith("cuda") or (device == "auto" and gpu_is_usable()) else "ctranslate2"
     if engine == "ctranslate2":
@@ -91,7 +92,7 @@ def torch_device(device: str) -> str:
 
 
 class Loaded:
-    """What `hark.load` gives: a model that translates, with its settings, tokenizers, card and network.
+    """What `hark.load` gives: a model that translates, with its settings, facts, vocabularies and network.
 
     The engine is made when something is first translated, the network when it is first looked at; that needs torch.
     """
@@ -105,14 +106,16 @@ class Loaded:
         threads: int | None = None,
     ) -> None:
         self.bundle = Bundle.open(path)
-        self.target_tokenizer = Tokenizer.load(self.bundle.target_tokenizer)
-        own = self.bundle.source_tokenizer != self.bundle.target_tokenizer
-        self.source_tokenizer = Tokenizer.load(self.bundle.source_tokenizer) if own else self.target_tokenizer
+        self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
 
     @property
     def config(self) -> Config:
         return self.bundle.config
+
+    @property
+    def facts(self) -> Facts:
+        return self.bundle.facts
 
     @property
     def card(self) -> str:
@@ -124,7 +127,7 @@ class Loaded:
 
     @cached_property
     def translator(self) -> Translator:
-        return Translator(self.engine, self.source_tokenizer, self.target_tokenizer, self.config)
+        return Translator(self.engine, self.source_vocabulary, self.target_vocabulary, self.config)
 
     @cached_property
     def model(self) -> "Transformer":
@@ -166,8 +169,8 @@ class Loaded:
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """The log-probability of given translations, (source, translation) each, taken as one sentence."""
-        source, target = self.source_tokenizer, self.target_tokenizer
-        encoded = (([*source.encode_one(text), EOS], target.encode_one(given)) for text, given in pairs)
+        source, target = self.source_vocabulary, self.target_vocabulary
+        encoded = ((source.source_ids(text), [*target.prefix(), *target.encode_one(given)]) for text, given in pairs)
         return (sum(each) for each in self.engine.score(encoded))
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from hark.decode.segments import Layout, lay_out
 from hark.decode.stream import WINDOW, Stream, Task
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
 from hark.text.sentences import join_across, split_sentences
-from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Plan:
 class Translator:
     """Translates texts of one pair of languages with one engine."""
 
-    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, config: Config) -> None:
+    def __init__(self, engine: Engine, source: Vocabulary, target: Vocabulary, config: Config) -> None:
         self.engine = engine
         self.language = config.data.source
         self.coder = Coder(source, target)

@@ -80,7 +80,7 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
     sentence, notes = first_sentence(text, loaded.config.data.source)
     settings = replace(search_settings(loaded.config.decode, dict(search)), sample=False, diverse=False)
     engine = WatchedEngine(loaded.model)
-    translator = Translator(engine, loaded.source_tokenizer, loaded.target_tokenizer, loaded.config)
+    translator = Translator(engine, loaded.source_vocabulary, loaded.target_vocabulary, loaded.config)
     translation = translator.translate(sentence, Options(settings, split=False)).text
     if not engine.searches:
         raise UserError(f"{sentence!r}: nothing in it is to be translated; give a sentence with words")
@@ -98,15 +98,15 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
         sentence=sentence,
         translation=translation,
         shown=shown,
-        source=Spelling.of(source_ids, loaded.source_tokenizer),
-        written=Spelling.of(written_ids, loaded.target_tokenizer),
+        source=Spelling.of(source_ids, loaded.source_vocabulary),
+        written=Spelling.of(written_ids, loaded.target_vocabulary),
         source_ids=source_ids,
         written_ids=written_ids,
         hypothesis=hypothesis,
         attention=observe(model, source_ids, (BOS, *written_ids[:-1])),
         vectors=overhear(model, source_ids, (BOS, *written_ids[:-1])),
         search=found,
-        alignment=AlignmentHeads.of_card(loaded.card, config.model) or AlignmentHeads.default(config.model),
+        alignment=AlignmentHeads.of_facts(loaded.facts.alignment, config.model) or AlignmentHeads.default(config.model),
         notes=tuple(notes),
     )
 
