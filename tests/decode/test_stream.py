@@ -13,7 +13,7 @@ from tests.decode.stub import Stub, tokenizer
 
 
 def ask(text: str) -> Request:
-    return Request([*tokenizer().encode([text])[0], tokenizer().eos])
+    return Request([*tokenizer().encode([text])[0], tokenizer().special.end])
 
 
 def say(tokens: Sequence[int]) -> str:
