@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
+from hark.card import render
 from hark.cli.recipe import load_recipe
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.models import Known, list_models, shipped_folder
@@ -16,6 +17,7 @@ from hark.decode.models import Known, list_models, shipped_folder
 LARGEST = 25_000_000
 """Bytes that a model may have to live in the package."""
 PAIRS = ("en-de", "de-en")
+LOGS = Path(__file__).parents[2] / "docs" / "results"
 ASKED = {
     "en-de": ("Where is the nearest train station?", "wo bahnhof"),
     "de-en": ("Wo ist der nächste Bahnhof?", "where station"),
@@ -104,6 +106,22 @@ def test_the_card_says_what_one_must_know(pair: str) -> None:
     for words in ("## Scores", "tok:13a", "## Limits", "CC BY 2.0 FR", "Source: European Parliament", "Apache-2.0"):
         assert words in card
     assert "not measured yet" not in card
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_facts_are_those_of_the_logs_and_the_card_is_that_of_the_facts(pair: str) -> None:
+    bundle = Bundle.open(shipped(pair).folder)
+    assert bundle.card == render(bundle.facts, bundle.config.model)
+    log = json.loads((LOGS / f"student-{pair}.json").read_text())
+    assert bundle.facts.scores is not None
+    for found, measured in zip(bundle.facts.scores.sets, log["sets"], strict=True):
+        for scores, system in ((found.scores, 0), (found.teacher, 1)):
+            expected = measured["systems"][system]["scores"]
+            assert {name: each.score for name, each in scores.items()} == {
+                name: expected[name]["score"] for name in ("bleu", "chrf2", "ter")
+            }
+    assert all(each.licence and each.attribution and each.pairs for each in bundle.facts.text)
+    assert [each.role for each in bundle.facts.making.parents] == ["teacher"]
 
 
 def test_a_preset_finds_the_model_of_its_language(tmp_path: Path) -> None:

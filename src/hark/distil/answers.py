@@ -34,8 +34,8 @@ def translate(
 ) -> Iterator[Chunk]:
     """The chunks in order, each with its answers; those under way are as few as the engine has room for.
 
-    Sources of more than `longest` tokens, EOS included, are not asked about. `as_source` puts tag and EOS around
-    one, for the encoder; translations are forced to begin with `prefix`.
+    Sources of more than `longest` tokens, counting EOS but not the tag, are not asked about. `as_source` puts tag and
+    EOS around one, for the encoder; translations are forced to begin with `prefix`.
     """
     under_way: deque[Chunk] = deque()
     places: dict[int, tuple[Chunk, int]] = {}

@@ -64,8 +64,9 @@ def distil(
             return Distilled(text.record, 0, 0.0)
         reader = Reader(teacher, dataset, limit)
         total, done = sum(map(reader.count, shards)) - text.record.pairs, 0
-        longest = min(teacher.config.data.max_length, teacher.config.model.max_positions)
-        as_source = partial(teacher.source_vocabulary.as_source, source=languages[0], target=languages[1])
+        vocabulary, config = teacher.source_vocabulary, teacher.config
+        longest = min(config.data.max_length, config.model.max_positions) - vocabulary.lead
+        as_source = partial(vocabulary.as_source, source=languages[0], target=languages[1])
         prefix = teacher.target_vocabulary.prefix(languages[1])
         chunks = translate(teacher.engine, reader.read(text.record), search, longest, as_source, prefix)
         build = partial(Judge, dataset.folder, dataset.reverse, teacher.target_vocabulary)

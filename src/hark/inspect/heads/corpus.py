@@ -56,10 +56,11 @@ def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabul
     examples = []
     sides = zip(source.encode([each for each, _ in pairs]), target.encode([each for _, each in pairs]), strict=True)
     for line, ((text, other), (ids, other_ids)) in enumerate(zip(pairs, sides, strict=True)):
-        if ids and other_ids and max(len(ids), len(other_ids)) < positions:
-            written = (*target.prefix(), *other_ids)
-            read, expected = (target.special.start, *written), (*written, target.special.end)
-            examples.append(Example(line, text, other, tuple(source.as_source(ids)), read, expected))
+        written = (*target.prefix(), *other_ids)
+        read, expected = (target.special.start, *written), (*written, target.special.end)
+        seen = tuple(source.as_source(ids))
+        if ids and other_ids and max(len(seen), len(read)) <= positions:
+            examples.append(Example(line, text, other, seen, read, expected))
     if not examples:
         raise UserError(
             "no pair of sentences that the model can read: the text is empty, or its lines are far too long"
