@@ -29,6 +29,7 @@ from hark.data.sample import paths
 from hark.decode.engines.conversion import convert
 from hark.decode.engines.ctranslate2 import ComputeType, CTranslate2Engine, available_cores
 from hark.decode.request import Request
+from hark.facts import Facts
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL, Tokenizer, train_tokenizer
 from hark.train.checkpoint import write_tensors
@@ -52,7 +53,7 @@ verified = time.perf_counter()
 tokenizer = Tokenizer.load(bundle.target_tokenizer)
 engine = CTranslate2Engine.open(bundle, SPECIAL)
 loaded = time.perf_counter()
-source = [*tokenizer.encode_one("Where is the station?"), tokenizer.eos]
+source = [*tokenizer.encode_one("Where is the station?"), tokenizer.special.end]
 ((_, (best, *_)),) = engine.run([Request(source, DecodeConfig(max_extra=4))])  # random weights do not stop
 tokenizer.decode([[token % tokenizer.vocab_size for token in best.tokens]])
 end = time.perf_counter()
@@ -86,9 +87,9 @@ def prepare(folder: Path, sentences: int, model: ModelConfig, vocab_size: int = 
     tokenizer = Tokenizer(train_tokenizer((text for pair in pairs for text in pair), vocab_size, []))
     torch.manual_seed(1)
     weights = Transformer(model).state_dict()
-    config = replace(Config(), model=model)
+    config, facts = replace(Config(), model=model), Facts(pairs=(("en", "de"),), summary="Random weights.")
     write_bundle(
-        folder / "model", config, lambda path: write_tensors(path, weights), {TOKENIZER: tokenizer.model}, "# random\n"
+        folder / "model", config, lambda path: write_tensors(path, weights), {TOKENIZER: tokenizer.model}, facts
     )
     texts = exact_texts(tokenizer, [pair[0] for pair in pairs], sentences)
     return Material(Bundle.open(folder / "model"), tokenizer, texts)

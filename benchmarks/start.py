@@ -30,10 +30,10 @@ def seconds(command: list[str]) -> float:
 
 def first_translations() -> dict[str, list[str]]:
     """With each model that comes with hark, chosen by its languages as a newcomer would."""
-    words = {f"hark translate -t {each.target}": each for each in list_models([shipped_folder()])}
+    pairs = [each.pairs[0] for each in list_models([shipped_folder()])]
     return {
-        name: [sys.executable, "-m", "hark", "translate", "-t", each.target, GREETINGS[each.source]]
-        for name, each in words.items()
+        f"hark translate -t {target}": [sys.executable, "-m", "hark", "translate", "-t", target, GREETINGS[source]]
+        for source, target in pairs
     }
 
 

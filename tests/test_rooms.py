@@ -18,6 +18,9 @@ ROOMS = {
     "config": 0,
     "moved": 0,
     "configfile": 0,
+    "facts": 0,
+    "card": 0,
+    "old_card": 0,
     "bundle": 0,
     "rundir": 0,
     "weights": 1,
@@ -37,17 +40,7 @@ ROOMS = {
     "__main__": 5,
 }
 
-STANDARD_LIBRARY_ONLY = {
-    "errors",
-    "atomic",
-    "manifest",
-    "settings",
-    "config",
-    "moved",
-    "configfile",
-    "bundle",
-    "rundir",
-}
+STANDARD_LIBRARY_ONLY = {room for room, floor in ROOMS.items() if floor == 0}
 FORBIDDEN = {
     "weights": {"torch"},
     "shortlist": {"torch"},
@@ -118,6 +111,20 @@ def test_light_rooms_import_nothing_heavy(file: Path) -> None:
         import sys
 
         assert packages <= {*sys.stdlib_module_names, "hark"}
+
+
+SPECIAL_IDS = {"PAD", "UNK", "BOS", "EOS", "SPECIAL"}
+
+
+def test_only_text_knows_special_ids_by_name() -> None:
+    """Everybody else asks a vocabulary (`hark.text.vocabulary.SpecialIds`)."""
+    found = set()
+    for file in FILES:
+        names = {name.rpartition(".") for name in imported(ast.parse(file.read_text()))}
+        known = any(module.startswith("hark.text") and name in SPECIAL_IDS for module, _, name in names)
+        if known and room_of(file) != "text":
+            found.add(file.relative_to(HOUSE).as_posix())
+    assert found == set()
 
 
 def test_no_vague_rooms() -> None:

@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 
 from hark import configfile
 from hark.bundle import TOKENIZER, write_bundle
+from hark.facts import Facts
 from hark.model import Transformer
 from tests.decode.stub import tokenizer
 
@@ -29,6 +30,6 @@ def make_bundle(folder: Path, source: str = "en", target: str = "de", *overrides
         config,
         lambda path: save_file(weights, path),
         {TOKENIZER: tokenizer().model},
-        f"# {source} to {target}\n\nFor tests.\n",
+        Facts(pairs=((source, target),), summary="For tests."),
     )
     return folder

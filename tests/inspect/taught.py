@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 
 from hark import configfile
 from hark.bundle import TOKENIZER, write_bundle
+from hark.facts import Facts
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import BOS, EOS, PAD
 from tests.decode.stub import tokenizer
@@ -55,6 +56,6 @@ def teach(folder: Path, steps: int = 260) -> Path:
         config,
         lambda path: save_file(weights, path),
         {TOKENIZER: tokenizer().model},
-        "# en to de\n\nFor tests.\n",
+        Facts(pairs=(("en", "de"),), summary="For tests."),
     )
     return folder

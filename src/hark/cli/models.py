@@ -47,18 +47,18 @@ def show_card(name: str) -> None:
 
 
 def as_tree(model: "Known") -> dict[str, Any]:
-    tree = {"name": model.name, "source": model.source, "target": model.target, "folder": str(model.folder)}
-    about = {"bytes": model.size, "about": model.about}
+    tree = {"name": model.name, "pairs": [list(pair) for pair in model.pairs], "folder": str(model.folder)}
+    about = {"bytes": model.size, "summary": model.summary}
     return tree | about | ({"problem": model.problem} if model.problem else {})
 
 
 def show_table(found: "list[Known]") -> None:
-    """A line for each: name, languages, size, and what its card says first, as far as there is room for it."""
-    rows = [(each.name, each.pair if not each.problem else "", f"{each.size / 1e6:.1f} MB") for each in found]
+    """A line for each: name, languages, size and summary, as far as there is room."""
+    rows = [(each.name, each.languages, f"{each.size / 1e6:.1f} MB") for each in found]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     room = max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
     for each, (name, pair, size) in zip(found, rows, strict=True):
-        about = f"cannot be used: {each.problem}" if each.problem else each.about
+        about = f"cannot be used: {each.problem}" if each.problem else each.summary
         line = f"{name.ljust(widths[0])}  {pair.ljust(widths[1])}  {size.rjust(widths[2])}  {about}".rstrip()
         sys.stdout.write((line if room is None or len(line) <= room else line[: room - 1] + "…") + "\n")
 

@@ -274,7 +274,7 @@ class Preparation:
 
     def write_report(self, shards: Sequence[Shard], tokenizers: Tokenizers) -> None:
         self.progress("writing the report", 0, None)
-        source, target = (Pieces(each.vocab_size, each.specials) for each in (tokenizers[side] for side in SIDES))
+        source, target = (Pieces(each.vocab_size, each.n_special) for each in (tokenizers[side] for side in SIDES))
         report = make_report(
             self.data.source,
             self.data.target,

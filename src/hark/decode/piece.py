@@ -80,7 +80,7 @@ def _try(
     ways: Sequence[Attempt], coder: Coder, options: Options
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Candidate]]:
     """Make attempts side by side."""
-    asked = [attempt.requests(coder, options.align) for attempt in ways]
+    asked = [attempt.requests(coder, options.align, options.target, options.source) for attempt in ways]
     answers = iter((yield [request for requests in asked for request in requests]))
     return [
         judge(attempt, requests, [next(answers) for _ in requests], coder, options.search.nbest)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 
 from hark.decode import case, protect
 from hark.decode.align import Link, link, word_spans
@@ -122,8 +122,11 @@ def read(ask: Ask, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) 
         if made.before is restored.text:
             words = [restored.rewriting.forth(span) for span in word_spans(decoded)]
         targets = [clip(made.forth(span), len(text)) for span in words]
-        pieces = coder.source.pieces(source), coder.target.pieces(hypothesis.tokens)
-        links = link(hypothesis.attention_TS, *pieces, sources, targets)
+        # Language tags belong to no word, on either side.
+        first = sum(1 for _ in takewhile(coder.target.is_special, hypothesis.tokens))
+        attention_TS = hypothesis.attention_TS[first:, coder.source.lead :]
+        pieces = coder.source.pieces(source[coder.source.lead :]), coder.target.pieces(hypothesis.tokens[first:])
+        links = link(attention_TS, *pieces, sources, targets)
     return Reading(text, hypothesis, faults, lost, restored.repaired, links)
 
 

@@ -22,7 +22,7 @@ from hark.decode.segments import Layout, lay_out
 from hark.decode.tasks import Tasks
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
 from hark.text.sentences import join_across, split_sentences
-from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 WINDOW = 1 << 14
 """Texts of a stream under way, or done and waiting for an earlier one, beyond which none is begun."""
@@ -49,7 +49,7 @@ class _Plan:
 class Translator:
     """Translates texts with one engine: submit, step, or a stream of both. Options belong to each text."""
 
-    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, config: Config) -> None:
+    def __init__(self, engine: Engine, source: Vocabulary, target: Vocabulary, config: Config) -> None:
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
         self.language = config.data.source

@@ -81,10 +81,10 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
     """Translate the first sentence of a text, and keep everything. `search` changes settings, such as `beam=1`."""
     sentence, notes = first_sentence(text, loaded.config.data.source)
     settings = replace(search_settings(loaded.config.decode, dict(search)), sample=False, diverse=False)
-    model, config, special = loaded.model, loaded.config, loaded.target_tokenizer.special
+    model, config, special = loaded.model, loaded.config, loaded.target_vocabulary.special
     recorder = SearchRecorder(AlignmentHeads.default(config.model).layer, special.end)
     engine = TorchEngine(model, special, "cpu", "float32", places=PLACES, watch=recorder)
-    translator = Translator(engine, loaded.source_tokenizer, loaded.target_tokenizer, loaded.config)
+    translator = Translator(engine, loaded.source_vocabulary, loaded.target_vocabulary, loaded.config)
     translation = translator.translate(sentence, Options(settings, split=False)).text
     if not recorder.searches:
         raise UserError(f"{sentence!r}: nothing in it is to be translated; give a sentence with words")
@@ -102,8 +102,8 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
         sentence=sentence,
         translation=translation,
         shown=shown,
-        source=Spelling.of(source_ids, loaded.source_tokenizer),
-        written=Spelling.of(written_ids, loaded.target_tokenizer),
+        source=Spelling.of(source_ids, loaded.source_vocabulary),
+        written=Spelling.of(written_ids, loaded.target_vocabulary),
         source_ids=source_ids,
         written_ids=written_ids,
         special=special,
@@ -111,7 +111,7 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
         attention=observe(model, source_ids, read_ids),
         vectors=overhear(model, source_ids, read_ids),
         search=found,
-        alignment=AlignmentHeads.of_card(loaded.card, config.model) or AlignmentHeads.default(config.model),
+        alignment=AlignmentHeads.of_facts(loaded.facts.alignment, config.model) or AlignmentHeads.default(config.model),
         notes=tuple(notes),
     )
 
