@@ -141,7 +141,7 @@ def test_settings_of_the_search_and_the_engine(hark: Hark) -> None:
         hark("--search", "bean=1", "-t", "de", "The cat.")
     )
     assert "there is no such GPU here" in refused(hark("-t", "de", "--device", "cuda:77", "The cat."))
-    assert "--align is told in JSON" in refused(hark("-t", "de", "--align", "The cat."))
+    assert "--align requires --json" in refused(hark("-t", "de", "--align", "The cat."))
 
 
 def test_a_pipe_is_answered_line_by_line(home: Path) -> None:

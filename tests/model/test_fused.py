@@ -60,4 +60,4 @@ def test_copies_in_16_bits_follow_the_weights() -> None:
 
 def test_a_model_with_an_output_bias_is_refused() -> None:
     with pytest.raises(HarkError, match="output bias"):
-        Objective(build(n_heads=2, output_bias=True), 0.1, 64, fused=True)
+        Objective(build(n_heads=2, output_bias=True), 0.1, 64, PAD, fused=True)
