@@ -19,10 +19,10 @@ from start import GREETINGS, seconds
 
 from hark.decode.engines.ctranslate2 import available_cores
 from hark.decode.load import Loaded
-from hark.decode.models import Known, list_models, shipped_folder
 from hark.evaluate.evaluation import evaluate
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model
+from hark.models import Known, list_models, shipped_folder
 
 STARTS = 5
 HEADS = ("model", "MB", "BLEU", "chrF2", "sentences/s", "tokens/s", "start s", "everyday lines")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from hark.decode.models import list_models, shipped_folder
+from hark.models import list_models, shipped_folder
 
 RUNS = 9
 GREETINGS = {"en": "Where is the nearest train station?", "de": "Wo ist der nächste Bahnhof?"}

@@ -11,9 +11,9 @@ from hark import configfile, manifest
 from hark.bundle import FORMAT, KIND, Bundle, write_facts
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.load import Loaded
-from hark.decode.models import look_at
 from hark.facts import AlignmentFacts, Facts, ParentModel, TextFacts
 from hark.model import Transformer
+from hark.models import look_at
 from hark.old_card import alignment_heads, read_card
 from hark.weights import shrink
 from tests.decode.stub import tokenizer

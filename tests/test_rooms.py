@@ -26,6 +26,7 @@ ROOMS = {
     "weights": 1,
     "shortlist": 1,
     "text": 1,
+    "models": 1,
     "model": 1,
     "data": 2,
     "train": 2,

@@ -20,7 +20,6 @@ from typing import Any
 
 from hark.bundle import Bundle, fact_files, name_of, write_facts
 from hark.card import describe_shape
-from hark.decode.models import named_folder
 from hark.errors import HarkError, UserError
 from hark.facts import (
     EverydayFacts,
@@ -36,6 +35,7 @@ from hark.facts import (
     SpellingScores,
     TextFacts,
 )
+from hark.models import named_folder
 from hark.weights import SCALE, read_weights
 
 TATOEBA = {

@@ -9,7 +9,7 @@ import pytest
 
 import hark
 from hark.cli.models import models
-from hark.decode.models import choose, list_models, named_folder
+from hark.models import choose, list_models, named_folder
 from tests.decode.bundles import make_bundle
 
 

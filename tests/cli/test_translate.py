@@ -16,8 +16,8 @@ import pytest
 
 from hark.cli import main
 from hark.cli.translate import what, which_model
-from hark.decode.models import Known
 from hark.errors import UserError
+from hark.models import Known
 from tests.decode.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -346,7 +346,7 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     codes = ("de", "en", "fr")
     many = Known(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
     models = [Known(Path("small"), (("de", "en"),)), many]
-    monkeypatch.setattr("hark.decode.models.list_models", lambda: models)
+    monkeypatch.setattr("hark.models.list_models", lambda: models)
     french = ["Bonjour, où est la gare, s'il vous plaît ?\n"]
     assert which_model(None, None, "en", french)[0] == Path("many")
     assert which_model(None, None, "en", ["Guten Tag, wo ist bitte der Bahnhof?\n"])[0] == Path("small")

@@ -12,7 +12,7 @@ from hark.bundle import Bundle
 from hark.card import render
 from hark.cli.recipe import load_recipe
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.models import Known, list_models, shipped_folder
+from hark.models import Known, list_models, shipped_folder
 
 LARGEST = 25_000_000
 """Bytes that a model may have to live in the package."""

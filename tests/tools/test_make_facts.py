@@ -11,8 +11,8 @@ import pytest
 
 from hark import facts as facts_file
 from hark.bundle import Bundle, write_facts
-from hark.decode.models import look_at
 from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
+from hark.models import look_at
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
 

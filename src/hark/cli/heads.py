@@ -74,9 +74,9 @@ def heads(
     """
     require("torch", "train", "looking inside a model")
     from hark.decode.load import Loaded
-    from hark.decode.models import named_folder
     from hark.evaluate.systems import name_models
     from hark.inspect.heads.finder import Report, put_together
+    from hark.models import named_folder
 
     # All that can be refused is refused before anything is measured.
     for path in (output, curve):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hark.decode.models import Known
+    from hark.models import Known
 
 NARROW = 60
 """Columns that a terminal is taken to have at least."""
@@ -22,7 +22,7 @@ def models(
 
     They come with hark, or lie in your own folder or in those that HARK_MODELS names; the first of a pair is taken.
     """
-    from hark.decode.models import list_models
+    from hark.models import list_models
 
     if name is not None:
         show_card(name)
@@ -38,7 +38,7 @@ def models(
 
 def show_card(name: str) -> None:
     from hark.bundle import Bundle
-    from hark.decode.models import named_folder
+    from hark.models import named_folder
 
     bundle = Bundle.open(named_folder(name))
     sys.stdout.write(bundle.card)
@@ -64,7 +64,7 @@ def show_table(found: "list[Known]") -> None:
 
 
 def show_places(any_found: bool) -> None:
-    from hark.decode.models import places, shipped_folder, user_folder
+    from hark.models import places, shipped_folder, user_folder
 
     if not any_found:
         sys.stderr.write("no models here yet\n")

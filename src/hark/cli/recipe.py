@@ -23,7 +23,7 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     if not name:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
-    from hark.decode.models import named_folder
+    from hark.models import named_folder
 
     bundle = Bundle.open(named_folder(name).absolute())
     config = configfile.load(file, changes, beneath=inherited(bundle.config))

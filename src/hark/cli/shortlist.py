@@ -21,10 +21,10 @@ def shortlist(
     from hark.bundle import SHORTLIST, Bundle, fact_files, write_files
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
-    from hark.decode.models import named_folder
     from hark.distil.shortlist import learn_shortlist
     from hark.errors import UserError
     from hark.facts import ShortlistFacts
+    from hark.models import named_folder
 
     bundle = Bundle.open(named_folder(model))
     data, sizes = bundle.config.data, bundle.config.model

@@ -130,7 +130,7 @@ def which_model(
 ) -> tuple[Path, str | None, Iterable[str]]:
     """The bundle that was named, or the one for the pair; the source language, which is told from the text if several
     are possible; and the text."""
-    from hark.decode import models
+    from hark import models
 
     if model is not None:
         return models.named_folder(model), source, lines
@@ -170,7 +170,7 @@ def told_from_text(candidates: set[str], lines: Iterable[str]) -> tuple[str, Ite
 def own_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:
     """The model's own codes of languages that were named: `pt` for `pt-BR`. It must translate from one to the other."""
     from hark.card import describe_pairs
-    from hark.decode.models import fits
+    from hark.models import fits
 
     pairs = loaded.facts.pairs
     fitting = [pair for pair in pairs if fits(source, target, pair)]

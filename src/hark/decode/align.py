@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.decode.rewrite import Span
 from hark.text.normalise import normalise
+from hark.text.rewrite import Span
 from hark.text.vocabulary import SPACE
 
 _WORD = re.compile(r"\S+")

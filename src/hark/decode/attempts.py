@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from hark.config import DecodeConfig
-from hark.decode import case, clauses, protect
 from hark.decode.coder import Coder
-from hark.decode.protect import Item
 from hark.decode.request import Request
-from hark.decode.rewrite import Rewriting, Span
+from hark.text import case, clauses, protect
+from hark.text.protect import Item
+from hark.text.rewrite import Rewriting, Span
 
 SAFE_BEAM = 8
 _CLOSING = re.compile(r"[\s.,;:!?…)\]}»”’]*")

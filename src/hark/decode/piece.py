@@ -4,15 +4,16 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from hark.config import DecodeConfig
-from hark.decode import attempts, case, protect
+from hark.decode import attempts
 from hark.decode.align import Link
 from hark.decode.attempts import Attempt
 from hark.decode.coder import Coder
-from hark.decode.protect import Item
 from hark.decode.readings import Candidate, judge
 from hark.decode.request import Hypotheses, Request
 from hark.decode.tasks import Task
 from hark.decode.translation import Alternative, Flag
+from hark.text import case, protect
+from hark.text.protect import Item
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
-from hark.decode import case, protect
 from hark.decode.align import Link, link, word_spans
 from hark.decode.attempts import Ask, Attempt
 from hark.decode.coder import Coder
 from hark.decode.faults import FAULTS, Fault, find_faults
-from hark.decode.protect import Item
 from hark.decode.request import Hypothesis, Request
-from hark.decode.rewrite import Rewriting, Span
 from hark.decode.translation import Alternative, mean, shift
+from hark.text import case, protect
 from hark.text.normalise import normalise
+from hark.text.protect import Item
+from hark.text.rewrite import Rewriting, Span
 
 STOPS = (".", "。", "।")
 NOTHING = Hypothesis((), 0.0, 0.0, complete=False)

@@ -13,14 +13,14 @@ from itertools import islice
 from typing import Protocol, runtime_checkable
 
 from hark.config import Config
-from hark.decode import clauses, protect
 from hark.decode.align import Link
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
 from hark.decode.piece import Options, Piece, translate_piece
-from hark.decode.segments import Layout, lay_out
 from hark.decode.tasks import Tasks
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
+from hark.text import clauses, protect
+from hark.text.segments import Layout, lay_out
 from hark.text.sentences import join_across, split_sentences
 from hark.text.vocabulary import Vocabulary
 

@@ -21,7 +21,6 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.load import Loaded, search_settings
 from hark.decode.piece import Options
 from hark.decode.request import Hypothesis
-from hark.decode.segments import lay_out
 from hark.decode.translator import Translator
 from hark.errors import UserError
 from hark.inspect.attention import Attention, Kind, observe
@@ -29,6 +28,7 @@ from hark.inspect.beam import PLACES, Search, SearchRecorder
 from hark.inspect.words import Spelling
 from hark.model import Transformer, padded_layout
 from hark.model.patterns import Pattern
+from hark.text.segments import lay_out
 from hark.text.sentences import split_sentences
 from hark.text.vocabulary import SpecialIds
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import hark
-from hark.decode.models import Known, choose, list_models, named_folder, places, user_folder
 from hark.errors import UserError
+from hark.models import Known, choose, list_models, named_folder, places, user_folder
 from tests.decode.bundles import make_bundle
 
 
@@ -105,6 +105,6 @@ def test_a_model_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert named_folder("small-en-de") == bundle
     with pytest.raises(UserError, match=r"smal-en-de: no such model; did you mean small-en-de\?"):
         named_folder("smal-en-de")
-    monkeypatch.setattr("hark.decode.models.places", list)
+    monkeypatch.setattr("hark.models.places", list)
     with pytest.raises(UserError, match=r"^small-en-de: no such model; name a folder or a run, or see hark models$"):
         named_folder("small-en-de")
