@@ -107,12 +107,15 @@ def test_kernels_are_the_plain_functions(model: Transformer, engine: TorchEngine
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_in_16_bits(norm: str) -> None:
+    """Where kernels keep float32 inside, they are no further from float32 than plain PyTorch in bfloat16 is."""
     model = random_model(replace(CONFIG, norm=norm))  # type: ignore[arg-type]
     requests = [Request(each.source, DecodeConfig(max_extra=8)) for each in ask(300, seed=4)]
-    rough, fine = (run(TorchEngine(model, SPECIAL, "cuda", kind), requests) for kind in ("bfloat16", "float32"))
-    gaps = [abs(one[0].score - other[0].score) for one, other in zip(rough, fine, strict=True)]
-    assert np.mean(gaps) < 0.1
-    assert np.mean([one[0].tokens == other[0].tokens for one, other in zip(rough, fine, strict=True)]) > 0.5
+    fine = run(TorchEngine(model, SPECIAL, "cuda", "float32"), requests)
+    gaps = {}
+    for kernels in (True, False):
+        rough = run(TorchEngine(model, SPECIAL, "cuda", "bfloat16", kernels=kernels), requests)
+        gaps[kernels] = np.mean([abs(one[0].score - other[0].score) for one, other in zip(rough, fine, strict=True)])
+    assert 0 < gaps[True] < 1.1 * gaps[False]
 
 
 def step_until(engine: TorchEngine, wanted: int) -> dict[int, Answer]:

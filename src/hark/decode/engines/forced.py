@@ -29,17 +29,21 @@ class PackedText:
 
     tokens_N: Tensor
     positions_N: Tensor
+    places_N: Tensor
+    """Where each token's keys lie in a cache, if told where those of each sentence begin."""
     cu: Tensor
     longest: int
 
     @classmethod
-    def of(cls, sentences: Sequence[Sequence[int]], device: torch.device) -> Self:
+    def of(cls, sentences: Sequence[Sequence[int]], device: torch.device, starts: Sequence[int] | int = 0) -> Self:
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         cu = np.concatenate([[0], np.cumsum(lengths)])
         tokens_N = np.fromiter(chain.from_iterable(sentences), np.int64, int(cu[-1]))
         positions_N = np.arange(cu[-1]) - np.repeat(cu[:-1], lengths)
-        tokens, positions = send(np.stack([tokens_N, positions_N]), device)
-        return cls(tokens, positions, send(cu.astype(np.int32), device), int(lengths.max()))
+        places_N = positions_N + np.repeat(np.broadcast_to(starts, len(lengths)), lengths)
+        # In one piece, which costs the host least.
+        tokens, positions, places = send(np.stack([tokens_N, positions_N, places_N]), device)
+        return cls(tokens, positions, places, send(cu.astype(np.int32), device), int(lengths.max()))
 
     def slots(self) -> tuple[Tensor, Tensor]:
         """Where the tokens of each sentence stand, as rows of one length, and which of them are real."""

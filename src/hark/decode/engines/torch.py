@@ -29,7 +29,7 @@ from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
 from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over, places_of
 from hark.decode.engines.lane import Lane, Machine, Shape
-from hark.decode.engines.transfer import Later, send
+from hark.decode.engines.transfer import Later
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Answer, Hypotheses, Request
 from hark.decode.scheduler import Entered, Scheduler
@@ -227,10 +227,9 @@ class TorchEngine(Engine):
         """Encode sources, and put their keys and values at their places."""
         for batch in ([each] for each in entered) if self.exact else (entered,):
             model = self.model if self.watch is None else self.watch.encoder(batch[0].job.number, self.model)
-            text = PackedText.of([each.job.request.source for each in batch], self.device)
-            starts_N = np.repeat([each.start for each in batch], [len(each.job.request.source) for each in batch])
-            places_N = send(starts_N, self.device) + text.positions_N
-            self.machine.decoder.remember(text.encode(model), places_N, self.machine.cache)
+            sources = [each.job.request.source for each in batch]
+            text = PackedText.of(sources, self.device, [each.start for each in batch])
+            self.machine.decoder.remember(text.encode(model), text.places_N, self.machine.cache)
 
     def advance(self) -> None:
         """Start the next steps, and ask who is done after them."""
