@@ -137,7 +137,7 @@ def test_sources_longer_than_the_teacher_learnt_are_not_asked_about(dataset, bun
     made = teacher(dataset, bundle)
     lengths = dataset.store(dataset.shards("train")[0]).source_lengths
     longest = int(sorted(lengths)[PAIRS // 2])
-    made.config = replace(made.config, data=replace(made.config.data, max_length=longest))
+    made.config = replace(made.config, batches=replace(made.config.batches, max_length=longest))
     run(made, dataset, tmp_path / "out")
     expected = [
         translate(source) if length < longest else target
