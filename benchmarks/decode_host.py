@@ -209,7 +209,6 @@ def main() -> None:
         with (
             Counting(clock) as mode,
             mode.transfers(lanes, "send"),
-            mode.transfers(engines, "send"),
             mode.transfers(forced, "send"),
             mode.transfers(lanes, "Later"),
         ):

@@ -13,6 +13,7 @@ from hark.cli.recipe import load_recipe
 from hark.cli.train import train
 from hark.config import BatchConfig, Config
 from hark.errors import UserError
+from hark.facts import Facts
 from hark.rundir import RunDir
 from tests.runs import losses
 
@@ -130,7 +131,7 @@ def test_a_sealed_bundle_of_before_opens_without_a_word(tmp_path: Path, capsys: 
         # Written by an older version: `write_bundle` seals whatever lies in the folder in the end.
 
     files = {"config.toml": OLD_BUNDLE.read_bytes(), "tokenizer.model": b""}
-    write_bundle(tmp_path / "bundle", Config(), write_old, files, "# en to de\n")
+    write_bundle(tmp_path / "bundle", Config(), write_old, files, Facts(pairs=(("en", "de"),)))
     config = Bundle.open(tmp_path / "bundle").config
     assert config.batches == BatchConfig(kind="packed", batch_tokens=25000, max_length=250, seed=1)
     assert (config.data.vocab_size, config.model.d_model, config.train.steps) == (16000, 320, 29000)

@@ -61,7 +61,9 @@ class Stub(Engine):
         refused, cancelled = self.intake.changes()
         self.held = [each for each in self.held if each[0] not in cancelled]
         while len(self.held) < self.crowd and len(self.intake):
-            self.held.append(self.intake.take())
+            first = self.intake.first()
+            if first is not None and self.intake.take(first[0]):
+                self.held.append(first)
         self.most = max(self.most, len(self.held))
         some = [self.held.pop(self.chance.randrange(len(self.held)))] if self.held else []
         return [*refused, *(self.reply(*each) for each in some)]

@@ -16,6 +16,13 @@ def prepare(number: int, request: Request) -> tuple[int, bool]:
     return number, request.urgent
 
 
+def take(intake: Intake[tuple[int, bool]]) -> tuple[int, bool]:
+    item = intake.first()
+    assert item is not None
+    assert intake.take(item[0])
+    return item
+
+
 def ask(urgent: bool = False) -> Request:
     return Request([4], urgent=urgent)
 
@@ -28,7 +35,7 @@ def test_all_are_taken_once_and_each_kind_in_its_order(kinds: list[bool]) -> Non
     taken = []
     while len(intake):
         assert intake.first() in intake.peek(len(kinds))
-        taken.append(intake.take())
+        taken.append(take(intake))
     assert intake.first() is None
     for kind in (True, False):
         assert [number for number, urgent in taken if urgent == kind] == [
@@ -47,7 +54,7 @@ def test_an_urgent_one_enters_first() -> None:
     intake = Intake(prepare)
     for urgent in (False, False, True):
         intake.submit(ask(urgent))
-    assert [intake.take()[0] for _ in range(3)] == [2, 0, 1]
+    assert [take(intake)[0] for _ in range(3)] == [2, 0, 1]
 
 
 def test_what_is_refused_is_told_once_and_waits_nowhere() -> None:
@@ -57,13 +64,13 @@ def test_what_is_refused_is_told_once_and_waits_nowhere() -> None:
     ((number, error),), cancelled = intake.changes()
     assert (number, str(error), cancelled) == (bad, "nothing", set())
     assert intake.changes() == ([], set())
-    assert intake.take()[0] == good
+    assert take(intake)[0] == good
 
 
 def test_cancelled() -> None:
     intake = Intake(prepare)
     first, second, bad = intake.submit(ask()), intake.submit(ask()), intake.submit(Request([]))
-    assert intake.take()[0] == first
+    assert take(intake)[0] == first
     for number in (first, second, bad):
         intake.cancel(number)
     assert len(intake) == 0
@@ -78,7 +85,7 @@ def test_several_threads_submit_while_another_takes() -> None:
     taken = []
     while len(taken) < 3 * each:
         if len(intake):
-            taken.append(intake.take()[0])
+            taken.append(take(intake)[0])
     for thread in threads:
         thread.join()
     assert sorted(taken) == list(range(3 * each))

@@ -1,13 +1,14 @@
 """The scheduler: bounded and fair."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.decode.intake import Intake
 from hark.decode.request import Request
-from hark.decode.scheduler import Entered, Places, Scheduler, Size
+from hark.decode.scheduler import Entered, Places, Scheduler
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=60), st.randoms(use_true_random=False))
@@ -34,25 +35,39 @@ def test_places_are_given_once_and_come_back(events: list[tuple[int, bool]], cha
     assert places.by_size == [(30, 0)]
 
 
-def scheduler(needs: Sequence[int], places: int = 20, rows: int = 8, wide: int = 2) -> Scheduler[int]:
-    """A request needs so many places for its one search; it has two rows."""
-    waiting: Intake[Sequence[int]] = Intake(lambda _, request: [len(request.source)])
+class Needs(NamedTuple):
+    """A search that needs so many places and rows."""
+
+    number: int
+    places: int
+    rows: int = 2
+
+
+def scheduler(needs: Sequence[int], places: int = 20, rows: int = 8, wide: int = 0) -> Scheduler[Needs]:
+    """Each request needs so many places for its one search of two rows, or nine where it needs `wide` places."""
+    waiting: Intake[list[Needs]] = Intake(
+        lambda number, request: [Needs(number, len(request.source), 9 if len(request.source) == wide else 2)]
+    )
     for need in needs:
         waiting.submit(Request([4] * need))
-    return Scheduler(waiting, lambda need: Size(need, wide), places, rows)
+    return Scheduler(waiting, places, rows)
+
+
+def places(entered: Sequence[Entered[Needs]]) -> list[int]:
+    return [each.job.places for each in entered]
 
 
 @given(st.lists(st.integers(1, 20), max_size=40), st.randoms(use_true_random=False))
 def test_first_come_first_served_within_bounds(needs: list[int], chance: "object") -> None:
     line = scheduler(needs)
-    running: list[Entered[int]] = []
+    running: list[Entered[Needs]] = []
     order: list[int] = []
     while len(order) < len(needs) or running:
         entered = line.enter(100)
-        order += [each.job for each in entered]
+        order += places(entered)
         running += entered
-        assert sum(each.size.places for each in running) <= 20
-        assert sum(each.size.rows for each in running) <= 8
+        assert sum(each.job.places for each in running) <= 20
+        assert sum(each.job.rows for each in running) <= 8
         line.leave(running.pop(chance.randrange(len(running))))  # type: ignore[attr-defined]
     assert order == needs
     assert line.running == 0
@@ -64,39 +79,50 @@ def test_a_long_one_is_not_passed_by_short_ones() -> None:
     line.leave(first)
     assert line.enter(9) == []  # the long one waits for room; the short ones behind it would fit
     line.leave(second)
-    assert [each.job for each in line.enter(9)] == [20]
+    assert places(line.enter(9)) == [20]
 
 
 def test_an_urgent_one_passes_bulk_that_waits_for_room() -> None:
     line = scheduler([18, 19, 20])
     (first,) = line.enter(9)
     line.intake.submit(Request([4] * 2, urgent=True))
-    assert [each.job for each in line.enter(9)] == [2]
+    assert places(line.enter(9)) == [2]
     line.leave(first)
     assert line.enter(9) == []
 
 
 def test_what_does_not_fit_for_another_reason_waits() -> None:
     line = scheduler([3, 4])
-    assert line.enter(9, lambda need: need != 3) == []
-    assert [each.job for each in line.enter(9)] == [3, 4]
+    assert line.enter(9, lambda job: job.places != 3) == []
+    assert places(line.enter(9)) == [3, 4]
 
 
 def test_what_a_request_needs_besides_comes_before_others() -> None:
     line = scheduler([20, 1, 2])
     (first,) = line.enter(9)
     line.leave(first)
-    line.put_first([7, 8])
-    assert [each.job for each in line.enter(3)] == [7, 8, 1]
+    line.put_first([Needs(9, 7), Needs(9, 8)])
+    assert places(line.enter(3)) == [7, 8, 1]
 
 
 def test_more_rows_than_there_are_go_alone() -> None:
-    line = scheduler([1, 2, 3], rows=4)
-    line.size = lambda need: Size(need, 9 if need == 2 else 1)
+    line = scheduler([1, 2, 3], rows=4, wide=2)
     (first,) = line.enter(9)
     line.leave(first)
     (second,) = line.enter(9)
-    assert second.job == 2
+    assert second.job.places == 2
     assert line.enter(9) == []
     line.leave(second)
-    assert [each.job for each in line.enter(9)] == [3]
+    assert places(line.enter(9)) == [3]
+
+
+def test_one_that_is_cancelled_while_it_enters_takes_no_room() -> None:
+    line = scheduler([5, 6])
+
+    def cancels(job: Needs) -> bool:
+        if job.places == 5:
+            line.intake.cancel(job.number)
+        return True
+
+    assert places(line.enter(9, cancels)) == [6]
+    assert line.places.free == 20 - 6

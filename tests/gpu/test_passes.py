@@ -16,9 +16,10 @@ from hark.train.loss import Objective, to_tensors
 from hark.train.passes import Live, Passes, Recorded
 from hark.train.processes import Processes
 from tests.data.stores import realistic
+from tests.gpu import NEEDS_GPU
 from tests.train import one_stream
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = NEEDS_GPU
 
 GPU = Processes(0, 1, torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu"))
 MODEL = ModelConfig(

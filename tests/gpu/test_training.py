@@ -74,8 +74,10 @@ def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
         fast_loss, fast_nll = fused(make_batch(), 0.5, last=True)
         assert fast_loss.item() == pytest.approx(loss.item(), rel=2e-3)
         assert fast_nll.item() == pytest.approx(nll.item(), rel=2e-3)
+        # Measured by the whole gradient: that of a key's bias, say, is nothing but rounding.
+        whole = torch.stack([each.norm() for each in exact]).norm()
         for one, other in zip(gradients(model), exact, strict=True):
-            assert F.cosine_similarity(one.flatten().float(), other.flatten(), dim=0) > 0.995
+            assert (one - other).norm() < 0.02 * other.norm() + 0.002 * whole
 
 
 def test_batches_of_a_step_add_up_and_replays_repeat() -> None:

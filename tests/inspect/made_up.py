@@ -57,6 +57,7 @@ def make_recording(
         written=Spelling.of(written_ids, tokenizer),
         source_ids=tuple(source_ids),
         written_ids=tuple(written_ids),
+        special=tokenizer.special,
         hypothesis=hypothesis,
         attention=attention,
         vectors=vectors,

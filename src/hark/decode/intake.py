@@ -1,6 +1,6 @@
 """Requests on their way into an engine, from any number of threads: urgent ones first, and bulk never starves."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain, count, islice
 from threading import Lock
 from typing import Generic, TypeVar
@@ -48,8 +48,7 @@ class Intake(Generic[Item]):
 
     def cancel(self, number: int) -> None:
         with self._lock:
-            waited = self._urgent.pop(number, None) is not None or self._bulk.pop(number, None) is not None
-            if not waited:
+            if self._urgent.pop(number, None) is None and self._bulk.pop(number, None) is None:
                 self._cancelled.add(number)
 
     def changes(self) -> tuple[list[tuple[int, HarkError]], set[int]]:
@@ -68,25 +67,17 @@ class Intake(Generic[Item]):
                 return item
             return None
 
-    def take(self) -> Item:
-        """The same, who leaves the queue."""
+    def take(self, *numbers: int) -> bool:
+        """Let some leave the queue, in one turn; whether the first of them was still there."""
         with self._lock:
-            queue = self._next_queue()
             self._turns += 1
-            return queue.pop(next(iter(queue)))
+            there = [self._urgent.pop(number, None) or self._bulk.pop(number, None) for number in numbers]
+        return there[0] is not None
 
     def peek(self, most: int) -> list[Item]:
         """Those who wait, urgent ones first, as many as are wanted."""
         with self._lock:
             return list(islice(chain(self._urgent.values(), self._bulk.values()), most))
-
-    def remove(self, numbers: Iterable[int]) -> None:
-        """Let some leave together, in one turn."""
-        with self._lock:
-            self._turns += 1
-            for number in numbers:
-                self._urgent.pop(number, None)
-                self._bulk.pop(number, None)
 
     def _next_queue(self) -> dict[int, Item]:
         if self._urgent and self._bulk:

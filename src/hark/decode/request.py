@@ -10,7 +10,7 @@ from hark.config import DecodeConfig
 from hark.errors import HarkError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """One sentence to translate."""
 
@@ -32,7 +32,7 @@ class Request:
         return len(self.source) + self.search.max_extra
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Hypothesis:
     """One translation."""
 

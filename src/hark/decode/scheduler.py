@@ -9,19 +9,25 @@ those before it.
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from hark.decode.intake import Intake
 
-Job = TypeVar("Job")
+
+class Search(Protocol):
+    """What enters: it knows the request that it belongs to and what it needs."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def places(self) -> int: ...
+    @property
+    def rows(self) -> int:
+        """Hypotheses that live at a time."""
+        ...
 
 
-class Size(NamedTuple):
-    """What a search needs."""
-
-    places: int
-    rows: int
-    """Hypotheses that live at a time."""
+Job = TypeVar("Job", bound=Search)
 
 
 class Places:
@@ -78,16 +84,14 @@ class Entered(NamedTuple, Generic[Job]):
     """A search that has entered, and the first of its places."""
 
     job: Job
-    size: Size
     start: int
 
 
 class Scheduler(Generic[Job]):
-    """A line of searches, fed from the requests that wait. Each of those is the searches that it needs to begin with;
-    `size` says what a search needs."""
+    """A line of searches, fed from the requests that wait, each as the searches that it needs to begin with."""
 
-    def __init__(self, intake: Intake[list[Job]], size: Callable[[Job], Size], places: int, rows: int) -> None:
-        self.intake, self.size = intake, size
+    def __init__(self, intake: Intake[list[Job]], places: int, rows: int) -> None:
+        self.intake = intake
         self.places, self.rows = Places(places), rows
         self.line: deque[Job] = deque()
         """Searches of requests that have begun."""
@@ -97,27 +101,32 @@ class Scheduler(Generic[Job]):
         """Those that can enter now, in their turn; their room is theirs until they `leave`."""
         entered: list[Entered[Job]] = []
         while len(entered) < most and self.rows > 0:
-            waiting = self.line or self.intake.first()
-            if not waiting:
+            request = [] if self.line else self.intake.first() or []
+            if not self.line and not request:
                 break
-            size = self.size(waiting[0])
+            job = self.line[0] if self.line else request[0]
             # A search with more rows than there are in all may enter alone.
-            if (size.rows > self.rows and self.running) or not fits(waiting[0]):
+            if (job.rows > self.rows and self.running) or not fits(job):
                 break
-            start = self.places.take(size.places)
+            start = self.places.take(job.places)
             if start is None:
                 break
-            if not self.line:
-                self.line.extend(self.intake.take())
-            self.rows -= size.rows
+            if not request:
+                self.line.popleft()
+            elif self.intake.take(job.number):
+                self.line.extend(request[1:])
+            else:  # it was cancelled this very moment
+                self.places.give_back(start, job.places)
+                continue
+            self.rows -= job.rows
             self.running += 1
-            entered.append(Entered(self.line.popleft(), size, start))
+            entered.append(Entered(job, start))
         return entered
 
     def leave(self, entered: Entered[Job]) -> None:
         """Its room is free again."""
-        self.places.give_back(entered.start, entered.size.places)
-        self.rows += entered.size.rows
+        self.places.give_back(entered.start, entered.job.places)
+        self.rows += entered.job.rows
         self.running -= 1
 
     def put_first(self, jobs: Sequence[Job]) -> None:

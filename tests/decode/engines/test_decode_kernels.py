@@ -14,8 +14,9 @@ from hark.decode.search import candidates
 from hark.errors import HarkError
 from hark.model.cache import SPARE, Cache, CachedDecoder, Kept, Rows, add_norm, attend_history, attend_memory
 from hark.text.tokenizer import EOS, SPECIAL
-from tests.decode.engines.test_torch import answers, lively
-from tests.model.oracle import build
+from tests.decode.engines.oracle import random_model
+from tests.decode.engines.test_torch import answers
+from tests.model.oracle import build, small
 from tests.model.test_cache import Sentence, rows_of
 
 fast = pytest.importorskip("hark.decode.engines.decode_kernels", reason="Triton is not installed", exc_type=ImportError)
@@ -138,10 +139,11 @@ def test_the_decoder_with_kernels_equals_one_without_a_cache(norm: str) -> None:
 
 
 def test_the_engine_with_kernels_translates_alike() -> None:
-    model, chance = lively(), random.Random(5)
+    """Of a model that does not amplify rounding: BLAS rounds otherwise on every kind of CPU."""
+    model, chance = random_model(small(tie="none")), random.Random(5)
     crowd = [
         Request(
-            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 9))), EOS), DecodeConfig(beam=w, max_extra=2)
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 4))), EOS), DecodeConfig(beam=w, max_extra=1)
         )
         for w in (1, 3, 3)
     ]

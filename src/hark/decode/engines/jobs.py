@@ -8,12 +8,14 @@ import numpy as np
 
 from hark.decode.engines.lane import Arrival, Shape, power_of_two
 from hark.decode.request import Hypothesis, Request, length_penalty
-from hark.decode.scheduler import Size
 from hark.decode.search import Ended
 
 COLUMNS = 512
 """Tokens of a source or an output that lanes have room for at least. Few need more; each other room is a lane of its
 own."""
+
+
+Kind = Literal["search", "sample", "look", "branch"]
 
 
 class Job(NamedTuple):
@@ -22,14 +24,15 @@ class Job(NamedTuple):
     number: int
     """Of the request."""
     request: Request
-    kind: Literal["search", "sample", "look", "branch"]
-    width: int
+    kind: Kind
+    rows: int
+    """The width of its beam."""
     keep: int
     limit: int
     forced: Sequence[int]
     start: float
     part: int
-    size: Size
+    places: int
     shape: Shape
 
     @classmethod
@@ -37,7 +40,7 @@ class Job(NamedTuple):
         cls,
         number: int,
         request: Request,
-        kind: Literal["search", "sample", "look", "branch"],
+        kind: Kind,
         width: int,
         keep: int,
         limit: int,
@@ -48,11 +51,9 @@ class Job(NamedTuple):
         length = len(request.source)
         longest = max(limit, length)
         columns = COLUMNS if longest <= COLUMNS else power_of_two(longest)
-        shape = Shape(
-            width, keep, columns, power_of_two(len(forced)), power_of_two(len(request.banned)), kind == "sample"
-        )
-        size = Size(length + width * limit, width)
-        return cls(number, request, kind, width, keep, limit, forced, start, part, size, shape)
+        given, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
+        shape = Shape(width, keep, columns, given, banned, kind == "sample")
+        return cls(number, request, kind, width, keep, limit, forced, start, part, length + width * limit, shape)
 
     @property
     def nbest(self) -> int:
@@ -61,30 +62,30 @@ class Job(NamedTuple):
             case "search":
                 return self.request.search.nbest
             case "look":
-                return self.width
+                return self.rows
             case "sample" | "branch":
                 return 1
 
     def arrival(self, memory: int) -> Arrival:
         request, search = self.request, self.request.search
         patience = search.patience if self.kind in ("search", "branch") else 1.0
-        return Arrival(
-            number=self.number,
-            limit=self.limit,
-            min_length=search.min_length,
-            prefix=len(request.prefix),
-            forced=self.forced,
-            start=self.start,
-            banned=request.banned,
-            wanted=int(self.width * patience + 0.5),
-            nbest=self.nbest,
-            alpha=search.alpha,
-            memory=memory,
-            memory_length=len(request.source),
-            drawn=self.drawn() if self.kind == "sample" else (),
-            temperature=search.temperature,
-            top_k=search.top_k,
-            top_p=search.top_p,
+        return Arrival(  # by position, as often as this is done
+            self.number,
+            self.limit,
+            search.min_length,
+            len(request.prefix),
+            self.forced,
+            self.start,
+            request.banned,
+            int(self.rows * patience + 0.5),  # wanted
+            self.nbest,
+            search.alpha,
+            memory,
+            len(request.source),
+            self.drawn() if self.kind == "sample" else (),
+            search.temperature,
+            search.top_k,
+            search.top_p,
         )
 
     def drawn(self) -> list[float]:
@@ -93,7 +94,7 @@ class Job(NamedTuple):
         return [float(each) for each in np.random.Generator(np.random.PCG64(seeds)).random(self.limit)]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class OpenAnswer:
     """What is there of a request's answer so far."""
 
@@ -122,13 +123,6 @@ def jobs_of(number: int, request: Request, limit: int) -> list[Job]:
     if search.diverse:
         return [Job.make(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
     return [Job.make(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
-
-
-def places_of(jobs: Sequence[Job], limit: int) -> int:
-    """Places that the largest search of a request needs, among those that it begins with and those that may follow."""
-    job = jobs[0]
-    follows = len(job.request.source) + job.request.search.beam * limit if job.kind == "look" else 0
-    return max(job.size.places, follows)
 
 
 def branches_of(look: Job, firsts: Sequence[Ended], limit: int) -> list[Job]:

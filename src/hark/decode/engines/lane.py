@@ -91,8 +91,9 @@ class Machine:
     special: SpecialIds
     exact: bool
     """Whether results must be independent of batch composition, to the last bit."""
-    graph_pool: tuple[int, int] | None
-    """Memory that recorded steps share, because only one runs at a time; None: steps are not recorded."""
+    graph_pool: torch.cuda.MemPool | None
+    """Memory that recorded steps share, because only one runs at a time; None: steps are not recorded. It stays when
+    all of them have been evicted, which a mere handle does not."""
     watch: Watch | None = None
 
     @property
@@ -339,7 +340,7 @@ def power_of_two(length: int) -> int:
 class RecordedStep:
     """A lane's step of so many slots, as a CUDA graph. It is tried out on the slot of nobody, which harms none."""
 
-    def __init__(self, lane: Lane, size: int, pool: tuple[int, int]) -> None:
+    def __init__(self, lane: Lane, size: int, pool: torch.cuda.MemPool) -> None:
         self.which_B = torch.full((size,), lane.slots, device=lane.machine.device)
         shape = (self.which_B, lane.shape.columns, lane.shape.columns)
         side = torch.cuda.Stream()
@@ -350,7 +351,7 @@ class RecordedStep:
         torch.cuda.current_stream().wait_stream(side)
         self.graph = torch.cuda.CUDAGraph()
         # Other threads, of a server say, may go on using the device.
-        with torch.cuda.graph(self.graph, pool=pool, capture_error_mode="thread_local"):  # type: ignore[arg-type]
+        with torch.cuda.graph(self.graph, pool=pool.id, capture_error_mode="thread_local"):  # type: ignore[arg-type]
             lane.step(*shape)
 
     def replay(self, which_B: Tensor, times: int) -> None:

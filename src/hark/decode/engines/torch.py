@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from operator import attrgetter
 
 import numpy as np
 import torch
@@ -27,7 +26,7 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine, Pair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
-from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over, places_of
+from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over
 from hark.decode.engines.lane import Lane, Machine, Shape
 from hark.decode.engines.transfer import Later
 from hark.decode.engines.watch import Watch
@@ -99,7 +98,7 @@ class TorchEngine(Engine):
         self.lag = 1 if on_gpu else 0
         """Rounds that the host is ahead: it asks who is done without waiting, starts the next steps, and only then
         looks. A search that is done stays as it is meanwhile."""
-        self.scheduler: Scheduler[Job] = Scheduler(self.intake, attrgetter("size"), self.places, self.rows)
+        self.scheduler: Scheduler[Job] = Scheduler(self.intake, self.places, self.rows)
         self.open: dict[int, OpenAnswer] = {}
         self.lanes: dict[Shape, Lane] = {}
         """The one that was used longest ago comes first."""
@@ -120,7 +119,7 @@ class TorchEngine(Engine):
     def machine(self) -> Machine:
         """Made when first needed: scoring does without it."""
         cache = Cache.empty(self.config, self.places, self.device, self.dtype)
-        pool = torch.cuda.graph_pool_handle() if self.graphs else None
+        pool = torch.cuda.MemPool() if self.graphs else None
         operations, choose = (self.watch.operations() if self.watch is not None else None), candidates
         if self.kernels:
             from hark.decode.engines import decode_kernels
@@ -144,7 +143,9 @@ class TorchEngine(Engine):
     def prepare(self, number: int, request: Request) -> list[Job]:
         limit = self.check(request)
         jobs = jobs_of(number, request, limit)
-        needed = places_of(jobs, limit)
+        needed = jobs[0].places
+        if request.search.diverse:  # a search for each branch follows
+            needed = max(needed, len(request.source) + request.search.beam * limit)
         if needed > self.places:
             raise UserError(
                 f"a sentence needs room for {needed} tokens, and there is room for {self.places}; "

@@ -118,6 +118,6 @@ class Batcher:
             if width * (len(batch) + 1) > BATCH_TOKENS:
                 break
             batch.append(each)
-        self._intake.remove(each.number for each in batch)
+        self._intake.take(*(each.number for each in batch))
         self._size = min(2 * self._size, SENTENCES)
         return batch
