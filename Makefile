@@ -4,13 +4,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test browser check bench format clean
+.PHONY: demo test test-gpu browser check bench format clean
 
 demo: $(INSTALLED)
 	@HARK=$(BIN)/hark examples/demo.sh
 
 test: $(INSTALLED) browser
 	$(BIN)/python -m pytest -n auto
+
+# On a machine with a GPU: CUDA graphs and compiled kernels, which `make test` cannot see.
+test-gpu: $(INSTALLED)
+	TRITON_INTERPRET=0 $(BIN)/python -m pytest tests/gpu
 
 # The page of `hark look` is tested in a real browser; without one those tests are skipped.
 browser:

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hark.config import Config, CorpusConfig, DataConfig
+from hark.config import BatchConfig, Config, CorpusConfig, DataConfig
 from hark.data.batches import Corpus, PackedBatches, PaddedBatches, make_batches
 from hark.data.dataset import Dataset
 from hark.data.prepare import prepare
 from hark.data.store import TokenStore
+from hark.text.tokenizer import SPECIAL
 
 PAIRS_A_MINUTE = 1_000_000 / 3  # targets
 MEMORY = 1.5 * 2**30
@@ -126,7 +127,7 @@ def synthetic(folder: Path, pairs: int) -> TokenStore:
 def measure_batches(corpora: list[Corpus], batching: str) -> None:
     """The rows of the table for one kind of batches. Times are those of the processor: other programs don't count."""
     start = time.process_time()
-    batches = make_batches(corpora, DataConfig(batching=batching))  # type: ignore[arg-type]
+    batches = make_batches(corpora, BatchConfig(kind=batching), SPECIAL)  # type: ignore[arg-type]
     opened = time.process_time() - start
     tokens = skipped = 0
     start = time.process_time()
@@ -157,7 +158,7 @@ def measure_opening(folder: Path) -> None:
     seconds = time.perf_counter() - start
     row("open a store of 10,000,000 pairs", f"{1000 * seconds:.2f} ms", seconds < 1)
     start = time.perf_counter()
-    make_batches([Corpus("many", 1.0, [many])], DataConfig())
+    make_batches([Corpus("many", 1.0, [many])], BatchConfig(), SPECIAL)
     row("open packed batches of 10,000,000 pairs", f"{time.perf_counter() - start:.2f} s")
 
 

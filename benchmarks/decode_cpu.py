@@ -29,8 +29,9 @@ from hark.data.sample import paths
 from hark.decode.engines.conversion import convert
 from hark.decode.engines.ctranslate2 import ComputeType, CTranslate2Engine, available_cores
 from hark.decode.request import Request
+from hark.facts import Facts
 from hark.model import Transformer
-from hark.text.tokenizer import EOS, Tokenizer, train_tokenizer
+from hark.text.tokenizer import EOS, SPECIAL, Tokenizer, train_tokenizer
 from hark.train.checkpoint import write_tensors
 from hark.weights import read_weights
 
@@ -50,9 +51,9 @@ imported = time.perf_counter()
 bundle = Bundle.open(sys.argv[1])
 verified = time.perf_counter()
 tokenizer = Tokenizer.load(bundle.target_tokenizer)
-engine = CTranslate2Engine.open(bundle)
+engine = CTranslate2Engine.open(bundle, SPECIAL)
 loaded = time.perf_counter()
-source = [*tokenizer.encode_one("Where is the station?"), tokenizer.eos]
+source = [*tokenizer.encode_one("Where is the station?"), tokenizer.special.end]
 ((_, (best, *_)),) = engine.run([Request(source, DecodeConfig(max_extra=4))])  # random weights do not stop
 tokenizer.decode([[token % tokenizer.vocab_size for token in best.tokens]])
 end = time.perf_counter()
@@ -86,9 +87,9 @@ def prepare(folder: Path, sentences: int, model: ModelConfig, vocab_size: int = 
     tokenizer = Tokenizer(train_tokenizer((text for pair in pairs for text in pair), vocab_size, []))
     torch.manual_seed(1)
     weights = Transformer(model).state_dict()
-    config = replace(Config(), model=model)
+    config, facts = replace(Config(), model=model), Facts(pairs=(("en", "de"),), summary="Random weights.")
     write_bundle(
-        folder / "model", config, lambda path: write_tensors(path, weights), {TOKENIZER: tokenizer.model}, "# random\n"
+        folder / "model", config, lambda path: write_tensors(path, weights), {TOKENIZER: tokenizer.model}, facts
     )
     texts = exact_texts(tokenizer, [pair[0] for pair in pairs], sentences)
     return Material(Bundle.open(folder / "model"), tokenizer, texts)
@@ -175,8 +176,10 @@ def compare(
     material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8", marian: bool = False
 ) -> dict[str, float]:
     """Output tokens a second of each system, the best of some repeats in turn."""
-    engine = CTranslate2Engine.open(material.bundle, compute_type)
-    files = convert(read_weights(material.bundle.weights), material.bundle.config.model, compute_type == "int8")
+    engine = CTranslate2Engine.open(material.bundle, SPECIAL, compute_type)
+    files = convert(
+        read_weights(material.bundle.weights), material.bundle.config.model, SPECIAL, compute_type == "int8"
+    )
     translator = ctranslate2.Translator(
         "by hand", compute_type=compute_type, inter_threads=available_cores(), intra_threads=1, files=files
     )
@@ -197,7 +200,7 @@ def compare(
 
 def latency(material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8") -> dict[int, float]:
     """Milliseconds for one sentence of each length by itself, text to text."""
-    engine = CTranslate2Engine.open(material.bundle, compute_type)
+    engine = CTranslate2Engine.open(material.bundle, SPECIAL, compute_type)
     best = {}
     for length, text in zip(LENGTHS, material.texts, strict=False):
         one = replace(material, texts=[text])

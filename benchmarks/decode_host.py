@@ -27,14 +27,15 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hark.config import DecodeConfig, ModelConfig
+from hark.decode.engines import forced
 from hark.decode.engines import lane as lanes
 from hark.decode.engines import torch as engines
 from hark.decode.engines.lane import Lane, Shape
-from hark.decode.engines.torch import Run, TorchEngine
+from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.decode.scheduler import Scheduler
 from hark.model import Transformer
-from hark.text.tokenizer import EOS
+from hark.text.tokenizer import EOS, SPECIAL
 
 VOCABULARY, FIRST_TOKEN = 37_000, 300
 SPREAD = 9
@@ -100,7 +101,7 @@ def watching(clock: Clock) -> Iterator[None]:
     with ExitStack() as parts:
         parts.callback(gc.callbacks.remove, clock.collect)
         for owner, function, part in (
-            (Run, "admit", "admit: the rest"),
+            (TorchEngine, "admit", "admit: the rest"),
             (Scheduler, "enter", "admit: take requests, find room"),
             (TorchEngine, "remember", "admit: remember"),
             (Lane, "admit", "admit: tables"),
@@ -108,7 +109,7 @@ def watching(clock: Clock) -> Iterator[None]:
             (Lane, "ask", "ask who is done"),
             (Lane, "done", "retire: look who is done"),
             (Lane, "release", "retire: fetch"),
-            (Run, "retire", "retire: the rest"),
+            (TorchEngine, "retire", "retire: the rest"),
             (engines, "best", "finish: read back"),
             (lanes.Later, "get", WAIT),
         ):
@@ -161,17 +162,17 @@ class Pretending(TorchEngine):
 
     def __init__(self, places: int, rows: int, steps_at_once: int | None) -> None:
         small = {"d_model": 4, "d_ff": 4, "n_heads": 1, "n_encoder_layers": 1, "n_decoder_layers": 1}
-        super().__init__(Transformer(ModelConfig(vocab_size=VOCABULARY, **small)), rows=rows, places=places)
-        self.exact, self.steps_at_once = False, steps_at_once  # all at once, as on a GPU
+        super().__init__(Transformer(ModelConfig(vocab_size=VOCABULARY, **small)), SPECIAL, rows=rows, places=places)
+        self.exact, self.steps_at_once, self.lag = False, steps_at_once, 1  # the way of a GPU
         self.model.encode = lambda tokens_N, *_: torch.zeros(len(tokens_N), 4)  # type: ignore[method-assign]
 
     def quick_step(self, _: Shape) -> Callable[[Lane, Tensor], None]:
         return pretend_step
 
-    def lane(self, shape: Shape) -> Lane:
-        if shape not in self.lanes:  # some translations to read back
-            super().lane(shape).trace_BTW.random_(FIRST_TOKEN * shape.width, VOCABULARY * shape.width)
-        return super().lane(shape)
+    def new_lane(self, shape: Shape) -> Lane:
+        lane = super().new_lane(shape)  # with some translations to read back
+        lane.trace_BTW.random_(FIRST_TOKEN * shape.width, VOCABULARY * shape.width)
+        return lane
 
 
 def translate(engine: TorchEngine, requests: list[Request], warm_up: int, clock: Clock) -> None:
@@ -184,9 +185,7 @@ def translate(engine: TorchEngine, requests: list[Request], warm_up: int, clock:
             yield request
         clock.stop()
 
-    run = Run(engine, stream())
-    run.lag = 1  # the way of a GPU
-    assert sum(1 for _ in run.answers()) == len(requests)
+    assert sum(1 for _ in engine.run(stream())) == len(requests)
 
 
 def main() -> None:
@@ -210,7 +209,7 @@ def main() -> None:
         with (
             Counting(clock) as mode,
             mode.transfers(lanes, "send"),
-            mode.transfers(engines, "send"),
+            mode.transfers(forced, "send"),
             mode.transfers(lanes, "Later"),
         ):
             translate(engine, requests, arguments.warm_up, clock)

@@ -4,6 +4,7 @@ PYTHONPATH=src python benchmarks/decode_speed.py              on a GPU: ours and
 PYTHONPATH=src python benchmarks/decode_speed.py --breakdown  where our time goes: encoder, steps by rows, host, kernels
 PYTHONPATH=src python benchmarks/decode_speed.py --crowd      how often bfloat16 translates otherwise in a crowd
 PYTHONPATH=src python benchmarks/decode_speed.py --stream N   ours, a stream of N sentences as `hark distil` has them
+PYTHONPATH=src python benchmarks/decode_speed.py --align      what word alignment costs, beside scoring the same
 PYTHONPATH=src python benchmarks/decode_speed.py --tiny       anywhere, a tiny model, for correctness only
 
 The work: 3,003 sentences with the lengths of news (log-normal, 27 tokens on average; or those of a prepared dataset's
@@ -28,15 +29,16 @@ import torch
 from torch import Tensor
 
 from hark.config import DecodeConfig, ModelConfig
+from hark.decode.engines.forced import PackedText, Translated
 from hark.decode.engines.lane import Lane, Shape
-from hark.decode.engines.torch import PackedText, TorchEngine
-from hark.decode.request import Hypothesis, Request
+from hark.decode.engines.torch import TorchEngine
+from hark.decode.request import Hypotheses, Request
 from hark.decode.state import Candidates
 from hark.model import Transformer
-from hark.model.patterns import Packed
+from hark.text.tokenizer import SPECIAL
 
 SENTENCES, VOCABULARY = 3003, 37_000
-PAD, BOS, EOS = 0, 2, 3
+PAD, BOS, EOS = SPECIAL.pad, SPECIAL.start, SPECIAL.end
 FIRST_TOKEN = 300
 """Below stand the marks and the bytes."""
 HF_BATCH = 256
@@ -102,7 +104,7 @@ def wait() -> None:
         torch.cuda.synchronize()
 
 
-def run_ours(engine: TorchEngine, requests: Sequence[Request]) -> dict[int, tuple[Hypothesis, ...]]:
+def run_ours(engine: TorchEngine, requests: Sequence[Request]) -> dict[int, Hypotheses]:
     found = dict(engine.run(requests))
     for number, request in enumerate(requests):
         assert len(found[number][0].tokens) == len(request.source)  # the work that was asked for
@@ -139,10 +141,8 @@ class EndingLane(Lane):
 
 
 class EndingEngine(TorchEngine):
-    def lane(self, shape: Shape) -> Lane:
-        if shape not in self.lanes:
-            self.lanes[shape] = EndingLane(super().lane(shape))
-        return self.lanes[shape]
+    def new_lane(self, shape: Shape) -> Lane:
+        return EndingLane(super().new_lane(shape))
 
 
 def run_stream(engine: TorchEngine, requests: Sequence[Request]) -> int:
@@ -236,7 +236,7 @@ def break_down(engine: TorchEngine, sources: list[Source], beam: int) -> None:
 
     @torch.no_grad()
     def encode() -> None:
-        engine.model.encode(text.tokens_N, text.positions_N, Packed(text.cu, text.cu, text.longest))
+        text.encode(engine.model)
 
     encode()
     print(f"  encoder, all {len(text.tokens_N):,} tokens at once: {1000 * best_time(encode, 3):.2f} ms")
@@ -273,6 +273,24 @@ def compare_company(engine: TorchEngine, sources: list[Source], beam: int) -> No
     )
 
 
+def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:
+    """Translations with attention and without; and given translations aligned, and scored."""
+    plain = [forced(source, beam) for source in sources]
+    asked = [replace(each, attention=True) for each in plain]
+    found = run_ours(engine, plain)
+    pairs = [(source, found[number][0].tokens) for number, source in enumerate(sources)]
+    given = [Translated(*pair, complete=False) for pair in pairs]
+    tokens = sum(map(len, sources))
+    for name, work in (
+        (f"translated, {called(beam)}", lambda: run_ours(engine, plain)),
+        (f"translated and aligned, {called(beam)}", lambda: run_ours(engine, asked)),
+        ("given translations scored", lambda: list(engine.score(pairs))),
+        ("given translations aligned", lambda: engine.align(given)),
+    ):
+        work()
+        Row(name, best_time(work, rounds), len(sources), tokens).show()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", help="a prepared dataset, whose first test set is translated")
@@ -283,6 +301,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="hypotheses in flight at most")
     parser.add_argument("--breakdown", action="store_true")
     parser.add_argument("--crowd", action="store_true")
+    parser.add_argument("--align", action="store_true")
     parser.add_argument("--stream", type=int, metavar="N", help="sentences of a stream, in place of the table")
     parser.add_argument("--norm", choices=["post", "pre"], default="post")
     parser.add_argument("--steps-at-once", type=int, help="steps between two looks at who is done")
@@ -311,7 +330,7 @@ def main() -> None:
     else:
         sources = draw_sources(arguments.sentences, config.source_vocab_size or config.vocab_size)
     make = EndingEngine if arguments.stream else TorchEngine
-    engine = make(model, device, rows=arguments.rows, steps_at_once=arguments.steps_at_once)
+    engine = make(model, SPECIAL, device, rows=arguments.rows, steps_at_once=arguments.steps_at_once)
     beams = [int(beam) for beam in arguments.beams.split(",")]
     if arguments.crowd:
         for beam in beams:
@@ -319,6 +338,10 @@ def main() -> None:
         return
     print(f"{len(sources)} sentences, {np.mean([len(source) for source in sources]):.1f} tokens on average")
     header()
+    if arguments.align:
+        for beam in beams:
+            measure_align(engine, sources, beam, arguments.rounds)
+        return
     if arguments.stream:
         for beam in beams:
             measure_stream(engine, sources, beam, arguments.rounds).show()

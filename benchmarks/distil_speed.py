@@ -41,8 +41,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         teacher: Any = SimpleNamespace(
             config=Config(),
-            source_tokenizer=dataset.tokenizer("source"),
-            target_tokenizer=tokenizer,
+            source_vocabulary=dataset.tokenizer("source"),
+            target_vocabulary=tokenizer,
             engine=Echo(),
             bundle=SimpleNamespace(folder=Path(folder)),
         )

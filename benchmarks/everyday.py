@@ -24,11 +24,11 @@ from hark.data.augment import FINAL, Variant, vary
 from hark.data.sample import SOURCE, paths
 from hark.data.swaps import find_names, rename
 from hark.decode.load import Loaded
-from hark.decode.models import named_folder
 from hark.errors import HarkError, UserError
 from hark.evaluate.held_out import HeldOutSet, read_sets
 from hark.evaluate.measures import TITLES, Measure, choose_tokenisation, make_measures
 from hark.evaluate.systems import name_models
+from hark.models import named_folder
 
 LINES = Path(__file__).with_name("everyday.toml")
 KIND = "hark everyday"

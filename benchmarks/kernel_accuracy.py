@@ -12,6 +12,7 @@ must not err more than half as much again, nor than a bfloat16's own rounding (0
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +20,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from hark.model.kernels import WIDTHS
-from hark.model.patterns import Observed, Packed
+from hark.model.patterns import Observed, Packed, Pattern
+from hark.text.tokenizer import SPECIAL
 
 LENGTHS = (1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 200, 255, 256, 257, 511, 512)
 ROUNDING = 2**-8
@@ -74,7 +76,12 @@ def check_attention(width: int, causal: bool, cross: bool, heads: int = 4) -> bo
     fast, explicit = plain.ranged(n, n), Observed(plain, lambda _: None)
     kind = "cross" if cross else "causal" if causal else "self"
     given = [rounded(n, heads, width), rounded(n, 2, heads, width)] if cross else [rounded(n, 3, heads, width)]
-    ours, theirs = (fast.apart, explicit.apart) if cross else (fast.joint, explicit.joint)
+
+    def over(pattern: Pattern, *side_by_side: Tensor) -> Tensor:
+        """As projections make them: all three side by side, or keys and values."""
+        return pattern(*(side_by_side[:1] if cross else ()), *side_by_side[-1].unbind(1))
+
+    ours, theirs = partial(over, fast), partial(over, explicit)
     return compare(f"attention, {kind}, width {width}", given, (n, heads, width), ours, theirs)
 
 
@@ -99,7 +106,7 @@ def check_product(n: int, inner: int, width: int, relu: bool) -> bool:
 
     def ours(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         # The gradients are for the wide weights, of which the 16-bit ones are copies.
-        return apply(Product, x, weight.detach(), bias.detach(), relu, weight, bias)
+        return apply(Product, x, weight.detach(), bias.detach(), relu, weight, bias)[0]
 
     def plain(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return F.relu(F.linear(x, weight, bias)) if relu else F.linear(x, weight, bias)
@@ -112,14 +119,14 @@ def check_loss(n: int, width: int, vocabulary: int) -> bool:
     from hark.train.loss import smoothed_loss
 
     labels = torch.randint(1, vocabulary, (n,), device="cuda")
-    labels[::7] = 0  # padding
+    labels[::7] = SPECIAL.pad
     given = [rounded(n, width), rounded(vocabulary, width) * width**-0.5]
     return compare(
         f"projection and loss, {n:,} x {width} to {vocabulary:,}",
         given,
         (),
-        lambda hidden, weight: projected_loss(hidden, weight, labels, 0.1)[0],
-        lambda hidden, weight: smoothed_loss(F.linear(hidden, weight), labels, 0.1)[0],
+        lambda hidden, weight: projected_loss(hidden, weight, labels, 0.1, SPECIAL.pad)[0],
+        lambda hidden, weight: smoothed_loss(F.linear(hidden, weight), labels, 0.1, SPECIAL.pad)[0],
     )
 
 

@@ -28,8 +28,10 @@ from torch import Tensor, nn
 
 from hark import configfile
 from hark.config import Config
+from hark.data.batches import PackedStream
 from hark.model import Transformer, kernels
-from hark.train.loss import Objective
+from hark.text.tokenizer import SPECIAL
+from hark.train.loss import Objective, Streams
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 LENGTHS = tuple(2**power for power in range(6, 15))
@@ -72,17 +74,14 @@ class Point:
 HEADER = f"{'what':<24} {'length x sequences':>15} {'ms/step':>9} {'target tok/s':>12} {'GiB':>8}"
 
 
-def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.device) -> dict[str, Tensor]:
+def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.device) -> Streams:
     """A packed batch of sequences of one length, as `hark.train.loss.to_tensors` gives it."""
     cu = torch.arange(sequences + 1, device=device, dtype=torch.int32) * length
     positions = torch.arange(length, device=device, dtype=torch.int32).repeat(sequences)
-    tokens = {
-        name: torch.randint(300, vocab_size, (sequences * length,), device=device, dtype=torch.int32)
-        for name in ("source", "target_in", "target_out")
-    }
-    return {
-        **tokens, "source_cu": cu, "target_cu": cu, "source_positions": positions, "target_positions": positions,
-    }  # fmt: skip
+    source, target, labels = (
+        torch.randint(300, vocab_size, (sequences * length,), device=device, dtype=torch.int32) for _ in range(3)
+    )
+    return {"source": PackedStream(source, positions, cu), "target": PackedStream(target, positions, cu, labels)}
 
 
 class Bench:
@@ -137,7 +136,7 @@ class Bench:
             loss_of: Callable[[], Tensor] = lambda: model(batch, smoothing)  # noqa: E731
         else:
             tensors = packed_tensors(point.length, point.sequences, vocab_size, self.device)
-            objective = Objective(model, smoothing, point.length, point.system == "kernels")  # type: ignore[arg-type]
+            objective = Objective(model, smoothing, point.length, SPECIAL.pad, point.system == "kernels")  # type: ignore[arg-type]
             loss_of = lambda: objective(tensors)[0]  # noqa: E731
 
         def step() -> None:

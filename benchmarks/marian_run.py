@@ -51,10 +51,12 @@ class Judge:
     def __init__(self, config: Config, dataset: Dataset, device: torch.device) -> None:
         self.config, self.device, self.model = config, device, Transformer(config.model).to(device).eval()
         fused = why_not_recorded(self.config, Processes(0, 1, device)) is None
-        smoothing, longest = config.train.label_smoothing, config.data.max_length
-        self.objective = Objective(self.model, smoothing, longest, fused)
+        smoothing, longest = config.train.label_smoothing, config.batches.max_length
+        self.objective = Objective(self.model, smoothing, longest, dataset.special.pad, fused)
         stores = [(shard.name, dataset.store(shard)) for shard in dataset.shards("dev")]
-        self.sets = [make_batches([Corpus(name, 1.0, [store])], self.config.data) for name, store in stores]
+        self.sets = [
+            make_batches([Corpus(name, 1.0, [store])], self.config.batches, dataset.special) for name, store in stores
+        ]
 
     @torch.no_grad()
     def measure(self, weights: Mapping[str, Tensor]) -> tuple[float, float]:
@@ -96,7 +98,7 @@ class MarianRun:
         init: str,
     ) -> None:
         self.folder, self.device, self.groups = folder, device, GROUPS[0]
-        self.config = replace(config, data=replace(config.data, batching="packed"))
+        self.config = replace(config, batches=replace(config.batches, kind="packed"))
         self.agree(f"{variant}, initial weights {init}")
         self.bundles = BundleWriter.of(config, dataset)
         self.judge = Judge(self.config, dataset, device)
@@ -106,7 +108,7 @@ class MarianRun:
         if init == "ours":  # those that `hark train` begins with, given the same seed
             torch.manual_seed(config.train.seed)
             self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
-        self.batches = PackedBatches(dataset.train, self.config.data)
+        self.batches = PackedBatches(dataset.train, self.config.batches, dataset.special)
         self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
         self.progress, self.built, self.told = Progress(), 0, 0
         if self.state.exists():

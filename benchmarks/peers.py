@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from hark.config import Config, ModelConfig
 from hark.data.batches import PaddedBatch
-from hark.data.stream import MARKS
 from hark.model.positions import sinusoids
+from hark.text.tokenizer import SPECIAL
 
 Step = Callable[[int], int]
 """One step of training on the batch of that number, the optimiser's included: the real target tokens in it."""
@@ -68,12 +68,14 @@ class Padded:
     @staticmethod
     def of(batch: PaddedBatch, device: torch.device) -> "Padded":
         """From pinned memory, as ours, so that the copy runs beside the work on the batch before."""
-        arrays = [torch.from_numpy(each) for each in (batch.source, batch.target_in, batch.target_out)]
+        source, target = batch.streams["source"], batch.streams["target"]
+        assert target.labels is not None
+        arrays = [torch.from_numpy(each) for each in (source.tokens, target.tokens, target.labels)]
         if device.type == "cuda":
             arrays = [each.pin_memory().to(device, non_blocking=True) for each in arrays]
         source_BS, target_in_BT, target_out_BT = (each.long() for each in arrays)
-        full = (batch.source_lengths == batch.source.shape[1]).all()
-        return Padded(source_BS, None if full else source_BS != MARKS.pad, target_in_BT, target_out_BT)
+        full = (source.lengths == source.tokens.shape[1]).all()
+        return Padded(source_BS, None if full else source_BS != SPECIAL.pad, target_in_BT, target_out_BT)
 
 
 class Peer(nn.Module, ABC):
@@ -95,7 +97,7 @@ class Peer(nn.Module, ABC):
         return F.cross_entropy(
             self.logits(hidden_BTD).float().flatten(0, 1),
             labels_BT.flatten(),
-            ignore_index=MARKS.pad,
+            ignore_index=SPECIAL.pad,
             reduction="sum",
             label_smoothing=smoothing,
         )
@@ -144,11 +146,11 @@ class Marian(Peer):
                 share_encoder_decoder_embeddings=True,
                 tie_word_embeddings=True,
                 use_cache=False,
-                pad_token_id=MARKS.pad,
-                bos_token_id=MARKS.bos,
-                eos_token_id=MARKS.eos,
-                decoder_start_token_id=MARKS.bos,
-                forced_eos_token_id=MARKS.eos,
+                pad_token_id=SPECIAL.pad,
+                bos_token_id=SPECIAL.start,
+                eos_token_id=SPECIAL.end,
+                decoder_start_token_id=SPECIAL.start,
+                forced_eos_token_id=SPECIAL.end,
                 attn_implementation="sdpa",
             )
         )

@@ -8,8 +8,8 @@ a model learns far more slowly from such steps (docs/results/padded.txt).
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.data.batches import PackedBatch, PaddedBatch
-from hark.data.stream import MARKS, Tokens
+from hark.data.batches import Batch, PackedBatch, PackedStream, PaddedBatch, PaddedStream, Tokens
+from hark.text.tokenizer import SPECIAL
 
 MULTIPLE = 8
 """Of which the width of a group is one: PyTorch would copy a mask of another width."""
@@ -17,7 +17,7 @@ MULTIPLE = 8
 
 def lay_out(batch: PackedBatch, groups: int) -> list[PaddedBatch]:
     """As few slots as so many groups, or fewer, allow; the longest rows come last."""
-    source, target = (np.diff(cu)[: batch.n_pairs] for cu in (batch.source_cu, batch.target_cu))
+    source, target = (np.diff(cu)[: batch.n_pairs] for cu in (batch.streams[name].cu for name in ("source", "target")))
     width = -(-np.maximum(source, target) // MULTIPLE) * MULTIPLE
     order = np.argsort(width, kind="stable")
     return [group_of(batch, order[begin:end], int(width[order[end - 1]])) for begin, end in cut(width[order], groups)]
@@ -43,18 +43,19 @@ def cut(widths: NDArray[np.int32], groups: int) -> list[tuple[int, int]]:
 
 
 def group_of(batch: PackedBatch, rows: NDArray[np.intp], width: int) -> PaddedBatch:
-    source, source_lengths = laid(batch.source, batch.source_cu, rows, width)
-    target_in, target_lengths = laid(batch.target_in, batch.target_cu, rows, width)
-    target_out, _ = laid(batch.target_out, batch.target_cu, rows, width)
-    n_source, n_target = int(source_lengths.sum()), int(target_lengths.sum())
-    return PaddedBatch(
-        batch.index, batch.pairs[rows], n_source, n_target, 0,
-        source, source_lengths, target_in, target_out, target_lengths,
-    )  # fmt: skip
+    streams = {name: laid(stream, rows, width) for name, stream in batch.streams.items()}
+    n_tokens = {name: int(stream.lengths.sum()) for name, stream in streams.items()}
+    return Batch(batch.index, batch.pairs[rows], streams, n_tokens)
 
 
-def laid(tokens: Tokens, cu: Tokens, rows: NDArray[np.intp], width: int) -> tuple[Tokens, Tokens]:
-    begin, lengths = cu[rows], cu[rows + 1] - cu[rows]
+def laid(stream: PackedStream[Tokens], rows: NDArray[np.intp], width: int) -> PaddedStream[Tokens]:
+    begin, lengths = stream.cu[rows], stream.cu[rows + 1] - stream.cu[rows]
     place = np.arange(width)
     inside = place < lengths[:, None]
-    return np.where(inside, tokens[np.where(inside, begin[:, None] + place, 0)], np.int32(MARKS.pad)), lengths
+    slots = np.where(inside, begin[:, None] + place, 0)
+    tokens, labels = (
+        None if each is None else np.where(inside, each[slots], np.int32(SPECIAL.pad))
+        for each in (stream.tokens, stream.labels)
+    )
+    assert tokens is not None
+    return PaddedStream(tokens, lengths, labels)

@@ -40,10 +40,12 @@ def train(config: Config, dataset: Dataset, device: torch.device, seed: int, ste
     processes = Processes(0, 1, device)
     fused = why_not_recorded(config, processes) is None
     passes = build_passes(
-        Objective(model, config.train.label_smoothing, config.data.max_length, fused), processes, config
+        Objective(model, config.train.label_smoothing, config.batches.max_length, dataset.special.pad, fused),
+        processes,
+        config,
     )
     optimiser = build_optimiser(model, config.train)
-    batches = make_batches(dataset.train, replace(config.data, seed=seed))
+    batches = make_batches(dataset.train, replace(config.batches, seed=seed), dataset.special)
     losses = []
     for step in range(1, steps + 1):
         batch = batches[step - 1]
@@ -67,7 +69,7 @@ def main() -> None:
     config = resolve(configfile.load(RECIPES / f"{arguments.recipe}.toml"), dataset)
     config = replace(
         config,
-        data=replace(config.data, batch_tokens=arguments.batch_tokens),
+        batches=replace(config.batches, batch_tokens=arguments.batch_tokens),
         train=replace(config.train, warmup_steps=WARMUP),
     )
     paths = {

@@ -24,7 +24,7 @@ from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer
 from hark.model.weights import matched, read_tensors
 from hark.rundir import RunDir
-from hark.text.tokenizer import EOS
+from hark.text.tokenizer import EOS, SPECIAL
 from hark.train.checkpoint import list_checkpoints, step_of
 from hark.train.metrics import read_metrics
 from hark.train.start import open_dataset
@@ -75,7 +75,7 @@ def score_folder(folder: Path, dataset: Path | None, sets: Sequence[str], device
         missing = [each for each in shards if (kept.steps, each.name) not in {(k.steps, k.set) for k in known}]
         if not missing:
             continue
-        engine = TorchEngine(fill(config, read_tensors(kept.weights), kept.weights), device)
+        engine = TorchEngine(fill(config, read_tensors(kept.weights), kept.weights), SPECIAL, device)
         for shard in missing:
             score = score_set(engine, config, opened, shard, kept)
             known.append(score)

@@ -19,10 +19,10 @@ from start import GREETINGS, seconds
 
 from hark.decode.engines.ctranslate2 import available_cores
 from hark.decode.load import Loaded
-from hark.decode.models import Known, list_models, shipped_folder
 from hark.evaluate.evaluation import evaluate
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model
+from hark.models import Known, list_models, shipped_folder
 
 STARTS = 5
 HEADS = ("model", "MB", "BLEU", "chrF2", "sentences/s", "tokens/s", "start s", "everyday lines")
@@ -30,16 +30,17 @@ HEADS = ("model", "MB", "BLEU", "chrF2", "sentences/s", "tokens/s", "start s", "
 
 def measure(known: Known) -> dict[str, Any]:
     loaded = Loaded(known.folder, device="cpu")
-    held_out = sample_set(known.source)
-    of_source, of_target = choose_tokenisation(known.source), choose_tokenisation(known.target)
-    result = evaluate([held_out], [Model(known.name, loaded)], of_source, of_target, 0, language=known.target)
+    source, target = known.pairs[0]
+    held_out = sample_set(source)
+    of_source, of_target = choose_tokenisation(source), choose_tokenisation(target)
+    result = evaluate([held_out], [Model(known.name, loaded)], of_source, of_target, 0, language=target)
     system = result.sets[0].systems[0]
     speed = system.output.speed
     assert speed is not None, "a model has a speed"
-    lines = read_lines(f"{known.source}-{known.target}")
+    lines = read_lines(f"{source}-{target}")
     failures = check_lines(loaded, lines)
     loaded.close()
-    command = [sys.executable, "-m", "hark", "translate", "-m", str(known.folder), GREETINGS[known.source]]
+    command = [sys.executable, "-m", "hark", "translate", "-m", str(known.folder), GREETINGS[source]]
     starts = [seconds(command) for _ in range(STARTS)]
     return {
         "model": known.name,

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from hark.decode.models import list_models, shipped_folder
+from hark.models import list_models, shipped_folder
 
 RUNS = 9
 GREETINGS = {"en": "Where is the nearest train station?", "de": "Wo ist der nächste Bahnhof?"}
@@ -30,10 +30,10 @@ def seconds(command: list[str]) -> float:
 
 def first_translations() -> dict[str, list[str]]:
     """With each model that comes with hark, chosen by its languages as a newcomer would."""
-    words = {f"hark translate -t {each.target}": each for each in list_models([shipped_folder()])}
+    pairs = [each.pairs[0] for each in list_models([shipped_folder()])]
     return {
-        name: [sys.executable, "-m", "hark", "translate", "-t", each.target, GREETINGS[each.source]]
-        for name, each in words.items()
+        f"hark translate -t {target}": [sys.executable, "-m", "hark", "translate", "-t", target, GREETINGS[source]]
+        for source, target in pairs
     }
 
 

@@ -18,7 +18,7 @@ from hark.config import DecodeConfig, ModelConfig
 from hark.decode.engines.ctranslate2 import CTranslate2Engine, available_cores
 from hark.decode.request import Request
 from hark.model import Transformer
-from hark.text.tokenizer import EOS
+from hark.text.tokenizer import EOS, SPECIAL
 from hark.weights import store
 
 LENGTHS = (10, 16, 22, 28, 36, 50)
@@ -70,7 +70,7 @@ def main() -> None:
         model = Transformer(config)
         stored = store({name: weight.detach().numpy() for name, weight in model.named_parameters()}, "int8")
         sizes[shape] = sum(each.nbytes for each in stored.values()) / 1e6
-        engines[shape] = CTranslate2Engine(stored, config, "int8", available_cores())
+        engines[shape] = CTranslate2Engine(stored, config, SPECIAL, "int8", available_cores())
     best = dict.fromkeys(((shape, beam) for shape in SHAPES for beam in BEAMS), 0.0)
     for _ in range(arguments.repeats):
         for shape, beam in best:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from breakdown import break_down, record, table
@@ -28,6 +29,7 @@ from hark import configfile
 from hark.config import Config
 from hark.data.batches import Batch, PackedBatch
 from hark.model import Transformer
+from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import build_optimiser
 from hark.train.passes import build_passes, why_not_recorded
@@ -84,7 +86,7 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
     processes = Processes(0, 1, device)
     fused = why_not_recorded(config, processes) is None
     model = Transformer(config.model).to(device).train()
-    objective = Objective(model, config.train.label_smoothing, config.data.max_length, fused)
+    objective = Objective(model, config.train.label_smoothing, config.batches.max_length, SPECIAL.pad, fused)
     passes = build_passes(objective, processes, config)
     optimiser = build_optimiser(model, config.train)
     ready = [(to_tensors(batch, device), batch.n_target_tokens) for batch in batches]
@@ -100,7 +102,7 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
 
 
 def measure(
-    build: Callable[[], Step], batches: Sequence[Batch], device: torch.device, repeats: int
+    build: Callable[[], Step], batches: Sequence[Batch[Any]], device: torch.device, repeats: int
 ) -> tuple[Step, list[float], float | None]:
     """The step, the seconds of each pass over the batches after a first one, and the most memory, in GiB."""
     fresh(device)
@@ -141,7 +143,7 @@ class Case:
     config: Config
     variant: Variant | None
 
-    def batches(self, workload: Workload) -> Sequence[Batch]:
+    def batches(self, workload: Workload) -> Sequence[Batch[Any]]:
         return workload.packed if self.variant is None else workload.padded
 
     def step(self, workload: Workload, device: torch.device) -> Step:
@@ -150,14 +152,14 @@ class Case:
         peer = PEERS[self.system](self.config.model)
         return peer_step(peer, self.config, device, workload.padded, self.variant)
 
-    def result(self, batches: Sequence[Batch], seconds: Sequence[float], gib: float | None) -> Result:
+    def result(self, batches: Sequence[Batch[Any]], seconds: Sequence[float], gib: float | None) -> Result:
         mean, tokens = sum(seconds) / len(seconds), sum(batch.n_target_tokens for batch in batches)
         flops = sum(operations(self.config.model, *lengths_of(batch)) for batch in batches) / mean
         return Result(
             self.size,
             self.system,
             str(self.variant or ""),
-            self.config.data.batch_tokens,
+            self.config.batches.batch_tokens,
             len(batches),
             tokens / mean,
             1000 * mean / len(batches),
@@ -185,8 +187,8 @@ class Bench:
     def make_workload(self, batch_tokens: int) -> Workload:
         config, steps = self.config(self.sizes[0], batch_tokens), self.arguments.steps
         if self.arguments.tiny:
-            return make_workload(config.data, config.model.vocab_size, steps, corpus=4_000)
-        return make_workload(config.data, VOCABULARY, max(1, steps * 25_600 // batch_tokens))
+            return make_workload(config.batches, config.model.vocab_size, steps, corpus=4_000)
+        return make_workload(config.batches, VOCABULARY, max(1, steps * 25_600 // batch_tokens))
 
     @property
     def sizes(self) -> list[str]:
@@ -194,12 +196,12 @@ class Bench:
 
     def config(self, size: str, batch_tokens: int) -> Config:
         config = configfile.load(RECIPES / f"{size}.toml")
-        return replace(config, data=replace(config.data, batch_tokens=batch_tokens))
+        return replace(config, batches=replace(config.batches, batch_tokens=batch_tokens))
 
     def batch_sizes(self, system: str) -> Sequence[int]:
         if self.arguments.batch_tokens:
             return [int(each) for each in self.arguments.batch_tokens.split(",")]
-        return (2048,) if self.arguments.tiny else BATCH_TOKENS[system]
+        return (512,) if self.arguments.tiny else BATCH_TOKENS[system]
 
     def run(self) -> None:
         self.say(f"{self.machine()}; torch {torch.__version__}")
@@ -223,7 +225,7 @@ class Bench:
 
     def run_case(self, case: Case) -> tuple[Case, Result] | None:
         try:
-            workload = self.workload(case.config.data.batch_tokens)
+            workload = self.workload(case.config.batches.batch_tokens)
             batches = case.batches(workload)
             build = lambda: case.step(workload, self.device)  # noqa: E731
             step, seconds, gib = measure(build, batches, self.device, 1 if self.arguments.tiny else REPEATS)

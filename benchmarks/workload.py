@@ -6,13 +6,15 @@ Only lengths are like real text: the tokens are chance. Tensors are named as in 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig, ModelConfig
-from hark.data.batches import Batch, Corpus, PackedBatch, PaddedBatch, make_batches
+from hark.config import BatchConfig, ModelConfig
+from hark.data.batches import Batch, Corpus, PackedBatch, PackedStream, PaddedBatch, TokenStream, make_batches
 from hark.data.store import TokenStore
+from hark.text.tokenizer import SPECIAL
 
 VOCABULARY = 37_000
 CORPUS = 4_500_000
@@ -33,22 +35,22 @@ class Workload:
     padded: Sequence[PaddedBatch]
 
 
-def make_workload(config: DataConfig, vocab_size: int, steps: int, corpus: int = CORPUS) -> Workload:
+def make_workload(config: BatchConfig, vocab_size: int, steps: int, corpus: int = CORPUS) -> Workload:
     """So many buckets of a corpus, evenly spaced by length, and the same pairs packed.
 
     Buckets of a small corpus would be wide, and their padding unfair to those who need it. So all pairs of a corpus of
     real size get a length and are sorted into buckets, and only those that are trained on get tokens.
     """
     source, target = draw_lengths(corpus, config.max_length)
-    padded = replace(config, batching="padded")
-    shelf = make_batches([Corpus("lengths", 1.0, [hollow_store(source, target)])], padded).shelves[0]  # type: ignore[union-attr]
+    padded = replace(config, kind="padded")
+    shelf = make_batches([Corpus("lengths", 1.0, [hollow_store(source, target)])], padded, SPECIAL).shelves[0]  # type: ignore[union-attr]
     chosen = np.unique(((np.arange(steps) + 0.5) * len(shelf) / steps).astype(np.int64))
     rows = [shelf.rows[shelf.cuts[bucket] : shelf.cuts[bucket + 1]] for bucket in chosen]
     stores = [filled_store(source[each], target[each], vocab_size, seed) for seed, each in enumerate(rows)]
-    packed = make_batches([Corpus("synthetic", 1.0, [join(stores * PASSES)])], replace(config, batching="packed"))
+    packed = make_batches([Corpus("synthetic", 1.0, [join(stores * PASSES)])], replace(config, kind="packed"), SPECIAL)
     return Workload(
         [packed[i] for i in range(steps)],  # type: ignore[misc]
-        [make_batches([Corpus("bucket", 1.0, [store])], padded)[0] for store in stores],  # type: ignore[misc]
+        [make_batches([Corpus("bucket", 1.0, [store])], padded, SPECIAL)[0] for store in stores],  # type: ignore[misc]
     )
 
 
@@ -85,16 +87,15 @@ def join(stores: Sequence[TokenStore]) -> TokenStore:
     return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
 
 
-def lengths_of(batch: Batch) -> tuple[Lengths, Lengths]:
+def lengths_of(batch: Batch[Any]) -> tuple[Lengths, Lengths]:
     """Source and target tokens of each real pair of a batch."""
-    match batch:
-        case PackedBatch():
-            sides = np.diff(batch.source_cu)[: batch.n_pairs], np.diff(batch.target_cu)[: batch.n_pairs]
-        case PaddedBatch():
-            sides = batch.source_lengths, batch.target_lengths
-        case _:
-            raise TypeError(f"{type(batch).__name__} is no kind of batch known here")
-    return sides[0].astype(np.int64), sides[1].astype(np.int64)
+
+    def of_stream(stream: TokenStream[Any]) -> Lengths:
+        found = np.diff(stream.cu)[: batch.n_pairs] if isinstance(stream, PackedStream) else stream.arrays()["lengths"]
+        lengths: Lengths = found.astype(np.int64)
+        return lengths
+
+    return of_stream(batch.streams["source"]), of_stream(batch.streams["target"])
 
 
 def operations(model: ModelConfig, source: Lengths, target: Lengths) -> float:

@@ -17,7 +17,7 @@ from hark.train.start import open_dataset, resolve
 
 SETTINGS = [
     "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
-    "data.batch_tokens=200", "data.max_length=40", "data.vocab_size=400",
+    "batches.batch_tokens=200", "batches.max_length=40", "data.vocab_size=400",
     "train.warmup_steps=10", "train.log_steps=1", "train.eval_steps=1000", "train.steps=20", "train.device=cpu",
 ]  # fmt: skip
 

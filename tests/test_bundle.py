@@ -1,44 +1,62 @@
-"""Cards: entries are added to their first list, and a bundle with another card is sound."""
+"""A bundle with other facts is sound, its card says the same, and a failure leaves the old one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hark import bundle as bundling
-from hark.bundle import Bundle, with_entry, write_card
-from hark.errors import HarkError
+from hark import facts as facts_file
+from hark.bundle import Bundle, write_facts
+from hark.errors import HarkError, UserError
 from tests.decode.bundles import make_bundle
 
-CARD = "# en to de\n\nGood.\n\n- Languages: en to de\n- Stored in: float32\n\n## Scores\n\n- BLEU: 30\n"
 
-
-def test_an_entry_joins_the_first_list() -> None:
-    card = with_entry(CARD, "- Licence: ours")
-    assert card.splitlines()[4:8] == ["- Languages: en to de", "- Stored in: float32", "- Licence: ours", ""]
-    assert card.endswith("## Scores\n\n- BLEU: 30\n")
-    assert with_entry("# en to de", "- Licence: ours") == "# en to de\n\n- Licence: ours\n"
-
-
-def test_an_entry_of_the_same_title_is_replaced() -> None:
-    card = with_entry(CARD, "- Stored in: int8")
-    assert "float32" not in card
-    assert with_entry(card, "- Stored in: int8") == card
-    assert with_entry(CARD, "- BLEU: 31").count("BLEU") == 2  # that of another list is none of ours
-
-
-def test_another_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = make_bundle(tmp_path / "model")
-    weights = (folder / "model.safetensors").read_bytes()
-    write_card(Bundle.open(folder), CARD)
-    bundle = Bundle.open(folder)
-    assert bundle.card == CARD
+    before = Bundle.open(folder)
+    weights = before.weights.read_bytes()
+    facts = replace(before.facts, title="Ours", licence="CC0")
+    write_facts(before, facts)
+    bundle = Bundle.open(folder)  # which verifies it
+    assert bundle.facts == facts
+    assert bundle.card.startswith("# Ours\n\nFor tests.\n\n- Languages: en to de\n")
+    assert "- Licence: CC0\n" in bundle.card
     assert bundle.weights.read_bytes() == weights
 
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(bundling.manifest, "seal", refuse)
-    with pytest.raises(HarkError, match=r"its card\.md cannot be written: No space left on device; it is as it was"):
-        write_card(bundle, "# other")
-    assert Bundle.open(folder).card == CARD
+    with pytest.raises(
+        HarkError, match=r"cannot write facts\.json, card\.md: No space left .*; the bundle is unchanged"
+    ):
+        write_facts(bundle, replace(facts, title="Theirs"))
+    assert Bundle.open(folder).facts == facts
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_damaged_file_of_facts_is_refused_with_file_and_key(tmp_path: Path) -> None:
+    folder = make_bundle(tmp_path / "model")
+    tree = (folder / "facts.json").read_text()
+    (folder / "facts.json").write_text(tree.replace('"summary"', '"sumary"'))
+    bundling.manifest.seal(folder, bundling.KIND, bundling.FORMAT)
+    with pytest.raises(UserError, match=r"model/facts\.json: sumary: no such fact"):
+        Bundle.open(folder)
+
+
+def test_the_files_of_the_vocabulary(tmp_path: Path) -> None:
+    bundle = Bundle.open(make_bundle(tmp_path / "model"))
+    assert list(bundle.vocabulary_files) == ["tokenizer.model"]
+
+
+def test_facts_from_a_newer_hark_are_not_written_over(tmp_path: Path) -> None:
+    folder = make_bundle(tmp_path / "model")
+    newer = (folder / "facts.json").read_text().replace('"minor": 0', '"minor": 7, "colour": "red"')
+    (folder / "facts.json").write_text(newer)
+    bundling.manifest.seal(folder, bundling.KIND, bundling.FORMAT)
+    bundle = Bundle.open(folder)
+    assert bundle.facts.summary == "For tests."
+    with pytest.raises(UserError, match=r"written by a newer hark .*; update hark to change this model"):
+        write_facts(bundle, bundle.facts)
+    assert facts_file.load(folder / "facts.json").minor == 7

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hark.config import Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
+from hark.config import BatchConfig, Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
 from hark.settings import Section, SettingError, settings_of
 
 
@@ -19,7 +19,7 @@ def test_defaults_are_the_papers_base_model() -> None:
     assert (train.beta1, train.beta2, train.eps, train.warmup_steps) == (0.9, 0.98, 1e-9, 4000)
     assert (train.label_smoothing, train.steps, train.average_last, train.save_minutes) == (0.1, 100_000, 5, 10)
     data = DataConfig()
-    assert (data.vocab_size, data.shared_vocab, data.batch_tokens) == (37000, True, 25000)
+    assert (data.vocab_size, data.shared_vocab, BatchConfig().batch_tokens) == (37000, True, 25000)
     decode = DecodeConfig()
     assert (decode.beam, decode.alpha, decode.max_extra) == (4, 0.6, 50)
 
@@ -51,11 +51,11 @@ def test_a_whole_number_serves_where_a_number_is_wanted() -> None:
         (ModelConfig, {"source_vocab_size": 9}, "one matrix cannot serve both"),
         (ModelConfig, {"attention_bias": 1}, "must be true or false"),
         (DecodeConfig, {"alpha": 6}, "from 0 to 5"),
-        (DataConfig, {"batch_tokens": 100}, "a sentence must fit in a batch"),
+        (BatchConfig, {"batch_tokens": 100}, "a sentence must fit in a batch"),
         (DataConfig, {"train": ["a.en"]}, "must be a list of tables"),
         (CorpusConfig, {}, "source: is empty"),
         (Config, {"model": 3}, "model: must be a table of settings"),
-        (Config, {"model": ModelConfig(max_positions=100)}, "model.max_positions: 100 is less than data.max_length"),
+        (Config, {"model": ModelConfig(max_positions=100)}, "model.max_positions: 100 is less than batches.max_length"),
     ],
 )
 def test_refuses_what_cannot_be(section: type[Section], values: dict[str, Any], says: str) -> None:

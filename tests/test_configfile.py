@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark import configfile
-from hark.config import Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
+from hark.config import BatchConfig, Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
 from hark.errors import UserError
 from hark.settings import Section, SettingError, field_name, settings_of, without_none
 
@@ -51,10 +51,10 @@ def sections(draw: st.DrawFn, section: type[Section]) -> Section:
     return section(**chosen)
 
 
-@given(sections(DataConfig), sections(ModelConfig), sections(TrainConfig), sections(DecodeConfig))
-def test_any_tree_round_trips(data: Any, model: Any, train: Any, decode: Any) -> None:
+@given(*map(sections, (DataConfig, BatchConfig, ModelConfig, TrainConfig, DecodeConfig)))
+def test_any_tree_round_trips(data: Any, batches: Any, model: Any, train: Any, decode: Any) -> None:
     try:
-        config = Config(data, model, train, decode)
+        config = Config(data, batches, model, train, decode)
     except SettingError:
         return
     assert configfile.build(Config, tomllib.loads(configfile.dump(config))) == config
@@ -100,6 +100,12 @@ def test_an_override_beats_the_file(tmp_path: Path) -> None:
         ("[data]\nzzz = 1", "known here: dataset, source"),
         ("[model\n", "a.toml: not valid TOML"),
         ("x = 1\nx = 2", "a.toml: not valid TOML"),
+        (
+            "[data]\nbatching = 'packed'\n[batches]\nkind = 'padded'",
+            "a.toml: data.batching: is now batches.kind, which is set too; remove data.batching",
+        ),
+        ("batches = 3\n[data]\nmax_length = 9", "a.toml: batches: 3 is not allowed; must be a table of settings"),
+        ("[data]\nbatch_tokens = 0", "a.toml: batches.batch_tokens: 0 is not allowed"),
     ],
 )
 def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, text: str, says: str) -> None:

@@ -26,17 +26,18 @@ def test_in_the_format_of_ctranslate2() -> None:
 
 def test_as_it_was_after_a_while_on_the_disk(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        shortlist().save(tmp_path / name)
+        (tmp_path / name).write_bytes(shortlist().to_bytes())
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert Shortlist.open(tmp_path / "one").vocabulary_map() == shortlist().vocabulary_map()
 
 
 def test_what_is_no_shortlist_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "shortlist.npz"
-    shortlist().save(path)
+    path.write_bytes(shortlist().to_bytes())
     whole = path.read_bytes()
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    Shortlist(np.zeros(1, np.uint16), np.array([5], np.uint8), np.zeros(2, np.uint16)).save(tmp_path / "short.npz")
+    short = Shortlist(np.zeros(1, np.uint16), np.array([5], np.uint8), np.zeros(2, np.uint16))
+    (tmp_path / "short.npz").write_bytes(short.to_bytes())
     others = [(tmp_path / name).read_bytes() for name in ("other.npz", "short.npz")]
     for content in (b"", b"hello", whole[: len(whole) // 2], *others):
         path.write_bytes(content)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.bundle import SHORTLIST, TOKENIZER, Bundle, with_entry, write_bundle, write_file
+from hark.bundle import SHORTLIST, TOKENIZER, Bundle, write_bundle, write_files
 from hark.decode.engines.ctranslate2 import FEW
 from hark.decode.load import Loaded, open_engine
 from hark.decode.request import Request
 from hark.errors import UserError
+from hark.facts import MakingFacts, MeasuredScore, ScoreFacts, SetScores, TextFacts
 from hark.model.weights import load_model, read_tensors
 from hark.shortlist import Shortlist
-from hark.text.tokenizer import EOS
+from hark.text.tokenizer import EOS, SPECIAL
 from hark.weights import Storage, average, quantise, read_weights, shrink, store, write_weights
 from tests.decode.bundles import make_bundle
 
@@ -117,6 +119,9 @@ def test_int8_without_its_factors_is_refused(tmp_path: Path) -> None:
         read_weights(tmp_path / "weights")
 
 
+SCORES = ScoreFacts({"bleu": "tok:13a"}, (SetScores("test", 9, {"bleu": MeasuredScore(30.0)}),))
+
+
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     folder = make_bundle(tmp_path_factory.mktemp("models") / "wide", "en", "de", "model.d_model=32")
@@ -134,7 +139,8 @@ def test_from_int8_come_the_same_translations_to_the_last_bit(bundle: Bundle, tm
     small = Bundle.open(tmp_path / "small")
     assert small.config == bundle.config
     assert small.weights.stat().st_size < 0.45 * bundle.weights.stat().st_size
-    assert small.card == with_entry(bundle.card, "- Stored in: int8")
+    assert small.facts == replace(bundle.facts, making=MakingFacts(storage="int8"))
+    assert "- Stored in: int8\n" in small.card
     assert small.target_tokenizer.read_bytes() == bundle.target_tokenizer.read_bytes()
     # The network is that of the rounded weights, whoever computes it.
     wide, narrow = load_model(bundle), load_model(small)
@@ -152,7 +158,7 @@ def test_a_shortlist_stays_with_its_model(tmp_path: Path) -> None:
     wide = Bundle.open(make_bundle(tmp_path / "wide"))
     common = np.arange(3, 300, dtype=np.uint16)
     shortlist = Shortlist(common, np.zeros(700, np.uint8), common[:0])
-    write_file(wide, SHORTLIST, shortlist.save)
+    write_files(wide, {SHORTLIST: shortlist.to_bytes()})
     wide = Bundle.open(tmp_path / "wide")
     shrink(wide, tmp_path / "small", "int8")
     average([wide, wide], tmp_path / "mean", "int8")
@@ -164,7 +170,7 @@ def test_a_shortlist_stays_with_its_model(tmp_path: Path) -> None:
             token for answer in engine.run([Request([9, 400, 500, EOS])] * FEW) for token in answer[1][0].tokens
         }
         for precision in ("int8", "float32")
-        for engine in [open_engine(wide, "ctranslate2", precision=precision)]
+        for engine in [open_engine(wide, SPECIAL, "ctranslate2", precision=precision)]
     }  # fmt: skip
     assert max(tokens["int8"]) < 300
     assert max(tokens["float32"]) >= 300  # more precision: what the model itself would say
@@ -180,22 +186,31 @@ def test_the_mean_of_several_models(bundle: Bundle, tmp_path: Path) -> None:
         bundle.config,
         lambda path: write_weights(path, store(other, "int8")),
         tokenizers,
-        "# Other\n",
+        replace(bundle.facts, title="Other", summary="BLEU 30", text=(TextFacts("more"),), scores=SCORES),
     )
+    bundle = replace(bundle, facts=replace(bundle.facts, text=(TextFacts("much"),)))
     bundles = [bundle, bundle, bundle, Bundle.open(tmp_path / "other")]
     average(bundles, tmp_path / "mean", "float32")
     mean = Bundle.open(tmp_path / "mean")
     found, largest = read_weights(mean.weights), max(np.abs(array).max() for array in exact.values())
     assert found.keys() == exact.keys()
     assert max(np.abs(array).max() for array in found.values()) <= 0.01 * largest  # three of one, and minus three of it
-    assert mean.card == "# Other\n\n- Weights: the mean of those of 4 models\n- Stored in: float32\n"
+    facts, making = mean.facts, mean.facts.making
+    assert (facts.title, making.weights, making.storage) == ("Other", "the mean of those of 4 models", "float32")
+    assert [each.name for each in facts.text] == ["much", "more"]
+    assert [each.name for each in making.parents if each.role == "averaged"] == ["wide", "wide", "wide", "other"]
+    # What was measured on one of them says nothing about the mean.
+    assert facts.scores is None
+    assert "BLEU" not in mean.card
     average([bundle, bundle], tmp_path / "same", "int8")
     assert translations(tmp_path / "same", "int8") == translations(bundle.folder, "int8")
 
 
 def test_models_of_another_shape_have_no_mean(bundle: Bundle, tmp_path: Path) -> None:
     other = Bundle.open(make_bundle(tmp_path / "other", "en", "de", "model.d_model=64"))
-    with pytest.raises(UserError, match=r"has another shape or tokenizer than .*; they have no mean"):
+    with pytest.raises(
+        UserError, match=r"differs from .* in shape or vocabulary; only models that began as one have a mean"
+    ):
         average([bundle, other], tmp_path / "mean", "float32")
     assert not (tmp_path / "mean").exists()
 

@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 
 from hark.decode.load import Loaded
-from hark.decode.models import named_folder
 from hark.inspect.presets import PRESETS, Arcs, PresetName, by_word, find_heads, score, sentence_of
 from hark.inspect.recording import Recording, record
+from hark.models import named_folder
 
 
 class Other(NamedTuple):

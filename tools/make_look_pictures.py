@@ -19,9 +19,9 @@ import torch
 from playwright.sync_api import sync_playwright
 
 from hark.decode.load import Loaded
-from hark.decode.models import named_folder
 from hark.inspect.look import look_inside
 from hark.inspect.presets import PRESETS
+from hark.models import named_folder
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "pictures"
 SENTENCE = "We must close the window before we leave the house."

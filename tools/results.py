@@ -29,7 +29,7 @@ from hark.train import curves_picture, figures
 from hark.train.curves import Run
 from hark.train.metrics import History, ResumeRecord
 
-SEEDS = ("train.seed", "data.seed")
+SEEDS = ("train.seed", "data.seed", "batches.seed")
 """Settings in which runs of one recipe may differ."""
 
 
@@ -105,7 +105,7 @@ def facts(runs: Sequence[Trained], commands: Sequence[str]) -> Iterator[tuple[st
     yield "model", model_words(config, begun.weights if begun else None)
     yield (
         "batches",
-        f"{config.data.batch_tokens * config.train.batches_per_step:,} tokens a step, {config.data.batching}",
+        f"{config.batches.batch_tokens * config.train.batches_per_step:,} tokens a step, {config.batches.kind}",
     )
     yield "search", f"beam {config.decode.beam}, length penalty {config.decode.alpha}"
     if not lasts:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From what tools/make_models.sh left to a model in the package: measured beside its teacher, with its card, and its logs.
+# From what tools/make_models.sh left to a model in the package: measured beside its teacher, with its facts and card, and its logs.
 #
 #   tools/ship_model.sh FOLDER DIRECTION     DIRECTION: en-de or de-en
 #
@@ -17,10 +17,10 @@ logs=$here/docs/results shipped=$here/src/hark/models_data/$direction
 $python "$here/benchmarks/student.py" "$student" "$teacher" --repeats 5 --dataset "$folder/dataset" ${EVALUATION:+--evaluation "$EVALUATION"} \
   --json "$logs/student-$direction.json" | tee "$logs/student-$direction.txt"
 $python "$here/benchmarks/everyday.py" "$student" --json "$logs/everyday-$direction.json" | tee "$logs/everyday-$direction.txt"
-$python "$here/tools/make_card.py" "$student" --evaluation "$logs/student-$direction.json" \
+$python "$here/tools/make_facts.py" "$student" --evaluation "$logs/student-$direction.json" \
   --everyday "$logs/everyday-$direction.json" --teacher "$teacher" \
   --report "$folder/dataset-student-$direction/report.json"
 mkdir -p "${shipped%/*}"
 rm -rf "$shipped"
 cp -r "$student" "$shipped"
-echo "$shipped: $(du -k "$shipped" | cut -f1) KB; look at its card.md, then run make test and make bench"
+echo "$shipped: $(du -k "$shipped" | cut -f1) KB; read its card.md, then run make test and make bench"

@@ -18,7 +18,7 @@ def load(path: "Path | str", **engine: Any) -> "Loaded":
     the CPU, without torch.
     """
     from hark.decode.load import Loaded
-    from hark.decode.models import named_folder
+    from hark.models import named_folder
 
     return Loaded(named_folder(str(path)), **engine)
 

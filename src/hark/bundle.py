@@ -2,16 +2,18 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self
 
-from hark import configfile, manifest
+from hark import card, configfile, manifest, old_card
+from hark import facts as facts_file
 from hark.atomic import new_folder
 from hark.config import Config
 from hark.errors import HarkError, UserError
+from hark.facts import Facts
 
 KIND = "hark bundle"
 FORMAT = 1
@@ -19,6 +21,7 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.toml"
 TOKENIZER = "tokenizer.model"
 SOURCE_TOKENIZER = "tokenizer.source.model"
+FACTS = facts_file.NAME
 CARD = "card.md"
 SHORTLIST = "shortlist.npz"
 
@@ -29,6 +32,7 @@ class Bundle:
 
     folder: Path
     config: Config
+    facts: Facts
 
     @classmethod
     def open(cls, folder: Path | str) -> Self:
@@ -36,10 +40,10 @@ class Bundle:
         if not folder.is_dir():
             raise UserError(f"{folder}: no such bundle")
         manifest.verify(folder, KIND, FORMAT)
-        for name in (WEIGHTS, CONFIG, TOKENIZER, CARD):
+        for name in (WEIGHTS, CONFIG, CARD):  # the files of the vocabulary depend on its kind: `hark.text.opening`
             if not (folder / name).is_file():
                 raise UserError(f"{folder}: has no {name}; the bundle is incomplete")
-        return cls(folder, configfile.load(folder / CONFIG))
+        return cls(folder, configfile.load(folder / CONFIG), read_facts(folder))
 
     @property
     def weights(self) -> Path:
@@ -47,6 +51,7 @@ class Bundle:
 
     @property
     def card(self) -> str:
+        """For people; code reads `facts`."""
         return (self.folder / CARD).read_text(encoding="utf-8")
 
     @property
@@ -65,31 +70,56 @@ class Bundle:
         own = self.folder / SOURCE_TOKENIZER
         return own if own.is_file() else self.target_tokenizer
 
+    @property
+    def vocabulary_files(self) -> dict[str, bytes]:
+        """The files of its vocabulary, of whatever kind: all that are none of the others."""
+        others = {WEIGHTS, CONFIG, FACTS, CARD, SHORTLIST, manifest.NAME}
+        return {path.name: path.read_bytes() for path in sorted(self.folder.iterdir()) if path.name not in others}
+
+
+def read_facts(folder: Path) -> Facts:
+    """The facts of a bundle, which is not verified for it. An old bundle has none: its card is read into facts."""
+    if (folder / FACTS).is_file():
+        return facts_file.load(folder / FACTS)
+    config = configfile.load(folder / CONFIG)
+    try:
+        text = (folder / CARD).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder / CARD}: cannot be read: {error}") from None
+    return old_card.read_card(text, config)
+
 
 def write_bundle(
     folder: Path,
     config: Config,
     write_weights: Callable[[Path], None],
     files: Mapping[str, bytes],
-    card: str,
+    facts: Facts,
 ) -> None:
-    """Make a bundle of weights, tokenizers and other files, whole or not at all; one of that name is replaced."""
+    """Make a bundle of weights, vocabulary and other files, whole or not at all; one of that name is replaced.
+
+    The card is written from the facts.
+    """
     with new_folder(folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
         write_weights(partial_folder / WEIGHTS)
         (partial_folder / CONFIG).write_text(configfile.dump(config), encoding="utf-8")
-        for name, content in files.items():
+        for name, content in {**files, **fact_files(facts, config)}.items():
             (partial_folder / name).write_bytes(content)
-        (partial_folder / CARD).write_text(card, encoding="utf-8")
         manifest.seal(partial_folder, KIND, FORMAT)
 
 
-def write_card(bundle: Bundle, card: str) -> None:
-    """Give a bundle another card."""
-    write_file(bundle, CARD, lambda path: path.write_text(card, encoding="utf-8"))
+def fact_files(facts: Facts, config: Config) -> dict[str, bytes]:
+    """Facts, and the card that is written from them."""
+    return {FACTS: facts_file.dump(facts).encode(), CARD: card.render(facts, config.model).encode()}
 
 
-def write_file(bundle: Bundle, name: str, write: Callable[[Path], object]) -> None:
-    """Give a bundle another file of a name, and seal it again.
+def write_facts(bundle: Bundle, facts: Facts) -> None:
+    """Give a bundle other facts, and the card that belongs to them."""
+    write_files(bundle, fact_files(facts, bundle.config))
+
+
+def write_files(bundle: Bundle, files: Mapping[str, bytes]) -> None:
+    """Replace or add files of a bundle, and seal it again.
 
     It is the old one or the new one at every moment, whatever happens. Its other files are not copied, where the file
     system lets one file have two names.
@@ -97,12 +127,14 @@ def write_file(bundle: Bundle, name: str, write: Callable[[Path], object]) -> No
     try:
         with new_folder(bundle.folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
             for path in bundle.folder.iterdir():
-                if path.name not in (name, manifest.NAME):
+                if path.name not in (*files, manifest.NAME):
                     link_or_copy(path, partial_folder / path.name)
-            write(partial_folder / name)
+            for name, content in files.items():
+                (partial_folder / name).write_bytes(content)
             manifest.seal(partial_folder, KIND, FORMAT)
     except OSError as error:
-        raise HarkError(f"{bundle.folder}: its {name} cannot be written: {error.strerror}; it is as it was") from None
+        names = ", ".join(files)
+        raise HarkError(f"{bundle.folder}: cannot write {names}: {error.strerror}; the bundle is unchanged") from None
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -115,19 +147,3 @@ def link_or_copy(source: Path, target: Path) -> None:
 def name_of(folder: Path) -> str:
     """What a person calls a bundle: its folder's name, or its run's."""
     return folder.parent.name if folder.name == "best" else folder.name
-
-
-def first_list(lines: Sequence[str]) -> slice:
-    """Where the first list of a card stands, whose entries say in a few words what the model is: `- Languages: ...`."""
-    first = next((at for at, line in enumerate(lines) if line.startswith("- ")), len(lines))
-    return slice(first, next((at for at in range(first, len(lines)) if not lines[at].startswith("- ")), len(lines)))
-
-
-def with_entry(card: str, entry: str) -> str:
-    """A card with an entry, `- Title: words`, as the last of its first list; one of the same title is left out."""
-    title = entry.partition(":")[0] + ":"
-    lines = card.rstrip().splitlines()
-    where = first_list(lines)
-    entries = [line for line in lines[where] if not line.startswith(title)]
-    gap = [] if lines[where] else [""]
-    return "\n".join([*lines[: where.start], *gap, *entries, entry, *lines[where.stop :]]) + "\n"

@@ -1,4 +1,4 @@
-"""Every setting of hark: one frozen tree of data, model, train and decode.
+"""Every setting of hark: one frozen tree of data, batches, model, train and decode.
 
 The defaults are the paper's base model and recipe (Vaswani et al., 2017). Standard library only.
 """
@@ -78,8 +78,10 @@ class AugmentConfig(Section):
 
 @dataclass(frozen=True)
 class DataConfig(Section):
-    """The text: which languages, how it becomes tokens, how tokens become batches."""
+    """The text: which languages, how it is cleaned, how it becomes tokens. `hark prepare` makes a dataset of it."""
 
+    # `dataset` is where preparing writes and training reads. It stays here, with `reverse`, which turns `source` and
+    # `target` around: both say which text a run is about, and neither says how it is cut into batches.
     dataset: str = setting("", "folder of the prepared dataset (made by `hark prepare`)")
     source: str = setting("en", "language code of the source side")
     target: str = setting("de", "language code of the target side")
@@ -98,12 +100,17 @@ class DataConfig(Section):
     bpe_variants: int = setting(
         4, "segmentations written of each sentence, one a pass, when bpe_dropout is on", at_least(1)
     )
-    batching: Batching = setting(
-        "packed", "sentences end to end with no padding (packed), or in rows by length (padded)"
-    )
+    seed: int = setting(1, "seed of everything random in preparing text", at_least(0))
+
+
+@dataclass(frozen=True)
+class BatchConfig(Section):
+    """How training reads a prepared dataset: its batches, and their order."""
+
+    kind: Batching = setting("packed", "sentences end to end with no padding (packed), or in rows by length (padded)")
     batch_tokens: int = setting(25000, "source tokens, and target tokens, in one batch (paper, 5.1)", at_least(1))
-    max_length: int = setting(250, "longest sentence, in tokens, that is trained on", at_least(2))
-    seed: int = setting(1, "seed of the order of sentences, and of all chance in preparing them", at_least(0))
+    max_length: int = setting(250, "longest sentence, in tokens, to train on; longer pairs are skipped", at_least(2))
+    seed: int = setting(1, "seed of the order of sentences; a recipe that sets only data.seed sets both", at_least(0))
 
     def check(self) -> None:
         if self.max_length > self.batch_tokens:
@@ -143,6 +150,7 @@ class ModelConfig(Section):
         "all",
         "which matrices are one: source, target and output (all, the paper), target and output (target), or none",
     )
+    output_bias: bool = setting(False, "a bias on the logits, as models of the Marian family have; the paper has none")
 
     @property
     def k_width(self) -> int:
@@ -268,13 +276,14 @@ class Config(Section):
     """The whole tree."""
 
     data: DataConfig = field(default_factory=DataConfig)
+    batches: BatchConfig = field(default_factory=BatchConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     decode: DecodeConfig = field(default_factory=DecodeConfig)
 
     def check(self) -> None:
-        if self.model.max_positions < self.data.max_length:
+        if self.model.max_positions < self.batches.max_length:
             raise SettingError(
                 "model.max_positions",
-                f"{self.model.max_positions} is less than data.max_length {self.data.max_length}; raise it",
+                f"{self.model.max_positions} is less than batches.max_length {self.batches.max_length}; raise it",
             )

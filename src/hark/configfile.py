@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 
 from hark.config import Config
 from hark.errors import UserError
+from hark.moved import current_name, file_notice, move_settings, override_notice, share_seed
 from hark.settings import Section, SettingError, describe, field_name, hints, settings_of, without_none
 
 AnySection = TypeVar("AnySection", bound=Section)
@@ -20,13 +21,14 @@ def load(
 ) -> Config:
     """The tree from a TOML file (none: the defaults), with `section.key=value` overrides on top.
 
-    `beneath` has plain values in place of the defaults.
+    `beneath` has plain values in place of the defaults. Settings under their old names are read without a word, as a
+    sealed bundle or an old run should be; `outdated` has the words for a person who can change them.
     """
     tree = read_toml(Path(path)) if path is not None else {}
-    tree = laid_over(beneath or {}, tree)
     try:
+        tree = laid_over(beneath or {}, move_settings(tree)[0])
         # The file is checked by itself first, so that its mistakes are blamed on it and not on an override.
-        config = build(Config, tree)
+        config = build(Config, share_seed(tree))
     except SettingError as error:
         raise UserError(f"{path}: {error}") from None
     if not overrides:
@@ -34,9 +36,18 @@ def load(
     for each in overrides:
         apply_override(tree, each)
     try:
-        return build(Config, tree)
+        return build(Config, share_seed(tree))
     except SettingError as error:
         raise UserError(f"command line: {error}") from None
+
+
+def outdated(path: Path | str | None, overrides: Sequence[str]) -> Iterator[str]:
+    """A line for a recipe, and one for the command line, that names settings where they no longer are."""
+    if path is not None and (old := move_settings(read_toml(Path(path)))[1]):
+        yield file_notice(path, old)
+    names = [each.partition("=")[0].strip() for each in overrides]
+    if old := [name for name in dict.fromkeys(names) if current_name(name) != name]:
+        yield override_notice(old)
 
 
 def laid_over(beneath: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,9 +115,9 @@ def suggest(wrong: str, known: Sequence[str]) -> str:
 
 
 def apply_override(tree: dict[str, Any], override: str) -> None:
-    """Put one `section.key=value` into a tree of plain values."""
+    """Put one `section.key=value` into a tree of plain values; `section.key` may be an old name."""
     path, equals, text = override.partition("=")
-    *sections, key = path.strip().split(".")
+    *sections, key = current_name(path.strip()).split(".")
     if not equals or not sections:
         raise UserError(f"command line: {override!r} is not of the form section.key=value")
     section: Any = Config

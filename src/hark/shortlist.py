@@ -5,6 +5,7 @@ nearly all of them have none. So many tokens as can be the translation of what i
 common anyhow, those that have translated one of the source's tokens, and these themselves, which names need.
 """
 
+import io
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,9 +40,11 @@ class Shortlist:
             raise UserError(f"{path}: cannot be read as a shortlist: its parts do not belong together")
         return found
 
-    def save(self, path: Path) -> None:
-        with path.open("wb") as file:
-            np.savez_compressed(file, common=self.common, counts=self.counts, candidates=self.candidates)
+    def to_bytes(self) -> bytes:
+        """The content of its file."""
+        file = io.BytesIO()
+        np.savez_compressed(file, common=self.common, counts=self.counts, candidates=self.candidates)
+        return file.getvalue()
 
     def of(self, source: int) -> Tokens:
         """What one source token may become, besides what is common."""

@@ -16,9 +16,11 @@ from typing import Any, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.bundle import SHORTLIST, SOURCE_TOKENIZER, TOKENIZER, Bundle, with_entry, write_bundle
+from hark.bundle import SHORTLIST, Bundle, name_of, write_bundle
+from hark.card import default_summary
 from hark.config import CorpusConfig
 from hark.errors import HarkError, UserError
+from hark.facts import Facts, ParentModel
 
 Array = NDArray[Any]
 Weights = Mapping[str, Array]
@@ -156,7 +158,7 @@ def shrink(bundle: Bundle, folder: Path, storage: Storage) -> None:
     weights = read_weights(bundle.weights)
     if any(array.dtype == np.int8 for array in weights.values()):
         raise UserError(f"{bundle.folder}: is stored in int8 already, which loses something; start from the original")
-    write_again(bundle, folder, weights, storage, bundle.card)
+    write_again(bundle, folder, weights, storage, bundle.facts)
 
 
 def average(bundles: Sequence[Bundle], folder: Path, storage: Storage) -> None:
@@ -166,18 +168,34 @@ def average(bundles: Sequence[Bundle], folder: Path, storage: Storage) -> None:
     """
     *others, last = bundles
     for other in others:
-        if other.config.model != last.config.model or tokenizers_of(other) != tokenizers_of(last):
-            raise UserError(f"{other.folder}: has another shape or tokenizer than {last.folder}; they have no mean")
+        if other.config.model != last.config.model or other.vocabulary_files != last.vocabulary_files:
+            raise UserError(
+                f"{other.folder}: differs from {last.folder} in shape or vocabulary; only models that began as one "
+                "have a mean"
+            )
     sums: dict[str, Array] = {}
     for bundle in bundles:
         for name, array in read_floats(bundle).items():
             sums[name] = sums[name] + array if name in sums else array.astype(np.float64)
     weights = {name: (total / len(bundles)).astype(np.float32) for name, total in sums.items()}
-    card = with_entry(last.card, f"- Weights: the mean of those of {len(bundles)} models")
-    write_again(last, folder, weights, storage, card)
+    write_again(last, folder, weights, storage, facts_of_mean(bundles))
 
 
-def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage, card: str) -> None:
+def facts_of_mean(bundles: Sequence[Bundle]) -> Facts:
+    """The last one's, without what was measured on it, and with all that any of them was trained on."""
+    facts = bundles[-1].facts
+    text = {each.name: each for bundle in bundles for each in bundle.facts.text}
+    averaged = tuple(ParentModel("averaged", name_of(bundle.folder)) for bundle in bundles)
+    making = replace(
+        facts.making,
+        weights=f"the mean of those of {len(bundles)} models",
+        parents=facts.making.parents + averaged,
+    )
+    facts = replace(facts.unmeasured, making=making, text=tuple(text.values()))
+    return replace(facts, summary=default_summary(facts, bundles[-1].config.model))
+
+
+def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage, facts: Facts) -> None:
     """A bundle with other weights.
 
     Where things lay on the machine that trained it is left out: such a bundle is made to be given away.
@@ -186,9 +204,9 @@ def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage
     train, dev, test = (without_folders(each) for each in (config.data.train, config.data.dev, config.data.test))
     data = replace(config.data, dataset="", tokenizer="", train=train, dev=dev, test=test)
     config = replace(config, data=data, train=replace(config.train, from_=""))
-    card = with_entry(card, f"- Stored in: {storage}")
+    facts = replace(facts, making=replace(facts.making, storage=storage))
     try:
-        write_bundle(folder, config, lambda path: write_weights(path, stored), files_of(bundle), card)
+        write_bundle(folder, config, lambda path: write_weights(path, stored), files_of(bundle), facts)
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror}; what was there before is untouched") from None
 
@@ -197,13 +215,7 @@ def without_folders(corpora: Iterable[CorpusConfig]) -> tuple[CorpusConfig, ...]
     return tuple(replace(each, source=Path(each.source).name, target=Path(each.target).name) for each in corpora)
 
 
-def tokenizers_of(bundle: Bundle) -> list[bytes]:
-    return [path.read_bytes() for path in (bundle.source_tokenizer, bundle.target_tokenizer)]
-
-
 def files_of(bundle: Bundle) -> dict[str, bytes]:
-    """What belongs to any weights of this shape: tokenizers, and a shortlist where there is one."""
-    paths = {TOKENIZER: bundle.target_tokenizer, SOURCE_TOKENIZER: bundle.source_tokenizer, SHORTLIST: bundle.shortlist}
-    if bundle.source_tokenizer == bundle.target_tokenizer:
-        del paths[SOURCE_TOKENIZER]
-    return {name: path.read_bytes() for name, path in paths.items() if path is not None}
+    """What belongs to any weights of this shape: the vocabulary, and a shortlist where there is one."""
+    shortlist = {SHORTLIST: bundle.shortlist.read_bytes()} if bundle.shortlist else {}
+    return {**bundle.vocabulary_files, **shortlist}

@@ -6,7 +6,7 @@ from gradient_check import Agreement, agreement
 from peers import VARIANTS, Padded, TorchTransformer, Training
 
 from hark.config import Config, ModelConfig
-from hark.data.stream import MARKS
+from hark.text.tokenizer import SPECIAL
 
 MODEL = ModelConfig(d_model=16, d_ff=32, n_heads=2, n_encoder_layers=2, n_decoder_layers=2, vocab_size=60)
 
@@ -14,7 +14,7 @@ MODEL = ModelConfig(d_model=16, d_ff=32, n_heads=2, n_encoder_layers=2, n_decode
 def batch(rows: int) -> tuple[Padded, int]:
     """Of words to be written again in turn: what stands in the source decides."""
     tokens_BT = torch.randint(4, 60, (rows, 6))
-    start_B1 = torch.full((rows, 1), MARKS.bos)
+    start_B1 = torch.full((rows, 1), SPECIAL.start)
     return Padded(tokens_BT, None, torch.cat([start_B1, tokens_BT[:, :-1]], 1), tokens_BT), rows * 6
 
 

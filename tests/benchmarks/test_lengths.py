@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ import torch
 from lengths import Point, cost_of_a_token, draw, packed_tensors
 from loglog import ticks
 
+from hark.data.batches import PackedStream
 from hark.model import packed_layout
 from tests.benchmarks.conftest import BENCHMARKS
 from tests.model.oracle import build
@@ -28,14 +30,13 @@ def test_packed_sequences_are_independent() -> None:
     model = build(vocab_size=400)
     batch = packed_tensors(8, 3, 400, torch.device("cpu"))
 
-    def logits(tensors: dict[str, torch.Tensor]) -> torch.Tensor:
-        where = [tensors[name] for name in ("source_cu", "target_cu", "source_positions", "target_positions")]
-        return model(tensors["source"], tensors["target_in"], packed_layout(*where, 8))
+    def logits(source: PackedStream[torch.Tensor], target: PackedStream[torch.Tensor]) -> torch.Tensor:
+        layout = packed_layout(source.cu, target.cu, source.positions, target.positions, 8)
+        return model(source.tokens, target.tokens, layout)
 
     alone = packed_tensors(8, 1, 400, torch.device("cpu"))
-    for name in ("source", "target_in"):
-        alone[name] = batch[name][8:16]
-    torch.testing.assert_close(logits(batch)[8:16], logits(alone), atol=1e-5, rtol=1e-5)
+    second = {name: replace(stream, tokens=batch[name].tokens[8:16]) for name, stream in alone.items()}
+    torch.testing.assert_close(logits(**batch)[8:16], logits(**second), atol=1e-5, rtol=1e-5)
 
 
 def test_linear_memory_costs_the_same_for_every_token() -> None:

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from hark import configfile
-from hark.config import Config, DataConfig
+from hark.config import BatchConfig, Config
 from hark.data.batches import Corpus, PaddedBatch, make_batches
 from hark.model import Transformer
+from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
 from tests.benchmarks.conftest import BENCHMARKS
 from tests.model.oracle import build, module_pairs, weight_pairs
@@ -70,9 +71,8 @@ def ragged_batch() -> PaddedBatch:
     from workload import filled_store
 
     source, target = np.array([5, 9, 3, 12]), np.array([7, 3, 10, 2])
-    config = DataConfig(batching="padded", batch_tokens=100, max_length=20)
-    batch = make_batches([Corpus("four", 1.0, [filled_store(source, target, 400, 1)])], config)[0]
-    assert isinstance(batch, PaddedBatch)
+    config = BatchConfig(kind="padded", batch_tokens=100, max_length=20)
+    batch = make_batches([Corpus("four", 1.0, [filled_store(source, target, 400, 1)])], config, SPECIAL)[0]
     assert batch.n_pairs == 4
     return batch
 
@@ -84,7 +84,7 @@ def test_with_our_weights_loss_and_gradients_are_ours(kind: type[peers.Peer]) ->
     copy_weights(ours, theirs)
     batch = ragged_batch()
 
-    loss, _ = Objective(ours.train(), SMOOTHING, 20)(to_tensors(batch, CPU))
+    loss, _ = Objective(ours.train(), SMOOTHING, 20, SPECIAL.pad)(to_tensors(batch, CPU))
     padded = peers.Padded.of(batch, CPU)
     assert padded.real_BS is not None
     their_loss = theirs(padded, SMOOTHING)

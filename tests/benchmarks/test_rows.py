@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from rows import MULTIPLE, cut, lay_out
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.batches import Corpus, PackedBatches
+from hark.text.tokenizer import SPECIAL
 from tests.data.test_batches import realistic, sentences
 
 
 @pytest.mark.parametrize("groups", [1, 2, 5, 100])
 def test_the_same_pairs(groups: int) -> None:
-    batches = PackedBatches([Corpus("a", 1.0, [realistic(3000)])], DataConfig(batch_tokens=2000))
+    batches = PackedBatches([Corpus("a", 1.0, [realistic(3000)])], BatchConfig(batch_tokens=2000), SPECIAL)
     for number in range(5):
         packed = batches[number]
         laid = lay_out(packed, groups)
@@ -23,9 +24,10 @@ def test_the_same_pairs(groups: int) -> None:
         assert sum(rows.n_target_tokens for rows in laid) == packed.n_target_tokens
         assert sorted(np.concatenate([rows.pairs for rows in laid]).tolist()) == sorted(packed.pairs.tolist())
         for rows in laid:
-            assert rows.source.shape == rows.target_in.shape == rows.target_out.shape
-            assert rows.source.shape[1] % MULTIPLE == 0
-            assert rows.source.dtype == np.int32
+            source, target = rows.streams["source"], rows.streams["target"]
+            assert source.tokens.shape == target.tokens.shape == target.labels.shape
+            assert source.tokens.shape[1] % MULTIPLE == 0
+            assert source.tokens.dtype == np.int32
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 4, 9])

@@ -9,7 +9,7 @@ import pytest
 
 import hark
 from hark.cli.models import models
-from hark.decode.models import choose, list_models, named_folder
+from hark.models import choose, list_models, named_folder
 from tests.decode.bundles import make_bundle
 
 
@@ -22,7 +22,7 @@ def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("HARK_MODELS", str(tmp_path / "mine"))
     make_bundle(tmp_path / "mine" / "en-de-small")
     broken = make_bundle(tmp_path / "data/hark/models/broken")
-    (broken / "config.toml").unlink()
+    (broken / "facts.json").write_text('{"format": 1, "pairs": [["en"]]}')
     done = run()
     assert done.returncode == 0
     first, second, *_ = done.stdout.splitlines()
@@ -30,18 +30,17 @@ def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.
     assert first.split(maxsplit=6) == ["en-de-small", "en", "to", "de", f"{size / 1e6:.1f}", "MB", "For tests."]
     assert second.startswith("broken ")
     assert "cannot be used" in second
-    assert "no such file" in second
+    assert "facts.json: pairs[0]: must have 2 items, not 1" in second
     assert f"  {tmp_path}/mine  (from HARK_MODELS)\n  {tmp_path}/data/hark/models  (your own: put others" in done.stderr
     rows = json.loads(run("--json").stdout)
     assert rows[0] == {
         "name": "en-de-small",
-        "source": "en",
-        "target": "de",
+        "pairs": [["en", "de"]],
         "folder": str(tmp_path / "mine/en-de-small"),
         "bytes": size,
-        "about": "For tests.",
+        "summary": "For tests.",
     }
-    assert "no such file" in rows[1]["problem"]
+    assert "must have 2 items" in rows[1]["problem"]
 
 
 def test_the_card_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

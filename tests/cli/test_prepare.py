@@ -58,6 +58,16 @@ def test_flags(text):
     assert again.stdout == "dataset: prepared before from the same files and settings; nothing to do\n"
 
 
+def test_pairs_that_training_will_skip_are_told(text):
+    result = hark(*FLAGS, "batches.max_length=35", cwd=text)
+    dataset = Dataset.open(text / "dataset")
+    stores = [store for corpus in dataset.train for store in corpus.variants]
+    too_long = sum(max(map(len, store[i])) >= 35 for store in stores for i in range(len(store)))
+    assert 0 < too_long < 800
+    told = f"too long: {too_long:,} of 800 pairs; training skips them (batches.max_length 35)"
+    assert result.stdout.splitlines()[2] == told
+
+
 def test_a_recipe_with_flags_on_top(text):
     (text / "recipe.toml").write_text(
         """

@@ -33,7 +33,7 @@ def test_what_nobody_said_is_as_in_the_model(mine: Path) -> None:
     config, theirs = load_recipe("train.from=mine", ["decode.alpha=1"]), configfile.load(mine / "config.toml")
     assert config.model == theirs.model
     assert (config.decode.beam, config.decode.alpha) == (3, 1.0)
-    assert (config.data.source, config.data.target, config.data.max_length) == ("en", "de", 40)
+    assert (config.data.source, config.data.target, config.batches.max_length) == ("en", "de", 40)
     assert config.train.from_ == str(mine)
     assert config.data.tokenizer == str(mine / "tokenizer.model")
     assert config.train.steps == configfile.load().train.steps  # a recipe's, not the model's
@@ -68,7 +68,7 @@ def test_from_text_to_a_tuned_model(mine: Path, tmp_path: Path) -> None:
         **{role: [tuple(names)] for role, names in files.items()},  # type: ignore[arg-type]
     )
     assert Dataset.open(tmp_path / "new").tokenizer("target").model == (mine / "tokenizer.model").read_bytes()
-    settings = ["data.dataset=new", "data.batch_tokens=200", "train.steps=1", "train.rate_scale=1e-9"]
+    settings = ["data.dataset=new", "batches.batch_tokens=200", "train.steps=1", "train.rate_scale=1e-9"]
     train("train.from=mine", settings, output=tmp_path / "tuned")
     before, after = hark.load(mine), hark.load(tmp_path / "tuned" / "best")
     torch.testing.assert_close(after.model.embedding.weight, before.model.embedding.weight)  # int8 was restored

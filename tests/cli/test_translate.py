@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from hark.cli import main
-from hark.cli.translate import what
+from hark.cli.translate import what, which_model
 from hark.errors import UserError
+from hark.models import Known
 from tests.decode.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -140,7 +141,7 @@ def test_settings_of_the_search_and_the_engine(hark: Hark) -> None:
         hark("--search", "bean=1", "-t", "de", "The cat.")
     )
     assert "there is no such GPU here" in refused(hark("-t", "de", "--device", "cuda:77", "The cat."))
-    assert "--align is told in JSON" in refused(hark("-t", "de", "--align", "The cat."))
+    assert "--align requires --json" in refused(hark("-t", "de", "--align", "The cat."))
 
 
 def test_a_pipe_is_answered_line_by_line(home: Path) -> None:
@@ -339,3 +340,17 @@ def test_doubtful_lines_are_named_on_stderr(hark: Hark) -> None:
     assert told.stderr == b""
     flags = [set(json.loads(line)["flags"]) for line in told.stdout.splitlines()]
     assert [bool(each & {"truncated", "looped", "length"}) for each in flags] == [True, True, True, False]
+
+
+def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = ("de", "en", "fr")
+    many = Known(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
+    models = [Known(Path("small"), (("de", "en"),)), many]
+    monkeypatch.setattr("hark.models.list_models", lambda: models)
+    french = ["Bonjour, où est la gare, s'il vous plaît ?\n"]
+    assert which_model(None, None, "en", french)[0] == Path("many")
+    assert which_model(None, None, "en", ["Guten Tag, wo ist bitte der Bahnhof?\n"])[0] == Path("small")
+    folder, _, lines = which_model(None, "fr", "de", french)
+    assert (folder, list(lines)) == (Path("many"), french)
+    with pytest.raises(UserError, match=r"^models from fr translate to de, en; choose with -t$"):
+        which_model(None, "fr", None, french)

@@ -9,14 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.config import DataConfig
-from hark.data.batches import Batch, Corpus, PackedBatch, PackedBatches, PaddedBatch, PaddedBatches, make_batches
+from hark.config import BatchConfig
+from hark.data.batches import Batch, Corpus, PackedBatches, PaddedBatches, PaddedStream
+from hark.data.batches import make_batches as make_batches_of
 from hark.errors import UserError
+from hark.text.tokenizer import SPECIAL
 from tests.data.stores import realistic, store_of
 
-PAD, BOS, EOS = 0, 2, 3
+PAD, BOS, EOS = SPECIAL.pad, SPECIAL.start, SPECIAL.end
 KINDS = ("packed", "padded")
 few = settings(max_examples=15, deadline=None)
+
+
+def make_batches(many: list[Corpus], settings: BatchConfig) -> PackedBatches | PaddedBatches:
+    return make_batches_of(many, settings, SPECIAL)
 
 
 @st.composite
@@ -31,11 +37,11 @@ def corpora(draw, weights: tuple[float, ...] = (1.0,)) -> list[Corpus]:
     return many
 
 
-def config(batching: str, batch_tokens: int = 40, max_length: int = 25, seed: int = 1) -> DataConfig:
-    return DataConfig(batching=batching, batch_tokens=batch_tokens, max_length=max_length, seed=seed)
+def config(batching: str, batch_tokens: int = 40, max_length: int = 25, seed: int = 1) -> BatchConfig:
+    return BatchConfig(kind=batching, batch_tokens=batch_tokens, max_length=max_length, seed=seed)
 
 
-def make(many: list[Corpus], settings: DataConfig) -> PackedBatches | PaddedBatches:
+def make(many: list[Corpus], settings: BatchConfig) -> PackedBatches | PaddedBatches:
     try:
         return make_batches(many, settings)
     except UserError:
@@ -55,23 +61,34 @@ def seen(batches, count: int) -> tuple[Counter, int]:
 
 
 def same(one: Batch, other: Batch) -> bool:
-    return all(np.array_equal(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
+    plain = [field.name for field in fields(one) if field.name not in ("pairs", "streams")]
+    return (
+        all(getattr(one, name) == getattr(other, name) for name in plain)
+        and np.array_equal(one.pairs, other.pairs)
+        and one.streams.keys() == other.streams.keys()
+        and all(
+            np.array_equal(array, other.streams[name].arrays()[part])
+            for name, stream in one.streams.items()
+            for part, array in stream.arrays().items()
+        )
+    )
 
 
-def sentences(batch: PackedBatch | PaddedBatch) -> list[tuple[list[int], list[int], list[int]]]:
+def sentences(batch: Batch) -> list[tuple[list[int], list[int], list[int]]]:
     """Source, target input and target output of each pair, taken out of the batch."""
-    if isinstance(batch, PaddedBatch):
-        lengths = zip(batch.source_lengths, batch.target_lengths, strict=True)
-        return [
-            (batch.source[j, :s].tolist(), batch.target_in[j, :t].tolist(), batch.target_out[j, :t].tolist())
-            for j, (s, t) in enumerate(lengths)
-        ]
-    source = [slice(*batch.source_cu[j : j + 2]) for j in range(batch.n_pairs)]
-    target = [slice(*batch.target_cu[j : j + 2]) for j in range(batch.n_pairs)]
+    source, target = batch.streams["source"], batch.streams["target"]
+    where = [places(stream, batch.n_pairs) for stream in (source, target)]
     return [
-        (batch.source[s].tolist(), batch.target_in[t].tolist(), batch.target_out[t].tolist())
-        for s, t in zip(source, target, strict=True)
+        (source.tokens[s].tolist(), target.tokens[t].tolist(), target.labels[t].tolist())
+        for s, t in zip(*where, strict=True)
     ]
+
+
+def places(stream, n_pairs: int) -> list:
+    """Where each sentence stands in a stream."""
+    if isinstance(stream, PaddedStream):
+        return [(j, slice(length)) for j, length in enumerate(stream.lengths)]
+    return [slice(*stream.cu[j : j + 2]) for j in range(n_pairs)]
 
 
 @pytest.mark.parametrize("batching", KINDS)
@@ -138,17 +155,14 @@ def test_packed_slots_are_all_accounted_for(many: list[Corpus], batch_tokens: in
     n_source, n_target, n_sentences = batches.shape
     assert max(n_source, n_target) <= batch_tokens
     for batch in (*islice(batches.iterate(), batches.batches_per_epoch), batches.worst_case()):
+        source, target = batch.streams["source"], batch.streams["target"]
         sides = (
-            (batch.source_cu, batch.source_positions, n_source, batch.n_source_tokens, [batch.source]),
-            (
-                batch.target_cu,
-                batch.target_positions,
-                n_target,
-                batch.n_target_tokens,
-                [batch.target_in, batch.target_out],
-            ),
+            (source, n_source, batch.n_source_tokens, [source.tokens]),
+            (target, n_target, batch.n_target_tokens, [target.tokens, target.labels]),
         )
-        for cu, positions, slots, used, tokens in sides:
+        assert source.labels is None
+        for stream, slots, used, tokens in sides:
+            cu, positions = stream.cu, stream.positions
             assert cu.shape == (n_sentences + 1,)
             assert (cu[0], cu[-1]) == (0, slots)
             assert cu[batch.n_pairs] == used
@@ -170,11 +184,12 @@ def test_padded_rows_are_within_the_budget(many: list[Corpus], batch_tokens: int
     worst = batches.worst_case()
     for i in range(batches.batches_per_epoch):
         batch = batches[i]
-        assert max(batch.source.size, batch.target_out.size) <= batch_tokens
-        assert batch.source.size + batch.target_in.size <= worst.source.size + worst.target_in.size
-        assert batch.source.shape == (batch.n_pairs, batch.source_lengths.max())
-        assert (batch.source != PAD).sum() == batch.n_source_tokens
-        assert (batch.target_in != PAD).sum() == (batch.target_out != PAD).sum() == batch.n_target_tokens
+        source, target = batch.streams["source"], batch.streams["target"]
+        assert max(source.tokens.size, target.labels.size) <= batch_tokens
+        assert source.tokens.size + target.tokens.size <= sum(each.tokens.size for each in worst.streams.values())
+        assert source.tokens.shape == (batch.n_pairs, source.lengths.max())
+        assert (source.tokens != PAD).sum() == batch.n_source_tokens
+        assert (target.tokens != PAD).sum() == (target.labels != PAD).sum() == batch.n_target_tokens
 
 
 @pytest.mark.parametrize("batching", KINDS)
@@ -228,7 +243,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted(batching: str) -> None
     batches = make_batches([Corpus("a", 1.0, variants)], config(batching, 20, 10))
     assert batches.n_excluded == 3
     assert {row for _, row, _ in seen(batches, 2 * batches.batches_per_epoch)[0]} == {0}
-    with pytest.raises(UserError, match=r"data\.max_length"):
+    with pytest.raises(UserError, match=r"batches\.max_length"):
         make_batches([Corpus("a", 1.0, [store_of([(10, 1)])])], config(batching, 20, 10))
 
 
@@ -269,7 +284,9 @@ def test_corpora_are_mixed_within_packed_batches() -> None:
 
 @pytest.fixture(scope="module")
 def large() -> PackedBatches:
-    return PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], DataConfig(batch_tokens=25_000, max_length=250))
+    return PackedBatches(
+        [Corpus("a", 1.0, [realistic(100_000)])], BatchConfig(batch_tokens=25_000, max_length=250), SPECIAL
+    )
 
 
 def test_slots_are_nearly_all_filled(large: PackedBatches) -> None:
@@ -290,7 +307,7 @@ def test_no_realistic_pair_is_ever_skipped(large: PackedBatches) -> None:
 
 @pytest.mark.parametrize(("batch_tokens", "least"), [(250, 0.8), (1000, 0.93), (4096, 0.97)])
 def test_small_batches_are_filled_well_too(batch_tokens: int, least: float) -> None:
-    batches = PackedBatches([Corpus("a", 1.0, [realistic(20_000)])], config("packed", batch_tokens, 250))
+    batches = PackedBatches([Corpus("a", 1.0, [realistic(20_000)])], config("packed", batch_tokens, 250), SPECIAL)
     assert max(batches.fill) >= least
     assert sum(batches[i].n_skipped for i in range(300)) == 0
 
@@ -299,14 +316,14 @@ def test_two_corpora_of_different_kind_fill_as_well() -> None:
     chance = np.random.default_rng(0)
     short = store_of([(int(s), int(t)) for s, t in chance.integers(3, 14, (20_000, 2))])
     many = [Corpus("long", 1.0, [realistic(30_000)]), Corpus("short", 2.5, [short])]
-    batches = PackedBatches(many, DataConfig(batch_tokens=10_000))
+    batches = PackedBatches(many, BatchConfig(batch_tokens=10_000), SPECIAL)
     assert min(batches.fill) >= 0.98
     assert sum(batch.n_skipped for batch in islice(batches.iterate(), 400)) == 0
 
 
 def test_hopeless_pairs_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What must not end a training run: a group that cannot be packed."""
-    batches = PackedBatches([Corpus("a", 1.0, [realistic(2000)])], config("packed", 1000, 250))
+    batches = PackedBatches([Corpus("a", 1.0, [realistic(2000)])], config("packed", 1000, 250), SPECIAL)
     monkeypatch.setattr(batches, "capacity", batches.capacity._replace(source=batches.capacity.source // 2))
     pairs, n_skipped = seen(batches, batches.batches_per_epoch)
     assert n_skipped > 0
@@ -315,7 +332,9 @@ def test_hopeless_pairs_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch)
 
 def test_order_differs_between_passes_and_seeds(large: PackedBatches) -> None:
     length = large.batches_per_epoch
-    reseeded = PackedBatches([Corpus("a", 1.0, [realistic(100_000)])], DataConfig(batch_tokens=25_000, seed=2))
+    reseeded = PackedBatches(
+        [Corpus("a", 1.0, [realistic(100_000)])], BatchConfig(batch_tokens=25_000, seed=2), SPECIAL
+    )
     first = set(large[0].pairs[:, 1])
     expected = len(first) / length  # what two random batches have in common
     for other in (*(large[epoch * length] for epoch in (1, 2, 3)), reseeded[0]):
@@ -347,7 +366,7 @@ def test_neighbours_in_the_corpus_are_spread_over_the_pass(large: PackedBatches)
 
 
 def test_padded_batches_of_equal_lengths_are_reshuffled() -> None:
-    batches = PaddedBatches([Corpus("a", 1.0, [store_of([(4, 4)] * 1000)])], config("padded", 100))
+    batches = PaddedBatches([Corpus("a", 1.0, [store_of([(4, 4)] * 1000)])], config("padded", 100), SPECIAL)
     length = batches.batches_per_epoch
     together = {frozenset(batches[i].pairs[:, 1].tolist()) for i in range(length)}
     again = {frozenset(batches[i].pairs[:, 1].tolist()) for i in range(length, 2 * length)}
@@ -355,12 +374,14 @@ def test_padded_batches_of_equal_lengths_are_reshuffled() -> None:
 
 
 def test_padded_batches_waste_little_on_real_lengths() -> None:
-    batches = PaddedBatches([Corpus("a", 1.0, [realistic(30_000)])], DataConfig(batching="padded", batch_tokens=5000))
+    batches = PaddedBatches(
+        [Corpus("a", 1.0, [realistic(30_000)])], BatchConfig(kind="padded", batch_tokens=5000), SPECIAL
+    )
     some = list(islice(batches.iterate(), batches.batches_per_epoch))
-    slots = sum(batch.source.size for batch in some)
+    slots = sum(batch.streams["source"].tokens.size for batch in some)
     assert batches.fill[0] == pytest.approx(sum(batch.n_source_tokens for batch in some) / slots)
     assert batches.fill[0] > 0.9
-    assert len({batch.source.shape for batch in some[:20]}) > 5, "lengths come in random order"
+    assert len({batch.streams["source"].tokens.shape for batch in some[:20]}) > 5, "lengths come in random order"
 
 
 @pytest.mark.parametrize("batching", KINDS)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
+from hark.config import BatchConfig, CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, make_batches, prepare
 from hark.data.dataset import Manifest, is_dataset
 from hark.errors import UserError
@@ -20,7 +20,8 @@ def config(tmp_path_factory):
     corpora = {
         name: (CorpusConfig(*write(folder, name, pairs(300, seed))),) for seed, name in enumerate(("train", "dev"))
     }
-    return Config(data=DataConfig(**corpora, vocab_size=350, clean=CleanConfig(language=1.0), batch_tokens=500))
+    data = DataConfig(**corpora, vocab_size=350, clean=CleanConfig(language=1.0))
+    return Config(data=data, batches=BatchConfig(batch_tokens=500))
 
 
 @pytest.fixture
@@ -43,8 +44,11 @@ def test_the_manifest_reads_back_equal(folder):
 
 def test_batches_come_out_of_it(config, folder):
     dataset = Dataset.open(folder)
-    batch = next(iter(make_batches(dataset.train, config.data)))
-    assert batch is not None
+    batch = make_batches(dataset.train, config.batches, dataset.special)[0]
+    target = batch.streams["target"]
+    tokenizer = dataset.tokenizer("target")
+    assert target.tokens[0] == tokenizer.special.start
+    assert target.labels[target.cu[1] - 1] == tokenizer.special.end
 
 
 def test_text_and_tokens_of_a_held_out_set_match(folder):

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.batches import PackedBatches
 from hark.data.prefetch import Prefetch
 from hark.errors import UserError
+from hark.text.tokenizer import SPECIAL
 from tests.data.stores import realistic
 
 
 @pytest.fixture(scope="module")
 def batches() -> PackedBatches:
-    return PackedBatches([("a", 1.0, [realistic(300)])], DataConfig(batch_tokens=500))
+    return PackedBatches([("a", 1.0, [realistic(300)])], BatchConfig(batch_tokens=500), SPECIAL)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def test_it_gives_the_stream(batches: PackedBatches) -> None:
         for i in range(3 * batches.batches_per_epoch):
             batch = next(stream)
             assert batch.index == i
-            assert np.array_equal(batch.source, batches[i].source)
+            assert np.array_equal(batch.streams["source"].tokens, batches[i].streams["source"].tokens)
 
 
 @pytest.mark.parametrize("depth", [1, 5])
@@ -93,10 +94,10 @@ def test_loading_a_state_goes_back(batches: PackedBatches) -> None:
 
 
 def test_another_stream_is_refused_in_one_line(batches: PackedBatches) -> None:
-    other = PackedBatches([("a", 1.0, [realistic(300, seed=1)])], DataConfig(batch_tokens=500))
-    reseeded = PackedBatches([("a", 1.0, [realistic(300)])], DataConfig(batch_tokens=500, seed=2))
+    other = PackedBatches([("a", 1.0, [realistic(300, seed=1)])], BatchConfig(batch_tokens=500), SPECIAL)
+    reseeded = PackedBatches([("a", 1.0, [realistic(300)])], BatchConfig(batch_tokens=500, seed=2), SPECIAL)
     stream = Prefetch(batches)
-    for wrong, words in ((other, "the data or the batch settings"), (reseeded, "data.seed")):
+    for wrong, words in ((other, "the data or the batch settings"), (reseeded, "batches.seed")):
         with pytest.raises(UserError, match=words) as told:
             stream.load_state_dict(wrong.state(5))
         assert "\n" not in str(told.value)

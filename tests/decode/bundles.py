@@ -8,12 +8,13 @@ from safetensors.torch import save_file
 
 from hark import configfile
 from hark.bundle import TOKENIZER, write_bundle
+from hark.facts import Facts
 from hark.model import Transformer
 from tests.decode.stub import tokenizer
 
 SETTINGS = [
     "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
-    "model.vocab_size=700", "data.max_length=40", "data.batch_tokens=200", "decode.max_extra=5",
+    "model.vocab_size=700", "batches.max_length=40", "batches.batch_tokens=200", "decode.max_extra=5",
 ]  # fmt: skip
 
 
@@ -29,6 +30,6 @@ def make_bundle(folder: Path, source: str = "en", target: str = "de", *overrides
         config,
         lambda path: save_file(weights, path),
         {TOKENIZER: tokenizer().model},
-        f"# {source} to {target}\n\nFor tests.\n",
+        Facts(pairs=((source, target),), summary="For tests."),
     )
     return folder

@@ -15,7 +15,9 @@ from hark.decode.request import length_penalty
 from hark.decode.rules import forbid, force
 from hark.decode.search import Ended, advance, best, candidates, finished, init
 from hark.decode.state import Terms
-from hark.text.tokenizer import BOS, EOS
+from hark.text.tokenizer import BOS, EOS, SPECIAL
+
+FORBIDDEN = torch.tensor(SPECIAL.forbidden)
 
 Logits = Callable[[tuple[int, ...]], Tensor]
 """Of the next token, given the output so far."""
@@ -33,8 +35,9 @@ def stub(seed: int, vocabulary: int) -> Logits:
 
 def ask(**changes: object) -> Arrival:
     values: dict[str, object] = {
-        "limit": 8, "min_length": 0, "prefix": 0, "forced": (), "start": 0.0, "banned": (), "wanted": 2, "nbest": 1,
-        "alpha": 0.6, "memory": 0, "memory_length": 1, "drawn": (), "temperature": 1.0, "top_k": 0, "top_p": 1.0,
+        "number": 0, "limit": 8, "min_length": 0, "prefix": 0, "forced": (), "start": 0.0, "banned": (), "wanted": 2,
+        "nbest": 1, "alpha": 0.6, "memory": 0, "memory_length": 1, "drawn": (), "temperature": 1.0, "top_k": 0,
+        "top_p": 1.0,
     }  # fmt: skip
     return Arrival(**{**values, **changes})  # type: ignore[arg-type]
 
@@ -64,22 +67,27 @@ def search(models: Sequence[Logits], asked: Sequence[Arrival], width: int, more_
     """Our functions, over stubs; `more_steps` goes on after all is over."""
     terms = terms_of(asked)
     keep = max(width, *(each.nbest for each in asked))
-    beams = init(terms, width, keep)
+    beams = init(terms, width, keep, BOS)
     texts = [[() for _ in range(width)] for _ in asked]
     trace = torch.zeros(len(asked), 17, width, dtype=torch.long)
     steps = 0
     while not bool(finished(beams).all()) or more_steps:
         more_steps -= bool(finished(beams).all())
         rows = [[model(text) for text in row] for model, row in zip(models, texts, strict=True)]
-        logits = forbid(torch.stack([torch.stack(row) for row in rows]), beams, terms)
-        beams = advance(beams, terms, force(candidates(logits, beams.log_prob_BW), beams, terms))
+        logits = forbid(torch.stack([torch.stack(row) for row in rows]), beams, terms, FORBIDDEN, EOS)
+        beams = advance(beams, terms, force(candidates(logits, beams.log_prob_BW), beams, terms), EOS)
         steps += 1
         for b in range(len(asked)):
             if not beams.done_B[b]:
                 trace[b, steps] = beams.choices_BW[b]
                 pairs = zip(beams.parents_BW[b].tolist(), beams.tokens_BW[b].tolist(), strict=True)
                 texts[b] = [(*texts[b][parent], token) for parent, token in pairs]
-    return best(beams.endings, trace, [each.nbest for each in asked])
+    return best(beams.endings, trace, [each.nbest for each in asked], EOS)
+
+
+def ended_with(tokens: tuple[int, ...], log_prob: float) -> Ended:
+    complete = tokens[-1] == EOS
+    return Ended(tokens[:-1] if complete else tokens, log_prob, complete)
 
 
 def naive_search(model: Logits, asked: Arrival, width: int) -> list[tuple[float, Ended]]:
@@ -103,7 +111,7 @@ def naive_search(model: Logits, asked: Arrival, width: int) -> list[tuple[float,
             last = len(tokens) == asked.limit
             if last or tokens[-1] == EOS:
                 score = total / length_penalty(len(tokens) - asked.prefix, asked.alpha)
-                ended.append((score, Ended(tokens, total)))
+                ended.append((score, ended_with(tokens, total)))
                 if not last and spare:
                     live.append(spare.pop(0))
             else:

@@ -6,8 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from hark.config import Config, DataConfig
-from hark.decode.request import Hypothesis, Request
+from hark.config import BatchConfig, Config, ModelConfig
+from hark.decode.engine import Engine
+from hark.decode.request import Answer, Hypothesis, Request
 from hark.decode.translator import Translator
 from hark.text.tokenizer import Tokenizer, train_tokenizer
 
@@ -29,35 +30,43 @@ def tokenizer() -> Tokenizer:
     return Tokenizer(train_tokenizer(lines, 700, ["en", "de"]))
 
 
-Answer = Callable[[str, Request], str | Sequence[str] | Hypothesis]
+Reply = Callable[[str, Request], str | Sequence[str] | Hypothesis]
 """From what a request says, in words, to what the engine answers: text, the best and others, or a hypothesis."""
 
 
-class Stub:
+class Stub(Engine):
     """Answers as a function of the text tells it, several requests at a time and not in order."""
 
     name = "stub"
 
-    def __init__(self, answer: Answer = lambda text, _: text, crowd: int = 5, seed: int = 1) -> None:
+    def __init__(self, answer: Reply = lambda text, _: text, crowd: int = 5, seed: int = 1) -> None:
+        config = ModelConfig(vocab_size=tokenizer().vocab_size)
+        super().__init__(config, tokenizer().special, config.max_positions)
         self.answer, self.crowd, self.chance = answer, crowd, random.Random(seed)
         self.requests: list[Request] = []
         self.asked: list[str] = []
+        self.held: list[tuple[int, Request]] = []
         self.most = 0
         self.closed = False
 
-    def run(self, requests: Iterable[Request | None]) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
-        held: list[tuple[int, Request]] = []
-        number = 0
-        for request in requests:
-            if request is not None:
-                held.append((number, request))
-                number += 1
-            if held and (request is None or len(held) >= self.crowd):
-                self.most = max(self.most, len(held))
-                yield self.reply(*held.pop(self.chance.randrange(len(held))))
-        self.chance.shuffle(held)
-        for each in held:
-            yield self.reply(*each)
+    @property
+    def room(self) -> int:
+        return self.crowd - len(self.intake) - len(self.held)
+
+    def prepare(self, number: int, request: Request) -> tuple[int, Request]:
+        self.check(request)
+        return number, request
+
+    def step(self) -> list[tuple[int, Answer]]:
+        refused, cancelled = self.intake.changes()
+        self.held = [each for each in self.held if each[0] not in cancelled]
+        while len(self.held) < self.crowd and len(self.intake):
+            first = self.intake.first()
+            if first is not None and self.intake.take(first[0]):
+                self.held.append(first)
+        self.most = max(self.most, len(self.held))
+        some = [self.held.pop(self.chance.randrange(len(self.held)))] if self.held else []
+        return [*refused, *(self.reply(*each) for each in some)]
 
     def reply(self, number: int, request: Request) -> tuple[int, tuple[Hypothesis, ...]]:
         text = tokenizer().decode([request.source])[0]
@@ -88,7 +97,7 @@ def hypothesis(text: str, request: Request, rank: int = 0, complete: bool = True
     return Hypothesis(tokens, score - rank, score - rank, complete, attention)
 
 
-def translator(answer: Answer = lambda text, _: text, max_length: int = 60, crowd: int = 5) -> tuple[Translator, Stub]:
+def translator(answer: Reply = lambda text, _: text, max_length: int = 60, crowd: int = 5) -> tuple[Translator, Stub]:
     engine = Stub(answer, crowd)
-    config = Config(data=DataConfig(max_length=max_length))
+    config = Config(batches=BatchConfig(max_length=max_length))
     return Translator(engine, tokenizer(), tokenizer(), config), engine

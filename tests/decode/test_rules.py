@@ -9,8 +9,8 @@ from torch import Tensor
 from hark.decode.rules import draw, forbid, force
 from hark.decode.search import candidates, init
 from hark.decode.state import Chance
-from hark.text.tokenizer import EOS
-from tests.decode.naive import ask, terms_of
+from hark.text.tokenizer import BOS, EOS
+from tests.decode.naive import FORBIDDEN, ask, terms_of
 
 DRAWS = 4000
 
@@ -19,7 +19,7 @@ def shares(logits_V: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: fl
     """How often each token is drawn, by numbers that are evenly spread between 0 and 1."""
     drawn_BT = (torch.arange(DRAWS, dtype=torch.float64)[:, None] + 0.5) / DRAWS
     settings = (torch.full((DRAWS,), temperature), torch.full((DRAWS,), top_k), torch.full((DRAWS,), top_p))
-    beams = init(terms_of([ask()] * DRAWS), 1, 1)
+    beams = init(terms_of([ask()] * DRAWS), 1, 1, BOS)
     found = draw(logits_V.expand(DRAWS, -1), beams, Chance(drawn_BT, *settings))
     log_prob = logits_V.log_softmax(-1)[found.tokens_BC[:, 0]]
     torch.testing.assert_close(found.log_prob_BC[:, 0], log_prob)  # the model's own, whatever the settings
@@ -48,8 +48,8 @@ def test_only_the_likeliest_are_drawn(top_k: int, top_p: float, seed: int) -> No
 
 def test_what_is_forbidden_is_never_a_candidate() -> None:
     terms = terms_of([ask(banned=(5, 7)), ask(min_length=1)])
-    beams = init(terms, 2, 2)
-    logits = forbid(torch.randn(2, 2, 9), beams, terms)
+    beams = init(terms, 2, 2, BOS)
+    logits = forbid(torch.randn(2, 2, 9), beams, terms, FORBIDDEN, EOS)
     assert logits[0].isinf().nonzero()[:, 1].tolist() == [0, 1, 2, 5, 7] * 2
     assert logits[1].isinf().nonzero()[:, 1].tolist() == [0, 1, 2, EOS] * 2
     found = candidates(logits, beams.log_prob_BW)
@@ -58,7 +58,7 @@ def test_what_is_forbidden_is_never_a_candidate() -> None:
 
 def test_a_given_token_is_the_only_candidate() -> None:
     terms = terms_of([ask(forced=(6,), start=-1.5), ask()])
-    beams = init(terms, 2, 2)
+    beams = init(terms, 2, 2, BOS)
     free = candidates(torch.randn(2, 2, 9), beams.log_prob_BW)
     found = force(free, beams, terms)
     assert found.tokens_BC[0, 0] == 6

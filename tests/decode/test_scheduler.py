@@ -1,13 +1,14 @@
-"""The scheduler: bounded, fair, and asking for no more than it has room for."""
+"""The scheduler: bounded and fair."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.scheduler import Entered, Places, Scheduler, Size
-from hark.errors import UserError
+from hark.decode.intake import Intake
+from hark.decode.request import Request
+from hark.decode.scheduler import Entered, Places, Scheduler
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=60), st.randoms(use_true_random=False))
@@ -34,85 +35,94 @@ def test_places_are_given_once_and_come_back(events: list[tuple[int, bool]], cha
     assert places.by_size == [(30, 0)]
 
 
-def scheduler(
-    requests: Iterator[int | None] | list[int | None], places: int = 20, rows: int = 8
-) -> Scheduler[int, int]:
-    """A request is the number of places that its one search needs; it has two rows."""
-    return Scheduler(requests, lambda _, need: [need], lambda need: Size(need, 2), places, rows)
+class Needs(NamedTuple):
+    """A search that needs so many places and rows."""
+
+    number: int
+    places: int
+    rows: int = 2
 
 
-@given(st.lists(st.one_of(st.none(), st.integers(1, 20)), max_size=40), st.randoms(use_true_random=False))
-def test_first_come_first_served_within_bounds(requests: list[int | None], chance: "object") -> None:
-    line = scheduler(list(requests))
-    running: list[Entered[int]] = []
+def scheduler(needs: Sequence[int], places: int = 20, rows: int = 8, wide: int = 0) -> Scheduler[Needs]:
+    """Each request needs so many places for its one search of two rows, or nine where it needs `wide` places."""
+    waiting: Intake[list[Needs]] = Intake(
+        lambda number, request: [Needs(number, len(request.source), 9 if len(request.source) == wide else 2)]
+    )
+    for need in needs:
+        waiting.submit(Request([4] * need))
+    return Scheduler(waiting, places, rows)
+
+
+def places(entered: Sequence[Entered[Needs]]) -> list[int]:
+    return [each.job.places for each in entered]
+
+
+@given(st.lists(st.integers(1, 20), max_size=40), st.randoms(use_true_random=False))
+def test_first_come_first_served_within_bounds(needs: list[int], chance: "object") -> None:
+    line = scheduler(needs)
+    running: list[Entered[Needs]] = []
     order: list[int] = []
-    for _ in range(1000):
-        entered = line.enter()
-        order += [each.job for each in entered]
+    while len(order) < len(needs) or running:
+        entered = line.enter(100)
+        order += places(entered)
         running += entered
-        assert sum(each.size.places for each in running) <= 20
-        assert sum(each.size.rows for each in running) <= 8
-        if running:
-            line.leave(running.pop(chance.randrange(len(running))))  # type: ignore[attr-defined]
-        if line.idle:
-            break
-    assert line.idle
-    assert order == [each for each in requests if each is not None]
+        assert sum(each.job.places for each in running) <= 20
+        assert sum(each.job.rows for each in running) <= 8
+        line.leave(running.pop(chance.randrange(len(running))))  # type: ignore[attr-defined]
+    assert order == needs
+    assert line.running == 0
 
 
 def test_a_long_one_is_not_passed_by_short_ones() -> None:
     line = scheduler([5, 5, 20, 1, 1])
-    first, second = line.enter()
+    first, second = line.enter(9)
     line.leave(first)
-    assert line.enter() == []  # the long one waits for room; the short ones behind it would fit
+    assert line.enter(9) == []  # the long one waits for room; the short ones behind it would fit
     line.leave(second)
-    assert [each.job for each in line.enter()] == [20]
+    assert places(line.enter(9)) == [20]
 
 
-def test_requests_are_taken_as_there_is_room() -> None:
-    taken = []
-
-    def requests() -> Iterator[int]:
-        for number in range(1000):
-            taken.append(number)
-            yield 5
-
-    line = scheduler(requests())
-    assert len(line.enter()) == 4
-    assert len(taken) <= 5  # one may stand in the line
-    assert len(line.enter()) == 0
-    assert len(taken) <= 5
+def test_an_urgent_one_passes_bulk_that_waits_for_room() -> None:
+    line = scheduler([18, 19, 20])
+    (first,) = line.enter(9)
+    line.intake.submit(Request([4] * 2, urgent=True))
+    assert places(line.enter(9)) == [2]
+    line.leave(first)
+    assert line.enter(9) == []
 
 
-def test_nothing_waiting_now_is_not_the_end() -> None:
-    line = scheduler([None, 3, None, None, 4])
-    assert line.enter() == []
-    assert not line.idle
-    assert [each.job for each in line.enter()] == [3]
-    assert line.enter() == []
-    assert [each.job for each in line.enter()] == [4]
+def test_what_does_not_fit_for_another_reason_waits() -> None:
+    line = scheduler([3, 4])
+    assert line.enter(9, lambda job: job.places != 3) == []
+    assert places(line.enter(9)) == [3, 4]
 
 
 def test_what_a_request_needs_besides_comes_before_others() -> None:
     line = scheduler([20, 1, 2])
-    (first,) = line.enter()
-    line.enter()
+    (first,) = line.enter(9)
     line.leave(first)
-    line.put_first([7, 8])
-    assert [each.job for each in line.enter(3)] == [7, 8, 1]
+    line.put_first([Needs(9, 7), Needs(9, 8)])
+    assert places(line.enter(3)) == [7, 8, 1]
 
 
 def test_more_rows_than_there_are_go_alone() -> None:
-    line = Scheduler([1, 2, 3], lambda _, need: [need], lambda need: Size(need, 9 if need == 2 else 1), 20, 4)
-    (first,) = line.enter()
+    line = scheduler([1, 2, 3], rows=4, wide=2)
+    (first,) = line.enter(9)
     line.leave(first)
-    (second,) = line.enter()
-    assert second.job == 2
-    assert line.enter() == []
+    (second,) = line.enter(9)
+    assert second.job.places == 2
+    assert line.enter(9) == []
     line.leave(second)
-    assert [each.job for each in line.enter()] == [3]
+    assert places(line.enter(9)) == [3]
 
 
-def test_what_can_never_fit_is_refused() -> None:
-    with pytest.raises(UserError, match=r"21 tokens.*room for 20"):
-        scheduler([21]).enter()
+def test_one_that_is_cancelled_while_it_enters_takes_no_room() -> None:
+    line = scheduler([5, 6])
+
+    def cancels(job: Needs) -> bool:
+        if job.places == 5:
+            line.intake.cancel(job.number)
+        return True
+
+    assert places(line.enter(9, cancels)) == [6]
+    assert line.places.free == 20 - 6

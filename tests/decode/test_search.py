@@ -12,7 +12,7 @@ from hark.decode.engines.lane import Arrival
 from hark.decode.request import length_penalty
 from hark.decode.search import Ended, read_back
 from hark.text.tokenizer import EOS
-from tests.decode.naive import Logits, ask, naive_search, search, stub
+from tests.decode.naive import Logits, ask, ended_with, naive_search, search, stub
 
 SEEDS = st.integers(0, 2**31)
 ALPHAS = st.sampled_from([0.0, 0.2, 0.6, 1.0, 2.0, 5.0])
@@ -39,7 +39,7 @@ def asked(draw: st.DrawFn, width: int) -> Arrival:
 
 def assert_same(ours: list[Ended], naive: list[tuple[float, Ended]], nbest: int) -> None:
     expected = [each for _, each in naive[:nbest]]
-    assert [each.tokens for each in ours] == [each.tokens for each in expected]
+    assert [(each.tokens, each.complete) for each in ours] == [(each.tokens, each.complete) for each in expected]
     assert [each.log_prob for each in ours] == pytest.approx([each.log_prob for each in expected], abs=1e-4)
 
 
@@ -64,7 +64,7 @@ def everything(model: Logits, request: Arrival, words: range) -> list[tuple[floa
                 logits = model(tokens[:i]).clone()
                 logits[:EOS] = -torch.inf
                 total += logits.log_softmax(-1)[token].item()
-            ended.append((total / length_penalty(length, request.alpha), Ended(tokens, total)))
+            ended.append((total / length_penalty(length, request.alpha), ended_with(tokens, total)))
     return sorted(ended, key=lambda each: -each[0])
 
 
@@ -102,8 +102,7 @@ def test_a_beam_of_one_is_greedy(seed: int) -> None:
         logits[:EOS] = -torch.inf
         tokens = (*tokens, int(logits.argmax()))
     (found,) = search([model], [ask(wanted=1)], 1)[0]
-    assert found.tokens == tokens
-    assert found.complete == (tokens[-1] == EOS)
+    assert found[::2] == ended_with(tokens, 0.0)[::2]
 
 
 def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
@@ -117,7 +116,7 @@ def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
         return logits
 
     (found,) = search([model], [ask(limit=8, wanted=2, alpha=0.6)], 2)[0]
-    assert found.tokens == (EOS,)
+    assert (found.tokens, found.complete) == ((), True)
     assert len(calls) == 2  # the two rows of one step
 
 
@@ -132,4 +131,6 @@ def test_hypotheses_are_read_back_choice_by_choice(lengths: list[int], width: in
         for position in range(length - 1, 0, -1):
             choices.append(int(trace_BTW[sentence, position, choices[-1] % width]))
         expected.append(tuple(each // width for each in reversed(choices)))
-    assert read_back(trace_BTW, sentences, np.array(lengths, np.int64), last) == expected
+    complete = chance.random(len(lengths)) < 0.5
+    found = read_back(trace_BTW, sentences, np.array(lengths, np.int64), last, complete)
+    assert found == [tokens[:-1] if whole else tokens for tokens, whole in zip(expected, complete, strict=True)]

@@ -361,18 +361,66 @@ class TestStream:
         assert peaks[2] < peaks[1] * 1.5
 
     def test_a_pause_hands_out_what_is_there(self) -> None:
+        """As with somebody who types: a line, a blank line, a pause; then the next."""
         given_out: list[str] = []
 
-        def typed() -> Iterator[str | None]:
-            yield "The cat."
-            for _ in range(50):
-                yield None
-            assert given_out == ["The cat."]
-            yield "A tree."
+        class Typed:
+            """Its third line comes when the second was answered."""
 
-        for each in translator(crowd=100)[0].stream(typed()):
+            lines = iter(["The cat.", "", "A tree."])
+            number = 0
+
+            def __iter__(self) -> Iterator[str]:
+                return self
+
+            def __next__(self) -> str:
+                assert len(given_out) >= 2 * (self.number == 2)
+                self.number += 1
+                return next(self.lines)
+
+            def ready(self) -> bool:
+                return self.number != 2
+
+        for each in translator(crowd=100)[0].stream(Typed()):
             given_out.append(each.text)
-        assert given_out == ["The cat.", "A tree."]
+        assert given_out == ["The cat.", "", "A tree."]
+
+    def test_an_error_of_the_texts_comes_after_all_that_was_before_it(self) -> None:
+        def texts() -> Iterator[str]:
+            yield from ("The cat.", "A tree.")
+            raise ValueError("line 3")
+
+        stream = translator()[0].stream(texts())
+        assert [next(stream).text, next(stream).text] == ["The cat.", "A tree."]
+        with pytest.raises(ValueError, match="line 3"):
+            next(stream)
+
+    def test_two_streams_and_a_submitted_text_share_an_engine(self) -> None:
+        made, engine = translator()
+        urgent = made.submit("We run.", Options(urgent=True))
+        one, other = (made.stream([f"The cat {word}." for word in WORDS[:20]]) for _ in range(2))
+        for first, second, word in zip(one, other, WORDS[:20], strict=True):
+            assert first.text == second.text == f"The cat {word}."
+        assert urgent.result().text == "We run."
+        assert any(each.urgent for each in engine.requests)
+
+    def test_options_belong_to_a_text(self) -> None:
+        made, engine = translator()
+        narrow, wide = (made.submit("The cat.", Options(DecodeConfig(beam=beam))) for beam in (1, 7))
+        while not (narrow.done() and wide.done()):
+            made.step()
+        assert {each.search.beam for each in engine.requests} == {1, 7}
+
+    def test_a_stream_that_is_left_cancels_the_rest(self) -> None:
+        made, engine = translator(crowd=50)
+        stream = made.stream(["The cat."] * 50)
+        next(stream)
+        stream.close()  # type: ignore[attr-defined]
+        asked = len(engine.asked)
+        made.step()
+        assert not engine.held
+        assert len(engine.intake) == 0
+        assert len(engine.asked) == asked < 50
 
 
 def test_the_vocabulary_of_these_tests_knows_what_they_need() -> None:

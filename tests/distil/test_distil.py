@@ -46,13 +46,13 @@ def translate(text):
 def teacher(dataset, bundle, answer=translate, source="en", target="de"):
     """A stub in a teacher's place: it answers in words what `answer` makes of the words of a source."""
     tokenizer = dataset.tokenizer("target")
-    config = configfile.load(None, ["data.max_length=100"])
+    config = configfile.load(None, ["batches.max_length=100"])
     engine = Stub()
 
     def run(requests):
         held = []
         for number, request in enumerate(requests):
-            assert request.source[-1] == tokenizer.eos
+            assert request.source[-1] == tokenizer.special.end
             said = answer(tokenizer.decode([request.source[:-1]])[0])
             if not isinstance(said, Hypothesis):
                 said = Hypothesis(tuple(tokenizer.encode_one(said)), -1.0, -1.0, True)
@@ -65,8 +65,8 @@ def teacher(dataset, bundle, answer=translate, source="en", target="de"):
     engine.run = run
     return SimpleNamespace(
         config=replace(config, data=replace(config.data, source=source, target=target)),
-        source_tokenizer=tokenizer,
-        target_tokenizer=tokenizer,
+        source_vocabulary=tokenizer,
+        target_vocabulary=tokenizer,
         engine=engine,
         bundle=SimpleNamespace(folder=bundle),
     )
@@ -123,7 +123,7 @@ def test_a_faulty_translation_leaves_the_pair_as_it_was(dataset, bundle, tmp_pat
 
 
 def test_line_breaks_that_a_model_spells_break_no_line(dataset, bundle, tmp_path):
-    newline = dataset.tokenizer("target").specials + 0x0A
+    newline = dataset.tokenizer("target").n_special + 0x0A
 
     def answer(text):
         tokens = dataset.tokenizer("target").encode_one(translate(text))
@@ -137,7 +137,7 @@ def test_sources_longer_than_the_teacher_learnt_are_not_asked_about(dataset, bun
     made = teacher(dataset, bundle)
     lengths = dataset.store(dataset.shards("train")[0]).source_lengths
     longest = int(sorted(lengths)[PAIRS // 2])
-    made.config = replace(made.config, data=replace(made.config.data, max_length=longest))
+    made.config = replace(made.config, batches=replace(made.config.batches, max_length=longest))
     run(made, dataset, tmp_path / "out")
     expected = [
         translate(source) if length < longest else target
@@ -255,7 +255,7 @@ def real_teacher(dataset, folder):
     made = Bundle.open(make_bundle(folder / "stub", "en", "de", "model.vocab_size=400"))
     tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
     write_bundle(
-        folder / "real", made.config, lambda path: path.write_bytes(made.weights.read_bytes()), tokenizers, "#"
+        folder / "real", made.config, lambda path: path.write_bytes(made.weights.read_bytes()), tokenizers, made.facts
     )
     return folder / "real"
 

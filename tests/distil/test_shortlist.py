@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hark.bundle import TOKENIZER, Bundle, write_file
+from hark.bundle import TOKENIZER, Bundle, write_files
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, prepare
 from hark.data.dataset import Shard
@@ -16,6 +16,7 @@ from hark.decode.load import Loaded
 from hark.distil import shortlist as learning
 from hark.distil.shortlist import learn_shortlist
 from hark.errors import UserError
+from hark.facts import ShortlistFacts
 from hark.shortlist import Shortlist
 from tests.cli.running import make_runner
 from tests.data.material import pairs, write
@@ -117,11 +118,14 @@ def test_the_verb(
     assert Bundle.open("other").shortlist is None
 
     bundle = Bundle.open(make_bundle(tmp_path / "model", "de", "en", f"model.vocab_size={VOCABULARY}"))
-    write_file(bundle, TOKENIZER, lambda path: path.write_bytes(dataset.tokenizer("target").model))
+    write_files(bundle, {TOKENIZER: dataset.tokenizer("target").model})
     done = hark("model", str(dataset.folder))  # prepared the other way round
     assert done.returncode == 0, done.stderr
     shortlist = Bundle.open("model").shortlist
     assert shortlist is not None
     found = Shortlist.open(shortlist)
+    opened = Bundle.open("model")
+    assert opened.facts.shortlist == ShortlistFacts(len(found.common), len(found.candidates))
+    assert "- Shortlist: " in opened.card
     assert done.stdout == f"model: {len(found.common)} common tokens, {len(found.candidates):,} candidates of others\n"
     assert len(list(Loaded(tmp_path / "model", "ctranslate2", precision="int8").translate(["Der Lehrer."]))) == 1

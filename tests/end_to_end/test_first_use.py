@@ -26,8 +26,9 @@ def test_from_text_to_a_model(tmp_path: Path) -> None:
         "model.n_heads=2",
         "model.n_encoder_layers=1",
         "model.n_decoder_layers=1",
+        "batches.batch_tokens=600",
     ]
-    steps = ["data.batch_tokens=600", "train.steps=12", "train.save_steps=4", "train.log_steps=4", "train.eval_steps=6"]
+    steps = ["train.steps=12", "train.save_steps=4", "train.log_steps=4", "train.eval_steps=6"]
     trained = hark_command("train", "data.dataset=mine", *small, *steps, "-o", "runs/mine", folder=tmp_path)
     assert trained.returncode == 0, trained.stderr
     assert trained.stdout == ""

@@ -13,6 +13,7 @@ from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.data.dataset import Dataset
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.request import Request
+from hark.facts import Facts
 from hark.text.tokenizer import Tokenizer
 from hark.train.checkpoint import write_tensors
 from tests.decode.engines.oracle import random_model
@@ -30,8 +31,8 @@ from hark.text.tokenizer import Tokenizer
 
 bundle = Bundle.open(sys.argv[2])
 tokenizer = Tokenizer.load(bundle.target_tokenizer)
-engine = CTranslate2Engine.open(bundle)
-requests = [Request([*ids, tokenizer.eos]) for ids in tokenizer.encode(sys.argv[3:])]
+engine = CTranslate2Engine.open(bundle, tokenizer.special)
+requests = [Request([*ids, tokenizer.special.end]) for ids in tokenizer.encode(sys.argv[3:])]
 answers = dict(engine.run(requests))
 print(json.dumps(tokenizer.decode([answers[i][0].tokens for i in range(len(requests))])))
 assert sys.modules.get("torch") is None, "torch was imported"
@@ -50,7 +51,7 @@ def bundle(dataset: Path, tmp_path: Path) -> Path:
         config,
         lambda path: write_tensors(path, tensors),
         {TOKENIZER: tokenizer.model},
-        "# a card\n",
+        Facts(pairs=(("en", "de"),)),
     )
     return tmp_path / "model"
 
@@ -63,7 +64,9 @@ def test_translations_without_torch(torch: str, bundle: Path) -> None:
     opened = Bundle.open(bundle)
     tokenizer = Tokenizer.load(opened.target_tokenizer)
     answers = dict(
-        CTranslate2Engine.open(opened).run(Request([*ids, tokenizer.eos]) for ids in tokenizer.encode(TEXTS))
+        CTranslate2Engine.open(opened, tokenizer.special).run(
+            Request([*ids, tokenizer.special.end]) for ids in tokenizer.encode(TEXTS)
+        )
     )
     assert json.loads(ran.stdout) == tokenizer.decode([answers[i][0].tokens for i in range(len(TEXTS))])
     assert all(json.loads(ran.stdout))

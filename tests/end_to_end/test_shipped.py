@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
+from hark.card import render
 from hark.cli.recipe import load_recipe
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.models import Known, list_models, shipped_folder
+from hark.models import Known, list_models, shipped_folder
 
 LARGEST = 25_000_000
 """Bytes that a model may have to live in the package."""
 PAIRS = ("en-de", "de-en")
+LOGS = Path(__file__).parents[2] / "docs" / "results"
 ASKED = {
     "en-de": ("Where is the nearest train station?", "wo bahnhof"),
     "de-en": ("Wo ist der nächste Bahnhof?", "where station"),
@@ -54,20 +56,20 @@ def hark(tmp_path: Path, *words: str, start: Start = ("-c", WITHOUT_TORCH)) -> s
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_bundle_is_sound_and_of_its_pair(pair: str) -> None:
     known = shipped(pair)
-    assert (known.problem, f"{known.source}-{known.target}") == ("", pair)
+    assert (known.problem, known.pairs) == ("", (tuple(pair.split("-")),))
     assert known.size <= LARGEST
     bundle = Bundle.open(known.folder)  # which verifies every file
     data, train = bundle.config.data, bundle.config.train
     assert (data.dataset, data.tokenizer, train.from_) == ("", "", "")  # no path of the machine that made it
     assert not any(Path(each.source).is_absolute() for each in (*data.train, *data.dev, *data.test))
-    AlignmentHeads.of_card(bundle.card, bundle.config.model)  # which refuses heads that the model has not
+    AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)  # which refuses heads that the model has not
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_first_translation(pair: str, tmp_path: Path) -> None:
     known = shipped(pair)
     text, words = ASKED[pair]
-    done = hark(tmp_path, "translate", "-t", known.target, text)
+    done = hark(tmp_path, "translate", "-t", known.pairs[0][1], text)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
     assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
@@ -89,9 +91,9 @@ def test_they_are_listed(tmp_path: Path) -> None:
     rows = {each["name"]: each for each in json.loads(hark(tmp_path, "models", "--json").stdout)}
     for each in known:
         row = rows[each.name]
-        assert (row["source"], row["target"], Path(row["folder"])) == (each.source, each.target, each.folder)
+        assert (row["pairs"], Path(row["folder"])) == ([list(pair) for pair in each.pairs], each.folder)
         assert row["bytes"] == each.size > 1_000_000
-        assert row["about"]
+        assert row["summary"]
     table = hark(tmp_path, "models")
     assert "comes with hark" in table.stderr
     assert "put others here" in table.stderr
@@ -104,6 +106,22 @@ def test_the_card_says_what_one_must_know(pair: str) -> None:
     for words in ("## Scores", "tok:13a", "## Limits", "CC BY 2.0 FR", "Source: European Parliament", "Apache-2.0"):
         assert words in card
     assert "not measured yet" not in card
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_facts_are_those_of_the_logs_and_the_card_is_that_of_the_facts(pair: str) -> None:
+    bundle = Bundle.open(shipped(pair).folder)
+    assert bundle.card == render(bundle.facts, bundle.config.model)
+    log = json.loads((LOGS / f"student-{pair}.json").read_text())
+    assert bundle.facts.scores is not None
+    for found, measured in zip(bundle.facts.scores.sets, log["sets"], strict=True):
+        for scores, system in ((found.scores, 0), (found.teacher, 1)):
+            expected = measured["systems"][system]["scores"]
+            assert {name: each.score for name, each in scores.items()} == {
+                name: expected[name]["score"] for name in ("bleu", "chrf2", "ter")
+            }
+    assert all(each.licence and each.attribution and each.pairs for each in bundle.facts.text)
+    assert [each.role for each in bundle.facts.making.parents] == ["teacher"]
 
 
 def test_a_preset_finds_the_model_of_its_language(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hark.evaluate.dev_translations import DevTranslations
 from hark.model import Transformer
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
-from hark.text.tokenizer import EOS
+from hark.text.tokenizer import EOS, SPECIAL
 from hark.train.checkpoint import latest
 from hark.train.metrics import read_metrics, read_samples
 from hark.train.start import resolve
@@ -42,7 +42,7 @@ def translate(run: RunDir, dataset: Dataset, beam: int) -> list[str]:
     model.load_state_dict(read_tensors(latest(run.checkpoints) / "model.safetensors"))
     store = dataset.store(dataset.shards("dev")[0])
     requests = [Request([*store[i][0].tolist(), EOS], DecodeConfig(beam=beam)) for i in range(SENTENCES)]
-    answers = dict(TorchEngine(model).run(requests))
+    answers = dict(TorchEngine(model, SPECIAL).run(requests))
     return dataset.tokenizer("target").decode([answers[i][0].tokens for i in range(SENTENCES)])
 
 

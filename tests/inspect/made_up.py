@@ -57,6 +57,7 @@ def make_recording(
         written=Spelling.of(written_ids, tokenizer),
         source_ids=tuple(source_ids),
         written_ids=tuple(written_ids),
+        special=tokenizer.special,
         hypothesis=hypothesis,
         attention=attention,
         vectors=vectors,
@@ -68,7 +69,7 @@ def make_recording(
 def fitted(ids: list[int], length: int | None, tokenizer: Tokenizer) -> list[int]:
     if length is None:
         return ids
-    first = tokenizer.specials + 256
+    first = tokenizer.n_special + 256
     return [first + at % (tokenizer.vocab_size - first) for at in range(length - 1)] + [EOS]
 
 
@@ -94,7 +95,7 @@ def make_steps(
 ) -> tuple[Step, ...]:
     """What is written stays in the first row; others come and go."""
     steps = []
-    first, alive = tokenizer.specials + 256, 1
+    first, alive = tokenizer.n_special + 256, 1
     for position, token in enumerate(written_ids):
         others = [first + (7 * position + at) % (tokenizer.vocab_size - first) for at in range(LIKELY)]
         others = [each for each in others if each != token][: LIKELY - 1]

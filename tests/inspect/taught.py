@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 
 from hark import configfile
 from hark.bundle import TOKENIZER, write_bundle
+from hark.facts import Facts
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import BOS, EOS, PAD
 from tests.decode.stub import tokenizer
@@ -18,7 +19,8 @@ from tests.decode.stub import tokenizer
 WORDS = ["the", "cat", "sees", "small", "red", "house", "runs", "old", "tree", "here", "file", "Katze", "Dach", "more"]
 SETTINGS = [
     "model.d_model=48", "model.d_ff=96", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=2",
-    "model.dropout=0", "model.vocab_size=700", "data.max_length=40", "data.batch_tokens=200", "decode.max_extra=10",
+    "model.dropout=0", "model.vocab_size=700", "batches.max_length=40", "batches.batch_tokens=200",
+    "decode.max_extra=10",
 ]  # fmt: skip
 
 
@@ -54,6 +56,6 @@ def teach(folder: Path, steps: int = 260) -> Path:
         config,
         lambda path: save_file(weights, path),
         {TOKENIZER: tokenizer().model},
-        "# en to de\n\nFor tests.\n",
+        Facts(pairs=(("en", "de"),), summary="For tests."),
     )
     return folder

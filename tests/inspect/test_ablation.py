@@ -16,7 +16,7 @@ from hark.inspect.ablation import without_heads, without_words
 from hark.inspect.attention import Head, observe
 from hark.model import Transformer, padded_layout
 from hark.model.patterns import Padded
-from hark.text.tokenizer import BOS, EOS
+from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.inspect.reference import Reference
 from tests.model.oracle import build
 
@@ -67,7 +67,9 @@ def test_a_silent_head_is_still_observed() -> None:
 
 
 def searched(model: Transformer, source: Sequence[int]) -> Hypothesis:
-    ((_, (best,)),) = TorchEngine(model).run([Request(source, DecodeConfig(beam=3, max_extra=2, min_length=4))])
+    ((_, (best,)),) = TorchEngine(model, SPECIAL).run(
+        [Request(source, DecodeConfig(beam=3, max_extra=2, min_length=4))]
+    )
     return best
 
 

@@ -10,15 +10,19 @@ from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.load import Loaded
 from hark.decode.request import Request, length_penalty
-from hark.errors import UserError
 from hark.inspect.attention import observe
-from hark.inspect.beam import LIKELY, Search, WatchedEngine, path
+from hark.inspect.beam import LIKELY, Search, SearchRecorder, path
 from hark.inspect.recording import record
 from hark.model import Transformer, padded_layout
-from hark.text.tokenizer import BOS, EOS
+from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.model.oracle import build
 
 SENTENCE = "the small cat sees red house"
+
+
+def watched(model: Transformer) -> tuple[TorchEngine, SearchRecorder]:
+    recorder = SearchRecorder(max(0, model.config.n_decoder_layers - 2), EOS)
+    return TorchEngine(model, SPECIAL, "cpu", "float32", watch=recorder), recorder
 
 
 @torch.no_grad()
@@ -76,32 +80,31 @@ def test_every_step_is_what_the_model_says(loaded: Loaded) -> None:
 @pytest.mark.parametrize("beam", [1, 3])
 def test_so_is_a_search_that_is_cut_off(beam: int) -> None:
     model = build(max_positions=40)
-    engine = WatchedEngine(model)
-    search = engine.search(Request([7, 9, 30, EOS], DecodeConfig(beam=beam, max_extra=4)))
+    engine, recorder = watched(model)
+    list(engine.run([Request([7, 9, 30, EOS], DecodeConfig(beam=beam, max_extra=4))]))
+    (search,) = recorder.searches
     check_steps(model, search)
     assert len(search.steps) <= 8
 
 
-def test_hypotheses_are_those_of_the_engine() -> None:
+def test_several_searches_side_by_side() -> None:
+    """Each is noted as it would be alone, and what the engine answers is what it answers unwatched."""
     model = build()
-    requests = [Request([5, 9, 30, 14, EOS], DecodeConfig(beam=4, nbest=4, max_extra=6)), Request([8, EOS])]
-    watched = WatchedEngine(model)
-    expected = dict(TorchEngine(model).run(requests))
-    for number, hypotheses in watched.run([requests[0], None, requests[1]]):
-        assert [(each.tokens, each.log_prob, each.score) for each in hypotheses] == [
-            (each.tokens, each.log_prob, each.score) for each in expected[number]
-        ]
-    assert [search.request for search in watched.searches] == requests
-
-
-def test_attention_on_request() -> None:
-    model = build()
-    request = Request([5, 9, 30, EOS], DecodeConfig(max_extra=4), attention=True)
-    ((_, (found, *_)),) = WatchedEngine(model).run([request])
-    ((_, (expected, *_)),) = TorchEngine(model).run([request])
-    assert found.attention_TS is not None
-    assert expected.attention_TS is not None
-    np.testing.assert_array_equal(found.attention_TS, expected.attention_TS)
+    requests = [
+        Request([5, 9, 30, 14, EOS], DecodeConfig(beam=4, nbest=4, max_extra=6)),
+        Request([8, EOS]),
+        *(Request([*range(4, 4 + n), EOS], DecodeConfig(beam=4, max_extra=3), attention=True) for n in range(1, 15)),
+    ]
+    engine, recorder = watched(model)
+    expected = dict(TorchEngine(model, SPECIAL).run(requests))
+    for number, hypotheses in engine.run(requests):
+        for one, other in zip(hypotheses, expected[number], strict=True):
+            assert (one.tokens, one.log_prob, one.score) == (other.tokens, other.log_prob, other.score)
+            if requests[number].attention:
+                np.testing.assert_array_equal(one.attention_TS, other.attention_TS)
+    assert [search.request for search in recorder.searches] == requests
+    for search in recorder.searches[:4]:
+        check_steps(model, search)
 
 
 def test_the_path_leads_to_the_translation(loaded: Loaded) -> None:
@@ -117,13 +120,3 @@ def test_the_path_leads_to_the_translation(loaded: Loaded) -> None:
     assert each.log_prob == pytest.approx(recording.hypothesis.log_prob, abs=1e-6)
     score = each.log_prob / length_penalty(len(taken), recording.search.request.search.alpha)
     assert score == pytest.approx(recording.hypothesis.score, abs=1e-6)
-
-
-def test_what_cannot_be_watched() -> None:
-    engine = WatchedEngine(build())
-    for changes in ({"sample": True}, {"diverse": True}):
-        with pytest.raises(UserError, match="only beam search"):
-            engine.search(Request([5, EOS], DecodeConfig(**changes)))  # type: ignore[arg-type]
-    engine.places = 10
-    with pytest.raises(UserError, match="too many to look at"):
-        engine.search(Request([5, 6, 7, EOS]))

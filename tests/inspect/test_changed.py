@@ -8,9 +8,10 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.load import Loaded
 from hark.decode.request import Request
 from hark.inspect.attention import Head
-from hark.inspect.changed import Change, ChangedEngine, without
+from hark.inspect.changed import Change, translations, without
 from hark.inspect.effects import importance
 from hark.inspect.recording import Recording, record
+from hark.text.tokenizer import SPECIAL
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +21,14 @@ def recording(loaded: Loaded) -> Recording:
 
 def alone(loaded: Loaded, recording: Recording, change: Change) -> Any:
     model, source = without(loaded.model, recording, change)
-    ((_, hypotheses),) = TorchEngine(model).run([Request(source, recording.search.request.search)])
+    ((_, hypotheses),) = TorchEngine(model, SPECIAL).run([Request(source, recording.search.request.search)])
     return hypotheses[0]
 
 
 def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
     """Every head of the model and every word: more than fit in a block, of all kinds."""
     changes: list[Change] = [*importance(loaded.model, recording), *recording.source.spoken]
-    found = ChangedEngine(loaded.model, recording, changes).translations()
+    found = translations(loaded.model, recording, changes)
     assert len(found) == len(changes) == 10 + 6
     for change, hypothesis in zip(changes, found, strict=True):
         expected = alone(loaded, recording, change)
@@ -39,11 +40,9 @@ def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
 
 def test_the_model_is_as_it_was(loaded: Loaded, recording: Recording) -> None:
     before = {name: each.clone() for name, each in loaded.model.state_dict().items()}
-    engine = ChangedEngine(loaded.model, recording, [Head("cross", 1, 0), 2])
-    engine.translations()
-    assert engine.model is loaded.model
+    translations(loaded.model, recording, [Head("cross", 1, 0), 2])
     assert all(bool((each == before[name]).all()) for name, each in loaded.model.state_dict().items())
 
 
 def test_nothing_to_do(loaded: Loaded, recording: Recording) -> None:
-    assert ChangedEngine(loaded.model, recording, []).translations() == []
+    assert translations(loaded.model, recording, []) == []

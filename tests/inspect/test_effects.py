@@ -22,7 +22,7 @@ def recording(loaded: Loaded) -> Recording:
 
 @pytest.fixture(scope="module")
 def effects(loaded: Loaded, recording: Recording) -> Effects:
-    coder = Coder(loaded.source_tokenizer, loaded.target_tokenizer)
+    coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
     return measure(loaded.model, recording, coder.decode, 2)
 
 
@@ -87,7 +87,7 @@ def test_progress_is_told_as_often_as_it_was_said(
     monkeypatch.setattr(module, "WORDS", 4)
     monkeypatch.setattr(module, "HEADS", 3)
     told: list[int] = []
-    coder = Coder(loaded.source_tokenizer, loaded.target_tokenizer)
+    coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
     found = measure(loaded.model, recording, coder.decode, 1, lambda: told.append(1))
     assert len(told) == count_measurements(recording, 1) == 4 + 3 + 1 + 1
     assert (len(found.words), len(found.heads), found.heads_in_all) == (4, 3, 10)
@@ -95,6 +95,6 @@ def test_progress_is_told_as_often_as_it_was_said(
 
 def test_a_sentence_of_one_word(loaded: Loaded) -> None:
     recording = record(loaded, "cat")
-    coder = Coder(loaded.source_tokenizer, loaded.target_tokenizer)
+    coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
     found = measure(loaded.model, recording, coder.decode, 1)
     assert [effect.change for effect in found.words] == [0]  # the end is still there to be seen

@@ -47,7 +47,7 @@ def test_so_it_is_with_another_beam(beam: int, loaded: Loaded) -> None:
 
 def test_tokens_and_words(loaded: Loaded) -> None:
     recording = record(loaded, SENTENCES[0])
-    assert recording.source_ids == (*loaded.source_tokenizer.encode_one(SENTENCES[0]), EOS)
+    assert recording.source_ids == (*loaded.source_vocabulary.encode_one(SENTENCES[0]), EOS)
     assert recording.written_ids == (*recording.hypothesis.tokens, EOS)
     assert recording.read_ids == (BOS, *recording.hypothesis.tokens)
     assert recording.source.words == (*SENTENCES[0].split(), "")

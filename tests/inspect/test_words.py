@@ -43,7 +43,7 @@ def test_marks_are_words_of_their_own() -> None:
 
 
 def test_bytes_are_read_where_they_can_be() -> None:
-    ids = [european().specials + byte for byte in "!é".encode()]
+    ids = [european().n_special + byte for byte in "!é".encode()]
     assert Spelling.of(ids, european()).tokens == ("!", "‹C3›", "‹A9›")
 
 

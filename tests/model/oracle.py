@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
-from hark.model import Layout, Transformer, packed_layout, padded_layout
+from hark.model import Layout, Stack, Transformer, packed_layout, padded_layout
 from hark.model.attention import MultiHeadAttention
-from hark.model.layers import DecoderLayer, EncoderLayer
+from hark.model.layers import Layer
 from hark.model.patterns import packed_positions
 
 Pairs = Iterator[tuple[Tensor, Tensor]]
@@ -26,11 +26,16 @@ def small(**changes: object) -> ModelConfig:
 def build(**changes: object) -> Transformer:
     """A small model whose every weight is drawn at random, so that a bias or a norm left out would show."""
     model = Transformer(small(**changes)).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.ndim == 1:
-                weight.add_(torch.randn_like(weight) * 0.2)
+    stir(model)
     return model
+
+
+@torch.no_grad()
+def stir(module: nn.Module) -> None:
+    """Random numbers where weights begin as zeros or ones: in biases and norms."""
+    for weight in module.parameters():
+        if weight.ndim == 1:
+            weight.add_(torch.randn_like(weight) * 0.2)
 
 
 def twin(config: ModelConfig) -> nn.Transformer:
@@ -66,30 +71,33 @@ def module_pairs(ours: nn.Module, theirs: nn.Module) -> Pairs:
     yield from zip(ours.parameters(), theirs.parameters(), strict=True)
 
 
-def layer_pairs(ours: EncoderLayer | DecoderLayer, theirs: nn.Module) -> Pairs:
+def layer_pairs(ours: Layer, theirs: nn.Module) -> Pairs:
     yield from attention_pairs(ours.self_attention, theirs.self_attn)  # type: ignore[arg-type]
-    norms = [ours.self_attention_residual, ours.feed_forward_residual]
-    if isinstance(ours, DecoderLayer):
+    if "cross_attention" in ours.sublayers:
         yield from attention_pairs(ours.cross_attention, theirs.multihead_attn)  # type: ignore[arg-type]
-        norms.insert(1, ours.cross_attention_residual)
     yield from module_pairs(ours.feed_forward.w_1, theirs.linear1)  # type: ignore[arg-type]
     yield from module_pairs(ours.feed_forward.w_2, theirs.linear2)  # type: ignore[arg-type]
-    for i, residual in enumerate(norms, start=1):
-        yield from module_pairs(residual.norm, getattr(theirs, f"norm{i}"))
+    for i, name in enumerate(ours.sublayers, start=1):
+        yield from module_pairs(getattr(ours, f"{name}_residual").norm, getattr(theirs, f"norm{i}"))
+
+
+def stack_pairs(ours: Stack, theirs: nn.TransformerEncoder | nn.TransformerDecoder) -> Pairs:
+    """Our weight and the view of theirs that must hold the same numbers, for every weight of a stack."""
+    for my_layer, other_layer in zip(ours.layers, theirs.layers, strict=True):
+        yield from layer_pairs(my_layer, other_layer)  # type: ignore[arg-type]
+    if ours.norm is not None:
+        yield from module_pairs(ours.norm, theirs.norm)  # type: ignore[arg-type]
 
 
 def weight_pairs(ours: Transformer, theirs: nn.Transformer) -> Pairs:
-    """Our weight and the view of theirs that must hold the same numbers, for every weight of the two stacks."""
-    for mine, other in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
-        for my_layer, other_layer in zip(mine.layers, other.layers, strict=True):  # type: ignore[arg-type]
-            yield from layer_pairs(my_layer, other_layer)  # type: ignore[arg-type]
-        if ours.config.norm == "pre":
-            yield from module_pairs(mine.norm, other.norm)  # type: ignore[arg-type]
+    yield from stack_pairs(ours.encoder, theirs.encoder)  # type: ignore[arg-type]
+    yield from stack_pairs(ours.decoder, theirs.decoder)  # type: ignore[arg-type]
 
 
-def copy_weights(ours: Transformer, theirs: nn.Transformer) -> None:
+def copy_weights(pairs: Pairs) -> None:
+    """From ours to theirs."""
     with torch.no_grad():
-        for mine, other in weight_pairs(ours, theirs):
+        for mine, other in pairs:
             other.copy_(mine)
 
 

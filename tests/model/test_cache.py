@@ -1,6 +1,7 @@
 """The cached decoder against the whole one, as rows enter, are reordered and leave."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -44,12 +45,14 @@ class Sentence:
         self.texts = [[*self.texts[parent]] for parent in parents]
         self.places_WT = self.places_WT[parents]
 
-    def expected(self, model: Transformer) -> Tensor:
+    def expected(self, model: Transformer, bias_HTS: Tensor | None = None) -> Tensor:
         """All of it, without a cache."""
         target_WT = torch.tensor(self.texts)
         positions_WT = torch.arange(target_WT.shape[1]).expand(WIDTH, -1)
         memory_WSD = self.memory_BSD.expand(WIDTH, -1, -1)
-        return model.decode(target_WT, memory_WSD, positions_WT, Padded(causal=True), Padded())[:, -1]
+        return model.decode(target_WT, memory_WSD, positions_WT, Padded(causal=True, bias_BHTS=bias_HTS), Padded())[
+            :, -1
+        ]
 
 
 def rows_of(sentences: list[Sentence]) -> Rows:
@@ -90,6 +93,25 @@ def test_cached_equals_uncached_whatever_happens(kind: dict[str, object], seed: 
         random.shuffle(sentences)
         for each in sentences:
             each.reorder()
+
+
+@torch.no_grad()
+def test_a_bias_by_positions_reaches_the_history() -> None:
+    model = build()
+    decoder, cache = CachedDecoder(model), Cache.empty(model.config, PLACES, "cpu", torch.float32)
+    sentence, bias_HTS = Sentence(model, decoder, cache, start=5, length=4), torch.randn(4, COLUMNS, COLUMNS)
+    for length in range(1, 5):
+        sentence.read()
+        hidden_RD = decoder.step(replace(rows_of([sentence]), bias_HTS=bias_HTS), cache)
+        expected_RD = sentence.expected(model, bias_HTS[:, :length, :length])
+        torch.testing.assert_close(hidden_RD, expected_RD, atol=1e-5, rtol=1e-5)
+        assert length == 1 or not torch.allclose(hidden_RD, sentence.expected(model), atol=1e-3)
+        sentence.reorder()
+
+
+def test_layers_know_their_numbers() -> None:
+    cache = Cache.empty(build().config, 10, "cpu", torch.float32)
+    assert [cache.layer(number).layer for number in range(2)] == [0, 1]
 
 
 def test_a_memory_is_kept_once_for_all_hypotheses() -> None:

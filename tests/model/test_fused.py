@@ -3,22 +3,24 @@
 import pytest
 import torch
 
+from hark.data.batches import PackedStream
+from hark.errors import HarkError
 from hark.model import Transformer, kernels
+from hark.text.tokenizer import PAD
 from hark.train.loss import Objective
 from tests.model.oracle import build, cumulative
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
 
-def batch(lengths: list[tuple[int, int]]) -> dict[str, torch.Tensor]:
+def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor]]:
     made = {}
     for side, each in zip(("source", "target"), zip(*lengths, strict=True), strict=True):
-        made[f"{side}_cu"] = cumulative(torch.tensor(each))
-        made[f"{side}_positions"] = torch.cat([torch.arange(n) for n in each])
-    made["source"], made["target_in"], made["target_out"] = (
-        torch.randint(1, 40, (len(made[f"{side}_positions"]),)) for side in ("source", "target", "target")
-    )
-    made["target_out"][-1] = 0
+        positions = torch.cat([torch.arange(n) for n in each])
+        tokens, labels = (torch.randint(PAD + 1, 40, (len(positions),)) for _ in range(2))
+        labels[-1] = PAD
+        cu = cumulative(torch.tensor(each))
+        made[side] = PackedStream(tokens, positions, cu, labels if side == "target" else None)
     return made
 
 
@@ -34,8 +36,8 @@ def batch(lengths: list[tuple[int, int]]) -> dict[str, torch.Tensor]:
 def test_with_our_kernels_a_model_is_the_same(changes: dict[str, object]) -> None:
     model: Transformer = build(n_heads=2, **changes)
     given = batch([(5, 7), (17, 20), (1, 2), (33, 30)])
-    plain = Objective(model, 0.1, 64)(given)
-    fused = Objective(model, 0.1, 64)
+    plain = Objective(model, 0.1, 64, PAD)(given)
+    fused = Objective(model, 0.1, 64, PAD)
     # The kernels are for 16 bits; in float32, which they know too, nothing hides a mistake.
     fused.refresh = kernels.fuse(model, torch.float32)
     for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(given)), strict=True):
@@ -48,9 +50,14 @@ def gradients(model: Transformer, loss: torch.Tensor, nll: torch.Tensor) -> list
 
 def test_copies_in_16_bits_follow_the_weights() -> None:
     model: Transformer = build(n_heads=2)
-    objective = Objective(model, 0.1, 64, fused=True)
+    objective = Objective(model, 0.1, 64, PAD, fused=True)
     given = batch([(5, 7)])
     before = objective(given)[0].item()
     with torch.no_grad():
         model.encoder.layers[0].feed_forward.w_1.weight.mul_(2)  # type: ignore[union-attr]
     assert objective(given)[0].item() != before
+
+
+def test_a_model_with_an_output_bias_is_refused() -> None:
+    with pytest.raises(HarkError, match="output bias"):
+        Objective(build(n_heads=2, output_bias=True), 0.1, 64, PAD, fused=True)

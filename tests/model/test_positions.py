@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from hark.model import encoder_decoder
 from hark.model.positions import Rotary, Sinusoidal, sinusoids
 from tests.model.oracle import build, small
 
@@ -26,13 +27,13 @@ def test_a_fixed_offset_is_a_linear_function() -> None:
 
 
 def test_the_table_is_not_a_weight() -> None:
-    assert not Sinusoidal(small()).state_dict()
+    assert not Sinusoidal(encoder_decoder(small())[0]).state_dict()
     longer = build(max_positions=128)
     longer.load_state_dict(build(max_positions=64).state_dict())
 
 
 def test_rotary_products_depend_on_distance_only() -> None:
-    rotary = Rotary(small(positions="rotary"))
+    rotary = Rotary(encoder_decoder(small(positions="rotary"))[0])
     q, k = torch.randn(2, 1, 4, 8).double()
 
     def product(i: int, j: int) -> torch.Tensor:

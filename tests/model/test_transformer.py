@@ -17,14 +17,14 @@ KINDS = list(product(["post", "pre"], ["relu", "gelu", "swiglu"], ["sinusoidal",
 def test_equals_nn_transformer_with_the_same_weights(norm: str, activation: str) -> None:
     ours = build(norm=norm, activation=activation)
     theirs = twin(ours.config)
-    copy_weights(ours, theirs)
+    copy_weights(weight_pairs(ours, theirs))
     batch = ragged(*LENGTHS)
     layout, padding_BS = batch.padded, torch.arange(12) >= batch.source_lengths_B[:, None]
     x_source = torch.randn(4, 12, 32)
     x_target = torch.randn(4, 10, 32)
 
     our_memory = ours.encoder(x_source, layout.encoder)
-    our_hidden = ours.decoder(x_target, our_memory, layout.decoder, layout.cross)
+    our_hidden = ours.decoder(x_target, layout.decoder, our_memory, layout.cross)
     causal = torch.nn.Transformer.generate_square_subsequent_mask(10)
     their_memory = theirs.encoder(x_source, src_key_padding_mask=padding_BS)
     their_hidden = theirs.decoder(x_target, their_memory, tgt_mask=causal, memory_key_padding_mask=padding_BS)
@@ -111,6 +111,29 @@ def test_separate_vocabularies_and_untied_matrices() -> None:
     logits = free(batch.source_BS + 10, batch.target_BT, batch.padded)
     assert logits.shape == (4, 10, 40)
     assert logits.isfinite().all()
+
+
+@pytest.mark.parametrize("tie", ["all", "none"])
+def test_an_output_bias_is_added_to_the_logits(tie: str) -> None:
+    torch.manual_seed(1)
+    plain = Transformer(small(tie=tie)).eval()
+    after = torch.rand(1)
+    torch.manual_seed(1)
+    model = Transformer(small(tie=tie, output_bias=True)).eval()
+    assert torch.equal(after, torch.rand(1))  # it begins with zeros, and draws nothing
+    assert plain.output_bias is None
+    assert model.output_bias is not None
+    assert set(model.state_dict()) - set(plain.state_dict()) == {"output_bias"}
+    assert model.output_bias.shape == (40,)
+    batch = ragged(*LENGTHS)
+    logits = plain(batch.source_N, batch.target_N, batch.packed)
+    assert torch.equal(model(batch.source_N, batch.target_N, batch.packed), logits)
+    with torch.no_grad():
+        model.output_bias.normal_()
+    found = model(batch.source_N, batch.target_N, batch.packed)
+    torch.testing.assert_close(found, logits + model.output_bias)
+    (gradient,) = torch.autograd.grad(found.sum(), model.output_bias)
+    torch.testing.assert_close(gradient, torch.full((40,), float(len(found))))
 
 
 def test_dropout_falls_on_embeddings_and_on_every_sublayer_only_in_training() -> None:

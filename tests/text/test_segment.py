@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
-from hark.text.tokenizer import BYTES, Tokenizer, train_tokenizer
+from hark.text.tokenizer import Tokenizer, train_tokenizer
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
 OTHERS = ["Съешь ещё этих булок", "می‌خواهم", "視野無限廣，窗外有藍天。", "👩‍👩‍👧‍👦 👍🏽", "nul\x00byte", "", "  "]
@@ -33,10 +33,10 @@ def test_without_dropout_it_is_the_tokenizer_itself(tokenizer, texts):
 
 
 def test_it_forgets_in_time(tokenizer, monkeypatch):
-    monkeypatch.setattr("hark.text.segment.REMEMBERED", 5)
-    segmenter = Segmenter(tokenizer)
-    assert segmenter.encode(sentences()) == tokenizer.encode(sentences())
-    assert len(segmenter._words) <= 5
+    monkeypatch.setattr("hark.text.memory.REMEMBERED", 5)
+    forgetful = Tokenizer(tokenizer.model)
+    assert Segmenter(forgetful).encode(sentences()) == tokenizer.encode(sentences())
+    assert len(forgetful._words) <= 5
 
 
 def test_pieces_of_several_words():
@@ -94,7 +94,7 @@ def test_everything_dropped_leaves_characters(tokenizer):
 
 def test_the_rate_is_what_was_asked_for(tokenizer):
     # A word made by one merge ("▁x" from two characters) stays whole with probability 1 - p.
-    (piece,) = (each for each in tokenizer.pieces(range(tokenizer.specials + BYTES, 380)) if each == "▁d")
+    (piece,) = (each for each in tokenizer.pieces(tokenizer.learnt) if each == "▁d")
     found = [Segmenter(tokenizer, 0.25, seed).encode([piece[1:]], "x")[0] for seed in range(2000)]
     whole = sum(len(ids) == 1 for ids in found) / len(found)
     assert 0.71 < whole < 0.79

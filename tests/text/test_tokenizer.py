@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hark.errors import UserError
 from hark.text.normalise import normalise
 from hark.text.tokenizer import Tokenizer, train_tokenizer
+from hark.text.vocabulary import SpecialIds
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
 
@@ -67,35 +68,38 @@ def test_no_text_is_lost(tokenizer, text):
 def test_no_text_at_all_is_lost(tokenizer, text):
     (ids,) = tokenizer.encode([text])
     assert tokenizer.decode([ids]) == [normalise(text)]
-    assert all(tokenizer.specials <= i < tokenizer.vocab_size for i in ids)
+    assert all(tokenizer.n_special <= i < tokenizer.vocab_size for i in ids)
 
 
 @pytest.mark.parametrize("text", ["</s>", "<s>", "<pad>", "<unk>", "<2de>", "<2en>", "a </s> b", "<0x41>", "\u2047"])
 def test_no_text_becomes_a_special_id(tokenizer, text):
     (ids,) = tokenizer.encode([text])
-    assert min(ids) >= tokenizer.specials
+    assert min(ids) >= tokenizer.n_special
     assert tokenizer.decode([ids]) == [text]
 
 
 def test_special_ids(tokenizer):
-    assert (tokenizer.pad, tokenizer.unk, tokenizer.bos, tokenizer.eos) == (0, 1, 2, 3)
+    assert tokenizer.special == SpecialIds(pad=0, unknown=1, start=2, end=3)
+    assert tokenizer.special.forbidden == (0, 1, 2)
     assert tokenizer.pieces([0, 1, 2, 3, 4, 5]) == ["<pad>", "<unk>", "<s>", "</s>", "<2de>", "<2en>"]
-    assert (tokenizer.tag("de"), tokenizer.tag("en"), tokenizer.specials) == (4, 5, 6)
-    assert tokenizer.pieces([tokenizer.specials + 0x41]) == ["<0x41>"]
+    assert (tokenizer.tag("de"), tokenizer.tag("en"), tokenizer.n_special) == (4, 5, 6)
+    assert tokenizer.pieces([tokenizer.n_special + 0x41]) == ["<0x41>"]
     with pytest.raises(UserError, match="no tag for fr; it knows de, en"):
         tokenizer.tag("fr")
 
 
 def test_special_ids_are_silent_in_the_text(tokenizer):
     (ids,) = tokenizer.encode(["das Haus"])
-    assert tokenizer.decode([[tokenizer.bos, *ids, tokenizer.eos, tokenizer.pad, tokenizer.tag("de")], []]) == [
+    assert tokenizer.decode(
+        [[tokenizer.special.start, *ids, tokenizer.special.end, tokenizer.special.pad, tokenizer.tag("de")], []]
+    ) == [
         "das Haus",
         "",
     ]
 
 
 def test_broken_bytes_decode_to_something(tokenizer):
-    assert tokenizer.decode([[tokenizer.specials + 0xFF]])[0].strip() == "\ufffd"
+    assert tokenizer.decode([[tokenizer.n_special + 0xFF]])[0].strip() == "\ufffd"
 
 
 def test_one_text_is_encoded_like_many(tokenizer):

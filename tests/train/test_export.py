@@ -30,11 +30,14 @@ def test_the_best_model_loads_with_its_tokenizer(trained: Trained, dataset: Path
     loaded = hark.load(run.best)
     assert not loaded.model.training
     text = "the cat sees a tree"
-    assert loaded.source_tokenizer.decode(loaded.source_tokenizer.encode([text])) == [text]
-    assert loaded.target_tokenizer.model == (dataset / "tokenizer.model").read_bytes()
+    assert loaded.source_vocabulary.decode(loaded.source_vocabulary.encode([text])) == [text]
+    assert loaded.target_vocabulary.model == (dataset / "tokenizer.model").read_bytes()
     assert "en to de" in loaded.card
     named = [shard.name for shard in Dataset.open(dataset).shards("train")]
+    assert [each.name for each in loaded.facts.text] == named
     assert f"- Trained on: {', '.join(named)}\n" in loaded.card
+    assert loaded.facts.pairs == (("en", "de"),)
+    assert loaded.facts.making.parameters == sum(weight.numel() for weight in loaded.model.parameters())
     weights = checkpoint.load(checkpoint.latest(run.checkpoints))[0]["model"]
     if "step 20," in loaded.card:
         assert torch.equal(loaded.model.embedding.weight, weights["embedding.weight"])
@@ -58,7 +61,7 @@ def test_an_average_may_be_stored_in_int8(trained: Trained, tmp_path: Path) -> N
     average([str(run.path)], tmp_path / "wide", 3)
     average([str(run.path)], tmp_path / "small", 3, "int8")
     shrink(Bundle.open(tmp_path / "wide"), tmp_path / "later", "int8")
-    for name in ("model.safetensors", "card.md", "config.toml"):
+    for name in ("model.safetensors", "facts.json", "card.md", "config.toml"):
         assert (tmp_path / "small" / name).read_bytes() == (tmp_path / "later" / name).read_bytes()
     assert "steps 10, 15, 20" in hark.load(tmp_path / "small").card
 
@@ -118,6 +121,7 @@ def test_fine_tuning_starts_from_the_bundles_weights(trained: Trained, tmp_path:
     from_there = trained("second", f"train.from={first.best}", "train.steps=1", "train.rate_scale=1e-9")
     loaded, tuned = hark.load(first.best), hark.load(from_there.best)
     torch.testing.assert_close(tuned.model.embedding.weight, loaded.model.embedding.weight)
+    assert [(each.role, each.name) for each in tuned.facts.making.parents] == [("start", "first")]
     assert ", starting from first\n" in tuned.card
 
     lines = "\n".join(f"other words entirely number {i}" for i in range(60))

@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "loss_curve.json"
 
 def test_overfits_a_handful_of_sentences(trained: Trained) -> None:
     run = trained(
-        "run", "train.steps=400", "data.batch_tokens=1500", "model.dropout=0", "train.label_smoothing=0",
+        "run", "train.steps=400", "batches.batch_tokens=1500", "model.dropout=0", "train.label_smoothing=0",
         "model.d_model=64", "model.d_ff=128", "train.warmup_steps=60", "train.log_steps=100",
     )  # fmt: skip
     assert losses(run)[400][0] < 0.05
@@ -48,7 +48,7 @@ def test_the_golden_curve(trained: Trained) -> None:
         ["train.batches_per_step=3"],
         ["train.ema=0.9", "train.eval_steps=4"],
         ["train.log_steps=7", "train.clip_norm=0.5"],
-        ["data.batching=padded", "train.batches_per_step=2"],
+        ["batches.kind=padded", "train.batches_per_step=2"],
         ["train.optimiser=muon"],
     ],
     ids=["plain", "accumulation", "ema", "clip", "padded", "muon"],
@@ -119,7 +119,7 @@ def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stop
         trained("many", "train.max_bad_steps=3")
     run = RunDir(run.path.parent / "many")
     with np.load(run.offending) as batch:
-        assert batch["target_out"].size > 0
+        assert batch["target.labels"].size > 0
     stopped = read_metrics(run.metrics).stopped
     assert stopped is not None
     assert stopped.reason == "failed"
@@ -172,7 +172,7 @@ def test_a_batch_that_does_not_fit_is_one_line(trained: Trained, monkeypatch: py
 
     monkeypatch.setattr(loss, "smoothed_loss", no_memory)
     with pytest.raises(
-        UserError, match=r"a batch of 200 tokens does not fit in the memory of cpu; lower data\.batch_tokens"
+        UserError, match=r"a batch of 200 tokens does not fit in the memory of cpu; lower batches\.batch_tokens"
     ):
         trained("run")
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.config import Config, DataConfig
+from hark.config import BatchConfig, Config
 from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.model import Transformer
@@ -16,6 +16,8 @@ from hark.train.loss import Objective, smoothed_loss, to_tensors
 from hark.train.start import resolve
 
 CPU = torch.device("cpu")
+PAD = 1
+"""Not that of our own vocabularies: the loss knows no id by its number."""
 
 
 @given(st.integers(1, 9), st.integers(2, 12), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 999))
@@ -24,38 +26,38 @@ def test_equals_a_plain_reference(tokens: int, vocab: int, smoothing: float, see
     logits, labels = rng.normal(size=(tokens, vocab)) * 3, rng.integers(0, vocab, tokens)
     expected = nll_expected = 0.0
     for row, label in zip(logits, labels, strict=True):
-        if label == 0:  # padding
+        if label == PAD:
             continue
         log_p = row - np.log(np.exp(row).sum())
         wanted = np.full(vocab, smoothing / vocab)
         wanted[label] += 1 - smoothing
         expected -= float((wanted * log_p).sum())
         nll_expected -= float(log_p[label])
-    loss, nll = smoothed_loss(torch.tensor(logits, dtype=torch.float32), torch.tensor(labels), smoothing)
+    loss, nll = smoothed_loss(torch.tensor(logits, dtype=torch.float32), torch.tensor(labels), smoothing, PAD)
     assert np.isclose(loss.item(), expected, rtol=1e-5, atol=1e-5)
     assert np.isclose(nll.item(), nll_expected, rtol=1e-5, atol=1e-5)
 
 
 def test_equals_torchs_own() -> None:
     logits, labels = torch.randn(50, 30), torch.randint(0, 30, (50,))
-    expected = torch.nn.functional.cross_entropy(logits, labels, ignore_index=0, label_smoothing=0.1, reduction="sum")
-    torch.testing.assert_close(smoothed_loss(logits, labels, 0.1)[0], expected)
+    expected = torch.nn.functional.cross_entropy(logits, labels, ignore_index=PAD, label_smoothing=0.1, reduction="sum")
+    torch.testing.assert_close(smoothed_loss(logits, labels, 0.1, PAD)[0], expected)
 
 
 def test_half_precision_logits_are_summed_in_float32() -> None:
     logits, labels = torch.randn(2000, 300), torch.randint(1, 300, (2000,))
-    exact = smoothed_loss(logits.bfloat16().float(), labels, 0.1)[0]
-    assert smoothed_loss(logits.bfloat16(), labels, 0.1)[0].item() == exact.item()
+    exact = smoothed_loss(logits.bfloat16().float(), labels, 0.1, PAD)[0]
+    assert smoothed_loss(logits.bfloat16(), labels, 0.1, PAD)[0].item() == exact.item()
 
 
 def test_batches_of_a_step_together_equal_one_large_batch(dataset: Path, settings: Callable[..., Config]) -> None:
     """The same pairs in three batches and in one: gradients of the mean over all tokens are equal."""
     opened = Dataset.open(dataset)
     config = resolve(settings("model.dropout=0"), opened)
-    objective = Objective(Transformer(config.model), 0.1, config.data.max_length)
+    objective = Objective(Transformer(config.model), 0.1, config.batches.max_length, opened.special.pad)
 
-    def gradients(data: DataConfig) -> tuple[list[torch.Tensor], int]:
-        batches = make_batches(opened.train, data)
+    def gradients(data: BatchConfig) -> tuple[list[torch.Tensor], int]:
+        batches = make_batches(opened.train, data, opened.special)
         objective.zero_grad()
         taken = [batches[i] for i in range(batches.batches_per_epoch)]
         total = sum(batch.n_target_tokens for batch in taken)
@@ -63,9 +65,9 @@ def test_batches_of_a_step_together_equal_one_large_batch(dataset: Path, setting
             (objective(to_tensors(batch, CPU))[0] / total).backward()
         return [weight.grad.clone() for weight in objective.parameters() if weight.grad is not None], len(taken)
 
-    many, n_many = gradients(config.data)
-    one, n_one = gradients(DataConfig(batch_tokens=100_000, max_length=40))
-    padded, _ = gradients(DataConfig(batch_tokens=300, max_length=40, batching="padded"))
+    many, n_many = gradients(config.batches)
+    one, n_one = gradients(BatchConfig(batch_tokens=100_000, max_length=40))
+    padded, _ = gradients(BatchConfig(batch_tokens=300, max_length=40, kind="padded"))
     assert (n_many > 3, n_one) == (True, 1)
     for a, b, c in zip(many, one, padded, strict=True):
         torch.testing.assert_close(a, b, atol=1e-6, rtol=1e-4)

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -56,7 +57,7 @@ def test_plain_lines_say_what_happened() -> None:
     lines = spoken(
         start(1200),
         train(600, loss=3.4123),
-        train(1200, loss=3.25, memory_gib=14.2, skipped=2),
+        train(1200, loss=3.25, memory_gib=14.2, skipped=2, skipped_pairs=1),
         dev(1200, 24.5, best=True),
         SaveRecord(1200, 1.21, 757_000_000, EPOCH),
         SAMPLE,
@@ -65,7 +66,8 @@ def test_plain_lines_say_what_happened() -> None:
     assert lines == [
         "started base at step 0/1200  cpu, 63.1M weights",
         "step 600/1200  loss 3.412  rate 2.1e-04  grad 0.82  513k tokens/s  fill 98.9%",
-        "step 1200/1200  loss 3.250  rate 2.1e-04  grad 0.82  513k tokens/s  fill 98.9%  memory 14.2 GiB  skipped 2",
+        "step 1200/1200  loss 3.250  rate 2.1e-04  grad 0.82  513k tokens/s  fill 98.9%  memory 14.2 GiB  "
+        "2 steps skipped  1 pair skipped",
         "dev dev at step 1200  bleu 24.50  nll 2.000  perplexity 7.39  best",
         "saved step 1200  757 MB in 1.2 s",
         "sample at step 20",
@@ -108,6 +110,28 @@ def test_a_resumed_run_goes_on_with_its_curve_and_its_best() -> None:
     assert panel.view.losses.values == ()
 
 
+def test_pairs_that_are_never_trained_on_are_told_at_the_start() -> None:
+    def told(too_long: int, pairs: int) -> list[str]:
+        return spoken(replace(start(), pairs=pairs, too_long=too_long, max_length=250))[1:]
+
+    assert told(0, 1_700_000) == []
+    assert told(1234, 1_700_000) == [
+        "1,234 of 1,700,000 pairs (0.1%) are longer than batches.max_length 250 and are skipped"
+    ]
+    assert told(1, 1_700_000) == [
+        "1 of 1,700,000 pairs (under 0.1%) is longer than batches.max_length 250 and is skipped"
+    ]
+    shown = seen(view_of([replace(start(), pairs=200, too_long=3, max_length=250), train(1)]))
+    assert "too long 1.5% of pairs" in shown
+    assert "too long" not in seen(FULL)
+
+
+def test_pairs_of_a_dev_set_that_were_not_measured_are_told() -> None:
+    assert spoken(replace(dev(1200, 24.5, best=True), skipped_pairs=3)) == [
+        "dev dev at step 1200  bleu 24.50  nll 2.000  perplexity 7.39  3 pairs skipped  best"
+    ]
+
+
 def test_the_panel_shows_everything() -> None:
     text = seen(FULL)
     for words in ("base", "step 40 of 100", "40%", "30 s left", "loss 0.250", "smoothed", "513k tokens/s", "2.1e-04"):
@@ -119,6 +143,7 @@ def test_the_panel_shows_everything() -> None:
     assert set(text) & set(BLOCKS)
     assert "skipped" not in text
     assert "2 steps" in seen(FULL.after(train(41, skipped=2)))
+    assert "12 pairs" in seen(FULL.after(train(41, skipped_pairs=12)))
 
 
 @pytest.mark.parametrize("width", [10, 20, 30, 38, 56, 60, 80, 120, 200])

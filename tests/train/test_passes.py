@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from hark.config import Config, DataConfig, ModelConfig, TrainConfig
+from hark.config import BatchConfig, Config, ModelConfig, TrainConfig
 from hark.model import kernels
 from hark.train.passes import why_not_recorded
 from hark.train.processes import Processes
@@ -25,11 +25,12 @@ def able(monkeypatch: pytest.MonkeyPatch) -> None:
         (Config(), None),
         (Config(train=TrainConfig(precision="float32")), "float32"),
         (Config(train=TrainConfig(compile="off")), "train.compile"),
-        (Config(data=DataConfig(batching="padded")), "padded"),
-        (Config(data=DataConfig(max_length=513)), "size"),
+        (Config(batches=BatchConfig(kind="padded")), "padded"),
+        (Config(batches=BatchConfig(max_length=513)), "size"),
         (Config(model=ModelConfig(n_heads=32)), None),
         (Config(model=ModelConfig(n_heads=64)), "size"),
         (Config(model=ModelConfig(d_k=64, d_v=32)), "size"),
+        (Config(model=ModelConfig(output_bias=True)), "output bias"),
     ],
 )
 def test_what_keeps_a_run_from_the_fast_path(config: Config, words: str | None) -> None:

@@ -32,8 +32,8 @@ def test_a_run_tells_how_its_text_was_prepared_whatever_the_recipe_says(resolved
 
 
 def test_how_to_train_on_it_is_the_recipes_to_say(resolved: Callable[..., Config], dataset: Path) -> None:
-    config = resolved("data.batch_tokens=777", "data.batching=padded", "data.seed=9")
-    assert (config.data.batch_tokens, config.data.batching, config.data.seed) == (777, "padded", 9)
+    config = resolved("batches.batch_tokens=777", "batches.kind=padded", "batches.seed=9", "data.seed=5")
+    assert (config.batches.batch_tokens, config.batches.kind, config.batches.seed) == (777, "padded", 9)
     assert Path(config.data.dataset) == dataset
 
 

@@ -49,7 +49,7 @@ def average_steps(run: Path, output: Path, last: int | None, weights: "Storage")
 
 def average_models(models: list[str], output: Path, weights: "Storage") -> None:
     from hark.bundle import Bundle
-    from hark.decode.models import named_folder
+    from hark.models import named_folder
     from hark.weights import average as average_bundles
 
     average_bundles([Bundle.open(named_folder(model)) for model in models], output, weights)

@@ -21,8 +21,11 @@ def config(
 ) -> None:
     """Show or explain every setting."""
     from hark import configfile
+    from hark.cli.recipe import say_what_moved
 
-    tree = configfile.load(*configfile.split_words(recipe, overrides))
+    file, changes = configfile.split_words(recipe, overrides)
+    tree = configfile.load(file, changes)
+    say_what_moved(file, changes)
     text = explanation(tree) if explain else configfile.dump(tree)
     if output is None:
         sys.stdout.write(text)

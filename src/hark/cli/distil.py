@@ -43,9 +43,9 @@ def distil(
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
     from hark.decode.load import Loaded, search_settings
-    from hark.decode.models import named_folder
     from hark.distil.distil import distil as distil_text
     from hark.distil.distil import refuse_chance
+    from hark.models import named_folder
 
     gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)

@@ -93,12 +93,12 @@ def evaluate(
     require("sacrebleu", "train", "hark evaluate")
     from hark.cli.translate import leave_at_once, search_changes
     from hark.decode.load import Loaded
-    from hark.decode.models import named_folder
     from hark.evaluate import evaluation
     from hark.evaluate.baseline import Baseline
     from hark.evaluate.comet import Comet, find_checkpoint
     from hark.evaluate.measures import choose_tokenisation
     from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
+    from hark.models import named_folder
 
     # All that can be refused is refused before anything is translated.
     if worse_than is not None and baseline is None:

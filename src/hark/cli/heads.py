@@ -74,9 +74,9 @@ def heads(
     """
     require("torch", "train", "looking inside a model")
     from hark.decode.load import Loaded
-    from hark.decode.models import named_folder
     from hark.evaluate.systems import name_models
     from hark.inspect.heads.finder import Report, put_together
+    from hark.models import named_folder
 
     # All that can be refused is refused before anything is measured.
     for path in (output, curve):
@@ -115,10 +115,11 @@ def heads(
     else:
         show(report)
     if store and alignment is not None:
+        from hark.card import describe_alignment
         from hark.inspect.heads.store import store as store_heads
 
-        line = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
-        sys.stderr.write(f"{loaded.bundle.folder}: its card now says {line.removeprefix('- ')!r}\n")
+        stored = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
+        sys.stderr.write(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}\n")
 
 
 def check_picture(path: Path | None) -> None:
@@ -146,7 +147,7 @@ def read(
     if tokenised:
         texts = [(detokenise(source), detokenise(target)) for source, target in words]
     positions = loaded.config.model.max_positions
-    return encode(texts, loaded.source_tokenizer, loaded.target_tokenizer, positions), links
+    return encode(texts, loaded.source_vocabulary, loaded.target_vocabulary, positions), links
 
 
 def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
@@ -158,7 +159,7 @@ def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
     if threads is not None:
         torch.set_num_threads(threads)
     model = loaded.model.to(torch_device(device))
-    return Finder(model, loaded.source_tokenizer, loaded.target_tokenizer, shown_progress)
+    return Finder(model, loaded.source_vocabulary, loaded.target_vocabulary, shown_progress)
 
 
 @contextmanager
@@ -180,7 +181,7 @@ def shown_progress(what: str, total: int) -> Iterator[Callable[[], None]]:
 def scorer(loaded: "Loaded", examples: "Sequence[Example]") -> "Score":
     from hark.inspect.heads.score import bleu
 
-    return bleu(examples, loaded.target_tokenizer, loaded.config.decode, loaded.config.data.target)
+    return bleu(examples, loaded.target_vocabulary, loaded.config.decode, loaded.config.data.target)
 
 
 def corpus_name(on: tuple[str, str]) -> str:

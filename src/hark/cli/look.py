@@ -54,7 +54,7 @@ def look(
     import torch
 
     from hark.cli.streams import writer
-    from hark.cli.translate import check_pair, which_model
+    from hark.cli.translate import own_codes, which_model
     from hark.decode.load import Loaded
     from hark.inspect.look import look_inside
     from hark.inspect.presets import LANGUAGE
@@ -64,9 +64,9 @@ def look(
     if threads is not None:
         torch.set_num_threads(threads)
     spoken = source or (LANGUAGE if preset else None)
-    folder, lines = which_model(model, spoken, target, [] if preset else given_lines(words or [], errors))
+    folder, _, lines = which_model(model, spoken, target, [] if preset else given_lines(words or [], errors))
     loaded = Loaded(folder)
-    check_pair(loaded, source, target)
+    own_codes(loaded, source, target)
     text = None if preset else first_lines(lines)
     search: dict[str, Any] = {} if beam is None else {"beam": beam}
     with shown_progress() as progress:
@@ -93,13 +93,13 @@ def check_output(output: Path) -> None:
         raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
 
 
-def given_lines(words: list[str], errors: Literal["strict", "replace"]) -> Iterable[str | None]:
+def given_lines(words: list[str], errors: Literal["strict", "replace"]) -> Iterable[str]:
     from hark.cli.translate import lines_of, what
 
     return lines_of(what(words), errors)
 
 
-def first_lines(lines: Iterable[str | None]) -> str:
+def first_lines(lines: Iterable[str]) -> str:
     """The first line that has text, and the next one, so that it can be told that there is more."""
     return "".join(islice((line for line in lines if line and line.strip()), 2))
 

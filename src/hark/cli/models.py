@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hark.decode.models import Known
+    from hark.models import Known
 
 NARROW = 60
 """Columns that a terminal is taken to have at least."""
@@ -22,7 +22,7 @@ def models(
 
     They come with hark, or lie in your own folder or in those that HARK_MODELS names; the first of a pair is taken.
     """
-    from hark.decode.models import list_models
+    from hark.models import list_models
 
     if name is not None:
         show_card(name)
@@ -38,7 +38,7 @@ def models(
 
 def show_card(name: str) -> None:
     from hark.bundle import Bundle
-    from hark.decode.models import named_folder
+    from hark.models import named_folder
 
     bundle = Bundle.open(named_folder(name))
     sys.stdout.write(bundle.card)
@@ -47,24 +47,24 @@ def show_card(name: str) -> None:
 
 
 def as_tree(model: "Known") -> dict[str, Any]:
-    tree = {"name": model.name, "source": model.source, "target": model.target, "folder": str(model.folder)}
-    about = {"bytes": model.size, "about": model.about}
+    tree = {"name": model.name, "pairs": [list(pair) for pair in model.pairs], "folder": str(model.folder)}
+    about = {"bytes": model.size, "summary": model.summary}
     return tree | about | ({"problem": model.problem} if model.problem else {})
 
 
 def show_table(found: "list[Known]") -> None:
-    """A line for each: name, languages, size, and what its card says first, as far as there is room for it."""
-    rows = [(each.name, each.pair if not each.problem else "", f"{each.size / 1e6:.1f} MB") for each in found]
+    """A line for each: name, languages, size and summary, as far as there is room."""
+    rows = [(each.name, each.languages, f"{each.size / 1e6:.1f} MB") for each in found]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     room = max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
     for each, (name, pair, size) in zip(found, rows, strict=True):
-        about = f"cannot be used: {each.problem}" if each.problem else each.about
+        about = f"cannot be used: {each.problem}" if each.problem else each.summary
         line = f"{name.ljust(widths[0])}  {pair.ljust(widths[1])}  {size.rjust(widths[2])}  {about}".rstrip()
         sys.stdout.write((line if room is None or len(line) <= room else line[: room - 1] + "…") + "\n")
 
 
 def show_places(any_found: bool) -> None:
-    from hark.decode.models import places, shipped_folder, user_folder
+    from hark.models import places, shipped_folder, user_folder
 
     if not any_found:
         sys.stderr.write("no models here yet\n")

@@ -121,11 +121,17 @@ def summary(dataset: "Dataset") -> str:
     total, manifest = dataset.report.total, dataset.manifest
     dropped = sorted((item for item in total.dropped.items() if item[1]), key=lambda item: -item[1])
     variants = ", ".join(f"{kind} {count:,}" for kind, count in sorted(total.augmented.items()))
+    made, limit = total.kept + sum(total.augmented.values()), dataset.report.max_length
     return "\n".join(
         [
             f"{dataset.folder}: {total.read:,} pairs read, {total.kept:,} kept ({total.kept / total.read:.2%})",
             "dropped: " + (", ".join(f"{rule} {count:,}" for rule, count in dropped[:5]) or "none"),
             *([f"besides, variants: {variants}"] if variants else []),
+            *(
+                [f"too long: {total.too_long:,} of {made:,} pairs; training skips them (batches.max_length {limit})"]
+                if total.too_long
+                else []
+            ),
             f"tokens: {total.source.tokens:,} {manifest.source}, {total.target.tokens:,} {manifest.target}; "
             f"vocabulary {dataset.tokenizer('target').vocab_size:,}",
             f"report: {dataset.folder / 'report.html'}",

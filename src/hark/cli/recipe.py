@@ -1,5 +1,7 @@
 """The settings that a verb was given: a recipe, overrides, and what comes from the model that training starts from."""
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +18,12 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     from hark import configfile
 
     file, changes = configfile.split_words(recipe, overrides)
+    say_what_moved(file, changes)
     name = start_of(file, changes)
     if not name:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
-    from hark.decode.models import named_folder
+    from hark.models import named_folder
 
     bundle = Bundle.open(named_folder(name).absolute())
     config = configfile.load(file, changes, beneath=inherited(bundle.config))
@@ -46,9 +49,19 @@ def start_of(file: str | None, changes: Sequence[str]) -> str:
 
 
 def inherited(config: Config) -> dict[str, Any]:
-    """Its shape, its search, its languages, and how long a sentence it knows."""
+    """Its shape, its search, its languages, and the longest sentence it was trained on."""
     from hark import configfile
 
     tree = configfile.plain(config)
-    data = {key: tree["data"][key] for key in ("source", "target", "max_length")}
-    return {"data": data, "model": tree["model"], "decode": tree["decode"]}
+    data = {key: tree["data"][key] for key in ("source", "target")}
+    batches = {"max_length": tree["batches"]["max_length"]}
+    return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}
+
+
+def say_what_moved(file: str | None, changes: Sequence[str]) -> None:
+    """Tell a person, on stderr, which settings of a recipe or of the command line have another name now."""
+    from hark import configfile
+
+    if os.environ.get("RANK", "0") == "0":  # of the processes that torchrun starts, one talks
+        for line in configfile.outdated(file, changes):
+            sys.stderr.write(line + "\n")

@@ -16,12 +16,15 @@ def shortlist(
 
     The list is learnt from the dataset, and stored in the bundle. It is used where hark computes in int8 on a CPU.
     """
-    from hark.bundle import SHORTLIST, Bundle, write_file
+    from dataclasses import replace
+
+    from hark.bundle import SHORTLIST, Bundle, fact_files, write_files
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
-    from hark.decode.models import named_folder
     from hark.distil.shortlist import learn_shortlist
     from hark.errors import UserError
+    from hark.facts import ShortlistFacts
+    from hark.models import named_folder
 
     bundle = Bundle.open(named_folder(model))
     data, sizes = bundle.config.data, bundle.config.model
@@ -32,5 +35,6 @@ def shortlist(
         raise UserError(f"{dataset}: has another tokenizer; prepare it with data.tokenizer={bundle.target_tokenizer}")
     with show_progress() as progress:
         found = learn_shortlist(opened, sizes.vocab_size, sizes.source_vocab_size, progress=progress)
-    write_file(bundle, SHORTLIST, found.save)
+    facts = replace(bundle.facts, shortlist=ShortlistFacts(len(found.common), len(found.candidates)))
+    write_files(bundle, {SHORTLIST: found.to_bytes(), **fact_files(facts, bundle.config)})
     typer.echo(f"{bundle.folder}: {len(found.common):,} common tokens, {len(found.candidates):,} candidates of others")

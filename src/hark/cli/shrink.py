@@ -18,7 +18,7 @@ def shrink(
     int8 takes a quarter of the room. On a CPU, where hark computes in int8, the translations stay the same.
     """
     from hark.bundle import Bundle
-    from hark.decode.models import named_folder
+    from hark.models import named_folder
     from hark.weights import shrink as shrink_bundle
 
     given = Bundle.open(named_folder(bundle))

@@ -3,16 +3,15 @@
 import os
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, Self
 
 from hark.errors import HarkError, UserError
 
 Errors = Literal["strict", "replace"]
-WAIT = 0.002
-"""Seconds to wait for a line before saying that there is none just now."""
 CHUNK = 1 << 16
 
 
@@ -50,21 +49,45 @@ def open_file(path: Path) -> BinaryIO:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def arriving_lines(descriptor: int, errors: Errors, name: str = "stdin") -> Iterator[str | None]:
-    """The lines of a pipe or a terminal, with their ends, as they come; None whenever there is none just now."""
-    rest, number, open_ = b"", 0, True
-    while open_:
-        if not select.select([descriptor], [], [], WAIT)[0]:
-            yield None
-            continue
-        chunk = os.read(descriptor, CHUNK)
-        open_ = bool(chunk)
-        *lines, rest = (rest + chunk).split(b"\n") if chunk else (rest,)
-        for line in lines:
-            number += 1
-            yield decode_line(line + b"\n", number, name, errors)
-    if rest:
-        yield decode_line(rest, number + 1, name, errors)
+class ArrivingLines:
+    """The lines of a pipe or a terminal, with their ends, as they come. `ready` tells whether one is there."""
+
+    def __init__(self, descriptor: int, errors: Errors, name: str = "stdin") -> None:
+        self.descriptor, self.errors, self.name = descriptor, errors, name
+        self.lines: deque[bytes] = deque()
+        self.rest = b""
+        self.number = 0
+        self.open = True
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        while self.open and not self.lines:
+            self.read()
+        if not self.lines:
+            raise StopIteration
+        self.number += 1
+        return decode_line(self.lines.popleft(), self.number, self.name, self.errors)
+
+    def ready(self) -> bool:
+        while self.open and not self.lines and select.select([self.descriptor], [], [], 0)[0]:
+            self.read()
+        return bool(self.lines) or not self.open
+
+    def read(self) -> None:
+        chunk = os.read(self.descriptor, CHUNK)
+        *lines, self.rest = (self.rest + chunk).split(b"\n")
+        self.lines.extend(line + b"\n" for line in lines)
+        if not chunk:
+            self.open = False
+            self.lines.extend([self.rest] if self.rest else [])
+
+    def put_back(self, lines: Iterable[str]) -> None:
+        """Lines that were looked at come again."""
+        again = [line.encode() for line in lines]
+        self.lines.extendleft(reversed(again))
+        self.number -= len(again)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def train(
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
     from hark import configfile
-    from hark.cli.recipe import load_recipe
+    from hark.cli.recipe import load_recipe, say_what_moved
     from hark.rundir import RunDir
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
@@ -58,6 +58,7 @@ def train(
     if resume is not None:
         if file is not None:
             raise UserError(f"{file}: a resumed run has its own recipe; give changes only, each with --allow")
+        say_what_moved(None, changes)
         run, resumed = RunDir(resume), True
         config = run_config(run, changes, allow or [])
     else:

@@ -64,17 +64,19 @@ def translate(
     from hark.decode.load import Loaded
 
     if align and not as_json:
-        raise UserError("--align is told in JSON; add --json")
+        raise UserError("--align requires --json")
     given = what(words or [])
     if isinstance(given, Path) and output is not None and output.exists() and output.samefile(given):
         raise UserError(f"{output}: is the text to translate; name another file for the translation")
-    folder, lines = which_model(model, source, target, lines_of(given, errors))
+    folder, source, lines = which_model(model, source, target, lines_of(given, errors))
     loaded = Loaded(folder, engine, device, precision, threads)
-    check_pair(loaded, source, target)
+    source, target = own_codes(loaded, source, target)
     changes = search_changes(search or [], beam, nbest)
     try:
         with writer(output) as out, shown_progress(given, output) as advance:
-            results = loaded.translate(lines, split=split, align=align, protect=protect, **changes)
+            results = loaded.translate(
+                lines, source=source, target=target, split=split, align=align, protect=protect, **changes
+            )
             write(results, out, advance, nbest, as_json, align, at_once=given is None)
     except KeyboardInterrupt:
         leave_at_once()
@@ -88,9 +90,9 @@ def leave_at_once() -> NoReturn:
     os._exit(130)
 
 
-def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str | None]:
+def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
     """The lines of what was given, with their ends."""
-    from hark.cli.streams import arriving_lines, file_lines
+    from hark.cli.streams import ArrivingLines, file_lines
 
     if isinstance(given, Path):
         sys.stderr.write(f"{given}: a file; its text is translated\n")
@@ -101,7 +103,7 @@ def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> 
         raise UserError("nothing to translate: stdin is closed; give a text or a file")
     if sys.stdin.isatty():
         sys.stderr.write("type text; Ctrl-D ends it\n")
-    return arriving_lines(sys.stdin.fileno(), errors)
+    return ArrivingLines(sys.stdin.fileno(), errors)
 
 
 def what(words: list[str]) -> Path | str | None:
@@ -124,51 +126,61 @@ def what(words: list[str]) -> Path | str | None:
 
 
 def which_model(
-    model: str | None, source: str | None, target: str | None, lines: Iterable[str | None]
-) -> tuple[Path, Iterable[str | None]]:
-    """The bundle that was named, or the one for the pair; its source is told from the text if several are possible."""
-    from hark.decode import models
+    model: str | None, source: str | None, target: str | None, lines: Iterable[str]
+) -> tuple[Path, str | None, Iterable[str]]:
+    """The bundle that was named, or the one for the pair; the source language, which is told from the text if several
+    are possible; and the text."""
+    from hark import models
 
     if model is not None:
-        return models.named_folder(model), lines
+        return models.named_folder(model), source, lines
     fitting = models.choose(source, target, models.list_models())
-    if len({each.source for each in fitting}) > 1:
-        source, lines = told_from_text({each.source for each in fitting}, lines)
-        fitting = [each for each in fitting if each.source == source]
-    if len({each.target for each in fitting}) > 1:
-        there = ", ".join(dict.fromkeys(each.target for each in fitting))
-        raise UserError(f"models from {fitting[0].source} translate to {there}; choose with -t")
-    return fitting[0].folder, lines
+    sources = {pair[0] for each in fitting for pair in each.pairs}
+    if len(sources) > 1:
+        source, lines = told_from_text(sources, lines)
+        fitting = models.choose(source, target, fitting)
+    targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
+    if len(targets) > 1:
+        spoken = fitting[0].pairs[0][0]
+        raise UserError(f"models from {spoken} translate to {', '.join(targets)}; choose with -t")
+    return fitting[0].folder, source, lines
 
 
-def told_from_text(candidates: set[str], lines: Iterable[str | None]) -> tuple[str, Iterable[str | None]]:
+def told_from_text(candidates: set[str], lines: Iterable[str]) -> tuple[str, Iterable[str]]:
     """The language of a text by its beginning, and the text again."""
+    from hark.cli.streams import ArrivingLines
     from hark.text.detector import guess_language
 
     rest = iter(lines)
     seen: list[str] = []
     for line in rest:
-        if line is None and "".join(seen).strip():
-            break
-        seen += [line] if line is not None else []
-        if sum(map(len, seen)) > LOOK:
+        seen.append(line)
+        enough = sum(map(len, seen)) > LOOK
+        if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
             break
     guess = guess_language("".join(seen), sorted(candidates))
     if guess is None:
         raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
+    if isinstance(rest, ArrivingLines):
+        rest.put_back(seen)
+        return guess, rest
     return guess, chain(seen, rest)
 
 
-def check_pair(loaded: "Loaded", source: str | None, target: str | None) -> None:
-    """A model that was named must be one of the languages that were named."""
-    from hark.decode.models import matches
+def own_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:
+    """The model's own codes of languages that were named: `pt` for `pt-BR`. It must translate from one to the other."""
+    from hark.card import describe_pairs
+    from hark.models import fits
 
-    data = loaded.config.data
-    if not (matches(source, data.source) and matches(target, data.target)):
+    pairs = loaded.facts.pairs
+    fitting = [pair for pair in pairs if fits(source, target, pair)]
+    if not fitting:
         raise UserError(
-            f"{loaded.bundle.folder}: translates {data.source} to {data.target}, "
-            f"not {source or data.source} to {target or data.target}; choose another model"
+            f"{loaded.bundle.folder}: translates {describe_pairs(pairs)}, "
+            f"not {source or pairs[0][0]} to {target or pairs[0][1]}; choose another model"
         )
+    exact = [pair for pair in fitting if source in (None, pair[0]) and target in (None, pair[1])] or fitting
+    return source and exact[0][0], target and exact[0][1]
 
 
 def search_changes(settings: list[str], beam: int | None, nbest: int) -> dict[str, Any]:

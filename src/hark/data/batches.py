@@ -3,31 +3,39 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.packed import PackedBatch, PackedBatches
 from hark.data.padded import PaddedBatch, PaddedBatches
 from hark.data.pool import Corpus
-from hark.data.stream import MARKS, Batch, Batches, Marks, StreamState
+from hark.data.stream import Batch, Batches, StreamState
+from hark.data.token_streams import PackedStream, PaddedStream, Tokens, TokenStream
+from hark.text.vocabulary import SpecialIds
 
 __all__ = [
     "Batch",
     "Batches",
     "Corpus",
-    "Marks",
     "PackedBatch",
     "PackedBatches",
+    "PackedStream",
     "PaddedBatch",
     "PaddedBatches",
+    "PaddedStream",
     "StreamState",
+    "TokenStream",
+    "Tokens",
     "make_batches",
 ]
 
 
-def make_batches(corpora: Sequence[Corpus], config: DataConfig, marks: Marks = MARKS) -> PackedBatches | PaddedBatches:
-    """The endless stream of batches of some corpora: (name, weight, token stores) each."""
-    match config.batching:
+def make_batches(corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> PackedBatches | PaddedBatches:
+    """The endless stream of batches of some corpora: (name, weight, token stores) each.
+
+    `special` are the ids of the vocabulary that the corpora were encoded with (`Dataset.special`).
+    """
+    match config.kind:
         case "packed":
-            return PackedBatches(corpora, config, marks)
+            return PackedBatches(corpora, config, special)
         case "padded":
-            return PaddedBatches(corpora, config, marks)
-    assert_never(config.batching)
+            return PaddedBatches(corpora, config, special)
+    assert_never(config.kind)

@@ -13,6 +13,7 @@ from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
 from hark.text.detector import base_language
 from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import SpecialIds
 
 FORMAT = 1
 KIND = "hark dataset"
@@ -173,6 +174,11 @@ class Dataset:
         """The tokenizer of a side; both sides share one unless vocabularies are separate."""
         shared = self.manifest.source_tokenizer is None
         return self._target_tokenizer if shared or side == "target" else self._source_tokenizer
+
+    @property
+    def special(self) -> SpecialIds:
+        """The special ids in its batches. Vocabularies of the two sides are of one kind, so they agree on these."""
+        return self.tokenizer("target").special
 
     @cached_property
     def _target_tokenizer(self) -> Tokenizer:

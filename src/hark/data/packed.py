@@ -10,13 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.packing import Capacity, balance, pack
 from hark.data.permutation import derive, permute
 from hark.data.pool import Corpus
 from hark.data.store import SIDES, Side, TokenStore
 from hark.data.strata import Draw, draw, n_strata, pass_length
-from hark.data.stream import MARKS, Batch, Batches, Marks, Tokens
+from hark.data.stream import Batch, Batches
+from hark.data.token_streams import PackedStream, Tokens
+from hark.text.vocabulary import SpecialIds
 
 # Batches that are planned together: pairs move only within such a group. More fill better and make seeking slower.
 GROUP = 64
@@ -28,25 +30,7 @@ TRIALS = 16
 SAFETY = 4.0
 
 
-@dataclass(frozen=True, eq=False)
-class PackedBatch(Batch):
-    """Sentence j of source and target occupies the slots cu[j] to cu[j + 1] of its side.
-
-    Slots that are left over hold the pad id and form dummy sentences of at most `max_length` slots after the real
-    ones; the remaining entries of `cu` repeat the number of slots. So `cu` always covers every slot.
-    """
-
-    source: Tokens  # (Ns,): x1 .. xn EOS
-    source_positions: Tokens  # (Ns,): 0, 1, 2 .. in each sentence
-    source_cu: Tokens  # (C + 1,): cumulative lengths
-    target_in: Tokens  # (Nt,): BOS y1 .. yn
-    target_out: Tokens  # (Nt,): y1 .. yn EOS
-    target_positions: Tokens  # (Nt,)
-    target_cu: Tokens  # (C + 1,)
-
-    @property
-    def n_target_slots(self) -> int:
-        return self.target_out.size
+PackedBatch = Batch[PackedStream[Tokens]]
 
 
 class Shape(NamedTuple):
@@ -88,11 +72,11 @@ class Plan:
     n_skipped: int
 
 
-class PackedBatches(Batches[PackedBatch]):
+class PackedBatches(Batches[PackedStream[Tokens]]):
     """Packed batches of several corpora, mixed by weight within each batch."""
 
-    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks = MARKS) -> None:
-        super().__init__(corpora, config, marks)
+    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
+        super().__init__(corpora, config, special)
         # Only the ratio of weights shapes the stream. With the least as 1, the longest pass is a round.
         least = min(pool.weight for pool in self.pools)
         self.pools = [replace(pool, weight=pool.weight / least) for pool in self.pools]
@@ -122,33 +106,28 @@ class PackedBatches(Batches[PackedBatch]):
         """Every slot taken, by sentences as long as they come."""
         slots, longest = self.capacity[:2], self.config.max_length
         count = max(-(-each // longest) for each in slots)
-        sides = []
-        for each in slots:
-            cu = np.full(self.shape.sentences + 1, each, np.int32)
-            cu[: count + 1] = np.arange(count + 1) * each // count
-            sides.append((np.full(each, self.marks.eos, np.int32), number_slots(cu, each), cu))
-        (source, source_positions, source_cu), (target, target_positions, target_cu) = sides
-        pairs = np.full((count, 3), -1, np.int64)
-        return PackedBatch(
-            -1, pairs, slots[0], slots[1], 0,
-            source, source_positions, source_cu, target, target.copy(), target_positions, target_cu,
-        )  # fmt: skip
+        streams: dict[str, PackedStream[Tokens]] = {}
+        for side, n_slots in zip(SIDES, slots, strict=True):
+            tokens = np.full(n_slots, self.special.end, np.int32)
+            cu = np.full(self.shape.sentences + 1, n_slots, np.int32)
+            cu[: count + 1] = np.arange(count + 1) * n_slots // count
+            labels = tokens.copy() if side == "target" else None
+            streams[side] = PackedStream(tokens, number_slots(cu, n_slots), cu, labels)
+        return Batch(-1, np.full((count, 3), -1, np.int64), streams, {"source": slots[0], "target": slots[1]})
 
     def _assemble(self, index: int, pairs: NDArray[np.int64], n_skipped: int) -> PackedBatch:
         pairs, pieces = self._by_store(pairs)
-        marks = self.marks
         source, source_cu, n_source = self._lay(pieces, "source", self.capacity.source)
         target, target_cu, n_target = self._lay(pieces, "target", self.capacity.target)
-        begin = target_cu[: len(pairs)]
-        target_in = np.empty_like(target)
-        target_in[1:] = target[:-1]
-        target_in[n_target:] = marks.pad
-        target_in[begin] = marks.bos
-        return PackedBatch(
-            index, pairs, n_source, n_target, n_skipped,
-            source, number_slots(source_cu, len(source)), source_cu,
-            target_in, target, number_slots(target_cu, len(target)), target_cu,
-        )  # fmt: skip
+        shifted = np.empty_like(target)
+        shifted[1:] = target[:-1]
+        shifted[n_target:] = self.special.pad
+        shifted[target_cu[: len(pairs)]] = self.special.start
+        streams = {
+            "source": PackedStream(source, number_slots(source_cu, len(source)), source_cu),
+            "target": PackedStream(shifted, number_slots(target_cu, len(target)), target_cu, labels=target),
+        }
+        return Batch(index, pairs, streams, {"source": n_source, "target": n_target}, n_skipped)
 
     def _by_store(
         self, pairs: NDArray[np.int64]
@@ -166,11 +145,11 @@ class PackedBatches(Batches[PackedBatch]):
         self, pieces: list[tuple[TokenStore, NDArray[np.int64]]], side: Side, slots: int
     ) -> tuple[Tokens, Tokens, int]:
         """One side's tokens with EOS after each sentence, the cumulative lengths, and the number of real tokens."""
-        tokens = np.full(slots, self.marks.pad, np.int32)
+        tokens = np.full(slots, self.special.pad, np.int32)
         cu = np.full(self.shape.sentences + 1, slots, np.int32)
         cu[0] = at = done = 0
         for store, rows in pieces:
-            flat, lengths = store.gather(rows, side, end=self.marks.eos)
+            flat, lengths = store.gather(rows, side, end=self.special.end)
             tokens[at : at + len(flat)] = flat
             cu[done + 1 : done + 1 + len(rows)] = at + np.cumsum(lengths)
             at, done = at + len(flat), done + len(rows)

@@ -6,26 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.permutation import derive, permute
 from hark.data.pool import Corpus, Lengths, Pool, stable_order
 from hark.data.store import SIDES, Side, TokenStore
-from hark.data.stream import MARKS, Batch, Batches, Marks, Tokens
+from hark.data.stream import Batch, Batches
+from hark.data.token_streams import PaddedStream, Tokens
+from hark.text.vocabulary import SpecialIds
 
-
-@dataclass(frozen=True, eq=False)
-class PaddedBatch(Batch):
-    """A row a sentence; the pad id fills rows up."""
-
-    source: Tokens  # (B, S): x1 .. xn EOS
-    source_lengths: Tokens  # (B,)
-    target_in: Tokens  # (B, T): BOS y1 .. yn
-    target_out: Tokens  # (B, T): y1 .. yn EOS
-    target_lengths: Tokens  # (B,)
-
-    @property
-    def n_target_slots(self) -> int:
-        return self.target_out.size
+PaddedBatch = Batch[PaddedStream[Tokens]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +58,11 @@ class Shelf:
         return rows
 
 
-class PaddedBatches(Batches[PaddedBatch]):
+class PaddedBatches(Batches[PaddedStream[Tokens]]):
     """Padded batches, each of one corpus; an epoch has of every corpus as many as its weight asks for, shuffled."""
 
-    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks = MARKS) -> None:
-        super().__init__(corpora, config, marks)
+    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
+        super().__init__(corpora, config, special)
         self.shelves = {c: Shelf.of(pool, config.batch_tokens) for c, pool in enumerate(self.pools) if len(pool)}
         # Batches of each corpus in an epoch.
         self._counts = [max(1, int(shelf.pool.weight * len(shelf) + 0.5)) for shelf in self.shelves.values()]
@@ -106,11 +95,12 @@ class PaddedBatches(Batches[PaddedBatch]):
         store = shelf.pool.store(number_of_pass)
         source, source_lengths = self._lay(store, rows, "source")
         target, target_lengths = self._lay(store, rows, "target")
-        n_source, n_target = int(source_lengths.sum()), int(target_lengths.sum())
-        return PaddedBatch(
-            index, pairs, n_source, n_target, 0,
-            source, source_lengths, self._shift(target, target_lengths), target, target_lengths,
-        )  # fmt: skip
+        streams = {
+            "source": PaddedStream(source, source_lengths),
+            "target": PaddedStream(self._shift(target, target_lengths), target_lengths, labels=target),
+        }
+        n_tokens = {name: int(stream.lengths.sum()) for name, stream in streams.items()}
+        return Batch(index, pairs, streams, n_tokens)
 
     def worst_case(self) -> PaddedBatch:
         """The batch of the most slots, and of those the one with the longest rows, every slot taken."""
@@ -120,24 +110,24 @@ class PaddedBatches(Batches[PaddedBatch]):
             for n, (s, t) in zip(np.diff(shelf.cuts), shelf.widths, strict=True)
         ]
         *_, n, s, t = max(shapes)
-        target = np.full((n, t), self.marks.eos, np.int32)
-        source_lengths, target_lengths = np.full(n, s, np.int32), np.full(n, t, np.int32)
-        return PaddedBatch(
-            -1, np.full((n, 3), -1, np.int64), n * s, n * t, 0,
-            np.full((n, s), self.marks.eos, np.int32), source_lengths,
-            self._shift(target, target_lengths), target, target_lengths,
-        )  # fmt: skip
+        source, target = (np.full((n, width), self.special.end, np.int32) for width in (s, t))
+        source_lengths, target_lengths = (np.full(n, width, np.int32) for width in (s, t))
+        streams = {
+            "source": PaddedStream(source, source_lengths),
+            "target": PaddedStream(self._shift(target, target_lengths), target_lengths, labels=target),
+        }
+        return Batch(-1, np.full((n, 3), -1, np.int64), streams, {"source": n * s, "target": n * t})
 
     def _lay(self, store: TokenStore, rows: NDArray[np.int64], side: Side) -> tuple[Tokens, Tokens]:
-        flat, lengths = store.gather(rows, side, end=self.marks.eos)
-        tokens = np.full((len(rows), lengths.max()), self.marks.pad, np.int32)
+        flat, lengths = store.gather(rows, side, end=self.special.end)
+        tokens = np.full((len(rows), lengths.max()), self.special.pad, np.int32)
         tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = flat
         return tokens, lengths
 
     def _shift(self, target: Tokens, lengths: Tokens) -> Tokens:
-        """BOS y1 .. yn of y1 .. yn EOS."""
-        shifted = np.full_like(target, self.marks.pad)
-        shifted[:, 0] = self.marks.bos
+        """start y1 .. yn of y1 .. yn EOS."""
+        shifted = np.full_like(target, self.special.pad)
+        shifted[:, 0] = self.special.start
         inside = np.arange(1, target.shape[1]) < lengths[:, None]
         shifted[:, 1:][inside] = target[:, :-1][inside]
         return shifted

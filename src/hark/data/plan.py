@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hark.config import AugmentConfig, CorpusConfig, DataConfig
+from hark.config import AugmentConfig, Config, CorpusConfig, DataConfig
 from hark.data.compression import open_file
 from hark.data.corpus import corpus_files
 from hark.data.dataset import FORMAT, Role, SourceFile
@@ -34,6 +34,7 @@ class Plan:
     """All that a dataset depends on, and nothing else: equal keys, equal datasets."""
 
     data: DataConfig
+    max_length: int  # of training: the report says how many pairs it will skip
     corpora: tuple[NamedCorpus, ...]
     sources: Mapping[Path, SourceFile]
     tokenizers: Tokenizers | None  # those that the settings name; none: to be learnt
@@ -64,7 +65,7 @@ class Plan:
             "tokenizers": {side: each.sha256 for side, each in (self.tokenizers or {}).items()},
             "bpe_dropout": data.bpe_dropout,
             "bpe_variants": self.variants,
-            "max_length": data.max_length,
+            "max_length": self.max_length,
             "seed": data.seed,
             # Left out where there is none, as before there was any: datasets of then keep their keys.
             **({"augment": asdict(data.augment)} if data.augment != AugmentConfig() else {}),
@@ -79,12 +80,13 @@ class Plan:
         return sum(source.size for source in self.sources.values())
 
 
-def make_plan(data: DataConfig) -> Plan:
+def make_plan(config: Config) -> Plan:
     """Read every file once for its hash, so that what is missing is told before any work is done."""
+    data = config.data
     corpora = list_corpora(data)
     tokenizers = load_tokenizers(data)
     sources = {path: hash_file(path) for corpus in corpora for path in corpus_files(corpus.config)}
-    return Plan(data, tuple(corpora), sources, tokenizers)
+    return Plan(data, config.batches.max_length, tuple(corpora), sources, tokenizers)
 
 
 def list_corpora(data: DataConfig) -> list[NamedCorpus]:

@@ -59,7 +59,7 @@ def prepare(config: Config, folder: Path | str, processes: int | None = None, pr
     """Make the dataset that `config.data` describes in `folder`, unless just that one is there already."""
     folder = Path(folder)
     progress("hashing files", 0, None)
-    plan = make_plan(config.data)
+    plan = make_plan(config)
     found = find_dataset(folder, plan.key)
     if found is not None:
         return Prepared(found, made=False)
@@ -93,7 +93,7 @@ class Preparation:
         self.train = [corpus for corpus in plan.corpora if corpus.role == "train"]
         self.held_out_sets = [corpus for corpus in plan.corpora if corpus.role != "train"]
         self.work = folder / "work"
-        self.tallies = {corpus.name: Tally(corpus.name, plan.data.max_length) for corpus in self.train}
+        self.tallies = {corpus.name: Tally(corpus.name, plan.max_length) for corpus in self.train}
 
     def run(self) -> Manifest:
         self.work.mkdir()
@@ -150,7 +150,7 @@ class Preparation:
         data, kept = self.data, 0
         finder = DuplicateFinder(self.work)
         chunks: list[CleanChunk] = []
-        build = partial(Clean, data.clean, data.source, data.target, held_out, data.max_length, self.work)
+        build = partial(Clean, data.clean, data.source, data.target, held_out, self.plan.max_length, self.work)
         with closing(run_jobs(self.processes, build, self.read())) as results:
             for chunk, hashes, tally in results:
                 if hashes:
@@ -237,7 +237,7 @@ class Preparation:
             data.bpe_dropout,
             self.plan.variants,
             data.seed,
-            data.max_length,
+            self.plan.max_length,
         )
         total = sum(each.chunk.pairs for each in chunks)
         with closing(run_jobs(self.processes, build, chunks)) as results:
@@ -274,7 +274,7 @@ class Preparation:
 
     def write_report(self, shards: Sequence[Shard], tokenizers: Tokenizers) -> None:
         self.progress("writing the report", 0, None)
-        source, target = (Pieces(each.vocab_size, each.specials) for each in (tokenizers[side] for side in SIDES))
+        source, target = (Pieces(each.vocab_size, each.n_special) for each in (tokenizers[side] for side in SIDES))
         report = make_report(
             self.data.source,
             self.data.target,

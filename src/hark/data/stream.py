@@ -2,32 +2,21 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypedDict, TypeVar
+from typing import Generic, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.config import DataConfig
+from hark.config import BatchConfig
 from hark.data.pool import Corpus, Pool
+from hark.data.token_streams import Tokens, TokenStream
 from hark.errors import UserError
-
-Tokens = NDArray[np.int32]
+from hark.text.vocabulary import SpecialIds
 
 # Raised whenever the same data and settings come to give other batches: a run never resumes into a different stream.
 STREAM_VERSION = 1
-
-
-class Marks(NamedTuple):
-    """The ids with a meaning of their own, the same in every tokenizer of ours."""
-
-    pad: int = 0
-    bos: int = 2
-    eos: int = 3
-
-
-MARKS = Marks()
 
 
 class StreamState(TypedDict):
@@ -38,30 +27,40 @@ class StreamState(TypedDict):
     fingerprint: int
 
 
-@dataclass(frozen=True, eq=False)
-class Batch(ABC):
-    """What every batch says of itself. A sentence of n tokens counts n + 1, for the mark of its end or beginning."""
+S = TypeVar("S", bound=TokenStream[Tokens])
 
-    index: int  # its number in the stream
+
+@dataclass(frozen=True, eq=False)
+class Batch(Generic[S]):
+    """Token streams by name, and what is known of them without looking at the tokens."""
+
+    index: int  # its number in the stream of batches
     pairs: NDArray[np.int64]  # (n_pairs, 3): corpus, row in its store, pass over the corpus
-    n_source_tokens: int
-    n_target_tokens: int
-    n_skipped: int  # pairs left out of this pass because they fitted nowhere; told by one batch of their group
+    streams: Mapping[str, S]
+    n_tokens: Mapping[str, int]  # of each stream, padding not counted; a sentence of n tokens counts n + 1 (start, EOS)
+    n_skipped: int = 0  # pairs left out of this pass because they fitted nowhere; told by the first batch of a group
 
     @property
     def n_pairs(self) -> int:
         return len(self.pairs)
 
     @property
-    @abstractmethod
+    def n_source_tokens(self) -> int:
+        """Tokens that are only read: those of streams without labels."""
+        return sum(self.n_tokens[name] for name, stream in self.streams.items() if stream.labels is None)
+
+    @property
+    def n_target_tokens(self) -> int:
+        """Tokens that are predicted, over which the loss is summed: those of streams with labels."""
+        return sum(self.n_tokens[name] for name, stream in self.streams.items() if stream.labels is not None)
+
+    @property
     def n_target_slots(self) -> int:
         """Target tokens and padding together."""
+        return sum(stream.labels.size for stream in self.streams.values() if stream.labels is not None)
 
 
-B = TypeVar("B", bound=Batch)
-
-
-class Batches(ABC, Generic[B]):
+class Batches(ABC, Generic[S]):
     """An endless stream of batches. `batches[i]` depends on i, the data and the settings, and on nothing else.
 
     Training on several ranks shares it out: rank r of w takes batches r, r + w, r + 2w and so on, so that together they
@@ -71,28 +70,33 @@ class Batches(ABC, Generic[B]):
     batches_per_epoch: int  # one pass over each corpus of weight 1
     fill: tuple[float, float]  # share of source and of target slots that hold tokens, over the whole stream
 
-    def __init__(self, corpora: Sequence[Corpus], config: DataConfig, marks: Marks) -> None:
+    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
         self.config = config
-        self.marks = marks
+        self.special = special
         self.pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
         if not any(len(pool) for pool in self.pools):
             raise UserError(
-                f"no pair to train on: none has at most {config.max_length} tokens (data.max_length) on each side"
+                f"no pair to train on: none has at most {config.max_length} tokens (batches.max_length) on each side"
             )
 
     @abstractmethod
-    def __getitem__(self, index: int) -> B: ...
+    def __getitem__(self, index: int) -> Batch[S]: ...
 
     @abstractmethod
-    def worst_case(self) -> B:
+    def worst_case(self) -> Batch[S]:
         """A made-up batch that needs as much memory as any: if it fits, they all do."""
 
     @property
+    def n_pairs(self) -> int:
+        """Pairs of all corpora, those that are too long among them."""
+        return sum(len(pool.variants[0]) for pool in self.pools)
+
+    @property
     def n_excluded(self) -> int:
-        """Pairs that are too long to be trained on."""
+        """Pairs that never enter a batch, because they are longer than `max_length`."""
         return sum(pool.n_excluded for pool in self.pools)
 
-    def iterate(self, start: int = 0, rank: int = 0, world: int = 1) -> Iterator[B]:
+    def iterate(self, start: int = 0, rank: int = 0, world: int = 1) -> Iterator[Batch[S]]:
         """The batches of one rank, without end; `start` is the same for all ranks."""
         index = start + rank
         while True:
@@ -105,10 +109,10 @@ class Batches(ABC, Generic[B]):
         config = self.config
         shapes = (
             STREAM_VERSION,
-            config.batching,
+            config.kind,
             config.batch_tokens,
             config.max_length,
-            *self.marks,
+            *(self.special.pad, self.special.start, self.special.end),
             self.batches_per_epoch,
         )
         corpora = [(pool.weight, pool.totals, len(pool), pool.checksum) for pool in self.pools]
@@ -122,12 +126,12 @@ class Batches(ABC, Generic[B]):
         """The number of the batch at which a saved stream goes on; refused where this is another stream."""
         if state["seed"] != self.config.seed:
             raise UserError(
-                f"the saved order of batches has seed {state['seed']}, but data.seed is {self.config.seed}; "
+                f"the saved order of batches has seed {state['seed']}, but batches.seed is {self.config.seed}; "
                 "resume with the seed, the data and the batch settings that the run began with"
             )
         if state["fingerprint"] != self.fingerprint:
             raise UserError(
-                "the data or the batch settings (data.batching, batch_tokens, max_length, weights) are not those "
+                "the data or the batch settings (batches.kind, batch_tokens, max_length, weights) are not those "
                 "that the run began with; restore them to resume, or start a new run"
             )
         return state["next"]

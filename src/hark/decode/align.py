@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.decode.rewrite import Span
 from hark.text.normalise import normalise
+from hark.text.rewrite import Span
+from hark.text.vocabulary import SPACE
 
-SPACE = "\u2581"
 _WORD = re.compile(r"\S+")
 
 
@@ -39,7 +39,7 @@ def merge(
 ) -> NDArray[np.float64]:
     """Attention of target words (rows) over source words: the mean of their subwords, the sum over its subwords.
 
-    Columns after the last piece (the mark of the end) are left out.
+    Columns after the last piece (EOS) are left out.
     """
     source, target = words_of(source_pieces), words_of(target_pieces)
     merged = np.zeros((target[-1] + 1, source[-1] + 1))

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from hark.config import DecodeConfig
-from hark.decode import case, clauses, protect
 from hark.decode.coder import Coder
-from hark.decode.protect import Item
 from hark.decode.request import Request
-from hark.decode.rewrite import Rewriting, Span
-from hark.text.tokenizer import EOS
+from hark.text import case, clauses, protect
+from hark.text.protect import Item
+from hark.text.rewrite import Rewriting, Span
 
 SAFE_BEAM = 8
 _CLOSING = re.compile(r"[\s.,;:!?…)\]}»”’]*")
@@ -52,8 +51,15 @@ class Attempt:
     def asks(self) -> tuple[Ask, ...]:
         return tuple(part for part in self.parts if isinstance(part, Ask))
 
-    def requests(self, coder: Coder, attention: bool) -> list[Request]:
-        return [Request([*coder.encode(ask.seen), EOS], self.search, attention=attention) for ask in self.asks]
+    def requests(
+        self, coder: Coder, attention: bool, target: str | None = None, source: str | None = None
+    ) -> list[Request]:
+        """One for each stretch; a model of several pairs needs the target language, and some the source's."""
+        prefix = coder.prefix(target)
+        return [
+            Request(coder.source_ids(ask.seen, target, source), self.search, prefix, attention=attention)
+            for ask in self.asks
+        ]
 
 
 def safer(search: DecodeConfig) -> DecodeConfig:

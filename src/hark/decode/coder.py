@@ -1,44 +1,46 @@
-"""Text <-> tokens for one pair of languages, a sentence at a time."""
+"""Text <-> tokens for the two sides of a model, a sentence at a time."""
 
 import string
 import unicodedata
 
 from hark.text.normalise import normalise
-from hark.text.segment import SPACE, Segmenter
-from hark.text.tokenizer import BYTES, Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 _SILENT = set(" \u00ad\u200b\u2060\ufeff")
 """Characters that the normalisation takes out, or makes spaces of, so that no model ever sees them."""
 
 
 class Coder:
-    """What a translator needs of the tokenizers of both sides."""
+    """What a translator needs of the vocabularies of both sides. For a model of one pair, languages may be left out."""
 
-    def __init__(self, source: Tokenizer, target: Tokenizer) -> None:
+    def __init__(self, source: Vocabulary, target: Vocabulary) -> None:
         self.source, self.target = source, target
-        self._segmenter = Segmenter(source)
-        learnt = learnt_pieces(source)
         # A vocabulary may lack a rare letter, such as X; one byte is copied easily all the same.
-        self._known = {*string.printable, *_SILENT, *(piece for piece in learnt if len(piece) == 1 and piece != SPACE)}
-        spoken = learnt if target is source else learnt_pieces(target)
-        self._bytes = [b""] * target.specials + [bytes([byte]) for byte in range(BYTES)]
-        self._bytes += [piece.encode() for piece in spoken]
+        self._known = {*string.printable, *_SILENT, *source.alphabet}
 
     def encode(self, text: str) -> list[int]:
-        """Source tokens, without the mark of the end."""
-        return self._segmenter.encode([text])[0]
+        """Source tokens, without tag and EOS."""
+        return self.source.encode_one(text)
+
+    def source_ids(self, text: str, target: str | None = None, source: str | None = None) -> list[int]:
+        """What the encoder reads: the tag of a language, if the model wants one, the text, EOS."""
+        return self.source.source_ids(text, target, source)
+
+    def prefix(self, target: str | None = None) -> tuple[int, ...]:
+        """What decoding is forced to begin with."""
+        return self.target.prefix(target)
 
     def fits(self, text: str, limit: int) -> bool:
-        """Whether a text has at most `limit` tokens. Each has at least a byte, but for the mark of the first space."""
-        return len(text.encode(errors="surrogatepass")) < limit or len(self.encode(text)) <= limit
+        """Whether a text has at most `limit` tokens, with its tag and without EOS.
+
+        Each has at least a byte, but for the mark of the first space.
+        """
+        room = limit - self.source.lead
+        return len(text.encode(errors="surrogatepass")) < room or len(self.encode(text)) <= room
 
     def decode(self, tokens: tuple[int, ...]) -> str:
-        """The text of target tokens, with single spaces inside and none around, whatever a model may have spelled.
-
-        Otherwise as the tokenizer decodes, without its thread for every batch.
-        """
-        text = b"".join([self._bytes[token] for token in tokens]).decode(errors="replace")
-        return " ".join(text.replace(SPACE, " ").split())
+        """The text of target tokens, with single spaces inside and none around, whatever a model may have spelled."""
+        return " ".join(self.target.decode_one(tokens).split())
 
     def unknown(self, text: str) -> str:
         """The characters of a text that the source vocabulary lacks, so that the model sees bytes in their place.
@@ -57,7 +59,3 @@ def is_punctuation(character: str) -> bool:
     """Quotation marks, dashes and the like, accents that stand alone, and signs of money."""
     kind = unicodedata.category(character)
     return kind[0] == "P" or kind == "Sc" or (kind == "Sk" and character < "\u2000")
-
-
-def learnt_pieces(tokenizer: Tokenizer) -> list[str]:
-    return tokenizer.pieces(range(tokenizer.specials + BYTES, tokenizer.vocab_size))

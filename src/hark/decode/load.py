@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from hark.bundle import Bundle
 from hark.config import Config, DecodeConfig, Precision
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engine import Engine
 from hark.decode.piece import Options
-from hark.decode.request import Engine
 from hark.decode.translation import Translation
 from hark.decode.translator import Translator
 from hark.errors import UserError, require
+from hark.facts import Facts
 from hark.settings import SettingError
-from hark.text.tokenizer import EOS, Tokenizer
+from hark.text.opening import open_vocabularies
+from hark.text.vocabulary import SpecialIds
 
 if TYPE_CHECKING:
     from hark.decode.engines.ctranslate2 import ComputeType
@@ -29,13 +31,14 @@ ComputePrecision = Literal["auto", "int8", "int16", "float32", "bfloat16"]
 
 def open_engine(
     bundle: Bundle,
+    special: SpecialIds,
     engine: EngineName = "auto",
     device: str = "auto",
     precision: ComputePrecision = "auto",
     threads: int | None = None,
 ) -> Engine:
-    """CTranslate2 on a CPU, our own engine on a GPU; or what is asked for. Words are aligned by the card's heads."""
-    alignment = AlignmentHeads.of_card(bundle.card, bundle.config.model)
+    """CTranslate2 on a CPU, our own engine on a GPU; or what is asked for. The facts name the alignment heads."""
+    alignment = AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)
     if engine == "auto":
         engine = "torch" if device.startswith("cuda") or (device == "auto" and gpu_is_usable()) else "ctranslate2"
     if engine == "ctranslate2":
@@ -45,7 +48,7 @@ def open_engine(
 
         # Not every CPU multiplies in int8.
         chosen = default_precision() if precision == "auto" else precision
-        return CTranslate2Engine.open(bundle, chosen, threads, alignment)
+        return CTranslate2Engine.open(bundle, special, chosen, threads, alignment)
     require("torch", "train", "the engine for a GPU")
     if precision in ("int8", "int16"):
         raise UserError(f"{precision} is for the CPU; the torch engine computes in float32 or bfloat16")
@@ -57,7 +60,7 @@ def open_engine(
         import torch
 
         torch.set_num_threads(threads)
-    return TorchEngine(load_model(bundle, on), on, cast(Precision, precision), alignment=alignment)
+    return TorchEngine(load_model(bundle, on), special, on, cast(Precision, precision), alignment=alignment)
 
 
 def default_precision() -> "ComputeType":
@@ -91,7 +94,7 @@ def torch_device(device: str) -> str:
 
 
 class Loaded:
-    """What `hark.load` gives: a model that translates, with its settings, tokenizers, card and network.
+    """What `hark.load` gives: a model that translates, with its settings, facts, vocabularies and network.
 
     The engine is made when something is first translated, the network when it is first looked at; that needs torch.
     """
@@ -105,9 +108,7 @@ class Loaded:
         threads: int | None = None,
     ) -> None:
         self.bundle = Bundle.open(path)
-        self.target_tokenizer = Tokenizer.load(self.bundle.target_tokenizer)
-        own = self.bundle.source_tokenizer != self.bundle.target_tokenizer
-        self.source_tokenizer = Tokenizer.load(self.bundle.source_tokenizer) if own else self.target_tokenizer
+        self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
 
     @property
@@ -115,16 +116,20 @@ class Loaded:
         return self.bundle.config
 
     @property
+    def facts(self) -> Facts:
+        return self.bundle.facts
+
+    @property
     def card(self) -> str:
         return self.bundle.card
 
     @cached_property
     def engine(self) -> Engine:
-        return open_engine(self.bundle, *self._chosen)
+        return open_engine(self.bundle, self.target_vocabulary.special, *self._chosen)
 
     @cached_property
     def translator(self) -> Translator:
-        return Translator(self.engine, self.source_tokenizer, self.target_tokenizer, self.config)
+        return Translator(self.engine, self.source_vocabulary, self.target_vocabulary, self.config)
 
     @cached_property
     def model(self) -> "Transformer":
@@ -135,19 +140,17 @@ class Loaded:
         return load_model(self.bundle)
 
     @overload
-    def translate(
-        self, texts: str, *, split: bool = ..., align: bool = ..., protect: bool = ..., **search: Any
-    ) -> Translation: ...
+    def translate(self, texts: str, **options: Any) -> Translation: ...
 
     @overload
-    def translate(
-        self, texts: Iterable[str | None], *, split: bool = ..., align: bool = ..., protect: bool = ..., **search: Any
-    ) -> Iterator[Translation]: ...
+    def translate(self, texts: Iterable[str], **options: Any) -> Iterator[Translation]: ...
 
     def translate(
         self,
-        texts: str | Iterable[str | None],
+        texts: str | Iterable[str],
         *,
+        source: str | None = None,
+        target: str | None = None,
         split: bool = True,
         align: bool = False,
         protect: bool = True,
@@ -155,19 +158,21 @@ class Loaded:
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be without end: order is kept, and memory is bounded.
 
-        With `split=False` each line is one sentence; with `align=True` results say which words stand for which; with
-        `protect=False` nothing is held to come out unchanged. `search` changes settings of the search, such as `beam=1`
-        or `nbest=3`; the others are the model's own.
+        `source` and `target` name languages, where the model knows several. With `split=False` each line is one
+        sentence; with `align=True` results say which words stand for which; with `protect=False` nothing is held to
+        come out unchanged. `search` changes settings of the search, such as `beam=1` or `nbest=3`; the others are the
+        model's own.
         """
-        options = Options(search_settings(self.config.decode, search), split, align, protect)
+        settings = search_settings(self.config.decode, search)
+        options = Options(settings, split, align, protect, source, target)
         if isinstance(texts, str):
             return self.translator.translate(texts, options)
         return self.translator.stream(texts, options)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """The log-probability of given translations, (source, translation) each, taken as one sentence."""
-        source, target = self.source_tokenizer, self.target_tokenizer
-        encoded = (([*source.encode_one(text), EOS], target.encode_one(given)) for text, given in pairs)
+        source, target = self.source_vocabulary, self.target_vocabulary
+        encoded = ((source.source_ids(text), [*target.prefix(), *target.encode_one(given)]) for text, given in pairs)
         return (sum(each) for each in self.engine.score(encoded))
 
     def close(self) -> None:

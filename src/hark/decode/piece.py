@@ -4,15 +4,16 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from hark.config import DecodeConfig
-from hark.decode import attempts, case, protect
+from hark.decode import attempts
 from hark.decode.align import Link
 from hark.decode.attempts import Attempt
 from hark.decode.coder import Coder
-from hark.decode.protect import Item
 from hark.decode.readings import Candidate, judge
-from hark.decode.request import Request
-from hark.decode.stream import Answer, Task
+from hark.decode.request import Hypotheses, Request
+from hark.decode.tasks import Task
 from hark.decode.translation import Alternative, Flag
+from hark.text import case, protect
+from hark.text.protect import Item
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,12 @@ class Options:
     """Whether to tell which words stand for which."""
     protect: bool = True
     """Whether addresses, placeholders, tags, numbers with units and unknown characters must come out unchanged."""
+    source: str | None = None
+    """The language of the text; None: the model's own."""
+    target: str | None = None
+    """The language to translate to, of a model that knows several; None: the model's own."""
+    urgent: bool = False
+    """Whether a person waits for it."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,9 @@ def translate_piece(text: str, coder: Coder, options: Options, inner: bool = Fal
 
 def _try(
     ways: Sequence[Attempt], coder: Coder, options: Options
-) -> Generator[Sequence[Request], Sequence[Answer], list[Candidate]]:
+) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Candidate]]:
     """Make attempts side by side."""
-    asked = [attempt.requests(coder, options.align) for attempt in ways]
+    asked = [attempt.requests(coder, options.align, options.target, options.source) for attempt in ways]
     answers = iter((yield [request for requests in asked for request in requests]))
     return [
         judge(attempt, requests, [next(answers) for _ in requests], coder, options.search.nbest)
@@ -84,7 +91,7 @@ def _try(
 
 def _rescue(
     text: str, items: Sequence[Item], best: Candidate, coder: Coder, options: Options, inner: bool
-) -> Generator[Sequence[Request], Sequence[Answer], tuple[Candidate, set[Flag]]]:
+) -> Generator[Sequence[Request], Sequence[Hypotheses], tuple[Candidate, set[Flag]]]:
     """Safer ways, one after the other, until one has no fault; the best of all, and the flags that it earns."""
     safe = attempts.safer(options.search)
     first, flags = best.attempt, set[Flag]()

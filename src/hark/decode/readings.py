@@ -2,18 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 
-from hark.decode import case, protect
 from hark.decode.align import Link, link, word_spans
 from hark.decode.attempts import Ask, Attempt
 from hark.decode.coder import Coder
 from hark.decode.faults import FAULTS, Fault, find_faults
-from hark.decode.protect import Item
 from hark.decode.request import Hypothesis, Request
-from hark.decode.rewrite import Rewriting, Span
 from hark.decode.translation import Alternative, mean, shift
+from hark.text import case, protect
 from hark.text.normalise import normalise
+from hark.text.protect import Item
+from hark.text.rewrite import Rewriting, Span
 
 STOPS = (".", "。", "।")
 NOTHING = Hypothesis((), 0.0, 0.0, complete=False)
@@ -122,8 +122,11 @@ def read(ask: Ask, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) 
         if made.before is restored.text:
             words = [restored.rewriting.forth(span) for span in word_spans(decoded)]
         targets = [clip(made.forth(span), len(text)) for span in words]
-        pieces = coder.source.pieces(source), coder.target.pieces(hypothesis.tokens)
-        links = link(hypothesis.attention_TS, *pieces, sources, targets)
+        # Language tags belong to no word, on either side.
+        first = sum(1 for _ in takewhile(coder.target.is_special, hypothesis.tokens))
+        attention_TS = hypothesis.attention_TS[first:, coder.source.lead :]
+        pieces = coder.source.pieces(source[coder.source.lead :]), coder.target.pieces(hypothesis.tokens[first:])
+        links = link(attention_TS, *pieces, sources, targets)
     return Reading(text, hypothesis, faults, lost, restored.repaired, links)
 
 

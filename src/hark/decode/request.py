@@ -1,21 +1,21 @@
 """What an engine is asked and what it answers, in tokens. Standard library and numpy: no engine is known here."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import DecodeConfig
+from hark.errors import HarkError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """One sentence to translate."""
 
     source: Sequence[int]
-    """As the encoder sees it: language tag, if the model wants one, first; the mark of the end last."""
+    """As the encoder sees it: a language tag first, if the model wants one; EOS last."""
     search: DecodeConfig = field(default_factory=DecodeConfig)
     prefix: Sequence[int] = ()
     """Target tokens that the translation must begin with."""
@@ -23,6 +23,8 @@ class Request:
     """Target tokens that it must not contain. Padding, unknown and start are never produced anyhow."""
     attention: bool = False
     """Whether to give cross-attention with the answer."""
+    urgent: bool = False
+    """Whether a person waits for it: it enters before those that are not urgent."""
 
     @property
     def limit(self) -> int:
@@ -30,14 +32,14 @@ class Request:
         return len(self.source) + self.search.max_extra
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Hypothesis:
     """One translation."""
 
     tokens: tuple[int, ...]
-    """With the prefix, without the marks of start and end."""
+    """With the prefix, without start and EOS."""
     log_prob: float
-    """Of the tokens after the prefix, the end included."""
+    """Of the tokens after the prefix, EOS included."""
     score: float
     """What hypotheses are ranked by: `log_prob / length_penalty`."""
     complete: bool
@@ -46,27 +48,11 @@ class Hypothesis:
     """Where each token (not the end) looked at in the source, as the mean of the heads that align best."""
 
 
+Hypotheses = tuple[Hypothesis, ...]
+Answer = Hypotheses | HarkError
+"""What was found for a request, or why it cannot be done."""
+
+
 def length_penalty(length: int, alpha: float) -> float:
     """`((5 + length) / 6)^alpha` (Wu et al., 2016), with the length in tokens after the prefix, the end included."""
     return float(((5 + length) / 6) ** alpha)
-
-
-class Engine(Protocol):
-    """Translates tokens. The translator and the server are its users; each kind of device has its own."""
-
-    name: str
-    """For people: the engine and its precision."""
-
-    def run(self, requests: Iterable[Request | None]) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
-        """Answers as they are ready, each with the number of its request; the best hypothesis first.
-
-        Requests are taken as there is room for them, never all at once, so that a stream may be without end. None says
-        that nothing is waiting just now: what is under way goes on, and the iterator is asked again.
-        """
-        ...
-
-    def score(self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Iterator[tuple[float, ...]]:
-        """The log-probability of each token of given translations, their end included, in order."""
-        ...
-
-    def close(self) -> None: ...

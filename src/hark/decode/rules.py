@@ -4,23 +4,20 @@ import torch
 from torch import Tensor
 
 from hark.decode.state import Beams, Candidates, Chance, Terms
-from hark.text.tokenizer import EOS
-
-NEVER = EOS
-"""Ids below this (padding, unknown, start) are never produced."""
 
 
-def forbid(logits_BWV: Tensor, beams: Beams, terms: Terms) -> Tensor:
-    """Logits of what must not come next set to -inf, in place.
+def forbid(logits_BWV: Tensor, beams: Beams, terms: Terms, forbidden: Tensor, end: int) -> Tensor:
+    """Logits of what must not come next set to -inf, in place: ids that are always `forbidden`, those that the request
+    bans, and EOS (`end`) where the output is too short.
 
     Before the softmax, as CTranslate2 does it: the probability of what is forbidden goes to the rest, and both engines
     give the same scores.
     """
-    logits_BWV[..., :NEVER] = -torch.inf
+    logits_BWV.index_fill_(2, forbidden, -torch.inf)
     banned_BWM = terms.banned_BM[:, None].expand(-1, logits_BWV.shape[1], -1)
     logits_BWV.scatter_(2, banned_BWM, -torch.inf)
     too_short_B1 = (beams.position_B < terms.min_length_B)[:, None]
-    logits_BWV[..., EOS] = logits_BWV[..., EOS].masked_fill(too_short_B1, -torch.inf)
+    logits_BWV[..., end] = logits_BWV[..., end].masked_fill(too_short_B1, -torch.inf)
     return logits_BWV
 
 

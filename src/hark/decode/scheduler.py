@@ -2,27 +2,32 @@
 
 Room is counted in tokens: a search needs a place for each token of its source and for each that its hypotheses may come
 to have, and it is given all of them when it enters, side by side. So nothing that has entered can run out of room, and
-memory is bounded. First come, first served: while the first in the line does not fit, nobody passes it, so that a long
-sentence waits only for those before it.
+memory is bounded. While the one whose turn it is does not fit, nobody passes it, so that a long sentence waits only for
+those before it.
 """
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from hark.errors import UserError
-
-Job = TypeVar("Job")
-Item = TypeVar("Item")
+from hark.decode.intake import Intake
 
 
-class Size(NamedTuple):
-    """What a search needs."""
+class Search(Protocol):
+    """What enters: it knows the request that it belongs to and what it needs."""
 
-    places: int
-    rows: int
-    """Hypotheses that live at a time."""
+    @property
+    def number(self) -> int: ...
+    @property
+    def places(self) -> int: ...
+    @property
+    def rows(self) -> int:
+        """Hypotheses that live at a time."""
+        ...
+
+
+Job = TypeVar("Job", bound=Search)
 
 
 class Places:
@@ -79,85 +84,51 @@ class Entered(NamedTuple, Generic[Job]):
     """A search that has entered, and the first of its places."""
 
     job: Job
-    size: Size
     start: int
 
 
-class Scheduler(Generic[Item, Job]):
-    """A line of searches, fed by requests that are taken one at a time, when the line is empty and there may be room.
+class Scheduler(Generic[Job]):
+    """A line of searches, fed from the requests that wait, each as the searches that it needs to begin with."""
 
-    A request may need several searches; `searches` says which. `size` says what a search needs.
-    """
-
-    def __init__(
-        self,
-        requests: Iterable[Item | None],
-        searches: Callable[[int, Item], Iterable[Job]],
-        size: Callable[[Job], Size],
-        places: int,
-        rows: int,
-    ) -> None:
-        self.requests = enumerate_items(requests)
-        self.searches, self.size = searches, size
+    def __init__(self, intake: Intake[list[Job]], places: int, rows: int) -> None:
+        self.intake = intake
         self.places, self.rows = Places(places), rows
         self.line: deque[Job] = deque()
+        """Searches of requests that have begun."""
         self.running = 0
-        self.ended = False
-        """Whether the requests have come to their end."""
 
-    @property
-    def idle(self) -> bool:
-        """Nothing runs, nothing waits, nothing will come."""
-        return self.ended and not self.running and not self.line
-
-    def enter(self, most: int | None = None) -> list[Entered[Job]]:
-        """All that can enter now, or the first of them; their room is theirs until they `leave`."""
+    def enter(self, most: int, fits: Callable[[Job], bool] = lambda _: True) -> list[Entered[Job]]:
+        """Those that can enter now, in their turn; their room is theirs until they `leave`."""
         entered: list[Entered[Job]] = []
-        while (most is None or len(entered) < most) and self.rows > 0 and self.fill():
-            size = self.size(self.line[0])
-            if size.places > self.places.capacity:
-                raise UserError(
-                    f"a sentence needs room for {size.places} tokens, and there is room for {self.places.capacity}; "
-                    "split it, or use a smaller beam"
-                )
-            # A search with more rows than there are in all may enter alone.
-            if size.rows > self.rows and self.running:
+        while len(entered) < most and self.rows > 0:
+            request = [] if self.line else self.intake.first() or []
+            if not self.line and not request:
                 break
-            start = self.places.take(size.places)
+            job = self.line[0] if self.line else request[0]
+            # A search with more rows than there are in all may enter alone.
+            if (job.rows > self.rows and self.running) or not fits(job):
+                break
+            start = self.places.take(job.places)
             if start is None:
                 break
-            self.rows -= size.rows
+            if not request:
+                self.line.popleft()
+            elif self.intake.take(job.number):
+                self.line.extend(request[1:])
+            else:  # it was cancelled this very moment
+                self.places.give_back(start, job.places)
+                continue
+            self.rows -= job.rows
             self.running += 1
-            entered.append(Entered(self.line.popleft(), size, start))
+            entered.append(Entered(job, start))
         return entered
-
-    def fill(self) -> bool:
-        """Whether somebody waits, after the next request was asked for if need be."""
-        while not self.line and not self.ended:
-            try:
-                number, request = next(self.requests)
-            except StopIteration:
-                self.ended = True
-                break
-            if request is None:
-                break
-            self.line.extend(self.searches(number, request))
-        return bool(self.line)
 
     def leave(self, entered: Entered[Job]) -> None:
         """Its room is free again."""
-        self.places.give_back(entered.start, entered.size.places)
-        self.rows += entered.size.rows
+        self.places.give_back(entered.start, entered.job.places)
+        self.rows += entered.job.rows
         self.running -= 1
 
     def put_first(self, jobs: Sequence[Job]) -> None:
         """What a request turned out to need besides: it came before all who wait."""
         self.line.extendleft(reversed(jobs))
-
-
-def enumerate_items(requests: Iterable[Item | None]) -> Iterator[tuple[int, Item | None]]:
-    """Requests with their numbers; None, that nothing is waiting just now, has none."""
-    number = 0
-    for request in requests:
-        yield number, request
-        number += request is not None

@@ -1,7 +1,7 @@
 """Search over a step of the model: `init`, `advance`, `finished`, `best`. Pure functions of tensors.
 
 Beam search of width W. A step gives logits for the W live hypotheses of a sentence. Of all continuations the best 2W
-are candidates. Among the first W of them, one that is the mark of the end has ended, and its place is taken by the next
+are candidates. Among the first W of them, one that is EOS has ended, and its place is taken by the next
 candidate that is not an end; at the last step allowed all W have ended, as they are. The search of a sentence is over
 when `round(W * patience)` hypotheses have ended, at its limit, or when no live hypothesis can still be among the n
 best. Ended hypotheses are ranked by `log_prob / length_penalty`. Greedy search is W = 1; sampling is W = 1 with
@@ -19,17 +19,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.decode.state import Beams, Candidates, Endings, Terms
-from hark.text.tokenizer import BOS, EOS
 
 
-def init(terms: Terms, width: int, keep: int) -> Beams:
-    """Before the first step: one live hypothesis, in row 0, that has read the mark of the start."""
+def init(terms: Terms, width: int, keep: int, start: int) -> Beams:
+    """Before the first step: one live hypothesis, in row 0, that has read the `start` token."""
     start_B = terms.start_B
     integers, floats = start_B.new_zeros(len(start_B), dtype=torch.long), start_B.new_full((len(start_B),), -torch.inf)
     log_prob_BW = floats[:, None].repeat(1, width)
     log_prob_BW[:, 0] = start_B
     return Beams(
-        tokens_BW=integers[:, None].repeat(1, width).fill_(BOS),
+        tokens_BW=integers[:, None].repeat(1, width).fill_(start),
         parents_BW=integers[:, None].repeat(1, width),
         log_prob_BW=log_prob_BW,
         position_B=integers,
@@ -57,13 +56,13 @@ def penalty(length: Tensor, alpha: Tensor) -> Tensor:
     return ((5 + length) / 6) ** alpha
 
 
-def advance(beams: Beams, terms: Terms, found: Candidates) -> Beams:
-    """One step. A sentence that is done stays as it is: it may be stepped on until somebody looks."""
+def advance(beams: Beams, terms: Terms, found: Candidates, end: int) -> Beams:
+    """One step; `end` is EOS. A sentence that is done stays as it is: it may be stepped on until somebody looks."""
     endings = beams.endings
     width, keep = beams.tokens_BW.shape[1], endings.score_BF.shape[1]
     length_B = beams.position_B + 1
     last_B = length_B >= terms.limit_B
-    end_BC = (found.tokens_BC == EOS) & (beams.position_B >= terms.forced_B)[:, None]
+    end_BC = (found.tokens_BC == end) & (beams.position_B >= terms.forced_B)[:, None]
 
     # Those that end here, among the first W.
     first = slice(0, width)
@@ -115,15 +114,18 @@ class Ended(NamedTuple):
     """One ended hypothesis as the search knows it."""
 
     tokens: tuple[int, ...]
-    """The prefix and the end included."""
+    """With the prefix, without EOS."""
     log_prob: float
+    complete: bool
+    """Whether it ended with EOS."""
 
     @property
-    def complete(self) -> bool:
-        return self.tokens[-1] == EOS
+    def length(self) -> int:
+        """In tokens, EOS included."""
+        return len(self.tokens) + self.complete
 
 
-def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int]) -> list[list[Ended]]:
+def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int], end: int) -> list[list[Ended]]:
     """The n best of each sentence, read back from the trace: `trace_BTW[:, p]` holds the choices at position p. All of
     it on the host."""
     n_B = np.minimum(np.array(nbest, np.int64), (endings.score_BF.numpy() > -np.inf).sum(1))
@@ -133,8 +135,9 @@ def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int]) -> list[list
     length_N, choice_N, log_prob_N = (
         each.numpy()[sentence_N, rank_N] for each in (endings.length_BF, endings.choice_BF, endings.log_prob_BF)
     )
-    tokens = read_back(trace_BTW.numpy(), sentence_N, length_N, choice_N)
-    ended = list(map(Ended, tokens, log_prob_N.tolist()))
+    complete_N = choice_N // trace_BTW.shape[2] == end
+    tokens = read_back(trace_BTW.numpy(), sentence_N, length_N, choice_N, complete_N)
+    ended = list(map(Ended, tokens, log_prob_N.tolist(), complete_N.tolist()))
     return [ended[start : start + n] for start, n in zip(start_B.tolist(), n_B.tolist(), strict=True)]
 
 
@@ -143,8 +146,10 @@ def read_back(
     sentence_N: NDArray[np.int64],
     length_N: NDArray[np.int64],
     choice_N: NDArray[np.int64],
+    complete_N: NDArray[np.bool_],
 ) -> list[tuple[int, ...]]:
-    """The tokens of hypotheses, from the last choice of each to its first, all hypotheses at once."""
+    """The tokens of hypotheses, from the last choice of each to its first, all hypotheses at once; without the last
+    token, EOS, of those that are complete."""
     if not len(length_N):
         return []
     _, positions, width = trace_BTW.shape
@@ -164,8 +169,8 @@ def read_back(
     own_NT = np.arange(longest) < length_N[:, None]
     text = (choices_TN // width).T[own_NT].tolist()
     tokens: list[tuple[int, ...]] = [()] * len(length_N)
-    stop = 0
-    for number, length in zip(order_N.tolist(), length_N.tolist(), strict=True):
-        start, stop = stop, stop + length
-        tokens[number] = tuple(text[start:stop])
+    start = 0
+    for number, length, last in zip(order_N.tolist(), length_N.tolist(), complete_N[order_N].tolist(), strict=True):
+        tokens[number] = tuple(text[start : start + length - last])
+        start += length
     return tokens

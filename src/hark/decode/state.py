@@ -6,6 +6,7 @@ Besides the package's legend: T positions of the output, as many as the table ca
 have ended and are kept; M banned tokens.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
@@ -20,40 +21,27 @@ class Table:
         named = ((each.name, getattr(self, each.name)) for each in fields(self))
         return [(name, each) for name, each in named if each is not None]
 
+    def each(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """A table of the same kind, of what a function makes of its tensors."""
+        made = {name: each.each(change) if isinstance(each, Table) else change(each) for name, each in self.parts()}
+        return replace(self, **made)
+
     def select(self, which_B: Tensor) -> Self:
-        return replace(
-            self,
-            **{
-                name: each.select(which_B) if isinstance(each, Table) else each.index_select(0, which_B)
-                for name, each in self.parts()
-            },
-        )
+        return self.each(lambda each: each.index_select(0, which_B))
+
+    def repeated(self, times: int) -> Self:
+        """The one sentence of a table, so many times; nothing is copied."""
+        return self.each(lambda each: each.expand(times, *each.shape[1:]))
+
+    def room(self, sentences: int) -> Self:
+        """A table of the same kind for so many sentences; all zero."""
+        return self.each(lambda each: each.new_zeros(sentences, *each.shape[1:]))
 
     def put(self, which_B: Tensor, some: Self) -> None:
         """Write some sentences in place."""
         for name, each in self.parts():
             new = getattr(some, name)
             each.put(which_B, new) if isinstance(each, Table) else each.index_copy_(0, which_B, new)
-
-    def repeated(self, times: int) -> Self:
-        """The one sentence of a table, so many times; nothing is copied."""
-        return replace(
-            self,
-            **{
-                name: each.repeated(times) if isinstance(each, Table) else each.expand(times, *each.shape[1:])
-                for name, each in self.parts()
-            },
-        )
-
-    def room(self, sentences: int) -> Self:
-        """A table of the same kind for so many sentences; all zero."""
-        return replace(
-            self,
-            **{
-                name: each.room(sentences) if isinstance(each, Table) else each.new_zeros(sentences, *each.shape[1:])
-                for name, each in self.parts()
-            },
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +71,7 @@ class Terms(Table):
     forced_BT: Tensor
     start_B: Tensor
     banned_BM: Tensor
-    """Filled up with the padding's id, which is banned anyhow."""
+    """Filled up with an id that is forbidden anyhow."""
     wanted_B: Tensor
     """The search ends when so many hypotheses have ended."""
     nbest_B: Tensor

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from hark.decode.align import Link
 from hark.decode.faults import FAULTS, Fault
-from hark.decode.segments import Layout
+from hark.text.segments import Layout
 
 Care = Literal["copied", "split", "recased", "retried", "repaired", "untranslated"]
 """Nothing to translate in it; translated in parts, because it was too long or went wrong as a whole; translated in

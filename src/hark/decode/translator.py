@@ -1,26 +1,40 @@
 """Text to text: a text is taken apart, its sentences go through an engine, and it is put together again.
 
 The work is done in the modules that are named here: `segments` (what is translated and what stands between), `clauses`
-(sentences that are too long), `piece` (one piece of text, with its second chances), `stream` (many at a time).
+(sentences that are too long), `piece` (one piece of text, with its second chances), `tasks` (many at a time).
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import Protocol, runtime_checkable
 
 from hark.config import Config
-from hark.decode import clauses, protect
 from hark.decode.align import Link
 from hark.decode.coder import Coder
+from hark.decode.engine import Engine
 from hark.decode.piece import Options, Piece, translate_piece
-from hark.decode.request import Engine
-from hark.decode.segments import Layout, lay_out
-from hark.decode.stream import WINDOW, Stream, Task
+from hark.decode.tasks import Tasks
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
+from hark.text import clauses, protect
+from hark.text.segments import Layout, lay_out
 from hark.text.sentences import join_across, split_sentences
-from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import Vocabulary
+
+WINDOW = 1 << 14
+"""Texts of a stream under way, or done and waiting for an earlier one, beyond which none is begun."""
+
+
+@runtime_checkable
+class Arriving(Protocol):
+    """An iterator whose next item may be long in coming: somebody types."""
+
+    def ready(self) -> bool:
+        """Whether `next` would not wait."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -33,42 +47,69 @@ class _Plan:
 
 
 class Translator:
-    """Translates texts of one pair of languages with one engine."""
+    """Translates texts with one engine: submit, step, or a stream of both. Options belong to each text."""
 
-    def __init__(self, engine: Engine, source: Tokenizer, target: Tokenizer, config: Config) -> None:
+    def __init__(self, engine: Engine, source: Vocabulary, target: Vocabulary, config: Config) -> None:
         self.engine = engine
+        self._tasks: Tasks[Piece] = Tasks(engine)
         self.language = config.data.source
         self.coder = Coder(source, target)
-        self.limit = min(config.data.max_length, config.model.max_positions) - 1
-        """Tokens of the longest piece that the model is shown, without the mark of the end: as long as in training."""
+        self.limit = min(config.batches.max_length, config.model.max_positions) - 1
+        """Tokens of the longest piece that the model is shown, without EOS: as long as in training."""
+
+    @property
+    def room(self) -> int:
+        """Sentences that the engine can use just now, besides those that wait already."""
+        return self._tasks.room
+
+    def submit(self, text: str, options: Options | None = None) -> "Future[Translation]":
+        """Begin to translate a text, in any thread. Its future is ready after enough steps, and may be cancelled."""
+        chosen = options or Options()
+        plan = self._plan(text, chosen)
+        tasks = [
+            translate_piece(piece, self.coder, chosen, inner=i < len(cut) - 1)
+            for cut in plan.cuts
+            for i, piece in enumerate(cut)
+            if i % 2 == 0
+        ]
+        return self._tasks.begin(tasks, partial(assemble, plan), chosen.urgent)
+
+    def step(self) -> None:
+        """Let all texts go on that were submitted; one thread at a time."""
+        self._tasks.step()
 
     def stream(
-        self, texts: Iterable[str | None], options: Options | None = None, window: int = WINDOW
+        self, texts: Iterable[str], options: Options | None = None, window: int = WINDOW
     ) -> Iterator[Translation]:
         """Translations in the order of the texts, as soon as each and all before it are ready.
 
-        Texts are taken as there is room for them, so they may be without end; a None says that there is none just
-        now, and is not answered. An error that the iterable raises comes after the translations of all before it.
+        Texts are taken as there is room for them, so they may be without end; of an iterator that is `Arriving`, only
+        when one is there or nothing else is to be done. An error that the iterable raises comes after the translations
+        of all before it.
         """
-        chosen = options or Options()
-        plans: deque[_Plan] = deque()
-
-        def groups() -> Iterator[Sequence[Task[Piece]] | None]:
-            for text in texts:
-                if text is None:
-                    yield None
-                    continue
-                plan = self._plan(text, chosen)
-                plans.append(plan)
-                yield [
-                    translate_piece(piece, self.coder, chosen, inner=i < len(cut) - 1)
-                    for cut in plan.cuts
-                    for i, piece in enumerate(cut)
-                    if i % 2 == 0
-                ]
-
-        for pieces in Stream(self.engine, groups(), window).run():
-            yield assemble(plans.popleft(), pieces)
+        rest = iter(texts)
+        ready = rest.ready if isinstance(rest, Arriving) else lambda: True
+        under_way: deque[Future[Translation]] = deque()
+        error: Exception | None = None
+        ended = False
+        try:
+            while not ended or under_way:
+                while under_way and under_way[0].done():
+                    yield under_way.popleft().result()
+                if not ended and len(under_way) < window and self.room > 0 and (not under_way or ready()):
+                    try:
+                        under_way.append(self.submit(next(rest), options))
+                    except StopIteration:
+                        ended = True
+                    except Exception as raised:
+                        ended, error = True, raised
+                elif under_way:
+                    self.step()
+        finally:
+            for future in under_way:
+                future.cancel()
+        if error is not None:
+            raise error
 
     def translate(self, text: str, options: Options | None = None) -> Translation:
         """One text."""
@@ -76,12 +117,12 @@ class Translator:
         return translation
 
     def _plan(self, text: str, options: Options) -> _Plan:
-        layout = lay_out(text, partial(self._split, keep_whole=options.protect) if options.split else not_split)
+        layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
         return _Plan(text, layout, tuple(self._cut(sentence, options) for sentence in layout.sentences))
 
-    def _split(self, text: str, keep_whole: bool) -> list[str]:
-        pieces = split_sentences(text, self.language)
-        if len(pieces) < 2 or not keep_whole:
+    def _split(self, text: str, options: Options) -> list[str]:
+        pieces = split_sentences(text, options.source or self.language)
+        if len(pieces) < 2 or not options.protect:
             return pieces
         return join_across(pieces, [item.span for item in protect.find(text, self.coder.unknown)])
 

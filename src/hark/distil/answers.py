@@ -1,12 +1,12 @@
 """The teacher's translations of a stretch of a corpus, in tokens, as its engine gives them."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hark.config import DecodeConfig
-from hark.decode.request import Engine, Hypothesis, Request
-from hark.text.tokenizer import EOS
+from hark.decode.engine import Engine
+from hark.decode.request import Hypothesis, Request
 
 
 @dataclass(eq=False)
@@ -16,7 +16,7 @@ class Chunk:
     corpus: str
     first: int
     sources: Sequence[Sequence[int]]
-    """In the teacher's tokens, without the mark of the end."""
+    """In the teacher's tokens, without tag and EOS."""
     answers: list[Hypothesis | None] = field(init=False)
     """The teacher's translations; none of a source that it was not asked about."""
     missing: int = 0
@@ -25,10 +25,18 @@ class Chunk:
         self.answers = [None] * len(self.sources)
 
 
-def translate(engine: Engine, chunks: Iterable[Chunk], search: DecodeConfig, longest: int) -> Iterator[Chunk]:
+def translate(
+    engine: Engine,
+    chunks: Iterable[Chunk],
+    search: DecodeConfig,
+    longest: int,
+    as_source: Callable[[Sequence[int]], Sequence[int]],
+    prefix: Sequence[int] = (),
+) -> Iterator[Chunk]:
     """The chunks in order, each with its answers; those under way are as few as the engine has room for.
 
-    Sources of more than `longest` tokens, the mark of the end included, are not asked about.
+    Sources of more than `longest` tokens, counting EOS but not the tag, are not asked about. `as_source` puts tag and
+    EOS around one, for the encoder; translations are forced to begin with `prefix`.
     """
     under_way: deque[Chunk] = deque()
     places: dict[int, tuple[Chunk, int]] = {}
@@ -42,7 +50,7 @@ def translate(engine: Engine, chunks: Iterable[Chunk], search: DecodeConfig, lon
             for place in asked:
                 places[number] = chunk, place
                 number += 1
-                yield Request([*chunk.sources[place], EOS], search)
+                yield Request(as_source(chunk.sources[place]), search, prefix)
 
     for number, hypotheses in engine.run(requests()):
         chunk, place = places.pop(number)

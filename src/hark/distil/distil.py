@@ -23,8 +23,6 @@ from hark.distil.answers import Chunk, translate
 from hark.distil.judge import Answers, Judge
 from hark.distil.record import DistilledText, Record
 from hark.errors import UserError
-from hark.text.segment import Segmenter
-from hark.text.tokenizer import Tokenizer
 
 CHUNK_PAIRS = 1024
 """Pairs that are judged and written at once: little for an engine on a GPU, half a minute for one on a CPU."""
@@ -66,9 +64,12 @@ def distil(
             return Distilled(text.record, 0, 0.0)
         reader = Reader(teacher, dataset, limit)
         total, done = sum(map(reader.count, shards)) - text.record.pairs, 0
-        longest = min(teacher.config.data.max_length, teacher.config.model.max_positions)
-        chunks = translate(teacher.engine, reader.read(text.record), search, longest)
-        build = partial(Judge, dataset.folder, dataset.reverse, teacher.target_tokenizer.model)
+        vocabulary, config = teacher.source_vocabulary, teacher.config
+        longest = min(config.batches.max_length, config.model.max_positions) - vocabulary.lead
+        as_source = partial(vocabulary.as_source, source=languages[0], target=languages[1])
+        prefix = teacher.target_vocabulary.prefix(languages[1])
+        chunks = translate(teacher.engine, reader.read(text.record), search, longest, as_source, prefix)
+        build = partial(Judge, dataset.folder, dataset.reverse, teacher.target_vocabulary)
         processes = processes or min(MOST_PROCESSES, max(1, available_processes() // CORES_FOR_THE_ENGINE))
         began = written = time.monotonic()
         progress("translating", 0, 0.0)
@@ -100,10 +101,10 @@ class Reader:
 
     def __init__(self, teacher: Loaded, dataset: Dataset, limit: int | None) -> None:
         self.dataset, self.limit = dataset, limit
-        self.tokenizer: Tokenizer = dataset.tokenizer("source")
+        self.tokenizer = dataset.tokenizer("source")
         # BPE-dropout makes a dataset's tokens other than those that text is encoded into when it is translated.
-        as_it_is = self.tokenizer.sha256 == teacher.source_tokenizer.sha256 and not self.drops
-        self.segmenter = None if as_it_is else Segmenter(teacher.source_tokenizer)
+        as_it_is = self.tokenizer.sha256 == teacher.source_vocabulary.sha256 and not self.drops
+        self.vocabulary = None if as_it_is else teacher.source_vocabulary
 
     @property
     def drops(self) -> bool:
@@ -119,8 +120,8 @@ class Reader:
             for first in range(record.corpora[shard.name].pairs, end, CHUNK_PAIRS):
                 rows = np.arange(first, min(first + CHUNK_PAIRS, end))
                 sources = store.sentences(rows, "source")
-                if self.segmenter is not None:
-                    sources = self.segmenter.encode(self.tokenizer.decode(sources))
+                if self.vocabulary is not None:
+                    sources = [self.vocabulary.encode_one(text) for text in self.tokenizer.decode(sources)]
                 yield Chunk(shard.name, first, sources)
 
 

@@ -16,7 +16,7 @@ from hark.data.tally import cut
 from hark.decode.faults import FAULTS, Fault, find_faults
 from hark.distil.answers import Chunk
 from hark.text.normalise import normalise
-from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 Reason = Literal[Fault, "long", "garbled", "copied"]
 """Why a translation is not used: a fault that any translation may have; the source is longer than what the teacher was
@@ -72,18 +72,18 @@ class Lines:
 class Judge:
     """Looks through translations, a chunk at a time, beside the pairs of the dataset that they are of."""
 
-    def __init__(self, folder: Path, reverse: bool, tokenizer: bytes) -> None:
-        """The dataset, and the tokenizer of the teacher's target side."""
+    def __init__(self, folder: Path, reverse: bool, vocabulary: Vocabulary) -> None:
+        """The dataset, and the vocabulary of the teacher's target side."""
         self.dataset = Dataset.open(folder, reverse)
         self.stores = {shard.name: self.dataset.store(shard) for shard in self.dataset.shards("train")}
-        self.tokenizer = Tokenizer(tokenizer)
+        self.vocabulary = vocabulary
 
     def __call__(self, given: Answers) -> Lines:
         store, answer_ids = self.stores[given.corpus], given.answers.unpack()
         rows = np.arange(given.first, given.first + len(answer_ids))
         source_ids = store.sentences(rows, "source")
         sources = self.dataset.tokenizer("source").decode(source_ids)
-        targets = [normalise(text) for text in self.tokenizer.decode(answer_ids)]
+        targets = [normalise(text) for text in self.vocabulary.decode(answer_ids)]
         replaced: dict[int, Reason] = {}
         for i, pair in enumerate(zip(source_ids, answer_ids, sources, targets, given.complete.tolist(), strict=True)):
             reason = find_reason(*pair) if given.asked[i] else "long"

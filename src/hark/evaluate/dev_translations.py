@@ -11,7 +11,6 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer
-from hark.text.tokenizer import EOS
 from hark.train.job import Judgement
 
 PLACES = 1 << 16
@@ -38,19 +37,26 @@ class DevTranslations:
         """BLEU of so many sentences, found with the settings of the search; 0: none, and samples are found greedily."""
         self.sentences, self.samples = sentences, samples
         self.measures = make_measures(choose_tokenisation(dataset.manifest.target)) if sentences else {}
-        self.tokenizer = dataset.tokenizer("target")
+        self.tokenizer, as_source = dataset.tokenizer("target"), dataset.tokenizer("source").as_source
         self.sets = []
         for shard in dataset.shards("dev"):
             store, how_many = dataset.store(shard), min(shard.pairs, max(sentences, samples))
             settings = search if sentences else replace(search, beam=1, nbest=1)
-            requests = [Request([*store[i][0].tolist(), EOS], settings) for i in range(how_many)]
+            requests = [Request(as_source(store[i][0].tolist()), settings) for i in range(how_many)]
             texts = [dataset.text(shard, side)[:how_many] for side in ("source", "target")]
             self.sets.append(DevSet(shard.name, requests, *texts))
         self.twin: Transformer | None = None
 
     @torch.no_grad()
     def __call__(self, model: Transformer) -> Judgement:
-        engine = TorchEngine(self.copy(model), model.output_weight.device, places=PLACES, graphs=False, kernels=False)
+        engine = TorchEngine(
+            self.copy(model),
+            self.tokenizer.special,
+            model.output_weight.device,
+            places=PLACES,
+            graphs=False,
+            kernels=False,
+        )
         judgement = Judgement({}, ())
         for each in self.sets:
             answers = dict(engine.run(each.requests))

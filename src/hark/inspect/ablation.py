@@ -16,7 +16,7 @@ from hark.errors import UserError
 from hark.inspect.attention import Head
 from hark.model import Transformer
 from hark.model.attention import MultiHeadAttention
-from hark.model.layers import DecoderLayer, EncoderLayer
+from hark.model.layers import Layer
 from hark.model.positions import Positions, Rotation
 
 
@@ -81,6 +81,5 @@ def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
     layers = model.encoder.layers if head.kind == "encoder" else model.decoder.layers
     if not (0 <= head.layer < len(layers) and 0 <= head.number < model.config.n_heads):
         raise UserError(f"{head}: the model has {len(layers)} such layers of {model.config.n_heads} heads")
-    if head.kind == "cross":
-        return cast(DecoderLayer, layers[head.layer]).cross_attention
-    return cast(EncoderLayer | DecoderLayer, layers[head.layer]).self_attention
+    layer = cast(Layer, layers[head.layer])
+    return layer.cross_attention if head.kind == "cross" else layer.self_attention

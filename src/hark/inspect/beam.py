@@ -1,13 +1,8 @@
-"""A beam search that is watched: our own engine, which notes at each step what there was to choose from.
+"""Beam searches, step by step: a watch on our engine notes what there was to choose from, and what was chosen."""
 
-It is the engine for a CPU in float32, with the same numbers in every bit: what is noted is read from its tables between
-two steps, and from the two functions that it is given to choose and to attend with, whose results pass through
-untouched.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -15,18 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.decode.engines.jobs import Job, hypothesis_of, jobs_of
-from hark.decode.engines.lane import Lane, Machine
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Hypothesis, Request
-from hark.decode.scheduler import Entered
-from hark.decode.search import best, candidates
-from hark.decode.state import Beams, Candidates, Endings
-from hark.errors import UserError
-from hark.model import Transformer
-from hark.model.cache import Cache, CachedDecoder, Kept, Operations, Rows, attend_memory
-from hark.model.patterns import scaled_dot_product_attention
-from hark.text.tokenizer import EOS
+from hark.decode.engines.watch import SearchStep, Watch
+from hark.decode.request import Hypotheses, Request
 
 LIKELY = 8
 """Next tokens that are noted of each hypothesis."""
@@ -51,7 +36,7 @@ class Next:
 @dataclass(frozen=True, eq=False)
 class Step:
     """One step. Its live hypotheses are those that lived on in the step before, in their order; at first there is
-    one, which has read the mark of the start."""
+    one, which has read the start token."""
 
     log_prob_W: NDArray[np.float32]
     likely: tuple[tuple[tuple[int, float], ...], ...]
@@ -73,97 +58,67 @@ class Search:
 
     request: Request
     steps: tuple[Step, ...]
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: Hypotheses
 
 
-class WatchedEngine(TorchEngine):
-    """An `Engine` that keeps the searches it made. One sentence at a time."""
+class SearchRecorder(Watch):
+    """Keeps the searches of the engine that it watches."""
 
-    def __init__(self, model: Transformer) -> None:
-        super().__init__(model, "cpu", "float32", places=PLACES)
-        self.searches: list[Search] = []
-        self._weights_LHWS: list[Tensor] = []
-        self._seen: tuple[Tensor, Candidates] | None = None
+    def __init__(self, layer: int, end: int) -> None:
+        """`layer` is the one whose attention is kept; `end` is EOS."""
+        self.layer, self.end = layer, end
+        self.found: dict[int, Search] = {}
+        self._steps: dict[int, list[Step]] = defaultdict(list)
+        self._weights_BWS: Tensor | None = None
 
-    @cached_property
-    @torch.no_grad()
-    def machine(self) -> Machine:
-        decoder = CachedDecoder(self.model, Operations(attend_memory=self._attend_memory))
-        cache = Cache.empty(self.config, self.places, self.device, self.dtype)
-        return Machine(decoder, cache, self._choose, self.exact, None)
+    @property
+    def searches(self) -> list[Search]:
+        """In the order in which they were asked for."""
+        return [self.found[number] for number in sorted(self.found)]
 
-    def run(self, requests: Iterable[Request | None]) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
-        for number, request in enumerate(each for each in requests if each is not None):
-            search = self.search(request)
-            self.searches.append(search)
-            yield number, search.hypotheses
+    def attended(self, kind: str, layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:
+        if kind == "cross" and layer == self.layer:
+            self._weights_BWS = weights_BHWS.mean(1)
+        return out_BWHK
 
-    def search(self, request: Request) -> Search:
-        if request.search.sample or request.search.diverse:
-            raise UserError("only beam search can be looked at; leave decode.sample and decode.diverse off")
-        (job,) = jobs_of(0, request, self.check(request))
-        if job.size.places > self.places:
-            raise UserError(f"the sentence has {len(request.source)} tokens, too many to look at; give a shorter one")
-        self.remember([Entered(job, job.size, 0)])
-        lane = self.lane(job.shape)
-        lane.clear()
-        (slot,) = lane.admit([job.arrival(0)])
-        steps = []
-        while not lane.beams.done_B[slot]:
-            steps.append(self._step(lane, slot, job))
-        *endings, trace = lane.release([slot]).get()
-        (ended,) = best(Endings(*endings), trace, [job.nbest])
-        hypotheses = [hypothesis_of(each, request) for each in ended]
-        if request.attention:
-            attend = partial(self.attention, request.source)
-            hypotheses = [replace(each, attention_TS=attend(each.tokens, each.complete)) for each in hypotheses]
-        return Search(request, tuple(steps), tuple(hypotheses))
+    def stepped(self, step: SearchStep) -> None:
+        assert self._weights_BWS is not None  # a step attends before it chooses
+        for sentence, number in enumerate(self.numbers):
+            if number >= 0:
+                self._steps[number].append(self._note(step, sentence, self._weights_BWS[sentence]))
 
-    def _step(self, lane: Lane, slot: int, job: Job) -> Step:
-        which_B = torch.tensor([slot])
-        before = lane.beams.select(which_B)
-        self._weights_LHWS.clear()
-        lane.steps(1)
-        assert self._seen is not None  # a step chooses
-        logits_WV, found = self._seen
-        alive = int((before.log_prob_BW[0] > -torch.inf).sum())
-        p_WC, tokens_WC = (each[:alive].tolist() for each in logits_WV.softmax(dim=-1).topk(LIKELY, dim=-1))
-        attention_WS = self._weights_LHWS[self.alignment.layer][:, :alive].mean(0).numpy()
+    def answered(self, number: int, request: Request, hypotheses: Hypotheses) -> None:
+        length = len(request.source)
+        steps = (replace(each, attention_WS=each.attention_WS[:, :length]) for each in self._steps.pop(number))
+        self.found[number] = Search(request, tuple(steps), hypotheses)
+
+    def _note(self, step: SearchStep, sentence: int, weights_WS: Tensor) -> Step:
+        log_prob_W = step.before.log_prob_BW[sentence]
+        alive = int((log_prob_W > -torch.inf).sum())
+        p_WV = step.logits_BWV[sentence, :alive].softmax(dim=-1)
+        p_WC, tokens_WC = (each.tolist() for each in p_WV.topk(LIKELY, dim=-1))
         return Step(
-            log_prob_W=before.log_prob_BW[0, :alive].numpy().copy(),
+            log_prob_W=log_prob_W[:alive].numpy().copy(),
             likely=tuple(tuple(zip(*each, strict=True)) for each in zip(tokens_WC, p_WC, strict=True)),
-            attention_WS=attention_WS,
-            candidates=tuple(fates(before, lane.beams.select(which_B), found, job.limit)),
+            attention_WS=weights_WS[:alive].numpy(),
+            candidates=tuple(fates(step, sentence, self.end)),
         )
 
-    def _choose(self, logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
-        """The one search that is under way stands first; the others are nobody's."""
-        found = candidates(logits_BWV, log_prob_BW)
-        self._seen = logits_BWV[0].clone(), found
-        return found
 
-    def _attend_memory(self, q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
-        first, length = int(rows.memory_B[0]), int(rows.memory_lengths_B[0])
-        k_BSHK, v_BSHK = (each[None, first : first + length] for each in (kept.keys_PHK, kept.values_PHK))
-        everything = torch.ones(1, 1, dtype=torch.bool)
-        _, weights_BHWS = scaled_dot_product_attention(q_BWHK[:1], k_BSHK, v_BSHK, everything)
-        self._weights_LHWS.append(weights_BHWS[0])
-        return attend_memory(q_BWHK, kept, rows)
-
-
-def fates(before: Beams, after: Beams, found: Candidates, limit: int) -> Iterator[Next]:
+def fates(step: SearchStep, sentence: int, end: int) -> Iterator[Next]:
     """What became of each candidate. When the search is over, whatever did not end is dropped."""
+    before, after, found = step.before, step.after, step.found
     width = before.tokens_BW.shape[1]
-    rows, tokens, log_probs = (each[0].tolist() for each in (found.rows_BC, found.tokens_BC, found.log_prob_BC))
-    last, over = int(before.position_B[0]) + 1 >= limit, bool(after.done_B[0])
+    rows, tokens, log_probs = (each[sentence].tolist() for each in (found.rows_BC, found.tokens_BC, found.log_prob_BC))
+    last = int(before.position_B[sentence]) + 1 >= int(step.terms.limit_B[sentence])
     alive: set[tuple[int, int]] = set()
-    if not over:
-        alive = set(zip(after.parents_BW[0].tolist(), after.tokens_BW[0].tolist(), strict=True))
+    if not after.done_B[sentence]:
+        alive = set(zip(after.parents_BW[sentence].tolist(), after.tokens_BW[sentence].tolist(), strict=True))
     for rank, (row, token, log_prob) in enumerate(zip(rows, tokens, log_probs, strict=True)):
         if log_prob == -np.inf:
             continue
         fate: Fate = "dropped"
-        if rank < width and (token == EOS or last):
+        if rank < width and (token == end or last):
             fate = "ends"
         elif (row, token) in alive:
             fate = "lives"

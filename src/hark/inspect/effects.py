@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hark.decode.engines.torch import TorchEngine
 from hark.inspect.attention import KINDS, Head, Kind
-from hark.inspect.changed import Change, ChangedEngine, without
+from hark.inspect.changed import Change, translations, without
 from hark.inspect.recording import Recording
 from hark.model import Transformer, padded_layout
 from hark.model.patterns import Pattern
@@ -81,9 +81,9 @@ def measure(
     heads = ranked(sorted(estimated, key=lambda head: -estimated[head])[:HEADS])
     words = ranked(most_looked_at(recording)[:WORDS])
     chosen = [*heads[:searched], *words[:searched]]
-    engine = ChangedEngine(model, recording, [effect.change for effect in chosen])
+    again = translations(model, recording, [effect.change for effect in chosen], advance)
     found = {}
-    for effect, hypothesis in zip(chosen, engine.translations(advance), strict=True):
+    for effect, hypothesis in zip(chosen, again, strict=True):
         found[effect.change] = replace(effect, text=decode(hypothesis.tokens), score=hypothesis.score)
     return Effects(
         before,
@@ -106,8 +106,8 @@ def hideable(recording: Recording) -> tuple[int, ...]:
 
 
 def log_probs(model: Transformer, source: Sequence[int], recording: Recording) -> tuple[float, ...]:
-    """Of each token that was written. The scorer adds the mark of the end, which a translation may lack."""
-    (found,) = TorchEngine(model, "cpu", "float32").score([(source, recording.hypothesis.tokens)])
+    """Of each token that was written. The scorer adds EOS, which a translation may lack."""
+    (found,) = TorchEngine(model, recording.special, "cpu", "float32").score([(source, recording.hypothesis.tokens)])
     return found[: len(recording.written_ids)]
 
 

@@ -43,8 +43,8 @@ def look_inside(
     if changes is None:
         changes = min(CHANGES, max(1, SEARCHED_TOKENS // len(recording.written_ids)))
     if changes:
-        coder = Coder(loaded.source_tokenizer, loaded.target_tokenizer)
+        coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
         advance = progress(count_measurements(recording, changes))
         effects = measure(loaded.model, recording, coder.decode, changes, advance)
     shown = (PRESETS[preset], find_heads(recording, PRESETS[preset])) if preset else None
-    return render(recording, loaded.target_tokenizer, effects, shown), recording
+    return render(recording, loaded.target_vocabulary, effects, shown), recording

@@ -25,8 +25,7 @@ from hark.inspect.pack import Pack, text_size
 from hark.inspect.presets import Found, Preset
 from hark.inspect.recording import Recording
 from hark.inspect.words import VISIBLE_SPACE, Spelling
-from hark.text.segment import SPACE
-from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import SPACE, Vocabulary
 
 MODULES = (
     "dom", "colour", "pen", "picture", "stage", "look", "sentence", "grid", "lines", "matrix", "why", "search",
@@ -64,7 +63,7 @@ class Page:
 
 def render(
     recording: Recording,
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
     effects: Effects | None = None,
     preset: tuple[Preset, Sequence[Found]] | None = None,
 ) -> Page:
@@ -123,7 +122,7 @@ def wrapped(name: str) -> str:
 
 def describe(
     recording: Recording,
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
     effects: Effects | None,
     preset: tuple[Preset, Sequence[Found]] | None,
 ) -> dict[str, Any]:
@@ -159,7 +158,7 @@ def spelling(text: Spelling) -> dict[str, Any]:
     }
 
 
-def beam(recording: Recording, tokenizer: Tokenizer) -> dict[str, Any]:
+def beam(recording: Recording, tokenizer: Vocabulary) -> dict[str, Any]:
     """The steps of the search; tokens by their number in a list of all that occur, a space before those that begin a
     word, the end as nothing."""
     search = recording.search

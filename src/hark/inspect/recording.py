@@ -2,7 +2,7 @@
 from, and every step of the search.
 
 The translation is the one that `hark translate` gives: the same text side asks, and the same search answers
-(`beam.WatchedEngine`). Weights and vectors are taken afterwards, in one forced pass over what was found.
+(`beam.SearchRecorder` watches it). Weights and vectors are taken afterwards, in one forced pass over what was found.
 
 Besides the package's legend: L layers.
 """
@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engines.torch import TorchEngine
 from hark.decode.load import Loaded, search_settings
 from hark.decode.piece import Options
 from hark.decode.request import Hypothesis
-from hark.decode.segments import lay_out
 from hark.decode.translator import Translator
 from hark.errors import UserError
 from hark.inspect.attention import Attention, Kind, observe
-from hark.inspect.beam import Search, WatchedEngine
+from hark.inspect.beam import PLACES, Search, SearchRecorder
 from hark.inspect.words import Spelling
 from hark.model import Transformer, padded_layout
 from hark.model.patterns import Pattern
+from hark.text.segments import lay_out
 from hark.text.sentences import split_sentences
-from hark.text.tokenizer import BOS, EOS
+from hark.text.vocabulary import SpecialIds
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +55,13 @@ class Recording:
     shown: str
     """What the search found that is shown. The same but for capitals, unless a note says otherwise."""
     source: Spelling
-    """Its tokens are the encoder's input, the mark of the end included."""
+    """Its tokens are the encoder's input, EOS included."""
     written: Spelling
     """Tokens as they were written; the end is one of them, unless the search was cut off. Row t of attention in the
     decoder belongs to `written.tokens[t]`, which was written after reading the start and all tokens before it."""
     source_ids: tuple[int, ...]
     written_ids: tuple[int, ...]
+    special: SpecialIds
     hypothesis: Hypothesis
     attention: Attention
     vectors: dict[Kind, Vectors]
@@ -72,41 +74,44 @@ class Recording:
     @property
     def read_ids(self) -> tuple[int, ...]:
         """The decoder's input: what was written, shifted right (paper, 3.1)."""
-        return (BOS, *self.written_ids[:-1])
+        return (self.special.start, *self.written_ids[:-1])
 
 
 def record(loaded: Loaded, text: str, **search: object) -> Recording:
     """Translate the first sentence of a text, and keep everything. `search` changes settings, such as `beam=1`."""
     sentence, notes = first_sentence(text, loaded.config.data.source)
     settings = replace(search_settings(loaded.config.decode, dict(search)), sample=False, diverse=False)
-    engine = WatchedEngine(loaded.model)
-    translator = Translator(engine, loaded.source_tokenizer, loaded.target_tokenizer, loaded.config)
+    model, config, special = loaded.model, loaded.config, loaded.target_vocabulary.special
+    recorder = SearchRecorder(AlignmentHeads.default(config.model).layer, special.end)
+    engine = TorchEngine(model, special, "cpu", "float32", places=PLACES, watch=recorder)
+    translator = Translator(engine, loaded.source_vocabulary, loaded.target_vocabulary, loaded.config)
     translation = translator.translate(sentence, Options(settings, split=False)).text
-    if not engine.searches:
+    if not recorder.searches:
         raise UserError(f"{sentence!r}: nothing in it is to be translated; give a sentence with words")
-    found, hypothesis = find_shown(engine.searches, translation, translator.coder.decode)
+    found, hypothesis = find_shown(recorder.searches, translation, translator.coder.decode)
     engine.close()
     shown = translator.coder.decode(hypothesis.tokens)
     if not same(shown, translation):
         notes.append(f"hark translate gives “{translation}”, from several tries or parts; this page shows the first")
     source_ids = tuple(found.request.source)
-    written_ids = (*hypothesis.tokens, EOS) if hypothesis.complete else hypothesis.tokens
-    model, config = loaded.model, loaded.config
+    written_ids = (*hypothesis.tokens, special.end) if hypothesis.complete else hypothesis.tokens
+    read_ids = (special.start, *written_ids[:-1])
     return Recording(
         model=loaded.bundle.folder.resolve().name,
         languages=(config.data.source, config.data.target),
         sentence=sentence,
         translation=translation,
         shown=shown,
-        source=Spelling.of(source_ids, loaded.source_tokenizer),
-        written=Spelling.of(written_ids, loaded.target_tokenizer),
+        source=Spelling.of(source_ids, loaded.source_vocabulary),
+        written=Spelling.of(written_ids, loaded.target_vocabulary),
         source_ids=source_ids,
         written_ids=written_ids,
+        special=special,
         hypothesis=hypothesis,
-        attention=observe(model, source_ids, (BOS, *written_ids[:-1])),
-        vectors=overhear(model, source_ids, (BOS, *written_ids[:-1])),
+        attention=observe(model, source_ids, read_ids),
+        vectors=overhear(model, source_ids, read_ids),
         search=found,
-        alignment=AlignmentHeads.of_card(loaded.card, config.model) or AlignmentHeads.default(config.model),
+        alignment=AlignmentHeads.of_facts(loaded.facts.alignment, config.model) or AlignmentHeads.default(config.model),
         notes=tuple(notes),
     )
 

@@ -4,8 +4,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.text.segment import SPACE
-from hark.text.tokenizer import BOS, BYTES, EOS, Tokenizer
+from hark.text.vocabulary import SPACE, Vocabulary
 
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 """Scripts without spaces between words, by the first word of their characters' names. A token stands for itself there:
@@ -19,7 +18,7 @@ class Spelling:
     """A text as the model has it."""
 
     tokens: tuple[str, ...]
-    """Without the sign for a space; empty for the marks of start and end and for language tags."""
+    """Without the sign for a space; empty for start, EOS and language tags."""
     marks: tuple[str, ...]
     """What a token is that stands for no text: `start`, `end`, or the language of a tag; otherwise empty."""
     words: tuple[str, ...]
@@ -30,12 +29,12 @@ class Spelling:
     """Whether a space stands before each word."""
 
     @classmethod
-    def of(cls, ids: Sequence[int], tokenizer: Tokenizer) -> "Spelling":
-        pieces = [readable(piece, token, tokenizer) for piece, token in zip(tokenizer.pieces(ids), ids, strict=True)]
-        marks = tuple(mark_of(token, tokenizer) for token in ids)
-        starts = sorted({*word_starts(pieces, ids, tokenizer)})
+    def of(cls, ids: Sequence[int], vocabulary: Vocabulary) -> "Spelling":
+        pieces = [readable(piece, token, vocabulary) for piece, token in zip(vocabulary.pieces(ids), ids, strict=True)]
+        marks = tuple(mark_of(token, vocabulary) for token in ids)
+        starts = sorted({*word_starts(pieces, ids, vocabulary)})
         spans = list(zip(starts, [*starts[1:], len(ids)], strict=True))
-        words = tokenizer.decode([ids[start:stop] for start, stop in spans]) if spans else []
+        words = vocabulary.decode([ids[start:stop] for start, stop in spans]) if spans else []
         return cls(
             tokens=tuple("" if mark else called(piece) for piece, mark in zip(pieces, marks, strict=True)),
             marks=marks,
@@ -58,16 +57,18 @@ class Spelling:
         return tuple(word for word in range(len(self.words)) if word not in silent)
 
 
-def mark_of(token: int, tokenizer: Tokenizer) -> str:
-    if token >= tokenizer.specials:
+def mark_of(token: int, vocabulary: Vocabulary) -> str:
+    if not vocabulary.is_special(token):
         return ""
-    return {BOS: "start", EOS: "end"}.get(token) or tokenizer.pieces([token])[0].strip("<>")
+    if token == vocabulary.special.end:  # which some models also start with
+        return "end"
+    return "start" if token == vocabulary.special.start else vocabulary.pieces([token])[0].strip("<>")
 
 
-def readable(piece: str, token: int, tokenizer: Tokenizer) -> str:
+def readable(piece: str, token: int, vocabulary: Vocabulary) -> str:
     """A byte as the character that it is, if it is one by itself; otherwise in sixteens, such as ‹E2›."""
-    byte = token - tokenizer.specials
-    if not 0 <= byte < BYTES:
+    byte = vocabulary.byte_of(token)
+    if byte is None:
         return piece
     return chr(byte) if 0x20 < byte < 0x7F else f"‹{byte:02X}›"
 
@@ -77,12 +78,11 @@ def called(piece: str) -> str:
     return piece.removeprefix(SPACE) or VISIBLE_SPACE
 
 
-def word_starts(pieces: Sequence[str], ids: Sequence[int], tokenizer: Tokenizer) -> Iterator[int]:
+def word_starts(pieces: Sequence[str], ids: Sequence[int], vocabulary: Vocabulary) -> Iterator[int]:
     """Where words begin, in no order, some of them twice."""
+    special = [vocabulary.is_special(token) for token in ids]
     chunks = [
-        at
-        for at, token in enumerate(ids)
-        if at == 0 or token < tokenizer.specials or ids[at - 1] < tokenizer.specials or pieces[at].startswith(SPACE)
+        at for at, piece in enumerate(pieces) if at == 0 or special[at] or special[at - 1] or piece.startswith(SPACE)
     ]
     punctuation = [is_punctuation(piece.removeprefix(SPACE)) for piece in pieces]
     alone = [stands_alone(piece.removeprefix(SPACE)) for piece in pieces]

@@ -10,6 +10,7 @@ from hark.errors import require
 require("torch", extra="train", needed_by="hark.model")
 
 from hark.model.layout import Layout, packed_layout, padded_layout  # noqa: E402
-from hark.model.transformer import Decoder, Encoder, Transformer  # noqa: E402
+from hark.model.spec import StackSpec, encoder_decoder  # noqa: E402
+from hark.model.transformer import Stack, Transformer  # noqa: E402
 
-__all__ = ["Decoder", "Encoder", "Layout", "Transformer", "packed_layout", "padded_layout"]
+__all__ = ["Layout", "Stack", "StackSpec", "Transformer", "encoder_decoder", "packed_layout", "padded_layout"]

@@ -1,16 +1,14 @@
 """Attention: projections into heads and back (paper, 3.2). Who sees whom is the pattern's business."""
 
-from typing import TYPE_CHECKING
-
-import torch
 from torch import Tensor, nn
 
-from hark.config import ModelConfig
-from hark.model.patterns import Pattern
+from hark.model.patterns import Attend
 from hark.model.positions import Rotation
+from hark.model.spec import StackSpec
+from hark.model.ways import PLAIN, Way
 
-if TYPE_CHECKING:
-    from hark.model.kernels.projections import FusedAttention
+Memory = Tensor | tuple[Tensor, Tensor]
+"""What cross-attention looks at: the encoder's output, or its keys and values where they were projected before."""
 
 
 class MultiHeadAttention(nn.Module):
@@ -24,38 +22,49 @@ class MultiHeadAttention(nn.Module):
     The projections look at the last axis only, so the same lines serve padded (B, T, D) and packed (N, D) input.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, spec: StackSpec, cross: bool = False) -> None:
         super().__init__()
-        d_model, bias = config.d_model, config.attention_bias
-        self.k_width, self.v_width = config.k_width, config.v_width
-        self.w_q = nn.Linear(d_model, config.n_heads * self.k_width, bias=bias)
-        self.w_k = nn.Linear(d_model, config.n_heads * self.k_width, bias=bias)
-        self.w_v = nn.Linear(d_model, config.n_heads * self.v_width, bias=bias)
-        self.w_o = nn.Linear(config.n_heads * self.v_width, d_model, bias=bias)
-        self.fused: FusedAttention | None = None
+        d_model, heads, bias = spec.d_model, spec.n_heads, spec.attention_bias
+        self.k_width, self.v_width, self.cross = spec.k_width, spec.v_width, cross
+        self.w_q = nn.Linear(d_model, heads * self.k_width, bias=bias)
+        self.w_k = nn.Linear(d_model, heads * self.k_width, bias=bias)
+        self.w_v = nn.Linear(d_model, heads * self.v_width, bias=bias)
+        self.w_o = nn.Linear(heads * self.v_width, d_model, bias=bias)
 
-    def fuse(self, dtype: torch.dtype) -> list[tuple[Tensor, Tensor]]:
-        """Use our own kernels from now on; the weights, and the 16-bit copies of them that must be kept up to date."""
-        from hark.model.kernels.projections import FusedAttention
+    @property
+    def projections(self) -> tuple[tuple[nn.Linear, ...], ...]:
+        if self.cross:
+            return (self.w_q,), (self.w_k, self.w_v), (self.w_o,)
+        return (self.w_q, self.w_k, self.w_v), (self.w_o,)
 
-        self.fused = FusedAttention(self, dtype)
-        return [*self.fused.qkv.pairs, *self.fused.o.pairs]
-
-    def queries(self, x: Tensor) -> Tensor:
-        return self.w_q(x).unflatten(-1, (-1, self.k_width))
-
-    def keys_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self.w_k(x).unflatten(-1, (-1, self.k_width)), self.w_v(x).unflatten(-1, (-1, self.v_width))
+    def keys_values(self, memory: Tensor, way: Way = PLAIN) -> tuple[Tensor, Tensor]:
+        """A memory's keys and values, split into heads."""
+        k, v = way.project(memory, self.w_k, self.w_v)
+        return split_heads(k, self.k_width), split_heads(v, self.v_width)
 
     def forward(
-        self, x: Tensor, pattern: Pattern, memory: Tensor | None = None, rotation: Rotation | None = None
+        self,
+        x: Tensor,
+        pattern: Attend,
+        memory: Memory | None = None,
+        rotation: Rotation | None = None,
+        way: Way = PLAIN,
     ) -> Tensor:
         """The paper's three uses (3.2.3): self-attention in the encoder; the same in the decoder, where the pattern
         hides what comes later; and queries of the decoder over the encoder's output, `memory`."""
-        if self.fused is not None:
-            return self.fused(x, pattern, memory, rotation)
-        q = self.queries(x)
-        k, v = self.keys_values(x if memory is None else memory)
-        if rotation is not None:
-            q, k = rotation(q), rotation(k)
-        return self.w_o(pattern(q, k, v).flatten(-2))
+        if self.cross:
+            assert memory is not None, "cross-attention needs a memory"
+            (q,) = way.project(x, self.w_q)
+            q = split_heads(q, self.k_width)
+            k, v = memory if isinstance(memory, tuple) else self.keys_values(memory, way)
+        else:
+            q, k, v = way.project(x, self.w_q, self.w_k, self.w_v)
+            q, k, v = split_heads(q, self.k_width), split_heads(k, self.k_width), split_heads(v, self.v_width)
+            if rotation is not None:
+                q, k = rotation(q), rotation(k)
+        (out,) = way.project(pattern(q, k, v).flatten(-2), self.w_o)
+        return out
+
+
+def split_heads(x: Tensor, width: int) -> Tensor:
+    return x.unflatten(-1, (-1, width))

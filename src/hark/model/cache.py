@@ -11,18 +11,17 @@ Besides the package's legend: P places, T positions of the target so far, L laye
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Self, cast
+from typing import NamedTuple, Self, cast
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hark.config import ModelConfig
-from hark.model.attention import MultiHeadAttention
-from hark.model.layers import DecoderLayer, Residual
+from hark.errors import HarkError
+from hark.model.layers import Layer
 from hark.model.patterns import scaled_dot_product_attention
-from hark.model.positions import Rotation
-from hark.model.transformer import Transformer
+from hark.model.transformer import Stack, Transformer
+from hark.model.ways import Joined, Way, projections
 
 SPARE = 128
 """Places at the end that belong to nobody: rows without a sentence write there, and what must not be seen is read from
@@ -35,6 +34,7 @@ class Kept:
 
     keys_PHK: Tensor
     values_PHK: Tensor
+    layer: int
 
     @property
     def nowhere(self) -> int:
@@ -64,7 +64,7 @@ class Cache:
         return cls(keys, values)
 
     def layer(self, number: int) -> Kept:
-        return Kept(self.keys_LPHK[number], self.values_LPHK[number])
+        return Kept(self.keys_LPHK[number], self.values_LPHK[number], number)
 
     @property
     def nowhere(self) -> int:
@@ -85,10 +85,12 @@ class Rows:
     memory_lengths_B: Tensor
     longest_memory: int
     """Bounds those lengths, and is known without asking the device."""
+    bias_HTS: Tensor | None = None
+    """Added to the scores of a row's history, by head and the positions of query and key (`Packed.bias_HTS`)."""
 
 
-def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
-    """Keep each row's new key and value, and let its query look at all up to there.
+def history_attention(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
+    """Keep each row's new key and value, and let its query look at all up to there; the heads' outputs and weights_RHT.
 
     Plain PyTorch: the reference, and the oracle of kernels.
     """
@@ -96,16 +98,29 @@ def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows
     kept.store(rows.places_RT.gather(1, rows.positions_R[:, None]).squeeze(1).long(), k_RHK, v_RHK)
     places_RT = rows.places_RT.where(visible_RT, kept.nowhere).long()
     k_RTHK, v_RTHK = kept.keys_PHK[places_RT], kept.values_PHK[places_RT]
-    return scaled_dot_product_attention(q_RHK[:, None], k_RTHK, v_RTHK, visible_RT[:, None, None])[0].squeeze(1)
+    bias_RH1T = None
+    if rows.bias_HTS is not None:
+        bias_RH1T = rows.bias_HTS[:, rows.positions_R, : places_RT.shape[1]].transpose(0, 1).unsqueeze(2)
+    visible_R11T = visible_RT[:, None, None]
+    out, weights = scaled_dot_product_attention(q_RHK[:, None], k_RTHK, v_RTHK, visible_R11T, bias_RH1T)
+    return out.squeeze(1), weights.squeeze(2)
 
 
-def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
-    """The queries of a sentence's hypotheses over its memory, likewise."""
+def memory_attention(q_BWHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
+    """The queries of a sentence's hypotheses over its memory, likewise; the heads' outputs and weights_BHWS."""
     j_S = torch.arange(rows.longest_memory, device=q_BWHK.device)
     visible_BS = j_S < rows.memory_lengths_B[:, None]
     places_BS = (rows.memory_B[:, None] + j_S).where(visible_BS, kept.nowhere)
     k_BSHK, v_BSHK = kept.keys_PHK[places_BS], kept.values_PHK[places_BS]
-    return scaled_dot_product_attention(q_BWHK, k_BSHK, v_BSHK, visible_BS[:, None, None])[0]
+    return scaled_dot_product_attention(q_BWHK, k_BSHK, v_BSHK, visible_BS[:, None, None])
+
+
+def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+    return history_attention(q_RHK, k_RHK, v_RHK, kept, rows)[0]
+
+
+def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+    return memory_attention(q_BWHK, kept, rows)[0]
 
 
 def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[Tensor, Tensor]:
@@ -125,74 +140,68 @@ class Operations:
     add_norm: Callable[[Tensor, Tensor, nn.LayerNorm, bool], tuple[Tensor, Tensor]] = add_norm
 
 
-@dataclass(frozen=True, eq=False)
-class Fused:
-    """Projections of one input side by side, put together once: one wide product is faster than several narrow ones."""
+class Unsummed(NamedTuple):
+    """The sum x + s, which the norm after it computes in one operation with itself."""
 
-    weight: Tensor
-    bias: Tensor | None
-    widths: tuple[int, ...]
+    x_RD: Tensor
+    s_RD: Tensor
 
-    @classmethod
-    def of(cls, *kinds: nn.Linear) -> Self:
-        bias = torch.cat([each.bias for each in kinds]) if kinds[0].bias is not None else None
-        return cls(torch.cat([each.weight for each in kinds]), bias, tuple(each.out_features for each in kinds))
 
-    def __call__(self, x: Tensor) -> tuple[Tensor, ...]:
-        return F.linear(x, self.weight, self.bias).split(self.widths, dim=-1)
+class CachedWay(Way):
+    """Layers one token of each row at a time, without dropout or gradients, and with the products of one input joined.
+
+    Post-norm, a sum and its norm are one operation. So they are pre-norm, where the norm belongs to the next sub-layer:
+    the sum is put off until then.
+    """
+
+    def __init__(self, stack: Stack, operations: Operations) -> None:
+        self.operations = operations
+        self.joined = {linears: Joined(*linears) for linears in projections(stack) if len(linears) > 1}
+
+    def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
+        return self.joined[linears](x) if len(linears) > 1 else super().project(x, *linears, relu=relu)
+
+    def norm(self, x: Tensor | Unsummed, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+        return self.operations.add_norm(*x, norm, True) if isinstance(x, Unsummed) else (x, norm(x))
+
+    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Unsummed:  # noqa: ARG002
+        return Unsummed(x, s)
+
+    def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:  # noqa: ARG002
+        return self.operations.add_norm(x, s, norm, False)[1]
 
 
 class CachedDecoder:
     """The decoder of a model, with the same modules and weights, one token of each row at a time."""
 
     def __init__(self, model: Transformer, operations: Operations | None = None) -> None:
+        if not model.decoder.spec.causal:
+            raise HarkError("only a causal stack can be run a token at a time, and this model's decoder is not causal")
         self.model, self.operations = model, operations or Operations()
-        self.layers = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
-        self.own = [Fused.of(a.w_q, a.w_k, a.w_v) for a in (layer.self_attention for layer in self.layers)]
-        self.memory = [Fused.of(a.w_k, a.w_v) for a in (layer.cross_attention for layer in self.layers)]
-        self.pre_norm = model.config.norm == "pre"
-        # A norm follows its own sub-layer; pre-norm, the one before, so that the first is of the embeddings, and the
-        # stack's own follows the last.
-        own: list[nn.Module] = [each.norm for each in model.decoder.layers.modules() if isinstance(each, Residual)]
-        self.norms = [*own, model.decoder.norm] if self.pre_norm else [nn.Identity(), *own]
+        self.way = CachedWay(model.decoder, self.operations)
+        self.layers = [cast(Layer, layer) for layer in model.decoder.layers]
 
     def remember(self, memory_ND: Tensor, places_N: Tensor, cache: Cache) -> None:
         """Project memories into keys and values of every layer, and put them at their places."""
-        for layer, project in enumerate(self.memory):
-            attention = self.layers[layer].cross_attention
-            cache.layer(layer).store(places_N, *split_heads(attention, *project(memory_ND)))
+        for number, layer in enumerate(self.layers):
+            cache.layer(number).store(places_N, *layer.cross_attention.keys_values(memory_ND, self.way))
 
     def step(self, rows: Rows, cache: Cache) -> Tensor:
         """The decoder's last layer for the rows' tokens, whose keys and values are kept."""
         encoding = self.model.target_positions
-        x_RD = self.model.embed(rows.tokens_R, self.model.embedding, rows.positions_R, encoding)
+        x = self.model.embed(rows.tokens_R, self.model.embedding, rows.positions_R, encoding)
         rotation = encoding.rotation(rows.positions_R)
-        norms = iter(self.norms)
-        read_RD = next(norms)(x_RD)
         for number, layer in enumerate(self.layers):
             kept = cache.layer(number)
-            look_back = partial(self.look_back, number, kept, rows, rotation)
-            look_at_memory = partial(self.look_at_memory, number, kept, rows)
-            for sublayer in (look_back, look_at_memory, layer.feed_forward):
-                norm = cast(nn.LayerNorm, next(norms))
-                x_RD, read_RD = self.operations.add_norm(x_RD, sublayer(read_RD), norm, self.pre_norm)
-        return read_RD
+            history, cross = partial(self.look_back, kept, rows), partial(self.look_at_memory, kept, rows)
+            x = layer(x, history, (kept.keys_PHK, kept.values_PHK), cross, rotation, self.way)
+        return self.model.decoder.last_norm(x, self.way)
 
-    def look_back(self, number: int, kept: Kept, rows: Rows, rotation: Rotation | None, x_RD: Tensor) -> Tensor:
+    def look_back(self, kept: Kept, rows: Rows, q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor) -> Tensor:
         """Self-attention over a row's own history, of which its token is the last."""
-        attention = self.layers[number].self_attention
-        q, k, v = self.own[number](x_RD)
-        q_RHK = q.unflatten(-1, (-1, attention.k_width))
-        k_RHK, v_RHK = split_heads(attention, k, v)
-        if rotation is not None:
-            q_RHK, k_RHK = rotation(q_RHK), rotation(k_RHK)
-        return attention.w_o(self.operations.attend_history(q_RHK, k_RHK, v_RHK, kept, rows).flatten(-2))
+        return self.operations.attend_history(q_RHK, k_RHK, v_RHK, kept, rows)
 
-    def look_at_memory(self, number: int, kept: Kept, rows: Rows, x_RD: Tensor) -> Tensor:
-        attention = self.layers[number].cross_attention
-        q_BWHK = attention.queries(x_RD).unflatten(0, (len(rows.memory_B), -1))
-        return attention.w_o(self.operations.attend_memory(q_BWHK, kept, rows).flatten(0, 1).flatten(-2))
-
-
-def split_heads(attention: MultiHeadAttention, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    return k.unflatten(-1, (-1, attention.k_width)), v.unflatten(-1, (-1, attention.v_width))
+    def look_at_memory(self, kept: Kept, rows: Rows, q_RHK: Tensor, _keys: Tensor, _values: Tensor) -> Tensor:
+        """Cross-attention of all hypotheses of a sentence together. Keys and values are those that are kept."""
+        q_BWHK = q_RHK.unflatten(0, (len(rows.memory_B), -1))
+        return self.operations.attend_memory(q_BWHK, kept, rows).flatten(0, 1)

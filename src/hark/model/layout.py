@@ -33,14 +33,15 @@ class Layout:
 
 def padded_layout(source_lengths_B: Tensor, target_lengths_B: Tensor) -> Layout:
     """Rows as long as the longest sentence, padded at the end."""
-    source_BS, target_BT = rows(source_lengths_B), rows(target_lengths_B)
-    keys_BS = source_BS < source_lengths_B[:, None]
-    return Layout(source_BS, target_BT, Padded(keys_BS), Padded(causal=True), Padded(keys_BS))
+    source_BS, encoder = padded_text(source_lengths_B)
+    target_BT, decoder = padded_text(target_lengths_B, causal=True)
+    return Layout(source_BS, target_BT, encoder, decoder, Padded(encoder.keys_BS))
 
 
-def rows(lengths_B: Tensor) -> Tensor:
-    """Positions 0, 1, 2, ... in every row."""
-    return torch.arange(int(lengths_B.max()), device=lengths_B.device).expand(len(lengths_B), -1)
+def padded_text(lengths_B: Tensor, causal: bool = False) -> tuple[Tensor, Padded]:
+    """The positions 0, 1, 2, ... of one text in every row, and the pattern of its self-attention."""
+    positions_BT = torch.arange(int(lengths_B.max()), device=lengths_B.device).expand(len(lengths_B), -1)
+    return positions_BT, Padded(causal=True) if causal else Padded(positions_BT < lengths_B[:, None])
 
 
 def packed_layout(

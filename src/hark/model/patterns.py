@@ -3,6 +3,9 @@
 A pattern is a frozen value, built once for a forward pass and shared by all layers. Called with the heads' queries,
 keys and values it returns the heads' outputs. Every fast kernel is tested against `Observed`, which computes the
 paper's formula step by step. A query that sees no key gets zero.
+
+A pattern may add a bias to the scores of each head: relative positions, ALiBi (Press et al., 2022), biases of pairs.
+Kernels that know no bias refuse it.
 """
 
 import math
@@ -15,34 +18,38 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from hark.errors import HarkError
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""From the heads' queries, keys and values to their outputs: what attention asks of a pattern."""
+
 
 class Pattern(Protocol):
     """q is (B, T, H, K) or (N, H, K); k likewise with the keys' length; v has the values' width in place of K."""
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor: ...
 
-    def joint(self, qkv: Tensor) -> Tensor:
-        """The same for queries, keys and values that one projection made, side by side: (..., 3, H, K)."""
-        return self(*qkv.unbind(-3))
-
-    def apart(self, q: Tensor, kv: Tensor) -> Tensor:
-        """The same for queries of one text, and keys and values of another side by side: (..., 2, H, K)."""
-        return self(q, *kv.unbind(-3))
-
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         """Booleans that broadcast to (B, H, T, S) or (H, N, N): whether a query may see a key."""
         ...
 
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:  # noqa: ARG002
+        """Numbers that broadcast likewise, to be added to the scores; None: nothing is."""
+        return None
 
-def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
+
+def scaled_dot_product_attention(
+    q: Tensor, k: Tensor, v: Tensor, visible: Tensor, bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Equation 1, `softmax(Q K^T / sqrt(d_k)) V`, as it stands in the paper (3.2.1), and its weights.
 
     The output is a sum of the values, weighted by how well a query fits each key (3.2). That fit is a
     product and not a small network (additive attention), because matrix products are fast. Products of wide vectors are
     large and would push the softmax to where its gradients vanish: hence the division by sqrt(d_k). What must not be
-    seen is masked out before the softmax (3.2.3).
+    seen is masked out before the softmax (3.2.3). A bias, which the paper has none of, is added to the scores.
     """
     scores = torch.einsum("...qhd,...khd->...hqk", q, k) / math.sqrt(q.shape[-1])
+    scores = scores if bias is None else scores + bias
     # The lowest finite number instead of -inf, so that a row that sees nothing has zero weights and not NaN.
     scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
     weights = scores.softmax(dim=-1).masked_fill(~visible, 0.0)
@@ -54,17 +61,24 @@ class Padded(Pattern):
     """Sentences in rows of one length, padded at the end: q_BTHK, k_BSHK, v_BSHK.
 
     `keys_BS` says which keys are real; none, all may be seen. In a causal pattern it is not needed: a query at a real
-    position sees earlier positions only, and those are real, because padding stands at the end.
+    position sees earlier positions only, and those are real, because padding stands at the end. `bias_BHTS` is added to
+    the scores; axes of size 1, or missing in front, broadcast.
     """
 
     keys_BS: Tensor | None = None
     causal: bool = False
+    bias_BHTS: Tensor | None = None
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        mask_B11S = None if self.keys_BS is None else self.keys_BS[:, None, None, :]
+        causal, mask = self.causal, None if self.keys_BS is None else self.keys_BS[:, None, None, :]
+        if self.bias_BHTS is not None:
+            causal, mask = False, masked(self.bias_BHTS, self.visible(q, k), q.dtype)
         q_BHTK, k_BHSK, v_BHSK = (x.transpose(1, 2) for x in (q, k, v))
-        out_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=mask_B11S, is_causal=self.causal)
+        out_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=mask, is_causal=causal)
         return out_BHTK.transpose(1, 2)
+
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:  # noqa: ARG002
+        return self.bias_BHTS
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         if self.causal:
@@ -79,7 +93,8 @@ class Packed(Pattern):
     """Sentences end to end with no padding: q_NHK, k_NHK, v_NHK, and cumulative lengths that cover every slot.
 
     Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees `k_cu[i]:k_cu[i+1]` only; sentences may be empty.
-    `longest` bounds the lengths on both sides and is known without asking the device. `ranges` are what our own kernels
+    `longest` bounds the lengths on both sides and is known without asking the device. `bias_HTS` is added to the scores
+    by the positions of query and key in their sentences, and reaches up to `longest`. `ranges` are what our own kernels
     want to know, where they are used (`ranged`).
     """
 
@@ -87,32 +102,25 @@ class Packed(Pattern):
     k_cu: Tensor
     longest: int
     causal: bool = False
+    bias_HTS: Tensor | None = None
     ranges: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
 
     def ranged(self, n_q: int, n_k: int) -> "Packed":
-        """The same for so many slots, computed by our own kernels where projections are joint."""
+        """The same for so many slots, computed by our own kernels."""
         from hark.model.kernels.attention import make_ranges
 
+        if self.bias_HTS is not None:
+            raise HarkError("our training kernels know no bias of attention scores; train on the plain path")
         return replace(self, ranges=make_ranges(self.q_cu, self.k_cu, n_q, n_k, self.causal))
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        if not q.is_cuda or q.dtype not in (torch.bfloat16, torch.float16):
-            return self.by_length(q, k, v)
-        return self.flash(q, k, v)
+        if self.ranges is not None:
+            from hark.model.kernels.attention import RangedAttention
 
-    def joint(self, qkv: Tensor) -> Tensor:
-        if self.ranges is None:
-            return super().joint(qkv)
-        from hark.model.kernels.attention import SelfAttention
-
-        return SelfAttention.apply(qkv, *self.ranges)
-
-    def apart(self, q: Tensor, kv: Tensor) -> Tensor:
-        if self.ranges is None:
-            return super().apart(q, kv)
-        from hark.model.kernels.attention import CrossAttention
-
-        return CrossAttention.apply(q, kv, *self.ranges)
+            return RangedAttention.apply(q, k, v, *self.ranges)
+        if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16) and self.bias_HTS is None:
+            return self.flash(q, k, v)
+        return self.by_length(q, k, v)
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         q_sentence, k_sentence = sentence_ids(self.q_cu, len(q)), sentence_ids(self.k_cu, len(k))
@@ -121,10 +129,17 @@ class Packed(Pattern):
             return same
         return same & (packed_positions(self.q_cu, len(q))[:, None] >= packed_positions(self.k_cu, len(k))[None, :])
 
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:
+        if self.bias_HTS is None:
+            return None
+        return self.bias_HTS[:, packed_positions(self.q_cu, len(q))[:, None], packed_positions(self.k_cu, len(k))]
+
     def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """PyTorch's kernel for sequences of varying length, which wants one width for keys and values."""
         from torch.nn.attention.varlen import varlen_attn
 
+        if self.bias_HTS is not None:
+            raise HarkError("PyTorch's flash kernel for varying lengths knows no bias of attention scores")
         width, scale = max(q.shape[-1], v.shape[-1]), 1 / math.sqrt(q.shape[-1])
         q, k, wide_v = (F.pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in (q, k, v))
         window = (-1, 0) if self.causal else (-1, -1)
@@ -141,7 +156,10 @@ class Packed(Pattern):
                 x.index_select(0, slots.flatten()).unflatten(0, slots.shape).transpose(1, 2)
                 for x, slots in ((q, group.q_slots), (k, group.k_slots), (v, group.k_slots))
             )
-            out_b = F.scaled_dot_product_attention(q_b, k_b, v_b, attn_mask=group.visible)
+            mask = group.visible
+            if self.bias_HTS is not None:
+                mask = masked(self.bias_HTS[:, : mask.shape[-2], : mask.shape[-1]], mask, q.dtype)
+            out_b = F.scaled_dot_product_attention(q_b, k_b, v_b, attn_mask=mask)
             outs.append(out_b.transpose(1, 2).flatten(0, 1).index_select(0, group.real))
         return torch.cat(outs).index_select(0, self.order)
 
@@ -196,12 +214,20 @@ class Observed(Pattern):
     sink: Callable[[Tensor], object]
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        out, weights = scaled_dot_product_attention(q, k, v, self.visible(q, k))
+        out, weights = scaled_dot_product_attention(q, k, v, self.visible(q, k), self.bias_for(q, k))
         self.sink(weights)
         return out
 
     def visible(self, q: Tensor, k: Tensor) -> Tensor:
         return self.pattern.visible(q, k)
+
+    def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:
+        return self.pattern.bias_for(q, k)
+
+
+def masked(bias: Tensor, visible: Tensor, dtype: torch.dtype) -> Tensor:
+    """A bias for PyTorch's kernel, with what must not be seen masked out."""
+    return bias.to(dtype).masked_fill(~visible, float("-inf"))
 
 
 def sentence_ids(cu: Tensor, slots: int) -> Tensor:

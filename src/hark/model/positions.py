@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hark.config import ModelConfig
+from hark.model.spec import StackSpec
 
 
 def angles(n_positions: int, width: int) -> Tensor:
@@ -60,9 +60,9 @@ class Sinusoidal(Positions):
 
     table: Tensor
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, spec: StackSpec) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoids(config.max_positions, config.d_model), persistent=False)
+        self.register_buffer("table", sinusoids(spec.max_positions, spec.d_model), persistent=False)
 
     def add(self, x: Tensor, positions: Tensor) -> Tensor:
         return x + self.table[positions]
@@ -71,9 +71,9 @@ class Sinusoidal(Positions):
 class Learned(Positions):
     """Learned instead: nearly identical results in the paper (3.5 and Table 3, row E)."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, spec: StackSpec) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(config.max_positions, config.d_model))
+        self.weight = nn.Parameter(torch.empty(spec.max_positions, spec.d_model))
 
     def add(self, x: Tensor, positions: Tensor) -> Tensor:
         return x + self.weight[positions]
@@ -85,9 +85,9 @@ class Rotary(Positions):
     cos: Tensor
     sin: Tensor
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, spec: StackSpec) -> None:
         super().__init__()
-        angle = angles(config.max_positions, config.k_width)
+        angle = angles(spec.max_positions, spec.k_width)
         self.register_buffer("cos", angle.cos().float(), persistent=False)
         self.register_buffer("sin", angle.sin().float(), persistent=False)
 
@@ -95,13 +95,13 @@ class Rotary(Positions):
         return Rotation(self.cos[positions].unsqueeze(-2), self.sin[positions].unsqueeze(-2))
 
 
-def build_positions(config: ModelConfig) -> Positions:
-    match config.positions:
+def build_positions(spec: StackSpec) -> Positions:
+    match spec.positions:
         case "sinusoidal":
-            return Sinusoidal(config)
+            return Sinusoidal(spec)
         case "learned":
-            return Learned(config)
+            return Learned(spec)
         case "rotary":
-            return Rotary(config)
+            return Rotary(spec)
         case "none":
             return Positions()

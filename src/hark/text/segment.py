@@ -7,16 +7,15 @@ into every seed. Here a word's segmentation depends on the seed, the word and a 
 
 import random
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha512
 from itertools import chain, count, pairwise
-from typing import Any
 
+from hark.text.memory import Memory
 from hark.text.normalise import normalise
-from hark.text.tokenizer import BYTES, Tokenizer
+from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import SPACE
 
-SPACE = "\u2581"
-REMEMBERED = 1 << 19  # segmentations; about 100 MB
 CHOICES = 16
 """With dropout each word has this many segmentations to draw from: some variety, and few enough to remember."""
 CHOOSE = bytes(byte % CHOICES for byte in range(256))
@@ -26,30 +25,14 @@ NEVER = 1 << 62
 """The rank of a pair that makes no piece."""
 
 
-class Memory(dict[Any, tuple[int, ...]]):
-    """Segmentations that were found before; hits cost no more than those of a dictionary."""
-
-    def __init__(self, find: Callable[[Any], tuple[int, ...]]) -> None:
-        super().__init__()
-        self.find = find
-
-    def __missing__(self, key: Any) -> tuple[int, ...]:
-        if len(self) >= REMEMBERED:
-            self.clear()
-        found = self[key] = self.find(key)
-        return found
-
-
 class Segmenter:
     """Encodes as its tokenizer does, several times as fast; or leaves out merges with some probability."""
 
     def __init__(self, tokenizer: Tokenizer, dropout: float = 0.0, seed: int = 0) -> None:
         self.tokenizer, self.dropout, self.seed = tokenizer, dropout, seed
-        learnt = range(tokenizer.specials + BYTES, tokenizer.vocab_size)
         # Merges are learnt in the order of ids, so a piece's id is also the rank of the merge that makes it.
+        learnt = tokenizer.learnt if dropout else range(0)
         self._ids = dict(zip(tokenizer.pieces(learnt), learnt, strict=True))
-        self._has_phrases = any(SPACE in piece[1:] for piece in self._ids)
-        self._words = Memory(lambda word: tuple(tokenizer.encode_one(word)))
         self._choices = Memory(self._segment)
 
     def encode(self, texts: Sequence[str], stream: str = "") -> list[list[int]]:
@@ -59,9 +42,7 @@ class Segmenter:
             sentences = (normalise(text).split() for text in texts)
             choices = (zip(words, draw(len(words)).translate(CHOOSE), strict=True) for words in sentences)
             return [list(chain.from_iterable(map(self._choices.__getitem__, each))) for each in choices]
-        if self._has_phrases:  # a tokenizer of somebody else's, with pieces of several words
-            return self.tokenizer.encode(texts)
-        return [list(chain.from_iterable(map(self._words.__getitem__, normalise(text).split()))) for text in texts]
+        return [self.tokenizer.encode_one(text) for text in texts]
 
     def _segment(self, word_and_choice: tuple[str, int]) -> tuple[int, ...]:
         """One of the segmentations of a word, with merges left out."""
@@ -101,4 +82,4 @@ class Segmenter:
     def _spell(self, piece: str) -> list[int]:
         """The id of a piece; of a character that the vocabulary lacks, its bytes."""
         known = self._ids.get(piece)
-        return [known] if known is not None else [self.tokenizer.specials + byte for byte in piece.encode()]
+        return [known] if known is not None else [self.tokenizer.n_special + byte for byte in piece.encode()]

@@ -1,4 +1,4 @@
-"""The tokenizer: text <-> subword ids (sentencepiece BPE with byte fallback), and how one is learnt.
+"""Our own kind of vocabulary: text <-> subword ids (sentencepiece BPE with byte fallback), and how one is learnt.
 
 Raw text goes in and comes out: `decode(encode(text)) == normalise(text)` for every text, and no text ever becomes a
 special id. Ids: pad 0, unk 1, bos 2, eos 3, language tags, 256 bytes, learnt pieces.
@@ -8,14 +8,17 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 import sentencepiece
 
 from hark.errors import UserError
+from hark.text.memory import Memory
 from hark.text.normalise import normalise
-from hark.text.vocabulary import SpecialIds
+from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL = SpecialIds(pad=PAD, unknown=UNK, start=BOS, end=EOS)
@@ -24,16 +27,16 @@ CHARACTER_COVERAGE = 0.9999
 """Share of the text's characters that get a piece of their own; the rest are written in bytes, so none is lost."""
 
 
-class Tokenizer:
+class Tokenizer(Vocabulary):
     """A learnt vocabulary. It travels with the dataset and the model as one file, known by its sha256."""
 
-    pad, unk, bos, eos = PAD, UNK, BOS, EOS
     special = SPECIAL
 
-    def __init__(self, model: bytes, name: str = "tokenizer") -> None:
+    def __init__(self, model: bytes, name: str = "tokenizer", scheme: TagScheme = UNTAGGED) -> None:
         """From the bytes of a model file; `name` is what errors call it."""
         self.model = model
         self.name = name
+        self.scheme = scheme
         self.sha256 = hashlib.sha256(model).hexdigest()
         try:
             self._processor: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -41,12 +44,16 @@ class Tokenizer:
             raise UserError(f"{name}: not a sentencepiece model, or a damaged one") from None
         self.vocab_size: int = self._processor.get_piece_size()
         self._check()
+        self._words = Memory(lambda word: tuple(self._processor.encode(word)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokenizer, (self.model, self.name, self.scheme)
 
     @classmethod
-    def load(cls, path: Path | str, sha256: str | None = None) -> Self:
+    def load(cls, path: Path | str, sha256: str | None = None, scheme: TagScheme = UNTAGGED) -> Self:
         """Read a tokenizer.model; refuse one that is not the one expected, where its sha256 is given."""
         try:
-            tokenizer = cls(Path(path).read_bytes(), str(path))
+            tokenizer = cls(Path(path).read_bytes(), str(path), scheme)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         if sha256 is not None:
@@ -83,9 +90,25 @@ class Tokenizer:
         return tuple(tags)
 
     @property
-    def specials(self) -> int:
-        """How many ids come before the bytes: the four marks and the language tags."""
+    def n_special(self) -> int:
+        """How many ids come before the bytes: the four special ones and the language tags."""
         return EOS + 1 + len(self.languages)
+
+    @property
+    def learnt(self) -> range:
+        """The ids of learnt pieces, in the order in which they were learnt."""
+        return range(self.n_special + BYTES, self.vocab_size)
+
+    def is_special(self, token: int) -> bool:
+        return token < self.n_special
+
+    def byte_of(self, token: int) -> int | None:
+        byte = token - self.n_special
+        return byte if 0 <= byte < BYTES else None
+
+    @cached_property
+    def alphabet(self) -> frozenset[str]:
+        return frozenset(piece for piece in self._learnt_pieces if len(piece) == 1 and piece != SPACE)
 
     def tag(self, language: str) -> int:
         """The id that asks for a target language."""
@@ -99,21 +122,42 @@ class Tokenizer:
         return ids
 
     def encode_one(self, text: str) -> list[int]:
-        """The same for one text; a batch is encoded by a thread of its own, which costs more than a word."""
-        ids: list[int] = self._processor.encode(normalise(text))
-        return ids
+        """The same for one text, a word at a time, remembering words; that is several times as fast."""
+        if self._has_phrases:  # somebody else's model, with pieces of several words
+            ids: list[int] = self._processor.encode(normalise(text))
+            return ids
+        return list(chain.from_iterable(map(self._words.__getitem__, normalise(text).split())))
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each list of ids; special ids are silent, broken bytes become U+FFFD."""
-        first = self.specials
+        first = self.n_special
         known = [list(ids) if min(ids, default=first) >= first else [i for i in ids if i >= first] for ids in sentences]
         texts: list[str] = self._processor.decode(known, num_threads=1)
         return texts
+
+    def decode_one(self, ids: Sequence[int]) -> str:
+        """The same for one list, without sentencepiece's thread for every batch."""
+        text = b"".join([self._bytes[token] for token in ids]).decode(errors="replace")
+        return text.replace(SPACE, " ").removeprefix(" ")
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The ids as they are written in the vocabulary, ▁ for a space: for people to look at."""
         found: list[str] = self._processor.id_to_piece([int(i) for i in ids])  # one by one it takes four times as long
         return found
+
+    @cached_property
+    def _learnt_pieces(self) -> list[str]:
+        return self.pieces(self.learnt)
+
+    @cached_property
+    def _has_phrases(self) -> bool:
+        return any(SPACE in piece[1:] for piece in self._learnt_pieces)
+
+    @cached_property
+    def _bytes(self) -> list[bytes]:
+        """What each id stands for."""
+        table = [b""] * self.n_special + [bytes([byte]) for byte in range(BYTES)]
+        return table + [piece.encode() for piece in self._learnt_pieces]
 
 
 def train_tokenizer(

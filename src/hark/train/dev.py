@@ -2,7 +2,7 @@
 
 import math
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -23,7 +23,7 @@ def measure(job: Job) -> bool:
     with job.averaged():
         sums = {name: measure_set(job, batches) for name, batches in job.dev}
         judged = judge(job)
-        nll = sum(each[1] for each in sums.values()) / sum(each[2] for each in sums.values())
+        nll = sum(each.nll for each in sums.values()) / sum(each.tokens for each in sums.values())
         better = progress.best is None or nll < progress.best
         progress.best, progress.since_best = (nll, 0) if better else (progress.best, progress.since_best + 1)
         last = job.config.train.best == "last"
@@ -32,17 +32,18 @@ def measure(job: Job) -> bool:
             if job.processes.leads:
                 chosen = "the last" if last else "the best on the dev sets"
                 job.bundles.write(job.run.best, weights, f"step {progress.step}, {chosen}")
-    for name, (loss_sum, nll_sum, tokens) in sums.items():
+    for name, found in sums.items():
         record = DevRecord(
             step=progress.step,
             set=name,
-            loss=loss_sum / tokens,
-            nll=nll_sum / tokens,
-            perplexity=math.exp(min(nll_sum / tokens, 700)),
+            loss=found.loss / found.tokens,
+            nll=found.nll / found.tokens,
+            perplexity=math.exp(min(found.nll / found.tokens, 700)),
             best=better,
             seconds=progress.seconds,
             time=time.time(),
             scores={name: value for each in judged for name, value in each.scores.items()},
+            skipped_pairs=found.skipped_pairs,
         )
         job.tell(record)
     for sample in (sample for each in judged for sample in each.samples):
@@ -51,16 +52,25 @@ def measure(job: Job) -> bool:
     return patience is None or progress.since_best < patience
 
 
+class DevSums(NamedTuple):
+    """Sums over a dev set."""
+
+    loss: float
+    nll: float
+    tokens: float
+    skipped_pairs: int
+
+
 @torch.no_grad()
-def measure_set(job: Job, batches: Batches[Any]) -> tuple[float, float, float]:
-    """Sums of loss, nll and tokens over every sentence of a dev set once; the processes share the batches."""
+def measure_set(job: Job, batches: Batches[Any]) -> DevSums:
+    """Sums over every pair of a dev set once, but those that batches cannot hold; the processes share the batches."""
     rank, world = job.processes.rank, job.processes.world
     if job.passes.replicas.sharded:  # all processes must take part in every batch; then each counts it in part
         mine, part = range(batches.batches_per_epoch), 1 / world
     else:
         mine, part = range(rank, batches.batches_per_epoch, world), 1.0
     sums = torch.zeros(2, dtype=torch.float64, device=job.processes.device)
-    tokens = 0
+    tokens = skipped = 0
     # A few batches are over before a compiler has begun; shared weights are gathered only where the module is called.
     objective = job.objective if job.passes.replicas.sharded else job.objective.forward
     job.model.eval()
@@ -69,9 +79,11 @@ def measure_set(job: Job, batches: Batches[Any]) -> tuple[float, float, float]:
         with autocast(job.config, job.processes.device):
             sums += torch.stack(objective(to_tensors(batch, job.processes.device))).double()
         tokens += batch.n_target_tokens
+        skipped += batch.n_skipped
     job.model.train()
-    loss, nll, total = job.processes.total(*(part * value for value in (*sums.tolist(), tokens)))
-    return loss, nll, total
+    here = (part * value for value in (*sums.tolist(), tokens, skipped))
+    loss, nll, total, left_out = job.processes.total(*here)
+    return DevSums(loss, nll, total, batches.n_excluded + round(left_out))
 
 
 @torch.no_grad()

@@ -2,16 +2,18 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import Tensor
 
 from hark import configfile, manifest
 from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, name_of, write_bundle
+from hark.card import default_summary
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
+from hark.facts import Facts, MakingFacts, ParentModel, TextFacts
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.train import checkpoint
@@ -23,7 +25,7 @@ class BundleWriter:
     """Writes weights of a run as a bundle, with the run's settings and tokenizers."""
 
     config: Config
-    corpora: Sequence[str]
+    text: tuple[TextFacts, ...]
     """What the dataset was made of, whatever a recipe names besides."""
     tokenizers: Mapping[str, bytes]
 
@@ -32,7 +34,11 @@ class BundleWriter:
         tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
         if dataset.manifest.source_tokenizer is not None:
             tokenizers[SOURCE_TOKENIZER] = dataset.tokenizer("source").model
-        return cls(config, [shard.name for shard in dataset.shards("train")], tokenizers)
+        # With variants, a shard has more pairs than its corpus.
+        varied = any(vars(config.data.augment).values())
+        shards = dataset.shards("train")
+        text = tuple(TextFacts(shard.name, pairs=None if varied else shard.pairs) for shard in shards)
+        return cls(config, text, tokenizers)
 
     @property
     def tokenizer_hashes(self) -> dict[str, str]:
@@ -45,26 +51,26 @@ class BundleWriter:
                 self.config,
                 lambda path: write_tensors(path, weights),
                 self.tokenizers,
-                self.card(weights, origin),
+                self.facts(weights, origin),
             )
         except OSError as error:
             raise HarkError(
                 f"{folder}: cannot be written: {error.strerror}; what was there before is untouched"
             ) from None
 
-    def card(self, weights: Mapping[str, Tensor], origin: str) -> str:
-        data, model = self.config.data, self.config.model
-        corpora, start = ", ".join(self.corpora), self.config.train.from_
-        if start:
-            corpora += f", starting from {name_of(Path(start))}"
-        count = sum(weight.numel() for weight in weights.values())
-        layers = f"{model.n_encoder_layers} + {model.n_decoder_layers} layers"
-        return (
-            f"# {data.source} to {data.target}\n\n"
-            f"A Transformer made with hark: {layers}, d_model {model.d_model}, {count:,} weights.\n\n"
-            f"- Languages: {data.source} to {data.target}\n- Trained on: {corpora}\n- Weights: {origin}\n"
-            "- Licence: that of the training text decides\n- Scores: not measured yet\n"
+    def facts(self, weights: Mapping[str, Tensor], origin: str) -> Facts:
+        data, train = self.config.data, self.config.train
+        making = MakingFacts(
+            weights=origin,
+            parameters=sum(weight.numel() for weight in weights.values()),
+            storage="float32",
+            steps=train.steps,
+            step_tokens=self.config.batches.batch_tokens * train.batches_per_step,
+            variants={name: share for name, share in vars(data.augment).items() if share},
+            parents=(ParentModel("start", name_of(Path(train.from_))),) if train.from_ else (),
         )
+        facts = Facts(pairs=((data.source, data.target),), text=self.text, making=making)
+        return replace(facts, summary=default_summary(facts, self.config.model))
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:

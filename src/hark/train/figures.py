@@ -7,6 +7,11 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def plural(number: int, noun: str) -> str:
+    """1 pair, 1,234 pairs."""
+    return f"{count(number)} {noun}" + ("" if number == 1 else "s")
+
+
 def short(number: float) -> str:
     """Three figures are enough: 513k, 1.24M."""
     digits, letter = scaled(number)
@@ -64,3 +69,8 @@ def rate(number: float) -> str:
 
 def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
+
+
+def share(part: int, whole: int) -> str:
+    """What is there is never 0.0%."""
+    return "under 0.1%" if 0 < part < 0.0005 * whole else percent(part / whole)

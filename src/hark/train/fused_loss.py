@@ -23,8 +23,6 @@ COLUMNS = 2048
 LOWEST = tl.constexpr(-1e30)
 """Finite, because -inf less itself is no number."""
 LOG2_E = tl.constexpr(1.4426950408889634)
-PAD = 0
-"""Tokens of this label count for nothing (`text.tokenizer`, by whose numbers all text is encoded)."""
 
 
 @triton.jit
@@ -75,7 +73,7 @@ class ProjectedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, gradients: bool
+        ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, pad: int, gradients: bool
     ) -> tuple[Tensor, Tensor]:
         (n, _), vocabulary = hidden.shape, weight.shape[0]
         # Matrix products want rows that begin at round addresses; the columns that are added have no meaning.
@@ -88,7 +86,7 @@ class ProjectedLoss(torch.autograd.Function):
             logits = hidden[rows] @ narrow.T
             loss_of_row[(len(logits),)](
                 logits, labels[rows], loss[rows], nll[rows], vocabulary, narrow.shape[0], smoothing,
-                PAD=PAD, COLUMNS=COLUMNS, ROUND=math.gcd(vocabulary, 16), GRADIENT=gradients, num_warps=16,
+                PAD=pad, COLUMNS=COLUMNS, ROUND=math.gcd(vocabulary, 16), GRADIENT=gradients, num_warps=16,
             )  # fmt: skip
             if gradients:
                 torch.mm(logits, narrow, out=dhidden[rows])
@@ -103,10 +101,10 @@ class ProjectedLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dloss: Tensor, _nll: Tensor) -> tuple[Tensor | None, ...]:
         dhidden, dweight = ctx.saved_tensors
-        return dhidden * dloss, dweight * dloss, None, None, None
+        return dhidden * dloss, dweight * dloss, None, None, None, None
 
 
-def projected_loss(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """As `loss.smoothed_loss` of `hidden weight^T`."""
+def projected_loss(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, pad: int) -> tuple[Tensor, Tensor]:
+    """`loss.smoothed_loss` of `hidden weight^T`; tokens of the label `pad` count for nothing."""
     hidden, labels = hidden.flatten(0, -2).contiguous(), labels.flatten().contiguous()
-    return ProjectedLoss.apply(hidden, weight, labels, smoothing, torch.is_grad_enabled())
+    return ProjectedLoss.apply(hidden, weight, labels, smoothing, pad, torch.is_grad_enabled())

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from hark.config import Config
 from hark.data.batches import Batch, Batches
@@ -19,7 +18,7 @@ from hark.model import Transformer
 from hark.rundir import RunDir
 from hark.train import checkpoint, spread
 from hark.train.export import BundleWriter
-from hark.train.loss import Objective, to_tensors
+from hark.train.loss import Objective, Streams, to_tensors
 from hark.train.meter import Meter
 from hark.train.metrics import Record, Sample, SaveRecord, StartRecord
 from hark.train.optimiser import Average, build_optimiser
@@ -27,7 +26,7 @@ from hark.train.passes import build_passes, why_not_recorded
 from hark.train.processes import Processes
 from hark.train.signals import Signals
 
-Taken = tuple[Batch, dict[str, Tensor]]
+Taken = tuple[Batch[Any], Streams]
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class Progress:
 
     step: int = 0
     target_tokens: int = 0
+    skipped_pairs: int = 0
     seconds: float = 0.0
     best: float | None = None
     since_best: int = 0
@@ -75,7 +75,9 @@ class Job:
         self.batches, self.dev, self.bundles, self.observe, self.scores = batches, dev, bundles, observe, scores
         self.plain_because = why_not_recorded(config, processes)
         fused = self.plain_because is None
-        self.objective = Objective(self.model, train.label_smoothing, config.data.max_length, fused)
+        self.objective = Objective(
+            self.model, train.label_smoothing, config.batches.max_length, batches.special.pad, fused
+        )
         self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
         self.optimiser = build_optimiser(self.model, train)
@@ -88,7 +90,7 @@ class Job:
         self.saved_at = self.ticked_at = time.monotonic()
         self.batches_here = share_batches(train.batches_per_step, processes.world)
 
-    def seed_dropout(self, batch: Batch) -> None:
+    def seed_dropout(self, batch: Batch[Any]) -> None:
         """Chance is a function of the batch's number: no state to save, and the same on any number of processes."""
         torch.manual_seed(int(derive(self.config.train.seed, batch.index)) >> 1)
 
@@ -100,9 +102,10 @@ class Job:
         by_steps = steps is not None and (self.progress.step + 1) % steps == 0
         return by_steps or time.monotonic() - self.saved_at >= 60 * minutes
 
-    def advance(self, tokens: int) -> None:
+    def advance(self, tokens: int, skipped_pairs: int) -> None:
         self.progress.step += 1
         self.progress.target_tokens += tokens
+        self.progress.skipped_pairs += skipped_pairs
         self.tick()
 
     def tick(self) -> float:
@@ -128,8 +131,8 @@ class Job:
             if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "alloc" not in str(error):
                 raise
             raise UserError(
-                f"a batch of {self.config.data.batch_tokens} tokens does not fit in the memory of "
-                f"{self.processes.device}; lower data.batch_tokens and raise train.batches_per_step"
+                f"a batch of {self.config.batches.batch_tokens} tokens does not fit in the memory of "
+                f"{self.processes.device}; lower batches.batch_tokens and raise train.batches_per_step"
             ) from None
 
     @contextmanager
@@ -204,7 +207,8 @@ class Job:
         processes, steps = self.processes.world, self.config.train.steps
         because = self.plain_because
         passes = "our kernels, in a CUDA graph" if because is None else f"plain path: {because}"
-        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes))
+        pairs = self.batches.n_pairs, self.batches.n_excluded, self.config.batches.max_length
+        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes, *pairs))
         self.ticked_at = self.saved_at = self.meter.started = time.monotonic()
 
     def pause(self) -> None:

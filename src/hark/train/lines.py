@@ -22,11 +22,14 @@ def lines(record: Record | Sample, view: View) -> Iterable[str]:
         case StartRecord():
             verb = "resumed" if isinstance(record, ResumeRecord) else "started"
             yield f"{verb} {view.name} at step {where(record.step, view)}  {machine(record)}"
+            if record.too_long:
+                yield too_long_words(record)
         case TrainRecord():
             yield "  ".join(train_words(record, view))
         case DevRecord():
             best = "  best" if record.best else ""
-            yield f"dev {record.set} at step {record.step}  {scores_words(record)}{best}"
+            skipped = f"  {figures.plural(record.skipped_pairs, 'pair')} skipped" if record.skipped_pairs else ""
+            yield f"dev {record.set} at step {record.step}  {scores_words(record)}{skipped}{best}"
         case SaveRecord():
             yield f"saved step {record.step}  {figures.size(record.bytes)} in {record.took:.1f} s"
         case StopRecord():
@@ -48,7 +51,9 @@ def train_words(record: TrainRecord, view: View) -> Iterable[str]:
     if record.memory_gib is not None:
         yield f"memory {record.memory_gib:.1f} GiB"
     if record.skipped:
-        yield f"skipped {record.skipped}"
+        yield f"{figures.plural(record.skipped, 'step')} skipped"
+    if record.skipped_pairs:
+        yield f"{figures.plural(record.skipped_pairs, 'pair')} skipped"
     if view.seconds_left is not None:
         yield f"left {figures.duration(view.seconds_left)}"
 
@@ -62,6 +67,15 @@ def machine(begun: StartRecord) -> str:
     processes = f", {begun.processes} processes" if begun.processes > 1 else ""
     passes = f"; {begun.passes}" if begun.passes else ""
     return f"{begun.device}{processes}, {figures.short(begun.weights)} weights{passes}"
+
+
+def too_long_words(begun: StartRecord) -> str:
+    """How much of the text is never trained on."""
+    longer, skipped = ("is longer", "is skipped") if begun.too_long == 1 else ("are longer", "are skipped")
+    return (
+        f"{begun.too_long:,} of {figures.plural(begun.pairs, 'pair')} ({figures.share(begun.too_long, begun.pairs)}) "
+        f"{longer} than batches.max_length {begun.max_length} and {skipped}"
+    )
 
 
 def scores_words(dev: DevRecord) -> str:

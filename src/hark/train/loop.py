@@ -16,9 +16,9 @@ def train(job: Job) -> Ending:
     ending: Ending = "finished"
     while ending == "finished" and (step := job.progress.step + 1) <= settings.steps:
         taken = [next(job.stream) for _ in range(job.batches_here)]
-        # One exchange between hosts a step: the tokens of all, and whether to save or to stop, which all must agree on.
-        here = sum(batch.n_target_tokens for batch, _ in taken)
-        tokens, stop, save = processes.total(here, bool(job.signals.received), job.save_is_due())
+        # One exchange between hosts a step: what all took, and whether to save or to stop, which all must agree on.
+        here = sum(batch.n_target_tokens for batch, _ in taken), sum(batch.n_skipped for batch, _ in taken)
+        tokens, skipped, stop, save = processes.total(*here, bool(job.signals.received), job.save_is_due())
 
         for number, (batch, tensors) in enumerate(taken, start=1):
             job.seed_dropout(batch)
@@ -28,7 +28,7 @@ def train(job: Job) -> Ending:
         norm = job.optimiser.step(learning_rate(step, job.config))
         if job.average is not None:
             job.average.update(step)
-        job.advance(int(tokens))
+        job.advance(int(tokens), int(skipped))
 
         last = step == settings.steps
         if step % settings.log_steps == 0 or last:

@@ -18,7 +18,7 @@ class Meter:
         self.counts = [0, 0, 0]  # source tokens, target tokens, target slots
         self.started, self.tokens_then = time.monotonic(), 0
 
-    def add(self, loss: Tensor, nll: Tensor, batch: Batch) -> None:
+    def add(self, loss: Tensor, nll: Tensor, batch: Batch[Any]) -> None:
         """A loss that is no number is left out, and its tokens with it: such a step changes nothing."""
         tokens = torch.full_like(loss, batch.n_target_tokens, dtype=torch.float64)
         values = torch.stack([loss.detach().double(), nll.double(), tokens])

@@ -32,6 +32,9 @@ class StartRecord:
     weights: int
     steps: int  # that the run is to take in all
     passes: str = ""  # how forwards and backwards are computed, in words
+    pairs: int = 0  # of the training text
+    too_long: int = 0  # of those, pairs longer than max_length, which never enter a batch
+    max_length: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class TrainRecord:
     memory_gib: float | None = None
     utilisation: float | None = None
     skipped: int = 0  # steps so far whose loss or gradient was not finite
+    skipped_pairs: int = 0  # so far: pairs that a pass left out because they fitted in none of its batches
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class DevRecord:
     seconds: float
     time: float
     scores: Mapping[str, float] = field(default_factory=dict)
+    skipped_pairs: int = 0  # of the set: pairs that were not measured, because they are too long or fitted in no batch
 
 
 @dataclass(frozen=True)

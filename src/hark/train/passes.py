@@ -9,32 +9,32 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hark.config import Config
 from hark.model import kernels
-from hark.train.loss import Objective
+from hark.train.loss import Objective, Streams
 from hark.train.processes import Processes, Replicas
 
 
 class Passes(Protocol):
     replicas: Replicas
 
-    def __call__(self, batch: dict[str, Tensor], scale: float, last: bool) -> tuple[Tensor, Tensor]:
+    def __call__(self, batch: Streams, scale: float, last: bool) -> tuple[Tensor, Tensor]:
         """Sums of loss and nll over a batch. The gradients are those of `scale` times the loss; `last` of a step."""
         ...
 
 
 class Live:
-    """The passes as PyTorch runs them, on any device and any number of processes."""
+    """The passes as PyTorch runs them, of any objective, on any device and any number of processes."""
 
-    def __init__(self, objective: Objective, processes: Processes, config: Config) -> None:
+    def __init__(self, objective: nn.Module, processes: Processes, config: Config) -> None:
         self.device, self.config = processes.device, config
         self.replicas = Replicas(objective, processes, config.train.parallel)
         if compiles(config, processes):
             objective.compile()
 
-    def __call__(self, batch: dict[str, Tensor], scale: float, last: bool) -> tuple[Tensor, Tensor]:
+    def __call__(self, batch: Streams, scale: float, last: bool) -> tuple[Tensor, Tensor]:
         with self.replicas.step(last):
             with autocast(self.config, self.device):
                 loss, nll = self.replicas(batch)
@@ -45,18 +45,19 @@ class Live:
 class Recorded:
     """The passes as one CUDA graph. What it reads and writes lies where it lay when it was recorded."""
 
-    def __init__(self, objective: Objective, processes: Processes, config: Config) -> None:
+    def __init__(self, objective: nn.Module, processes: Processes, config: Config) -> None:
         self.objective, self.config, self.device = objective, config, processes.device
         self.weights = list(objective.parameters())
         self.replicas = Replicas(objective, processes, config.train.parallel)
         self.graph: torch.cuda.CUDAGraph | None = None
         self.scale = torch.ones((), device=self.device)
 
-    def __call__(self, batch: dict[str, Tensor], scale: float, last: bool) -> tuple[Tensor, Tensor]:
+    def __call__(self, batch: Streams, scale: float, last: bool) -> tuple[Tensor, Tensor]:
         if self.graph is None:
             self.record(batch)
-        for name, tensor in self.batch.items():
-            tensor.copy_(batch[name], non_blocking=True)
+        for name, stream in self.batch.items():
+            for buffer, tensor in zip(stream.arrays().values(), batch[name].arrays().values(), strict=True):
+                buffer.copy_(tensor, non_blocking=True)
         self.scale.fill_(scale)
         assert self.graph is not None
         self.graph.replay()
@@ -71,8 +72,8 @@ class Recorded:
             else:
                 weight.grad = gradient.clone() if copy else gradient
 
-    def record(self, batch: dict[str, Tensor]) -> None:
-        self.batch = {name: tensor.clone() for name, tensor in batch.items()}
+    def record(self, batch: Streams) -> None:
+        self.batch = {name: stream.map(torch.clone) for name, stream in batch.items()}
         beside = torch.cuda.Stream(self.device)
         beside.wait_stream(torch.cuda.current_stream(self.device))
         with torch.cuda.stream(beside):
@@ -115,10 +116,11 @@ def why_not_recorded(config: Config, processes: Processes) -> str | None:
     reasons = {
         "train.compile is not auto": config.train.compile != "auto",
         "several processes": processes.world > 1,
-        "padded batches": config.data.batching != "packed",
+        "padded batches": config.batches.kind != "packed",
         "float32": config.train.precision == "float32",
+        "an output bias, which our loss kernel does not know": config.model.output_bias,
         "heads or sentences of a size that our kernels are not tested with": not kernels.cover(
-            config.model, config.data.max_length
+            config.model, config.batches.max_length
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from hark.config import Parallel
 from hark.errors import UserError
+from hark.train.loss import Streams
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Replicas:
             ids = [processes.device] if processes.device.type == "cuda" else None
             self.module = nn.parallel.DistributedDataParallel(module, device_ids=ids, gradient_as_bucket_view=True)
 
-    def __call__(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def __call__(self, batch: Streams) -> tuple[Tensor, Tensor]:
         return self.module(batch)
 
     @contextmanager

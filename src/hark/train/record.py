@@ -36,6 +36,7 @@ def log(job: Job, norm: Tensor, taken: Sequence[Taken]) -> None:
         memory_gib=torch.cuda.max_memory_allocated() / 2**30 if on_gpu else None,
         utilisation=utilisation(job, pace, source_share) if on_gpu else None,
         skipped=int(job.optimiser.skipped.item()),
+        skipped_pairs=progress.skipped_pairs,
     )
     meter.clear(progress.target_tokens)
     job.tell(record)
@@ -57,8 +58,11 @@ def utilisation(job: Job, pace: float, source_share: float) -> float | None:
 def give_up(job: Job, taken: Sequence[Taken]) -> None:
     """The gradient was no number too often: keep the batch for whoever looks into it, and stop."""
     if job.processes.leads:
-        arrays = {name: value for name, value in vars(taken[-1][0]).items() if isinstance(value, np.ndarray)}
-        np.savez(job.run.offending, allow_pickle=False, **arrays)
+        batch = taken[-1][0]
+        arrays = {
+            f"{name}.{part}": array for name, stream in batch.streams.items() for part, array in stream.arrays().items()
+        }
+        np.savez(job.run.offending, allow_pickle=False, pairs=batch.pairs, **arrays)
     raise HarkError(
         f"{job.run.path}: the loss or its gradient was not a number {job.config.train.max_bad_steps} times in a row, "
         f"at step {job.progress.step}; the last batch is kept in {job.run.offending}. "

@@ -154,8 +154,12 @@ def machine_block(view: View, width: int) -> Any:
     if train.utilisation is not None:
         cells.append(("utilised", figures.percent(train.utilisation)))
     texts = [Text.assemble((f"{name:<9}", "dim"), value) for name, value in cells]
-    if train.skipped:
-        texts.append(Text.assemble((f"{'skipped':<9}", "dim"), (f"{figures.count(train.skipped)} steps", "yellow")))
+    if view.begun is not None and view.begun.too_long:
+        share = figures.share(view.begun.too_long, view.begun.pairs)
+        texts.append(Text.assemble((f"{'too long':<9}", "dim"), f"{share} of pairs"))
+    for number, noun in ((train.skipped_pairs, "pair"), (train.skipped, "step")):
+        if number:
+            texts.append(Text.assemble((f"{'skipped':<9}", "dim"), (figures.plural(number, noun), "yellow")))
     n_columns = max(1, min(4, (width + 3) // 25))
     table = Table.grid(padding=(0, 3))
     for _ in range(n_columns):

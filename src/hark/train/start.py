@@ -14,6 +14,7 @@ from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
 from hark.model import Transformer
 from hark.model.weights import read_tensors
+from hark.moved import current_name
 from hark.rundir import RunDir
 from hark.text.tokenizer import Tokenizer
 from hark.train import checkpoint
@@ -24,14 +25,12 @@ from hark.train.processes import Processes
 from hark.train.signals import Signals
 from hark.train.spread import fill_weights
 
-TRAINING = ("dataset", "reverse", "batching", "batch_tokens", "max_length", "seed")
-"""Settings of [data] that are training's own; all others shaped the dataset when it was prepared."""
-
 
 def resolve(config: Config, dataset: Dataset) -> Config:
     """The settings with what the dataset knows better: languages, sizes of vocabularies, and how it was prepared.
 
-    So a run, and the bundle that it leaves, tell of the text that was trained on, whatever recipe it was trained by.
+    So a run, and the bundle that it leaves, describe the text that was trained on, whatever the recipe says. Of [data]
+    only which dataset is read, and which way round, is for the recipe to say; all else shaped the dataset.
     """
     manifest = dataset.manifest
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
@@ -44,12 +43,13 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
     data = replace(
         prepared(dataset) or config.data,
-        **{name: getattr(config.data, name) for name in TRAINING},
+        dataset=str(dataset.folder),
+        reverse=config.data.reverse,
         source=manifest.source,
         target=manifest.target,
         vocab_size=target,
     )
-    return replace(config, model=model, data=replace(data, dataset=str(dataset.folder)))
+    return replace(config, model=model, data=data)
 
 
 def prepared(dataset: Dataset) -> DataConfig | None:
@@ -81,6 +81,7 @@ def new_run(run: RunDir, config: Config) -> None:
 
 def run_config(run: RunDir, overrides: Sequence[str], allowed: Sequence[str]) -> Config:
     """The settings that a run began with, and only such changes as were allowed by name."""
+    allowed = [current_name(name) for name in allowed]
     if not run.exists:
         raise UserError(f"{run.path}: is not a run; it has no {run.config.name}")
     began, now = configfile.load(run.config), configfile.load(run.config, overrides)
@@ -107,9 +108,9 @@ def build_job(
     model = Transformer(config.model).train()
     if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):  # else a checkpoint has the weights
         start_from(model, Path(config.train.from_), dataset)
-    batches = make_batches(dataset.train, config.data)
+    batches = make_batches(dataset.train, config.batches, dataset.special)
     dev = [
-        (shard.name, make_batches([Corpus(shard.name, 1.0, [dataset.store(shard)])], config.data))
+        (shard.name, make_batches([Corpus(shard.name, 1.0, [dataset.store(shard)])], config.batches, dataset.special))
         for shard in dataset.shards("dev")
     ]
     bundles = BundleWriter.of(config, dataset)

@@ -13,8 +13,8 @@ from hark.decode.engines.lane import Arrival, Lane, Machine, Shape
 from hark.decode.rules import forbid
 from hark.decode.search import candidates
 from hark.model.cache import Cache, CachedDecoder
-from hark.text.tokenizer import EOS
-from tests.decode.naive import ask
+from hark.text.tokenizer import EOS, SPECIAL
+from tests.decode.naive import FORBIDDEN, ask
 from tests.model.oracle import build
 
 fast = pytest.importorskip(
@@ -31,7 +31,7 @@ def decoder() -> CachedDecoder:
 
 def lane(width: int, keep: int, arrivals: list[Arrival]) -> Lane:
     room = Cache.empty(decoder().model.config, 4000, "cpu", torch.float32)
-    machine = Machine(decoder(), room, candidates, exact=False, graph_pool=None)
+    machine = Machine(decoder(), room, candidates, SPECIAL, exact=False, graph_pool=None)
     made = Lane(machine, Shape(width, keep, COLUMNS, forced=16, banned=16, sampled=False), SLOTS)
     made.admit(arrivals)
     return made
@@ -79,7 +79,7 @@ def test_whole_searches_step_for_step(width: int, more: int, seed: int) -> None:
 def step_plainly(plain: Lane, which: torch.Tensor, logits: torch.Tensor) -> None:
     """`Lane.step`, but for the logits, which are given."""
     beams, terms = plain.beams.select(which), plain.terms.select(which)
-    found = candidates(forbid(logits, beams, terms), beams.log_prob_BW)
+    found = candidates(forbid(logits, beams, terms, FORBIDDEN, EOS), beams.log_prob_BW)
     plain.machine = replace(plain.machine, choose=lambda *_: found)
     plain.step(which, COLUMNS, 9)
 

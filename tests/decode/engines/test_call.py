@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines import conversion
 from hark.decode.engines.call import LOST, Call, is_settled, rank, with_log_prob
-from hark.decode.engines.waiting import Options, Waiting
+from hark.decode.engines.waiting import CallOptions, Waiting
 from hark.decode.request import Hypothesis, Request, length_penalty
+
+END = "3"
 
 
 def waiting(prefix: int = 0, start: float = 0.0, **search: Any) -> Waiting:
     request = Request((5, 6, 7), DecodeConfig(**search), prefix=tuple(range(4, 4 + prefix)))
-    return Waiting(0, request, Options.of(0, request), 20, prefix, start)
+    return Waiting(0, request, CallOptions.of(0, request), 20, prefix, start)
 
 
 def said(*hypotheses: tuple[list[str], float], exponent: float, attention: Any = None) -> Any:
@@ -32,13 +33,13 @@ def said(*hypotheses: tuple[list[str], float], exponent: float, attention: Any =
 
 def read(sentence: Waiting, result: Any, exponent: float, first: list[Any] | None = None) -> list[Hypothesis]:
     alignment = AlignmentHeads.default(ModelConfig(n_decoder_layers=1))
-    return Call([sentence], exponent, [result], first or [], alignment).read()[0]
+    return Call([sentence], exponent, [result], first or [], alignment, END).read()[0]
 
 
 @pytest.mark.parametrize("exponent", [1e-3, 0.6, 3.0])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
 def test_scores_are_ours_whatever_theirs_were_divided_by(exponent: float, alpha: float) -> None:
-    short, long = (["11", conversion.EOS], -2.0), (["11", "12", "13", conversion.EOS], -3.5)
+    short, long = (["11", END], -2.0), (["11", "12", "13", END], -3.5)
     found = read(waiting(alpha=alpha), said(short, long, exponent=exponent), exponent)
     assert {each.tokens: each.log_prob for each in found} == {
         (11,): pytest.approx(-2),
@@ -51,21 +52,21 @@ def test_scores_are_ours_whatever_theirs_were_divided_by(exponent: float, alpha:
 
 
 def test_what_was_cut_off_is_not_complete_and_a_lost_end_is_none() -> None:
-    result = said((["11", "12"], -1.0), (["13", conversion.EOS], 10 * LOST), exponent=1.0)
+    result = said((["11", "12"], -1.0), (["13", END], 10 * LOST), exponent=1.0)
     (only,) = read(waiting(), result, 1.0)
     assert (only.tokens, only.complete) == ((11, 12), False)
 
 
 def test_tokens_that_were_given_cost_their_likelihood_but_no_length() -> None:
     sentence = waiting(prefix=2, start=-1.5)
-    (only,) = read(sentence, said((["4", "5", "11", conversion.EOS], -2.0), exponent=1.0), 1.0)
+    (only,) = read(sentence, said((["4", "5", "11", END], -2.0), exponent=1.0), 1.0)
     assert only.log_prob == pytest.approx(-3.5)
     assert only.score == pytest.approx(-3.5 / length_penalty(2, sentence.request.search.alpha))
 
 
 def test_attention_of_the_first_step_is_the_one_that_was_asked_for_apart() -> None:
     wrong, right = [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]], [0.0, 1.0, 0.0]
-    result = said((["11", conversion.EOS], -1.0), exponent=1.0, attention=[wrong])
+    result = said((["11", END], -1.0), exponent=1.0, attention=[wrong])
     first = SimpleNamespace(result=lambda: SimpleNamespace(attention=[[right]]))
     (only,) = read(waiting(), result, 1.0, [first])
     assert only.attention_TS is not None

@@ -11,6 +11,7 @@ from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.conversion import convert, sinusoids
 from hark.model import positions
+from hark.text.tokenizer import SPECIAL
 from hark.weights import restore, store
 from tests.decode.engines.oracle import log_probs, random_model, weights_of
 
@@ -51,7 +52,7 @@ def scores(files: dict[str, bytes], compute_type: str) -> list[list[float]]:
 def test_the_same_log_probabilities(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     model = random_model(config)
-    found = scores(convert(weights_of(model), config, int8=False), "float32")
+    found = scores(convert(weights_of(model), config, SPECIAL, int8=False), "float32")
     for (source, target), each in zip(PAIRS, found, strict=True):
         assert each == pytest.approx(log_probs(model, source, target), abs=1e-4)
 
@@ -60,7 +61,9 @@ def test_the_same_log_probabilities(changes: dict[str, Any]) -> None:
 def test_int8_is_what_ctranslate2_would_make_itself(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     weights = weights_of(random_model(config))
-    assert scores(convert(weights, config, int8=True), "int8") == scores(convert(weights, config, int8=False), "int8")
+    assert scores(convert(weights, config, SPECIAL, int8=True), "int8") == scores(
+        convert(weights, config, SPECIAL, int8=False), "int8"
+    )
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
@@ -70,10 +73,10 @@ def test_weights_stored_in_int8_are_those_that_loading_would_make(changes: dict[
     weights["encoder.layers.0.self_attention.w_q.weight"][3] = 0  # a row with nothing to scale
     stored = store(weights, "int8")
     for alignment in (None, AlignmentHeads(1 % config.n_decoder_layers, (3, 1))):
-        whole, wide = (convert(each, config, int8=True, alignment=alignment) for each in (stored, weights))
+        whole, wide = (convert(each, config, SPECIAL, int8=True, alignment=alignment) for each in (stored, weights))
         assert whole == wide
     restored = {name: restore(stored[name], stored[f"{name}.scale"]) for name in weights if f"{name}.scale" in stored}
-    assert convert(stored, config, int8=False) == convert({**weights, **restored}, config, int8=False)
+    assert convert(stored, config, SPECIAL, int8=False) == convert({**weights, **restored}, config, SPECIAL, int8=False)
 
 
 def test_a_shared_matrix_is_there_once() -> None:
@@ -81,8 +84,8 @@ def test_a_shared_matrix_is_there_once() -> None:
     weights = weights_of(random_model(config))
     apart = weights_of(random_model(replace(config, tie="none")))
     one, three = (
-        len(convert(weights, config)["model.bin"]),
-        len(convert(apart, replace(config, tie="none"))["model.bin"]),
+        len(convert(weights, config, SPECIAL)["model.bin"]),
+        len(convert(apart, replace(config, tie="none"), SPECIAL)["model.bin"]),
     )
     matrix = 5000 * config.d_model
     assert 2 * matrix < three - one < 2.5 * matrix
@@ -95,7 +98,7 @@ def test_sinusoids_are_the_models() -> None:
 @pytest.mark.parametrize("layer", [0, 1])
 def test_chosen_heads_come_first_and_change_nothing_else(layer: int) -> None:
     weights = weights_of(random_model(SMALL))
-    plain = scores(convert(weights, SMALL, int8=False), "float32")
-    turned = scores(convert(weights, SMALL, int8=False, alignment=AlignmentHeads(layer, (3, 1))), "float32")
+    plain = scores(convert(weights, SMALL, SPECIAL, int8=False), "float32")
+    turned = scores(convert(weights, SMALL, SPECIAL, int8=False, alignment=AlignmentHeads(layer, (3, 1))), "float32")
     for one, other in zip(plain, turned, strict=True):
         assert one == pytest.approx(other, abs=1e-5)

@@ -22,7 +22,7 @@ from hark.errors import UserError
 from hark.model.layout import padded_layout
 from hark.model.transformer import Transformer
 from hark.shortlist import Shortlist
-from hark.text.tokenizer import BOS, EOS, PAD
+from hark.text.tokenizer import BOS, EOS, PAD, SPECIAL
 from tests.decode.engines.oracle import Ended, beam_search, log_probs, next_log_probs, random_model, weights_of
 from tests.decode.engines.test_conversion import VARIANTS
 
@@ -40,7 +40,7 @@ def model() -> Transformer:
 
 @pytest.fixture(scope="module")
 def engine(model: Transformer) -> CTranslate2Engine:
-    return CTranslate2Engine(weights_of(model), CONFIG, "float32", threads=2)
+    return CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "float32", threads=2)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_every_kind_of_model(changes: dict[str, Any]) -> None:
     """Step by step, with its cache, CTranslate2 goes other ways than when it scores."""
     config = replace(CONFIG, tie="all", **changes) if "tie" not in changes else replace(CONFIG, **changes)
     model = random_model(config)
-    engine = CTranslate2Engine(weights_of(model), config, "float32", threads=1)
+    engine = CTranslate2Engine(weights_of(model), config, SPECIAL, "float32", threads=1)
     vocabulary = min(VOCABULARY, config.source_vocab_size or VOCABULARY)
     requests = [Request(each, DecodeConfig(max_extra=4, beam=2)) for each in sentences(6, vocabulary=vocabulary)]
     for number, answer in engine.run(requests):
@@ -184,8 +184,8 @@ def test_every_kind_of_model(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("beam", [1, 4])
 def test_200_sentences_as_our_own_engine(beam: int, learnt: Transformer) -> None:
     requests = [Request(each, DecodeConfig(beam=beam)) for each in sentences(200, 5, 10, vocabulary=23)]
-    theirs = dict(CTranslate2Engine(weights_of(learnt), learnt.config, "float32").run(requests))
-    ours = dict(TorchEngine(learnt, precision="float32").run(requests))
+    theirs = dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32").run(requests))
+    ours = dict(TorchEngine(learnt, SPECIAL, precision="float32").run(requests))
     assert [theirs[i][0].tokens for i in range(200)] == [ours[i][0].tokens for i in range(200)]
     for i in range(200):
         assert theirs[i][0].score == pytest.approx(ours[i][0].score, abs=1e-3)
@@ -195,7 +195,7 @@ def test_200_sentences_as_our_own_engine(beam: int, learnt: Transformer) -> None
 def test_int8_says_nearly_the_same(learnt: Transformer) -> None:
     requests = [Request(each) for each in sentences(100, 6, 8, vocabulary=23)]
     whole, floating = (
-        dict(CTranslate2Engine(weights_of(learnt), learnt.config, compute_type).run(requests))
+        dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, compute_type).run(requests))
         for compute_type in ("int8", "float32")
     )
     assert np.mean([whole[i][0].tokens == floating[i][0].tokens for i in range(100)]) >= 0.9
@@ -210,7 +210,7 @@ def everything(vocabulary: int) -> Shortlist:
 def test_a_shortlist_of_everything_changes_nothing(learnt: Transformer) -> None:
     requests = [Request(each) for each in sentences(40, 6, 8, vocabulary=23)]
     plain, listed = (
-        dict(CTranslate2Engine(weights_of(learnt), learnt.config, "int8", shortlist=each).run(requests))
+        dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "int8", shortlist=each).run(requests))
         for each in (None, everything(24))
     )
     for number, (best,) in plain.items():
@@ -227,8 +227,8 @@ def test_a_shortlist_is_the_search_without_all_other_tokens(beam: int, learnt: T
     shortlist = Shortlist(
         np.array(common, np.uint16), np.ones(24, np.uint8), np.array(candidates, np.int64).clip(0).astype(np.uint16)
     )
-    listed = CTranslate2Engine(weights_of(learnt), learnt.config, "float32", shortlist=shortlist)
-    plain = CTranslate2Engine(weights_of(learnt), learnt.config, "float32")
+    listed = CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32", shortlist=shortlist)
+    plain = CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32")
     restricted = 0
     for source in sentences(25, 6, 8, vocabulary=23):
         request = Request(source, DecodeConfig(beam=beam))
@@ -254,7 +254,7 @@ def test_a_shortlist_is_the_search_without_all_other_tokens(beam: int, learnt: T
     "alignment", [None, AlignmentHeads(0, (2,)), AlignmentHeads(2, (3, 1)), AlignmentHeads(2, (0, 3), "reads")]
 )
 def test_attention(beam: int, alignment: AlignmentHeads | None, model: Transformer) -> None:
-    engine = CTranslate2Engine(weights_of(model), CONFIG, "float32", alignment=alignment)
+    engine = CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "float32", alignment=alignment)
     requests = [Request(each, DecodeConfig(beam=beam, max_extra=3), attention=True) for each in sentences(12, 7, 9)]
     requests += [replace(request, prefix=(8, 9)) for request in requests]
     expected = alignment or AlignmentHeads(1, (0, 1, 2, 3))
@@ -282,8 +282,10 @@ def test_attention_is_that_of_our_own_engine(step: Step, learnt: Transformer) ->
     """Of translations that end by themselves, unlike those above."""
     alignment = AlignmentHeads(0, (1, 0), step)
     requests = [Request(each, attention=True) for each in sentences(12, 6, 8, vocabulary=23)]
-    theirs = dict(CTranslate2Engine(weights_of(learnt), learnt.config, "float32", alignment=alignment).run(requests))
-    ours = dict(TorchEngine(learnt, alignment=alignment).run(requests))
+    theirs = dict(
+        CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32", alignment=alignment).run(requests)
+    )
+    ours = dict(TorchEngine(learnt, SPECIAL, alignment=alignment).run(requests))
     assert sum(answer[0].complete for answer in ours.values()) > 6
     for number, (best, *_) in ours.items():
         assert best.tokens == theirs[number][0].tokens
@@ -301,7 +303,7 @@ def test_score(model: Transformer, engine: CTranslate2Engine, monkeypatch: pytes
 
 
 def test_the_score_of_what_was_found_is_that_of_the_search(learnt: Transformer) -> None:
-    engine = CTranslate2Engine(weights_of(learnt), learnt.config, "float32")
+    engine = CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32")
     (best,) = next(engine.run([Request([5, 6, 7, EOS])]))[1]
     assert best.complete
     # The model gives padding, unknown and start next to nothing, and the search gives them nothing.
@@ -343,33 +345,35 @@ class TestStream:
     def test_without_end(self, engine: CTranslate2Engine) -> None:
         taken = 0
 
-        def endless() -> Iterator[Request | None]:
+        def endless() -> Iterator[Request]:
             nonlocal taken
             for i in count():
                 taken += 1
-                yield Request([4 + i % 40, EOS], DecodeConfig(max_extra=3)) if i % 3 else None
+                yield Request([4 + i % 40, EOS], DecodeConfig(max_extra=3))
 
         first = list(islice(engine.run(endless()), 200))
         assert len({number for number, _ in first}) == 200
         assert taken < 2000
 
-    def test_an_answer_comes_before_more_is_asked_for_when_nothing_waits(self, engine: CTranslate2Engine) -> None:
-        answered: list[int] = []
-
-        def patient() -> Iterator[Request | None]:
-            for i in range(5):
-                yield Request([4 + i, EOS], DecodeConfig(max_extra=3))
-                while len(answered) <= i:
-                    yield None
-
-        for number, _ in engine.run(patient()):
-            answered.append(number)
-        assert answered == list(range(5))
-
     def test_nothing(self, engine: CTranslate2Engine) -> None:
+        assert engine.step() == []
         assert list(engine.run([])) == []
-        assert list(engine.run([None, None])) == []
         assert list(engine.score([])) == []
+
+    def test_cancelled_while_under_way(self, engine: CTranslate2Engine) -> None:
+        requests = [Request(source, DecodeConfig(max_extra=3)) for source in sentences(40)]
+        whole = dict(engine.run(requests))
+        numbers = [engine.submit(each) for each in requests]
+        first = engine.step()
+        kept = [place for place in range(40) if place % 3]
+        for place in set(range(40)) - set(kept):
+            engine.cancel(numbers[place])
+        found = dict(first)
+        while not {numbers[place] for place in kept} <= set(found):
+            found.update(engine.step())
+        assert set(found) - {number for number, _ in first} <= {numbers[place] for place in kept}
+        for place in kept:
+            assert [each.tokens for each in found[numbers[place]]] == [each.tokens for each in whole[place]]
 
     def test_broken_off_and_begun_again(self, engine: CTranslate2Engine) -> None:
         requests = [Request(source, DecodeConfig(max_extra=3)) for source in sentences(40)]
@@ -396,8 +400,9 @@ class TestStream:
 REFUSED: dict[str, Request] = {
     "no tokens": Request([]),
     "split it": Request([5] * 81),
-    "the mark of the end": Request([5, EOS], prefix=[7, EOS]),
+    "contains EOS": Request([5, EOS], prefix=[7, EOS]),
     "beyond the model's vocabulary": Request([VOCABULARY, EOS]),
+    "every token is banned": Request([5, EOS], banned=range(VOCABULARY)),
     "a banned token": Request([5, EOS], banned=[VOCABULARY]),
     "raise decode.beam": Request([5, EOS], DecodeConfig(beam=1, patience=2.0, nbest=2)),
 }
@@ -420,10 +425,10 @@ def test_the_last_position_is_the_last(engine: CTranslate2Engine) -> None:
 def test_a_cpu_that_cannot(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
     with pytest.raises(UserError, match="it can float32, int8"):
-        CTranslate2Engine(weights_of(model), CONFIG, "bfloat16")
+        CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "bfloat16")
 
 
 def test_close(model: Transformer) -> None:
-    engine = CTranslate2Engine(weights_of(model), CONFIG)
+    engine = CTranslate2Engine(weights_of(model), CONFIG, SPECIAL)
     assert engine.name == "CTranslate2 on cpu, int8"
     engine.close()

@@ -11,10 +11,12 @@ from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.decode.search import candidates
+from hark.errors import HarkError
 from hark.model.cache import SPARE, Cache, CachedDecoder, Kept, Rows, add_norm, attend_history, attend_memory
-from hark.text.tokenizer import EOS
-from tests.decode.engines.test_torch import answers, lively
-from tests.model.oracle import build
+from hark.text.tokenizer import EOS, SPECIAL
+from tests.decode.engines.oracle import random_model
+from tests.decode.engines.test_torch import answers
+from tests.model.oracle import build, small
 from tests.model.test_cache import Sentence, rows_of
 
 fast = pytest.importorskip("hark.decode.engines.decode_kernels", reason="Triton is not installed", exc_type=ImportError)
@@ -26,7 +28,7 @@ SEEDS = st.integers(0, 2**31)
 
 
 def kept(heads: int, k_width: int, v_width: int) -> Kept:
-    return Kept(torch.randn(PLACES + SPARE, heads, k_width), torch.randn(PLACES + SPARE, heads, v_width))
+    return Kept(torch.randn(PLACES + SPARE, heads, k_width), torch.randn(PLACES + SPARE, heads, v_width), layer=0)
 
 
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=5), HEADS, WIDTHS, SEEDS)
@@ -34,7 +36,7 @@ def kept(heads: int, k_width: int, v_width: int) -> Kept:
 def test_attention_over_history(positions: list[int], heads: int, widths: tuple[int, int], seed: int) -> None:
     torch.manual_seed(seed)
     ours = kept(heads, *widths)
-    plain = Kept(ours.keys_PHK.clone(), ours.values_PHK.clone())
+    plain = Kept(ours.keys_PHK.clone(), ours.values_PHK.clone(), layer=0)
     # Slices of a wider product, as in a step.
     q, k, v = (
         torch.randn(len(positions), 3, heads * width)[:, 1].unflatten(-1, (heads, -1))
@@ -49,6 +51,14 @@ def test_attention_over_history(positions: list[int], heads: int, widths: tuple[
     torch.testing.assert_close(out, attend_history(q, k, v, plain, rows), atol=1e-5, rtol=1e-5)
     assert torch.equal(ours.keys_PHK, plain.keys_PHK)
     assert torch.equal(ours.values_PHK, plain.values_PHK)
+
+
+def test_a_bias_is_refused() -> None:
+    nothing, heads = torch.zeros(0), torch.zeros(1, 2, 8)
+    places, bias_HTS = torch.zeros(1, 4, dtype=torch.int32), torch.zeros(2, 4, 4)
+    rows = Rows(nothing, torch.tensor([0]), places, nothing, nothing, 0, bias_HTS)
+    with pytest.raises(HarkError, match="bias"):
+        fast.attend_history(heads, heads, heads, kept(2, 8, 8), rows)
 
 
 @given(st.lists(st.integers(0, 70), min_size=1, max_size=4), st.integers(1, 5), HEADS, WIDTHS, SEEDS)
@@ -129,14 +139,15 @@ def test_the_decoder_with_kernels_equals_one_without_a_cache(norm: str) -> None:
 
 
 def test_the_engine_with_kernels_translates_alike() -> None:
-    model, chance = lively(), random.Random(5)
+    """Of a model that does not amplify rounding: BLAS rounds otherwise on every kind of CPU."""
+    model, chance = random_model(small(tie="none")), random.Random(5)
     crowd = [
         Request(
-            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 9))), EOS), DecodeConfig(beam=w, max_extra=2)
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 4))), EOS), DecodeConfig(beam=w, max_extra=1)
         )
         for w in (1, 3, 3)
     ]
-    plain, quick = TorchEngine(model), TorchEngine(model, kernels=True)
+    plain, quick = TorchEngine(model, SPECIAL), TorchEngine(model, SPECIAL, kernels=True)
     assert not quick.exact
     for ours, theirs in zip(answers(quick, crowd), answers(plain, crowd), strict=True):
         assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]

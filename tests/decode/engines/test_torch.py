@@ -1,7 +1,7 @@
 """Our engine: the search of a model without a cache gives the same, and so does any company, in any order."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +13,14 @@ from torch import Tensor
 
 from hark.config import DecodeConfig
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.torch import Run, TorchEngine
+from hark.decode.engines.forced import Translated
+from hark.decode.engines.torch import LANES, TorchEngine
+from hark.decode.engines.watch import Watch
 from hark.decode.request import Hypothesis, Request, length_penalty
 from hark.errors import HarkError, UserError
 from hark.model import Transformer, padded_layout
 from hark.model.patterns import Observed
-from hark.text.tokenizer import BOS, EOS
+from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.decode.naive import Logits, ask, naive_search
 from tests.model.oracle import build
 
@@ -44,7 +46,7 @@ def lively(**changes: object) -> Transformer:
 
 @pytest.fixture(scope="module")
 def engine() -> TorchEngine:
-    return TorchEngine(lively())
+    return TorchEngine(lively(), SPECIAL)
 
 
 @st.composite
@@ -76,9 +78,9 @@ def facts(hypotheses: Sequence[Hypothesis]) -> list[tuple[object, ...]]:
     return [(each.tokens, each.log_prob, each.score, each.complete) for each in hypotheses]
 
 
-def answers(engine: TorchEngine, requests: Sequence[Request | None]) -> list[list[tuple[object, ...]]]:
+def answers(engine: TorchEngine, requests: Sequence[Request]) -> list[list[tuple[object, ...]]]:
     found = dict(engine.run(requests))
-    assert sorted(found) == list(range(sum(each is not None for each in requests)))
+    assert sorted(found) == list(range(len(requests)))
     return [facts(found[number]) for number in sorted(found)]
 
 
@@ -90,10 +92,7 @@ def test_any_company_and_any_order_give_the_same_bits(
     alone = [answers(engine, [each])[0] for each in crowd]
     order = list(range(len(crowd)))
     chance.shuffle(order)
-    stream: list[Request | None] = [crowd[i] for i in order]
-    for _ in range(3):
-        stream.insert(chance.randrange(len(stream) + 1), None)
-    assert answers(engine, stream) == [alone[i] for i in order]
+    assert answers(engine, [crowd[i] for i in order]) == [alone[i] for i in order]
 
 
 def test_in_a_large_crowd_too(engine: TorchEngine) -> None:
@@ -106,7 +105,7 @@ def test_in_a_large_crowd_too(engine: TorchEngine) -> None:
         )
         for _ in range(40)
     ]
-    narrow = TorchEngine(engine.model, rows=8, places=400)
+    narrow = TorchEngine(engine.model, SPECIAL, rows=8, places=400)
     together = answers(engine, crowd)
     assert together == answers(narrow, crowd) == [answers(engine, [each])[0] for each in crowd]
     # A model that says the same to all, or never comes to an end, would prove nothing.
@@ -133,7 +132,7 @@ def uncached(model: Transformer, source: Sequence[int]) -> Logits:
 )
 def test_the_engine_equals_a_search_without_a_cache(changes: dict[str, object]) -> None:
     model = lively(**changes)
-    engine, chance = TorchEngine(model), random.Random(2)
+    engine, chance = TorchEngine(model, SPECIAL), random.Random(2)
     for beam, nbest in ((1, 1), (2, 2), (4, 3)):
         source = (*(chance.randrange(4, 40) for _ in range(chance.randint(2, 9))), EOS)
         request = Request(source, DecodeConfig(beam=beam, nbest=nbest, max_extra=4, min_length=3), (7,), (9, 11))
@@ -143,9 +142,7 @@ def test_the_engine_equals_a_search_without_a_cache(changes: dict[str, object]) 
             beam,
         )[:nbest]
         found = dict(engine.run([request]))[0]
-        assert [each.tokens for each in found] == [
-            each.tokens[:-1] if each.complete else each.tokens for _, each in expected
-        ]
+        assert [each.tokens for each in found] == [each.tokens for _, each in expected]
         assert [each.log_prob for each in found] == pytest.approx([each.log_prob for _, each in expected], abs=1e-4)
         assert [each.score for each in found] == pytest.approx([score for score, _ in expected], abs=1e-4)
 
@@ -175,7 +172,7 @@ def test_scores_are_the_models_log_probabilities(engine: TorchEngine) -> None:
         expected = [logits(target[:i]).log_softmax(-1)[token].item() for i, token in enumerate((*target, EOS))]
         assert found == pytest.approx(expected, abs=1e-4)
         assert [found] == [*engine.score([(source, target)])]
-    together = TorchEngine(engine.model)
+    together = TorchEngine(engine.model, SPECIAL)
     together.exact = False  # all in one batch, as on a GPU
     for found, expected in zip(together.score(pairs), engine.score(pairs), strict=True):
         assert found == pytest.approx(expected, abs=1e-4)
@@ -201,7 +198,7 @@ def test_diverse_translations_begin_with_the_likeliest_tokens(engine: TorchEngin
             ask(limit=request.limit, prefix=1, forced=(8, first), start=log_prob, wanted=3),
             3,
         )[0][1]
-        assert mine.tokens == (forced.tokens[:-1] if forced.complete else forced.tokens)
+        assert mine.tokens == forced.tokens
         assert mine.log_prob == pytest.approx(forced.log_prob, abs=1e-4)
         assert mine.tokens[:2] == own.prefix
 
@@ -210,7 +207,7 @@ def test_samples_depend_on_the_seed_and_on_nothing_else(engine: TorchEngine) -> 
     source = (5, 9, 14, 30, EOS)
     ask_for = DecodeConfig(sample=True, nbest=8, max_extra=3)
     first = answers(engine, [Request(source, ask_for)])[0]
-    assert first == answers(engine, [Request((4, EOS), ask_for), None, Request(source, ask_for)])[1]
+    assert first == answers(engine, [Request((4, EOS), ask_for), Request(source, ask_for)])[1]
     other = answers(engine, [Request(source, replace(ask_for, seed=2))])[0]
     assert {tokens for tokens, *_ in first} != {tokens for tokens, *_ in other}
     assert len({tokens for tokens, *_ in first}) > 4  # independent of each other
@@ -236,47 +233,64 @@ def test_attention_is_that_of_the_model(engine: TorchEngine) -> None:
     layout = replace(layout, cross=Observed(layout.cross, layers.append))
     with torch.no_grad():
         engine.model(torch.tensor([source]), target_BT, layout)
-    chosen = TorchEngine(engine.model, alignment=AlignmentHeads(1, (0, 2))).attention(source, best.tokens)
+    other = TorchEngine(engine.model, SPECIAL, alignment=AlignmentHeads(1, (0, 2)))
+    (chosen,) = other.align([Translated(source, best.tokens, complete=True)])
     np.testing.assert_allclose(best.attention_TS, layers[0][0].mean(0).numpy(), atol=1e-5)  # the layer before the last
     np.testing.assert_allclose(chosen, layers[1][0, [0, 2]].mean(0).numpy(), atol=1e-5)
 
 
-def test_a_stream_is_answered_as_it_comes(engine: TorchEngine) -> None:
-    """The second request is made of the first answer: so an answer must not wait for more requests."""
-    first: list[Hypothesis] = []
+def test_attention_of_many_in_one_pass(engine: TorchEngine) -> None:
+    """The way of a GPU: translations of all lengths, some of them cut off, share passes."""
+    chance = random.Random(3)
+    asked = [
+        Request(
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 25))), EOS),
+            DecodeConfig(beam=chance.choice((1, 3)), max_extra=3, nbest=1),
+            attention=chance.random() < 0.7,
+        )
+        for _ in range(40)
+    ]
+    for step in ("predicts", "reads"):
+        alignment = AlignmentHeads(1, (0, 2), step)
+        together = TorchEngine(engine.model, SPECIAL, alignment=alignment)
+        together.exact = False
+        alone = dict(TorchEngine(engine.model, SPECIAL, alignment=alignment).run(asked))
+        for number, (best, *_) in together.run(asked):
+            expected = alone[number][0].attention_TS
+            if not asked[number].attention:
+                assert best.attention_TS is expected is None
+                continue
+            assert best.attention_TS is not None
+            assert best.attention_TS.shape == (len(best.tokens), len(asked[number].source))
+            np.testing.assert_allclose(best.attention_TS, expected, atol=1e-5)
 
-    def stream() -> Iterator[Request | None]:
-        yield Request((5, 6, EOS), DecodeConfig(max_extra=2))
-        while not first:
-            yield None
-        yield Request((*first[0].tokens[:3], EOS), DecodeConfig(max_extra=2))
 
-    seen = []
-    for number, found in engine.run(stream()):
-        seen.append(number)
-        first.extend(found)
-    assert seen == [0, 1]
+def finish(engine: TorchEngine, numbers: set[int]) -> dict[int, object]:
+    """Step until the requests of these numbers, and no others, are answered."""
+    found: dict[int, object] = {}
+    while len(found) < len(numbers):
+        found.update(engine.step())
+    assert set(found) == numbers
+    return found
 
 
 def test_a_short_one_is_answered_before_a_long_one_ends(engine: TorchEngine) -> None:
     """Also where the host is ahead: an answer on its way does not wait for the next to end."""
-    long, short = (Request((*range(4, 4 + n), EOS), DecodeConfig(max_extra=0, min_length=n)) for n in (35, 3))
-    run = Run(engine, [long, short])
-    run.lag = 1
-    answers = run.answers()
-    number, _ = next(answers)
-    assert number == 1
-    (lane,) = (lane for lane, tenants in run.tenants.items() if tenants)
+    ahead = TorchEngine(engine.model, SPECIAL)
+    ahead.lag = 1
+    long, short = (
+        ahead.submit(Request((*range(4, 4 + n), EOS), DecodeConfig(max_extra=0, min_length=n))) for n in (35, 3)
+    )
+    finish(ahead, {short})
+    (lane,) = (lane for lane, tenants in ahead.tenants.items() if tenants)
     assert lane.clock <= 16
-    assert [number for number, _ in answers] == [0]
+    finish(ahead, {long})
 
 
 def test_a_run_that_was_left_does_not_trouble_the_next(engine: TorchEngine) -> None:
     asked = [Request((*range(4, 4 + n), EOS), DecodeConfig(max_extra=2)) for n in range(1, 12)]
     run = engine.run(asked)
     next(run)
-    with pytest.raises(HarkError, match="decoding already"):
-        next(engine.run(asked))
     run.close()
     assert answers(engine, asked) == [answers(engine, [each])[0] for each in asked]
 
@@ -291,11 +305,55 @@ def test_the_host_may_be_ahead(engine: TorchEngine) -> None:
     crowd[7] = replace(crowd[7], search=DecodeConfig(beam=2, diverse=True, nbest=3, max_extra=3))
     alone = answers(engine, crowd)
     for steps in (None, 3):
-        narrow = TorchEngine(engine.model, rows=8, places=400, steps_at_once=steps)
-        run = Run(narrow, crowd)
-        run.lag = 1
-        found = dict(run.answers())
-        assert [facts(found[number]) for number in range(len(crowd))] == alone
+        narrow = TorchEngine(engine.model, SPECIAL, rows=8, places=400, steps_at_once=steps)
+        narrow.lag = 1
+        assert answers(narrow, crowd) == alone
+
+
+def test_cancelling_frees_slots_and_places(engine: TorchEngine) -> None:
+    """Of searches under way, samples and branches among them, and of such as wait."""
+    narrow = TorchEngine(engine.model, SPECIAL, rows=16, places=700)
+    kinds = [
+        DecodeConfig(max_extra=9, min_length=15),
+        DecodeConfig(max_extra=9, min_length=15, sample=True, nbest=3),
+        DecodeConfig(max_extra=9, min_length=15, beam=2, diverse=True, nbest=3),
+    ]
+    sources = [(*range(4, 4 + n % 9), EOS) for n in range(30)]
+    asked = [Request(source, kinds[n % 3]) for n, source in enumerate(sources)]
+    expected = answers(engine, asked)
+    for steps in range(1, 6):
+        numbers = [narrow.submit(each) for each in asked]
+        for _ in range(steps):
+            assert narrow.step() == []
+        for number in numbers:
+            narrow.cancel(number)
+        assert narrow.step() == []
+        assert narrow.scheduler.running == len(narrow.intake) == len(narrow.open) == 0
+        assert not narrow.scheduler.line
+        assert narrow.scheduler.places.free == narrow.places
+        assert narrow.scheduler.rows == narrow.rows
+        assert all(len(lane.free) == lane.slots for lane in narrow.lanes.values())
+    numbers = [narrow.submit(each) for each in asked]
+    narrow.step()
+    for number in numbers[::2]:
+        narrow.cancel(number)
+    found = finish(narrow, set(numbers[1::2]))
+    assert [facts(found[number]) for number in numbers[1::2]] == expected[1::2]  # type: ignore[arg-type]
+
+
+def test_lanes_are_bounded(engine: TorchEngine) -> None:
+    """A client that asks for 40 widths of beam, one after another and all at once, fills no memory."""
+    asked = [Request((5, 9, 14, EOS), DecodeConfig(beam=beam, max_extra=2)) for beam in range(1, 41)]
+    many = TorchEngine(engine.model, SPECIAL)
+    one_by_one = [answers(many, [each])[0] for each in asked]
+    assert len(many.lanes) == len(many.tenants) == LANES
+    assert answers(many, asked) == one_by_one
+    assert len(many.lanes) == len(many.tenants) == LANES
+
+
+def test_only_an_exact_engine_can_be_watched(engine: TorchEngine) -> None:
+    with pytest.raises(HarkError, match="float32"):
+        TorchEngine(engine.model, SPECIAL, precision="bfloat16", watch=Watch())
 
 
 def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
@@ -308,7 +366,7 @@ def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
         )
         for _ in range(20)
     ]
-    together = TorchEngine(engine.model)
+    together = TorchEngine(engine.model, SPECIAL)
     together.exact = False
     for ours, theirs in zip(answers(together, crowd), answers(engine, crowd), strict=True):
         assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]
@@ -322,7 +380,7 @@ def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
         (Request((4,) * 65), "65 tokens.*64 positions"),
         (Request((40,)), "beyond the model's vocabulary"),
         (Request((4,), prefix=(40,)), "beyond the model's vocabulary"),
-        (Request((4,), prefix=(EOS,)), "mark of the end"),
+        (Request((4,), prefix=(EOS,)), "contains EOS"),
         (Request((4,), banned=(99,)), "beyond the model's vocabulary"),
         (Request((4,), banned=range(40)), "every token is banned"),
         (Request((4,), DecodeConfig(beam=200)), "beam of 200"),
@@ -336,7 +394,7 @@ def test_what_cannot_be_decoded_is_refused(engine: TorchEngine, request_: Reques
 def test_bfloat16_on_a_cpu() -> None:
     """Roughly the same, of a model in which nothing is close."""
     model = build()
-    exact, rough = TorchEngine(model), TorchEngine(model, precision="bfloat16")
+    exact, rough = TorchEngine(model, SPECIAL), TorchEngine(model, SPECIAL, precision="bfloat16")
     request = Request((5, 9, 14, 30, EOS), DecodeConfig(max_extra=3))
     (ours,), (found,) = dict(exact.run([request]))[0], dict(rough.run([request]))[0]
     assert found.tokens == ours.tokens

@@ -1,6 +1,7 @@
 """Who stands beside whom in a batch for CTranslate2."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -15,18 +16,36 @@ from hark.decode.engines.waiting import (
     ROWS,
     SEARCHED,
     SENTENCES,
-    Options,
-    Pool,
+    Batcher,
+    CallOptions,
     Waiting,
 )
+from hark.decode.intake import BULK_EVERY, Intake
 from hark.decode.request import Request
 from hark.errors import UserError
 
 
-def batches(pool: Pool) -> Iterator[list[Waiting]]:
+def batcher(requests: Sequence[Request], workers: int = 1) -> tuple[Batcher, Intake[Waiting]]:
+    intake: Intake[Waiting] = Intake(
+        lambda number, each: Waiting(number, each, CallOptions.of(number, each), each.limit, len(each.prefix))
+    )
+    for each in requests:
+        intake.submit(each)
+    return Batcher(intake, workers), intake
+
+
+def batches(chooser: Batcher) -> Iterator[list[Waiting]]:
+    return iter(chooser.take, [])
+
+
+def fed(stream: Sequence[Request], workers: int = 1) -> Iterator[list[Waiting]]:
+    """Batches of a stream whose client submits as there is room."""
+    chooser, intake = batcher([], workers)
+    rest = iter(stream)
     while True:
-        pool.fill()
-        if not (batch := pool.take()):
+        for each in islice(rest, max(0, chooser.room)):
+            intake.submit(each)
+        if not (batch := chooser.take()):
             return
         yield batch
 
@@ -46,7 +65,7 @@ requests = st.lists(
 @given(requests)
 def test_everybody_is_taken_once_the_oldest_first_and_in_like_company(given_requests: list[Request]) -> None:
     waiting = set(range(len(given_requests)))
-    for batch in batches(Pool(given_requests, lambda request: request.limit)):
+    for batch in batches(batcher(given_requests)[0]):
         assert min(waiting) == batch[0].number
         assert len({each.options for each in batch}) == 1
         assert len(batch) <= SENTENCES
@@ -60,50 +79,38 @@ def test_everybody_is_taken_once_the_oldest_first_and_in_like_company(given_requ
 
 def test_neighbours_are_of_like_length() -> None:
     stream = [Request([4] * (10 if i % 2 else 100)) for i in range(1000)]
-    lengths = [{each.length for each in batch} for batch in batches(Pool(stream, lambda request: request.limit))]
+    lengths = [{each.length for each in batch} for batch in fed(stream)]
     assert sum(len(each) > 1 for each in lengths) <= 2  # where the stream ends
 
 
-def test_the_first_batch_is_small_and_no_more_is_taken_than_there_is_room_for() -> None:
-    taken = 0
-
-    def stream() -> Iterator[Request]:
-        nonlocal taken
-        while True:
-            taken += 1
-            yield Request([4, 3], DecodeConfig(beam=1))
-
-    pool = Pool(stream(), lambda request: request.limit)
-    pool.fill()
-    assert taken <= POOL_BATCHES * FIRST
-    assert len(pool.take()) == FIRST
-    sizes = [len(batch) for batch, _ in zip(batches(pool), range(8), strict=False)]
+def test_the_first_batch_is_small_and_room_grows_with_the_batches() -> None:
+    chooser, intake = batcher([Request([4, 3], DecodeConfig(beam=1))] * 2000)
+    assert batcher([])[0].room == POOL_BATCHES * FIRST
+    sizes = [len(batch) for batch, _ in zip(batches(chooser), range(8), strict=False)]
+    assert sizes[0] == FIRST
     assert sizes == sorted(sizes)
     assert sizes[-1] == SENTENCES
-    assert taken <= POOL_BATCHES * SENTENCES + FIRST + sum(sizes) + 1
-
-
-def test_nothing_waiting_just_now() -> None:
-    pool = Pool(iter([Request([4, 3]), None, None, Request([5, 3])]), lambda request: request.limit)
-    pool.fill()
-    assert [each.number for each in pool.take()] == [0]
-    pool.fill()
-    assert pool.take() == []
-    assert not pool.exhausted
-    pool.fill()
-    assert [each.number for each in pool.take()] == [1]
-    assert pool.exhausted
+    assert chooser.room == POOL_BATCHES * SENTENCES - len(intake)
+    chooser.restart()
+    assert len(chooser.take()) == FIRST
 
 
 def test_greedy_search_finds_one() -> None:
     with pytest.raises(UserError, match=r"raise decode\.beam"):
-        Options.of(0, Request([3], DecodeConfig(beam=1, patience=2.0, nbest=2)))
+        CallOptions.of(0, Request([3], DecodeConfig(beam=1, patience=2.0, nbest=2)))
 
 
 def test_towards_the_end_batches_become_smaller() -> None:
     for beam, most in ((1, SENTENCES), (4, SEARCHED)):
-        stream = [Request([4] * 10, DecodeConfig(beam=beam)) for _ in range(240)]
-        sizes = [len(batch) for batch in batches(Pool(stream, lambda request: request.limit, workers=2))]
-        assert sum(sizes) == 240
+        stream = [Request([4] * 10, DecodeConfig(beam=beam)) for _ in range(640)]
+        sizes = [len(batch) for batch in fed(stream, workers=2)]
+        assert sum(sizes) == 640
         assert max(sizes) == most
         assert all(size <= LAST for size in sizes[-2:])
+
+
+def test_urgent_ones_come_first_and_bulk_has_its_turn() -> None:
+    bulk, urgent = Request([4] * 5), Request([4] * 9, DecodeConfig(beam=1), urgent=True)
+    chooser, _ = batcher([bulk] * 40 + [urgent] * 2000)
+    turns = [batch[0].request.urgent for batch, _ in zip(batches(chooser), range(2 * BULK_EVERY), strict=False)]
+    assert turns == [*[True] * (BULK_EVERY - 1), False] * 2

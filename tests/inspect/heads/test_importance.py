@@ -9,10 +9,10 @@ import torch
 from hark.decode.engines.torch import TorchEngine
 from hark.inspect.ablation import attention_of, without_heads
 from hark.inspect.attention import Head
-from hark.inspect.heads.corpus import Example
+from hark.inspect.heads.corpus import Example, encode
 from hark.inspect.heads.importance import POINTS, effect, every_head, losses, measure_effects, points_of, prune
 from hark.model import Transformer
-from hark.text.tokenizer import BOS, EOS
+from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.model.oracle import build
 
 
@@ -21,7 +21,7 @@ def examples(number: int, seed: int = 0) -> list[Example]:
     found = []
     for line in range(number):
         source, target = (tuple(chance.integers(4, 40, chance.integers(1, 9)).tolist()) for _ in range(2))
-        found.append(Example(line, "", "", (*source, EOS), (BOS, *target)))
+        found.append(Example(line, "", "", (*source, EOS), (BOS, *target), (*target, EOS)))
     return found
 
 
@@ -36,7 +36,9 @@ def with_idle_head(head: Head) -> Transformer:
 def test_losses_are_the_log_probabilities_of_the_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hark.inspect.heads.importance.BATCH_TOKENS", 24)  # several batches
     model, pairs = build(), examples(9)
-    expected = [-sum(each) for each in TorchEngine(model).score((each.source, each.target[1:]) for each in pairs)]
+    expected = [
+        -sum(each) for each in TorchEngine(model, SPECIAL).score((each.source, each.target[1:]) for each in pairs)
+    ]
     np.testing.assert_allclose(losses(model, pairs), expected, rtol=1e-5)
 
 
@@ -111,12 +113,9 @@ def test_bleu_is_that_of_what_the_search_finds() -> None:
 
     model = build(vocab_size=700)
     texts = ["the cat sees a small red house", "we have been here before"]
-    pairs = [
-        Example(line, text, text, (*tokenizer().encode_one(text), EOS), (BOS, *tokenizer().encode_one(text)))
-        for line, text in enumerate(texts)
-    ]
+    pairs = encode([(text, text) for text in texts], tokenizer(), tokenizer(), 100).examples
     search = DecodeConfig(beam=2, max_extra=0)
-    engine = TorchEngine(model)
+    engine = TorchEngine(model, SPECIAL)
     found = dict(engine.run([Request(each.source, search) for each in pairs]))
     translations = tokenizer().decode([found[number][0].tokens for number in range(2)])
     expected = BLEU(force=True).corpus_score(translations, [texts]).score

@@ -150,4 +150,4 @@ def test_punctuation_of_a_vocabulary() -> None:
     assert len(marks) == words.vocab_size
     punctuation = {piece for piece, mark in zip(words.pieces(ids), marks[ids], strict=True) if mark}
     assert {piece.lstrip("\u2581") for piece in punctuation} == {",", "(", ")", "%", "."}
-    assert not marks[: words.specials + 256].any()
+    assert not marks[: words.n_special + 256].any()

@@ -12,6 +12,7 @@ from hark.decode.align import Link
 from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.decode.load import EngineName, Loaded
 from hark.decode.request import Request
+from hark.facts import AlignmentFacts
 from hark.inspect.attention import Head
 from hark.inspect.heads.alignment import Combination
 from hark.inspect.heads.store import store
@@ -30,21 +31,21 @@ def folder(tmp_path: Path) -> Path:
     return make_bundle(tmp_path / "model", "en", "de", "model.n_decoder_layers=3", "model.n_heads=4")
 
 
-def test_the_card_says_so_and_all_else_is_as_it_was(folder: Path) -> None:
+def test_facts_and_card_say_so_and_all_else_is_as_it_was(folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    line = store(Bundle.open(folder), best("reads", (1, 0), (1, 3)), 508, "gold")
+    stored = store(Bundle.open(folder), best("reads", (1, 0), (1, 3)), 508, "gold")
     bundle = Bundle.open(folder)  # which verifies it
-    assert (
-        line
-        == "- Alignment heads: 2:1, 2:4, at the step that reads a word; alignment error rate 0.270 on 508 pairs of gold"
-    )
-    assert line in bundle.card
-    assert AlignmentHeads.of_card(bundle.card, bundle.config.model) == AlignmentHeads(1, (0, 3), "reads")
+    assert bundle.facts.alignment == stored == AlignmentFacts(1, (0, 3), "reads", 0.27, 508, "gold")
+    line = "- Alignment heads: 2:1, 2:4, at the step that reads a word; alignment error rate 0.270 on 508 pairs of gold"
+    assert line in bundle.card.splitlines()
     after = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert {name for name in after if after[name] != before[name]} == {"card.md", "manifest.json"}
+    assert {name for name in after if after[name] != before[name]} == {"card.md", "facts.json", "manifest.json"}
     assert set(after) == set(before)
     store(bundle, best("predicts", (2, 2)), 508, "gold")
-    assert AlignmentHeads.of_card(Bundle.open(folder).card, bundle.config.model) == AlignmentHeads(2, (2,))
+    again = Bundle.open(folder)
+    found = AlignmentHeads.of_facts(again.facts.alignment, bundle.config.model)
+    assert found == AlignmentHeads(2, (2,))
+    assert again.card.count("Alignment heads") == 1
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
@@ -88,7 +89,7 @@ def test_both_engines_align_by_them_alike(heads: Combination, folder: Path) -> N
 
 def attentions(folder: Path, engine: EngineName) -> list[NDArray[np.float32]]:
     loaded = Loaded(folder, engine, "cpu", "float32", threads=1)
-    sources = [[*loaded.source_tokenizer.encode_one(text), EOS] for text in TEXTS]
+    sources = [[*loaded.source_vocabulary.encode_one(text), EOS] for text in TEXTS]
     answers = dict(loaded.engine.run([Request(each, loaded.config.decode, attention=True) for each in sources]))
     loaded.close()
     return [answers[number][0].attention_TS for number in range(len(TEXTS))]  # type: ignore[misc]

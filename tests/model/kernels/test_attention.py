@@ -14,6 +14,7 @@ from hark.model.patterns import Observed, Packed
 from tests.model.oracle import cumulative
 
 kernels = pytest.importorskip("hark.model.kernels.attention", reason="Triton is not installed", exc_type=ImportError)
+from hark.model.kernels.linear import join, side_by_side  # noqa: E402
 
 EDGES = [0, 1, 15, 16, 17, 32, 33, 64, 65, 128, 129, 200]
 
@@ -30,7 +31,8 @@ def check(q_lengths: list[int], k_lengths: list[int] | None, causal: bool, width
     results: list[list[Tensor]] = []
     for pattern in (plain.ranged(sum(q_lengths), sum(over)), Observed(plain, lambda _: None)):
         inputs = [x.clone().requires_grad_() for x in given]
-        out = pattern.joint(*inputs) if k_lengths is None else pattern.apart(*inputs)
+        # Queries, keys and values lie side by side, as one product makes them; over another text, keys and values do.
+        out = pattern(*inputs[:-1], *inputs[-1].unbind(1))
         results.append([out, *torch.autograd.grad(out, inputs, upstream)])
     for fast, exact in zip(*results, strict=True):
         torch.testing.assert_close(fast, exact, atol=2e-5, rtol=1e-4)
@@ -65,6 +67,37 @@ def test_any_lengths(pairs: list[tuple[int, int]], seed: int) -> None:
 @pytest.mark.parametrize("causal", [False, True])
 def test_long_sentences(causal: bool) -> None:
     check([3, 512, 20], None, causal, 16, heads=1)
+
+
+@pytest.mark.parametrize("apart", [(), (0,), (0, 1), (1, 2), (0, 1, 2)], ids=str)
+def test_however_queries_keys_and_values_lie(apart: tuple[int, ...]) -> None:
+    """Rotary positions make new queries and keys; none of it changes a result."""
+    cu = cumulative(torch.tensor([5, 17, 40]))
+    plain, upstream = Packed(cu, cu, 40, causal=True), torch.randn(62, 2, 16)
+    qkv, results = torch.randn(62, 3, 2, 16), []
+    for pattern in (plain.ranged(62, 62), Observed(plain, lambda _: None)):
+        given = qkv.clone().requires_grad_()
+        parts = [part.clone() if number in apart else part for number, part in enumerate(given.unbind(1))]
+        out = pattern(*parts)
+        results.append([out, *torch.autograd.grad(out, given, upstream)])
+    for fast, exact in zip(*results, strict=True):
+        torch.testing.assert_close(fast, exact, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_gradients_lie_as_what_they_are_of(cross: bool) -> None:
+    """So that the product before attention takes them as they lie, and none is copied."""
+    cu = cumulative(torch.tensor([5, 17]))
+    made = [torch.randn(22, 1, 2, 16), torch.randn(22, 2, 2, 16)] if cross else [torch.randn(22, 3, 2, 16)]
+    q, k, v = (part.detach().requires_grad_() for each in made for part in each.unbind(1))
+    out = Packed(cu, cu, 17).ranged(22, 22)(q, k, v)
+    gradients = torch.autograd.grad(out, (q, k, v), torch.randn_like(out))
+    rows = [each.flatten(1) for each in gradients]
+    groups = (rows[:1], rows[1:]) if cross else (rows,)
+    for group in groups:
+        assert side_by_side(group)
+        assert join(group).data_ptr() == group[0].data_ptr()
+    assert side_by_side(rows) is not cross
 
 
 def test_ranges_are_those_of_the_explicit_mask() -> None:

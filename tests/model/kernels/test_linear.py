@@ -1,11 +1,11 @@
 """Products with bias and ReLU against PyTorch's own, run by Triton's interpreter."""
 
-from typing import Any
-
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
+
+from hark.model.ways import Joined
 
 kernels = pytest.importorskip("hark.model.kernels.linear", reason="Triton is not installed", exc_type=ImportError)
 
@@ -19,34 +19,41 @@ def test_equals_the_plain_path(
     monkeypatch.setattr(kernels, "PARTS", 3)  # so that each part takes several rows
     x, upstream = torch.randn(n, inner, requires_grad=True), torch.randn(n, width)
     layer = nn.Linear(inner, width, bias=has_bias)
-    joined = joined_with_copies(layer, dtype=torch.float32)
     plain = layer(x)
     results = [
         [out, *torch.autograd.grad(out, [x, *layer.parameters()], upstream)]
-        for out in (joined(x, relu), F.relu(plain) if relu else plain)
+        for out in (*multiply(x, layer, relu=relu), F.relu(plain) if relu else plain)
     ]
     for fast, exact in zip(*results, strict=True):
         torch.testing.assert_close(fast, exact, atol=1e-4, rtol=1e-4)
 
 
-def joined_with_copies(*layers: nn.Linear, dtype: torch.dtype) -> Any:
-    joined = kernels.Joined(*layers, dtype=dtype)
-    with torch.no_grad():
-        for wide, narrow in joined.pairs:
-            narrow.copy_(wide)
-    return joined
+def multiply(x: Tensor, *linears: nn.Linear, relu: bool = False, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+    joined = Joined(*linears, dtype=dtype)
+    return kernels.Product.apply(x.to(dtype), joined.weight, joined.bias, relu, *joined.originals)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(("begin", "end"), [(0, 3), (0, 1), (1, 3)])
-def test_projections_side_by_side_and_parts_of_them(begin: int, end: int) -> None:
-    layers = [nn.Linear(8, 5) for _ in range(3)]
-    joined = joined_with_copies(*layers, dtype=torch.float32).part(begin, end)
-    x = torch.randn(4, 8)
-    weights = [each for layer in layers[begin:end] for each in layer.parameters()]
-    outs = joined(x), torch.cat([layer(x) for layer in layers[begin:end]], dim=-1)
-    for fast, exact in zip(*(torch.autograd.grad(out.square().sum(), weights) for out in outs), strict=True):
+@pytest.mark.parametrize("used", [(0, 1, 2), (0, 2), (1,)], ids=str)
+def test_projections_side_by_side(used: tuple[int, ...]) -> None:
+    """Also where not all of them are used, so that gradients do not lie side by side."""
+    layers, x = [nn.Linear(8, width) for width in (5, 4, 7)], torch.randn(4, 8, requires_grad=True)
+    weights = [x, *(each for layer in layers for each in layer.parameters())]
+    joined, apart = multiply(x, *layers), [layer(x) for layer in layers]
+    for fast, exact in zip(joined, apart, strict=True):
+        torch.testing.assert_close(fast, exact)
+    outs = (torch.cat([each[number] for number in used], dim=-1).square().sum() for each in (joined, apart))
+    gradients = (torch.autograd.grad(out, weights, materialize_grads=True, allow_unused=True) for out in outs)
+    for fast, exact in zip(*gradients, strict=True):
         torch.testing.assert_close(fast, exact, atol=1e-4, rtol=1e-4)
-    torch.testing.assert_close(*outs)
+
+
+def test_columns_are_joined_without_copying_where_they_lie_side_by_side() -> None:
+    whole = torch.randn(5, 12)
+    parts = whole.split([3, 4, 5], dim=1)
+    assert kernels.join(parts).data_ptr() == whole.data_ptr()
+    for given in (parts[:2], parts[::-1], [each.clone() for each in parts], [whole[:3, :6], whole[1:4, 6:]]):
+        assert torch.equal(kernels.join(given), torch.cat(list(given), dim=1))
+        assert kernels.join(given).data_ptr() != given[0].data_ptr()
 
 
 @pytest.mark.parametrize("rows", [1, 63, 64, 65, 1000])
@@ -57,7 +64,7 @@ def test_parts_add_up(rows: int) -> None:
 
 def test_more_axes_and_precisions() -> None:
     x, layer = torch.randn(2, 3, 8, requires_grad=True), nn.Linear(8, 5)
-    y = joined_with_copies(layer, dtype=torch.bfloat16)(x)
+    (y,) = multiply(x, layer, dtype=torch.bfloat16)
     y.float().sum().backward()
     assert (y.shape, y.dtype) == ((2, 3, 5), torch.bfloat16)
     assert (x.grad.dtype, layer.weight.grad.dtype) == (torch.float32, torch.float32)  # type: ignore[union-attr]

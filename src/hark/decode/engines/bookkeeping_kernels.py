@@ -9,11 +9,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hark.decode.engines.lane import Lane, Shape, project
-from hark.decode.rules import NEVER
+from hark.decode.engines.lane import Lane, Shape
 from hark.decode.state import Candidates
 from hark.model.cache import Rows
-from hark.text.tokenizer import EOS
 
 POSITIONS = 64
 """Of tables of places, copied at a time."""
@@ -51,16 +49,18 @@ def prepare_kernel(
 
 @triton.jit
 def forbid_kernel(
-    which_at, logits_at, position_at, min_length_at, banned_at, vocabulary,
-    W: tl.constexpr, M: tl.constexpr, M_BLOCK: tl.constexpr, NEVER: tl.constexpr, EOS: tl.constexpr,
+    which_at, logits_at, position_at, min_length_at, forbidden_at, banned_at, vocabulary,
+    W: tl.constexpr, N: tl.constexpr, N_BLOCK: tl.constexpr, M: tl.constexpr, M_BLOCK: tl.constexpr, EOS: tl.constexpr,
 ):  # fmt: skip
     """`rules.forbid` for one row."""
     row = tl.program_id(0).to(tl.int64)
     slot = tl.load(which_at + row // W)
-    marks = tl.arange(0, 4)
+    n = tl.arange(0, N_BLOCK)
+    # One entry more than there are: EOS, where the output is too short.
     too_short = tl.load(position_at + slot) < tl.load(min_length_at + slot)
-    forbidden = (marks < NEVER) | (marks == tl.where(too_short, EOS, 0))
-    tl.store(logits_at + row * vocabulary + marks, tl.full([4], float("-inf"), tl.float32), mask=forbidden)
+    forbidden = tl.where(n < N, tl.load(forbidden_at + n, mask=n < N, other=0), EOS)
+    mask = n < N + tl.where(too_short, 1, 0)
+    tl.store(logits_at + row * vocabulary + forbidden, tl.full([N_BLOCK], float("-inf"), tl.float32), mask=mask)
     if M > 0:
         m = tl.arange(0, M_BLOCK)
         banned = tl.load(banned_at + slot * M + m, mask=m < M, other=0)
@@ -173,10 +173,11 @@ def prepare(lane: Lane, which_B: Tensor) -> tuple[Rows, Tensor]:
 
 def forbid(lane: Lane, which_B: Tensor, logits_BWV: Tensor) -> None:
     sentences, width, vocabulary = logits_BWV.shape
-    banned = lane.shape.banned
+    banned, forbidden = lane.shape.banned, lane.machine.forbidden
     forbid_kernel[(sentences * width,)](
-        which_B, logits_BWV, lane.beams.position_B, lane.terms.min_length_B, lane.terms.banned_BM, vocabulary,
-        W=width, M=banned, M_BLOCK=triton.next_power_of_2(max(1, banned)), NEVER=NEVER, EOS=EOS, num_warps=1,
+        which_B, logits_BWV, lane.beams.position_B, lane.terms.min_length_B, forbidden, lane.terms.banned_BM,
+        vocabulary, W=width, N=len(forbidden), N_BLOCK=triton.next_power_of_2(len(forbidden) + 1),
+        M=banned, M_BLOCK=triton.next_power_of_2(max(1, banned)), EOS=lane.machine.special.end, num_warps=1,
     )  # fmt: skip
 
 
@@ -191,7 +192,7 @@ def settle(lane: Lane, which_B: Tensor, found: Candidates, places_RT: Tensor) ->
         beams.done_B.view(dtype=torch.int8), lane.places_BWT, lane.trace_BTW, shape.columns, shape.forced,
         W=shape.width, F=shape.keep, W_BLOCK=triton.next_power_of_2(shape.width),
         C_BLOCK=triton.next_power_of_2(2 * shape.width), N_BLOCK=triton.next_power_of_2(shape.keep + shape.width),
-        EOS=EOS, POSITIONS=POSITIONS, num_warps=1,
+        EOS=lane.machine.special.end, POSITIONS=POSITIONS, num_warps=1,
     )  # fmt: skip
 
 
@@ -199,8 +200,7 @@ def quick_step(lane: Lane, which_B: Tensor) -> None:
     """`Lane.step` with these kernels."""
     machine = lane.machine
     rows, log_prob_BW = prepare(lane, which_B)
-    hidden_RD = machine.decoder.step(rows, machine.cache)
-    logits_BWV = project(hidden_RD, machine.decoder.model.output_weight).unflatten(0, log_prob_BW.shape)
+    logits_BWV = machine.logits(machine.decoder.step(rows, machine.cache)).unflatten(0, log_prob_BW.shape)
     forbid(lane, which_B, logits_BWV)
     settle(lane, which_B, machine.choose(logits_BWV, log_prob_BW), rows.places_RT)
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines import conversion
 from hark.decode.engines.waiting import Waiting
 from hark.decode.request import Hypothesis, length_penalty
 
@@ -25,6 +24,8 @@ class Call:
     first: list[Any]
     """The attention of the first step, where the results have it wrong."""
     alignment: AlignmentHeads
+    end: str
+    """The name of EOS."""
 
     @property
     def awaited(self) -> list[Any]:
@@ -41,7 +42,7 @@ class Call:
             log_prob = score * len(names) ** self.exponent
             if log_prob < LOST:
                 continue
-            complete = names[-1] == conversion.EOS
+            complete = names[-1] == self.end
             tokens = tuple(map(int, names[:-1] if complete else names))
             attention_TS = None
             if attention is not None:

@@ -14,20 +14,22 @@ import numpy as np
 
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.text.vocabulary import SpecialIds
 from hark.weights import SCALE, Array, Weights, quantise, restore
 
 BINARY_VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
 TYPES = {np.dtype(name): number for number, name in enumerate(("float32", "int8", "int16", "int32", "float16"))}
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swiglu": 2}
-PAD, UNK, BOS, EOS = "0", "1", "2", "3"
-NEVER = (PAD, UNK, BOS)
-"""Tokens that are never produced."""
 NORM_EPSILON = 1e-5
 """PyTorch's, which the model was trained with."""
 
 
 def convert(
-    weights: Weights, config: ModelConfig, int8: bool = True, alignment: AlignmentHeads | None = None
+    weights: Weights,
+    config: ModelConfig,
+    special: SpecialIds,
+    int8: bool = True,
+    alignment: AlignmentHeads | None = None,
 ) -> dict[str, bytes]:
     """The files of a CTranslate2 model, by name, for its `Translator(files=...)`.
 
@@ -38,10 +40,10 @@ def convert(
     _add_encoder(variables, weights, config)
     _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
     settings = {
-        "unk_token": UNK,
-        "bos_token": BOS,
-        "eos_token": EOS,
-        "decoder_start_token": BOS,
+        "unk_token": str(special.unknown),
+        "bos_token": str(special.start),
+        "eos_token": str(special.end),
+        "decoder_start_token": str(special.start),
         "add_source_bos": False,
         "add_source_eos": False,
         "layer_norm_epsilon": NORM_EPSILON,
@@ -146,6 +148,8 @@ def _add_decoder(variables: _Variables, weights: Weights, config: ModelConfig, a
             variables.alias("decoder/projection", "decoder/embeddings")
         case "none":
             variables.stored("decoder/projection", weights, "projection.weight")
+    if config.output_bias:
+        variables.array("decoder/projection/bias", weights["output_bias"])
     for i in range(config.n_decoder_layers):
         ours, theirs = f"decoder.layers.{i}", f"decoder/layer_{i}"
         _add_self_attention(variables, weights, config, ours, theirs)

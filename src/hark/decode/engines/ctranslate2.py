@@ -10,15 +10,15 @@
 - In a batch its beam search mixes up the sentences' attention in the first step, which is therefore asked for apart.
 
 **What is guaranteed.** In float32 the translations are those of our own engine, with scores that differ in the sixth
-digit. A sentence's neighbours change the last bits of its log-probabilities, so that a very close decision may fall
-otherwise in other company.
+digit. A sentence's neighbours change the last bits of its log-probabilities, so that a very close decision may depend
+on batch composition.
 """
 
 import math
 import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal
@@ -28,14 +28,14 @@ import ctranslate2  # type: ignore[import-untyped]
 from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines import conversion
+from hark.decode.engine import Engine, Pair
 from hark.decode.engines.call import Call, is_settled, longest, rank, with_log_prob
 from hark.decode.engines.conversion import convert
-from hark.decode.engines.waiting import BATCH_TOKENS, Pool, Waiting
-from hark.decode.request import Hypothesis, Request
+from hark.decode.engines.waiting import BATCH_TOKENS, Batcher, CallOptions, Waiting
+from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
 from hark.errors import UserError
 from hark.shortlist import Shortlist
-from hark.text.tokenizer import EOS
+from hark.text.vocabulary import SpecialIds
 from hark.weights import Weights, read_weights
 
 ComputeType = Literal["int8", "int16", "float32", "bfloat16"]
@@ -51,15 +51,22 @@ BY_LOG_PROB = 1e-3
 BY_LENGTH = 3.0
 """One that ranks long hypotheses first."""
 
-Answer = tuple[int, tuple[Hypothesis, ...]]
-Pair = tuple[Sequence[int], Sequence[int]]
-Job = Generator[list[Any], None, list[Answer]]
-"""A batch under way: yields what it waits for, and returns its answers."""
+Job = Generator[list[Any], None, list[tuple[int, Hypotheses]]]
+"""A batch on its way: yields what it waits for, and returns its answers."""
 Finding = Generator[list[Any], None, list[list[Hypothesis]]]
 """A part of one: returns the hypotheses for each sentence, the best first."""
 
 
-class CTranslate2Engine:
+@dataclass(eq=False)
+class UnderWay:
+    """A batch that CTranslate2 is working on."""
+
+    job: Job
+    numbers: set[int]
+    awaited: list[Any]
+
+
+class CTranslate2Engine(Engine):
     """An `Engine` that translates on the CPU.
 
     `compute_type` is that of the matrices: int8, or float32 for the model as it was trained. Each of `threads` workers
@@ -74,6 +81,7 @@ class CTranslate2Engine:
         self,
         weights: Weights,
         config: ModelConfig,
+        special: SpecialIds,
         compute_type: ComputeType = "int8",
         threads: int | None = None,
         alignment: AlignmentHeads | None = None,
@@ -82,7 +90,7 @@ class CTranslate2Engine:
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute_type not in supported:
             raise UserError(f"this CPU does not compute in {compute_type}; it can {', '.join(sorted(supported))}")
-        self.config = config
+        super().__init__(config, special, config.max_positions)
         self.name = f"CTranslate2 on cpu, {compute_type}"
         self.threads = threads or available_cores()
         self._compute_type = compute_type
@@ -90,58 +98,80 @@ class CTranslate2Engine:
         self._shortlist = shortlist
         self._names = [str(i) for i in range(max(config.vocab_size, config.source_vocab_size or 0))]
         self._translator = self._load(self._convert(), self.threads)
+        self._batcher = Batcher(self.intake, self.threads)
+        self._under_way: list[UnderWay] = []
+        self._pause = POLL_SECONDS
 
     @classmethod
     def open(
         cls,
         bundle: Bundle,
+        special: SpecialIds,
         compute_type: ComputeType = "int8",
         threads: int | None = None,
         alignment: AlignmentHeads | None = None,
     ) -> "CTranslate2Engine":
         # Whoever asks for more precision wants what the model itself would say.
         shortlist = Shortlist.open(bundle.shortlist) if bundle.shortlist and compute_type == "int8" else None
-        return cls(read_weights(bundle.weights), bundle.config.model, compute_type, threads, alignment, shortlist)
+        return cls(
+            read_weights(bundle.weights), bundle.config.model, special, compute_type, threads, alignment, shortlist
+        )
 
     def close(self) -> None:
         """Give back the memory."""
         self._translator.unload_model()
 
-    def run(self, requests: Iterable[Request | None]) -> Iterator[Answer]:
-        pool = Pool(requests, self._limit, self.threads)
-        under_way: list[tuple[Job, list[Any]]] = []
-        pause = POLL_SECONDS
-        while True:
-            while len(under_way) <= self.threads:  # one batch more than there are workers, so that none has to wait
-                pool.fill()
-                batch = pool.take()
-                if not batch:
-                    break
-                job = self._job(batch)
-                under_way.append((job, next(job)))
-            if not under_way and pool.exhausted:
-                return
-            going: list[tuple[Job, list[Any]]] = []
-            answers: list[Answer] = []
-            for job, awaited in under_way:
-                if not all(result.done() for result in awaited):
-                    going.append((job, awaited))
-                    continue
-                try:
-                    going.append((job, next(job)))
-                except StopIteration as end:
-                    answers += end.value
-            under_way = going
-            yield from answers
-            pause = POLL_SECONDS if answers else min(2 * pause, LONGEST_POLL)
-            if under_way and not answers:
-                time.sleep(pause)
+    @property
+    def room(self) -> int:
+        return self._batcher.room
+
+    def prepare(self, number: int, request: Request) -> Waiting:
+        options = CallOptions.of(number, request)
+        return Waiting(number, request, options, self.check(request), len(request.prefix))
+
+    def step(self) -> list[tuple[int, Answer]]:
+        """CTranslate2 cannot be stopped within a batch: one whose requests are all cancelled is finished in vain, and
+        others begin at once."""
+        answers, cancelled = self.intake.changes()
+        for each in self._under_way:
+            each.numbers -= cancelled
+        self._under_way = [each for each in self._under_way if each.numbers]
+        self._begin_batches()
+        found = [answer for each in list(self._under_way) for answer in self._go_on(each)]
+        if found or answers:
+            self._pause = POLL_SECONDS
+        elif self._under_way:
+            time.sleep(self._pause)
+            self._pause = min(2 * self._pause, LONGEST_POLL)
+        return [*answers, *found]
+
+    def _begin_batches(self) -> None:
+        """One more than there are workers, so that none has to wait."""
+        while len(self._under_way) <= self.threads:
+            batch = self._batcher.take()
+            if not batch:
+                break
+            job = self._job(batch)
+            self._under_way.append(UnderWay(job, {each.number for each in batch}, next(job)))
+        if not self._under_way:
+            self._batcher.restart()
+
+    def _go_on(self, batch: UnderWay) -> list[tuple[int, Hypotheses]]:
+        """The answers of a batch that is done."""
+        if not all(result.done() for result in batch.awaited):
+            return []
+        try:
+            batch.awaited = next(batch.job)
+        except StopIteration as end:
+            self._under_way.remove(batch)
+            return [answer for answer in end.value if answer[0] in batch.numbers]
+        return []
 
     def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
         remaining = iter(pairs)
         while window := list(islice(remaining, SCORE_PAIRS)):
-            for source, target in window:
-                self._check(source, target)
+            for pair in window:
+                self.check_pair(*pair)
             for result in self._submit_pairs(window):
                 wait(result)
                 yield tuple(result.result().log_probs)
@@ -291,7 +321,7 @@ class CTranslate2Engine:
     # Talking to CTranslate2.
 
     def _convert(self) -> dict[str, bytes]:
-        files = convert(self._weights, self.config, self._compute_type == "int8", self._alignment)
+        files = convert(self._weights, self.config, self.special, self._compute_type == "int8", self._alignment)
         return files | {"vmap.txt": self._shortlist.vocabulary_map()} if self._shortlist else files
 
     @cached_property
@@ -324,7 +354,7 @@ class CTranslate2Engine:
             "patience": options.wanted / options.beam,
             "num_hypotheses": options.wanted,
             "length_penalty": exponent,
-            "suppress_sequences": [[name] for name in (*conversion.NEVER, *self._name(options.banned))],
+            "suppress_sequences": [[name] for name in self._name((*self.special.forbidden, *options.banned))],
             "return_end_token": True,
             "max_input_length": 0,  # nothing is cut off
             "max_decoding_length": limit,
@@ -346,7 +376,7 @@ class CTranslate2Engine:
                 return_attention=True,
                 asynchronous=True,
             )
-        return Call(batch, exponent, results, first, self._alignment)
+        return Call(batch, exponent, results, first, self._alignment, self._names[self.special.end])
 
     def _submit_pairs(self, pairs: Sequence[Pair]) -> list[Any]:
         results: list[Any] = self._translator.score_batch(
@@ -362,27 +392,6 @@ class CTranslate2Engine:
     def _name(self, tokens: Sequence[int]) -> list[str]:
         names = self._names
         return [names[token] for token in tokens]
-
-    # What is refused.
-
-    def _limit(self, request: Request) -> int:
-        """Tokens that the translation may have."""
-        self._check(request.source, request.prefix)
-        if EOS in request.prefix:
-            raise UserError("a prefix has the mark of the end in it; leave that out")
-        if max(request.banned, default=0) >= self.config.vocab_size:
-            raise UserError("a banned token is beyond the model's vocabulary; is this another model's tokenizer?")
-        return min(max(request.limit, len(request.prefix) + 1), self.config.max_positions)
-
-    def _check(self, source: Sequence[int], target: Sequence[int]) -> None:
-        config, length = self.config, max(len(source), len(target) + 1)
-        if not source:
-            raise UserError("a source has no tokens; its end at least must be there")
-        if length > config.max_positions:
-            raise UserError(f"a sentence has {length} tokens, and the model {config.max_positions} positions; split it")
-        source_vocabulary = config.source_vocab_size or config.vocab_size
-        if max(source) >= source_vocabulary or max(target, default=0) >= config.vocab_size:
-            raise UserError("a token is beyond the model's vocabulary; is this another model's tokenizer?")
 
 
 def wait(result: Any) -> None:

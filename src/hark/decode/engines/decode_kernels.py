@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from hark.decode.search import candidates
 from hark.decode.state import Candidates
+from hark.errors import HarkError
 from hark.model.cache import Kept, Operations, Rows
 
 POSITIONS = 16
@@ -75,6 +76,8 @@ def in_rows(x_RHK: Tensor) -> Tensor:
 
 
 def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+    if rows.bias_HTS is not None:
+        raise HarkError("our decoding kernels know no bias of attention scores; decode without kernels")
     (n, heads, k_width), v_width = q_RHK.shape, v_RHK.shape[-1]
     q_RHK, k_RHK, v_RHK = in_rows(q_RHK), in_rows(k_RHK), in_rows(v_RHK)
     places_RT = rows.places_RT.contiguous()

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from hark.decode.engines.lane import Arrival, Shape, power_of_two
 from hark.decode.request import Hypothesis, Request, length_penalty
-from hark.decode.scheduler import Size
 from hark.decode.search import Ended
 
 COLUMNS = 512
@@ -16,29 +15,45 @@ COLUMNS = 512
 own."""
 
 
+Kind = Literal["search", "sample", "look", "branch"]
+
+
 class Job(NamedTuple):
-    """One search."""
+    """One search. Its last two fields follow from the others; `make` knows how, and many look at them."""
 
     number: int
     """Of the request."""
     request: Request
-    kind: Literal["search", "sample", "look", "branch"]
-    width: int
+    kind: Kind
+    rows: int
+    """The width of its beam."""
     keep: int
     limit: int
     forced: Sequence[int]
-    start: float = 0.0
-    part: int = 0
+    start: float
+    part: int
+    places: int
+    shape: Shape
 
-    @property
-    def size(self) -> Size:
-        return Size(len(self.request.source) + self.width * self.limit, self.width)
-
-    @property
-    def shape(self) -> Shape:
-        forced, banned = power_of_two(len(self.forced)), power_of_two(len(self.request.banned))
-        columns = max(COLUMNS, power_of_two(max(self.limit, len(self.request.source))))
-        return Shape(self.width, self.keep, columns, forced, banned, self.kind == "sample")
+    @classmethod
+    def make(
+        cls,
+        number: int,
+        request: Request,
+        kind: Kind,
+        width: int,
+        keep: int,
+        limit: int,
+        forced: Sequence[int],
+        start: float = 0.0,
+        part: int = 0,
+    ) -> Self:
+        length = len(request.source)
+        longest = max(limit, length)
+        columns = COLUMNS if longest <= COLUMNS else power_of_two(longest)
+        given, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
+        shape = Shape(width, keep, columns, given, banned, kind == "sample")
+        return cls(number, request, kind, width, keep, limit, forced, start, part, length + width * limit, shape)
 
     @property
     def nbest(self) -> int:
@@ -47,29 +62,30 @@ class Job(NamedTuple):
             case "search":
                 return self.request.search.nbest
             case "look":
-                return self.width
+                return self.rows
             case "sample" | "branch":
                 return 1
 
     def arrival(self, memory: int) -> Arrival:
         request, search = self.request, self.request.search
         patience = search.patience if self.kind in ("search", "branch") else 1.0
-        return Arrival(
-            limit=self.limit,
-            min_length=search.min_length,
-            prefix=len(request.prefix),
-            forced=self.forced,
-            start=self.start,
-            banned=request.banned,
-            wanted=int(self.width * patience + 0.5),
-            nbest=self.nbest,
-            alpha=search.alpha,
-            memory=memory,
-            memory_length=len(request.source),
-            drawn=self.drawn() if self.kind == "sample" else (),
-            temperature=search.temperature,
-            top_k=search.top_k,
-            top_p=search.top_p,
+        return Arrival(  # by position, as often as this is done
+            self.number,
+            self.limit,
+            search.min_length,
+            len(request.prefix),
+            self.forced,
+            self.start,
+            request.banned,
+            int(self.rows * patience + 0.5),  # wanted
+            self.nbest,
+            search.alpha,
+            memory,
+            len(request.source),
+            self.drawn() if self.kind == "sample" else (),
+            search.temperature,
+            search.top_k,
+            search.top_p,
         )
 
     def drawn(self) -> list[float]:
@@ -78,8 +94,8 @@ class Job(NamedTuple):
         return [float(each) for each in np.random.Generator(np.random.PCG64(seeds)).random(self.limit)]
 
 
-@dataclass(eq=False)
-class Answer:
+@dataclass(eq=False, slots=True)
+class OpenAnswer:
     """What is there of a request's answer so far."""
 
     request: Request
@@ -91,35 +107,33 @@ class Answer:
     def hypotheses(self) -> list[Hypothesis]:
         """Ranked by score."""
         hypotheses = [hypothesis_of(each, self.request) for part in sorted(self.found) for each in self.found[part]]
-        return sorted(hypotheses, key=lambda each: -each.score)
+        return sorted(hypotheses, key=lambda each: -each.score) if len(hypotheses) > 1 else hypotheses
 
 
 def hypothesis_of(ended: Ended, request: Request) -> Hypothesis:
-    tokens = ended.tokens[:-1] if ended.complete else ended.tokens
-    counted = len(ended.tokens) - len(request.prefix)
-    score = ended.log_prob / length_penalty(counted, request.search.alpha)
-    return Hypothesis(tokens, ended.log_prob, score, ended.complete)
+    score = ended.log_prob / length_penalty(ended.length - len(request.prefix), request.search.alpha)
+    return Hypothesis(ended.tokens, ended.log_prob, score, ended.complete)
 
 
 def jobs_of(number: int, request: Request, limit: int) -> list[Job]:
     """The searches that a request needs to begin with."""
     search, prefix = request.search, request.prefix
     if search.sample:
-        return [Job(number, request, "sample", 1, 1, limit, prefix, part=part) for part in range(search.nbest)]
+        return [Job.make(number, request, "sample", 1, 1, limit, prefix, part=part) for part in range(search.nbest)]
     if search.diverse:
-        return [Job(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
-    return [Job(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
+        return [Job.make(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
+    return [Job.make(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
 
 
 def branches_of(look: Job, firsts: Sequence[Ended], limit: int) -> list[Job]:
     """After the most probable first tokens are known: a search for each that is not the end already."""
     beam = look.request.search.beam
     return [
-        Job(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)
+        Job.make(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)
         for part, first in enumerate(firsts)
         if not over(first, limit)
     ]
 
 
 def over(ended: Ended, limit: int) -> bool:
-    return ended.complete or len(ended.tokens) >= limit
+    return ended.complete or ended.length >= limit

@@ -8,6 +8,7 @@ is nobody's; it fills lists up.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -15,14 +16,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hark.decode.engines.transfer import Later, send
+from hark.decode.engines.watch import SearchStep, Watch
 from hark.decode.rules import draw, forbid, force
 from hark.decode.search import advance, init
 from hark.decode.state import Candidates, Chance, Terms
 from hark.model.cache import Cache, CachedDecoder, Rows
+from hark.text.vocabulary import SpecialIds
 
 BLOCK_ROWS = 32
-"""Rows of a step where results must not depend on the company. Below 16, matrix products were seen to add in another
-order."""
+"""Rows of a step where results must be independent of batch composition. Below 16, matrix products were seen to add in
+another order."""
 SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
 """Sentences that recorded steps are made for."""
 
@@ -47,6 +51,8 @@ class Shape(NamedTuple):
 class Arrival(NamedTuple):
     """A search on its way in, in plain numbers. The names are those of `Terms`."""
 
+    number: int
+    """Of its request."""
     limit: int
     min_length: int
     prefix: int
@@ -71,7 +77,7 @@ FLOATS = ("start", "alpha", "temperature", "top_p")
 """The fields of `Arrival` that are numbers. A lane has a table of either kind for all its sentences, because what comes
 in one piece costs the host little: on a GPU each piece is a transfer, and a kernel that puts it in its place."""
 
-NOBODY = Arrival(1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
+NOBODY = Arrival(-1, 1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
 """Whose terms the slot of nobody has, so that its numbers are finite."""
 
 
@@ -82,39 +88,32 @@ class Machine:
     decoder: CachedDecoder
     cache: Cache
     choose: Choose
+    special: SpecialIds
     exact: bool
-    """Whether results must not depend on the company, in the last bit."""
-    graph_pool: tuple[int, int] | None
-    """Memory that recorded steps share, because only one runs at a time; None: steps are not recorded."""
+    """Whether results must be independent of batch composition, to the last bit."""
+    graph_pool: torch.cuda.MemPool | None
+    """Memory that recorded steps share, because only one runs at a time; None: steps are not recorded. It stays when
+    all of them have been evicted, which a mere handle does not."""
+    watch: Watch | None = None
 
     @property
     def device(self) -> torch.device:
         return self.cache.keys_LPHK.device
 
+    @cached_property
+    def forbidden(self) -> Tensor:
+        """Ids that are never produced."""
+        return torch.tensor(self.special.forbidden, device=self.device)
 
-class Later:
-    """Tensors on their way to the host."""
-
-    def __init__(self, *tensors: Tensor) -> None:
-        self.event: torch.cuda.Event | None = None
-        self.tensors = tensors
-        if tensors[0].is_cuda:
-            self.tensors = tuple(torch.empty(x.shape, dtype=x.dtype, pin_memory=True) for x in tensors)
-            for here, there in zip(self.tensors, tensors, strict=True):
-                here.copy_(there, non_blocking=True)
-            self.event = torch.cuda.Event()
-            self.event.record()
-
-    def get(self) -> tuple[Tensor, ...]:
-        if self.event is not None:
-            self.event.synchronize()
-        return self.tensors
-
-
-def send(array: NDArray[np.generic], device: torch.device) -> Tensor:
-    """To the device without waiting for it."""
-    tensor = torch.from_numpy(array)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
+    def logits(self, hidden_RD: Tensor) -> Tensor:
+        """In float32, also of 16-bit factors: rounded to 16 bits, many of them would be equal."""
+        model = self.decoder.model
+        weight_VD, bias_V = model.output_weight, model.output_bias
+        if hidden_RD.is_cuda and hidden_RD.dtype != torch.float32:
+            logits_RV = torch.mm(hidden_RD, weight_VD.T, out_dtype=torch.float32)
+        else:
+            logits_RV = (hidden_RD @ weight_VD.T).float()
+        return logits_RV if bias_V is None else logits_RV.add_(bias_V)
 
 
 class Lane:
@@ -133,7 +132,7 @@ class Lane:
         self.floats_CB = torch.zeros(len(FLOATS), slots + 1, device=device)
         self.terms, self.memory_B, self.memory_lengths_B = self.tables()
         which_B, _ = self.put_terms(np.array([slots]), [NOBODY._replace(memory=machine.cache.nowhere)])
-        self.fresh = init(self.terms.select(which_B), shape.width, shape.keep)
+        self.fresh = init(self.terms.select(which_B), shape.width, shape.keep, machine.special.start)
         """A search before its first step."""
         self.beams = self.fresh.room(slots + 1)
         self.beams.done_B.fill_(True)
@@ -142,19 +141,17 @@ class Lane:
         )
         self.trace_BTW = torch.zeros(slots + 1, shape.columns + 1, shape.width, dtype=torch.int32, device=device)
         """Choices at each position; the last column is for those who are done."""
-        self.recorded: dict[int, Recorded] = {}
-        self.clear()
-
-    def clear(self) -> None:
-        """All slots are free."""
-        self.free = list(range(self.slots))[::-1]
+        self.recorded: dict[int, RecordedStep] = {}
+        self.free = list(range(slots))[::-1]
         self.clock = 0
-        self.occupied = np.zeros(self.slots, bool)
-        self.tenancy = np.zeros(self.slots, np.int64)
-        """Counts the sentences that had the slot."""
-        self.since = np.zeros(self.slots, np.int64)
+        self.occupied = np.zeros(slots, bool)
+        self.numbers = np.full(slots + 1, NOBODY.number, np.int64)
+        """The request that each slot's search belongs to."""
+        self.tenancy = np.zeros(slots, np.int64)
+        """Counts the searches that had the slot."""
+        self.since = np.zeros(slots, np.int64)
         """The clock when the slot was taken."""
-        self.memory_lengths = np.zeros(self.slots, np.int64)
+        self.memory_lengths = np.zeros(slots, np.int64)
 
     def tables(self) -> tuple[Terms, Tensor, Tensor]:
         """The terms of all slots, and where their memories lie and how long they are: rows of the tables of numbers,
@@ -197,9 +194,10 @@ class Lane:
         self.integers_CB.index_copy_(1, which_B, integers_CB[:-1])
         self.floats_CB.index_copy_(1, which_B, floats_CB)
 
-        def fill(table: Tensor, rows: object) -> None:
-            """With rows of different lengths, filled up with zeros."""
-            array = np.zeros((len(arrivals), table.shape[1]), np.float64 if table.is_floating_point() else np.int64)
+        def fill(table: Tensor, rows: object, filler: int = 0) -> None:
+            """With rows of different lengths, filled up."""
+            kind = np.float64 if table.is_floating_point() else np.int64
+            array = np.full((len(arrivals), table.shape[1]), filler, kind)
             for number, row in enumerate(cast(Sequence[Sequence[float]], rows)):
                 array[number, : len(row)] = row
             table.index_copy_(0, which_B, send(array, device))
@@ -207,7 +205,7 @@ class Lane:
         if self.shape.forced:
             fill(terms.forced_BT, columns.forced)
         if self.shape.banned:
-            fill(terms.banned_BM, columns.banned)
+            fill(terms.banned_BM, columns.banned, self.machine.special.forbidden[0])
         if terms.chance is not None:
             fill(terms.chance.drawn_BT, columns.drawn)
         return which_B, floats_CB[FLOATS.index("start")]
@@ -220,6 +218,7 @@ class Lane:
         self.beams.put(which_B, self.fresh.repeated(len(arrivals)))
         self.beams.log_prob_BW[:, 0].index_copy_(0, which_B, start_B)
         self.occupied[slots], self.since[slots] = True, self.clock
+        self.numbers[slots] = [each.number for each in arrivals]
         self.memory_lengths[slots] = [each.memory_length for each in arrivals]
         self.tenancy[slots] += 1
         return slots.tolist()
@@ -237,7 +236,7 @@ class Lane:
 
     def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
         """Slots in blocks of one size, and bounds on positions and memory lengths: the next powers of two of each
-        sentence itself, so that the company does not matter."""
+        sentence itself, so that batch composition does not matter."""
         size = max(1, BLOCK_ROWS // self.shape.width)
         groups: dict[tuple[int, int], list[int]] = {}
         for slot in np.flatnonzero(self.occupied).tolist():
@@ -263,7 +262,7 @@ class Lane:
                 self.step(which_B, self.shape.columns, int(self.memory_lengths[here].max()))
             return
         if size not in self.recorded:
-            self.recorded[size] = Recorded(self, size, self.machine.graph_pool)
+            self.recorded[size] = RecordedStep(self, size, self.machine.graph_pool)
         self.recorded[size].replay(which_B, times)
 
     @torch.no_grad()
@@ -272,7 +271,7 @@ class Lane:
         if self.quick_step is not None:
             self.quick_step(self, which_B)
             return
-        width, cache = self.shape.width, self.machine.cache
+        width, machine = self.shape.width, self.machine
         beams, terms = self.beams.select(which_B), self.terms.select(which_B)
         memory_B, lengths_B = self.memory_B.index_select(0, which_B), self.memory_lengths_B.index_select(0, which_B)
         # A sentence's places: its memory, then W for each position of the output.
@@ -289,14 +288,17 @@ class Lane:
             memory_lengths_B=lengths_B,
             longest_memory=longest_memory,
         )
-        hidden_RD = self.machine.decoder.step(rows, cache)
-        logits_BWV = project(hidden_RD, self.machine.decoder.model.output_weight).unflatten(0, (-1, width))
-        logits_BWV = forbid(logits_BWV, beams, terms)
+        if machine.watch is not None:
+            machine.watch.numbers = self.numbers[which_B.numpy()].tolist()
+        logits_BWV = machine.logits(machine.decoder.step(rows, machine.cache)).unflatten(0, (-1, width))
+        logits_BWV = forbid(logits_BWV, beams, terms, machine.forbidden, machine.special.end)
         if terms.chance is None:
-            found = self.machine.choose(logits_BWV, beams.log_prob_BW)
+            found = machine.choose(logits_BWV, beams.log_prob_BW)
         else:
             found = draw(logits_BWV.squeeze(1), beams, terms.chance)
-        after = advance(beams, terms, force(found, beams, terms))
+        after = advance(beams, terms, force(found, beams, terms), machine.special.end)
+        if machine.watch is not None:
+            machine.watch.stepped(SearchStep(beams, terms, logits_BWV, found, after))
         parents_BWT = after.parents_BW[..., None].expand(-1, -1, positions)
         self.places_BWT[:, :, :positions].index_copy_(0, which_B, places_BWT.gather(1, parents_BWT))
         column_B = after.position_B.masked_fill(after.done_B, self.shape.columns)
@@ -313,13 +315,17 @@ class Lane:
         done_B = later.get()[0][:-1].numpy()
         return np.flatnonzero(done_B & self.occupied & (self.tenancy == tenancy)).tolist()
 
+    def vacate(self, slots: Sequence[int]) -> None:
+        """Free slots, whatever their searches have found."""
+        self.occupied[slots], self.numbers[slots] = False, NOBODY.number
+        self.free.extend(slots)
+
     @torch.no_grad()
     def release(self, slots: Sequence[int]) -> Later:
-        """Free slots; what their sentences found is on its way."""
+        """Free slots; what their searches found is on its way."""
         which = np.array(slots, np.int64)
         longest = int((self.clock - self.since[which]).max())
-        self.occupied[which] = False
-        self.free.extend(slots)
+        self.vacate(slots)
         which_B = send(which, self.machine.device)
         endings = self.beams.endings.select(which_B)
         trace = self.trace_BTW[:, : min(longest, self.shape.columns) + 1].index_select(0, which_B)
@@ -331,17 +337,10 @@ def power_of_two(length: int) -> int:
     return max(16, 1 << (int(length) - 1).bit_length()) if length else 0
 
 
-def project(hidden_RD: Tensor, weight_VD: Tensor) -> Tensor:
-    """Logits in float32, also of 16-bit factors: rounded to 16 bits, many of them would be equal."""
-    if hidden_RD.is_cuda and hidden_RD.dtype != torch.float32:
-        return torch.mm(hidden_RD, weight_VD.T, out_dtype=torch.float32)
-    return (hidden_RD @ weight_VD.T).float()
-
-
-class Recorded:
+class RecordedStep:
     """A lane's step of so many slots, as a CUDA graph. It is tried out on the slot of nobody, which harms none."""
 
-    def __init__(self, lane: Lane, size: int, pool: tuple[int, int]) -> None:
+    def __init__(self, lane: Lane, size: int, pool: torch.cuda.MemPool) -> None:
         self.which_B = torch.full((size,), lane.slots, device=lane.machine.device)
         shape = (self.which_B, lane.shape.columns, lane.shape.columns)
         side = torch.cuda.Stream()
@@ -352,7 +351,7 @@ class Recorded:
         torch.cuda.current_stream().wait_stream(side)
         self.graph = torch.cuda.CUDAGraph()
         # Other threads, of a server say, may go on using the device.
-        with torch.cuda.graph(self.graph, pool=pool, capture_error_mode="thread_local"):  # type: ignore[arg-type]
+        with torch.cuda.graph(self.graph, pool=pool.id, capture_error_mode="thread_local"):  # type: ignore[arg-type]
             lane.step(*shape)
 
     def replay(self, which_B: Tensor, times: int) -> None:

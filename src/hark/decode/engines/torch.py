@@ -1,23 +1,20 @@
 """Our own engine: continuous batching for an encoder-decoder, in PyTorch.
 
-Sentences enter as there is room, are stepped together, and leave as soon as they are done, whoever they stand beside.
+Searches enter as there is room, are stepped together, and leave as soon as they are done, whoever they stand beside.
 
 **What is guaranteed.** On a CPU in float32 a sentence's tokens and scores are, bit for bit, those of the sentence
-alone, in any company and any order. Matrix products of other shapes may add in another order, so every product has the
-same shape whoever is there: sentences are encoded one by one, and steps are made in blocks of a fixed number of rows,
-filled up with rows of nobody, of sentences whose lengths lie between the same two powers of two. On a GPU everything
-goes at once, and the last bits, and with them a close decision now and then, depend on the company;
+alone, independent of batch composition and order. Matrix products of other shapes may add in another order, so every
+product has the same shape whoever is there: sentences are encoded one by one, and steps are made in blocks of a fixed
+number of rows, filled up with rows of nobody, of sentences whose lengths lie between the same two powers of two. On a
+GPU everything goes at once, and the last bits, and with them a close decision now and then, depend on the batch;
 `benchmarks/decode_speed.py --crowd` measures how often.
 """
 
 import copy
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import chain, pairwise
-from typing import Self
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -26,43 +23,47 @@ from torch import Tensor
 
 from hark.config import Precision
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.jobs import Answer, Job, branches_of, jobs_of, over
-from hark.decode.engines.lane import Lane, Later, Machine, Shape, send
-from hark.decode.request import Hypothesis, Request
+from hark.decode.engine import Engine, Pair
+from hark.decode.engines import forced
+from hark.decode.engines.forced import PackedText, Translated, in_batches
+from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over
+from hark.decode.engines.lane import Lane, Machine, Shape
+from hark.decode.engines.transfer import Later
+from hark.decode.engines.watch import Watch
+from hark.decode.request import Answer, Hypotheses, Request
 from hark.decode.scheduler import Entered, Scheduler
 from hark.decode.search import best, candidates
 from hark.decode.state import Endings
 from hark.errors import HarkError, UserError
-from hark.model import Transformer, padded_layout
+from hark.model import Transformer
 from hark.model.cache import SPARE, Cache, CachedDecoder
-from hark.model.patterns import Packed
-from hark.text.tokenizer import BOS, EOS
+from hark.text.vocabulary import SpecialIds
 
-SCORE_TOKENS = 1 << 12
-"""Target tokens that are scored at once, where the company may matter."""
 ENTER = 512
 """Searches that enter at once, for each step of a round: others are stepped while the host prepares the next."""
 STEPS_BY_ROWS = ((1024, 2), (0, 4))
 """Steps of a round on a GPU, where at least so many rows are in flight: a step of few rows is so short that the host
 looks less often who is done. `benchmarks/decode_speed.py --stream N --steps-at-once K` tries others."""
-IDLE_SECONDS = 0.0005
-"""Before the requests are asked again, when there is nothing to do."""
-
-Pair = tuple[Sequence[int], Sequence[int]]
+LANES = 8
+"""Shapes of searches that have tables, and recorded steps, at a time; the one that was used longest ago makes way."""
 
 
-class TorchEngine:
+class TorchEngine(Engine):
     """An `Engine` of a model on a device. The model's weights must not change afterwards.
 
     `places` bounds the tokens, of sources and of hypotheses, that are in flight; `rows` bounds the hypotheses.
     `alignment` names the heads that answers' attention comes from: all of the last layer but one, if not given.
     `graphs` records steps in CUDA graphs, and `kernels` uses our own kernels; both are on where there is a GPU.
-    `steps_at_once` is the steps between two looks at who is done: by `STEPS_BY_ROWS` if not given.
+    `steps_at_once` is the steps between two looks at who is done: by `STEPS_BY_ROWS` if not given. A `watch` sees every
+    step; that is for a CPU in float32.
     """
+
+    widest = SPARE
 
     def __init__(
         self,
         model: Transformer,
+        special: SpecialIds,
         device: torch.device | str = "cpu",
         precision: Precision = "auto",
         rows: int | None = None,
@@ -71,27 +72,40 @@ class TorchEngine:
         graphs: bool | None = None,
         kernels: bool | None = None,
         steps_at_once: int | None = None,
+        watch: Watch | None = None,
     ) -> None:
+        config = model.config
+        super().__init__(config, special, config.max_positions if config.positions != "none" else None)
         self.device = torch.empty(0, device=device).device  # with its number, if there may be several
         on_gpu = self.device.type == "cuda"
         if on_gpu:
             torch.cuda.set_device(self.device)  # where Triton and CUDA graphs work
         self.dtype = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and on_gpu) else torch.float32
-        self.model, self.config = model.eval(), model.config
-        self.reach = self.config.max_positions if self.config.positions != "none" else None
-        """Positions that the model knows; None: any number."""
+        self.model = model.eval()
         if (self.device, self.dtype) != (model.output_weight.device, model.output_weight.dtype):
             self.model = copy.deepcopy(model).to(self.device, self.dtype)
         self.name = f"torch on {self.device.type}, {str(self.dtype).removeprefix('torch.')}"
         self.rows = rows or (16384 if on_gpu else 128)
         self.places = places or (self.affordable() if on_gpu else 1 << 16)
-        self.alignment = alignment or AlignmentHeads.default(self.config)
+        self.alignment = alignment or AlignmentHeads.default(config)
         self.graphs = on_gpu if graphs is None else graphs
         self.kernels = on_gpu if kernels is None else kernels
         self.steps_at_once = steps_at_once
         self.exact = not on_gpu and not self.kernels and self.dtype == torch.float32
+        self.watch = watch
+        if watch is not None and not self.exact:
+            raise HarkError(f"{self.name}: only an engine for the CPU in float32 can be watched")
+        self.lag = 1 if on_gpu else 0
+        """Rounds that the host is ahead: it asks who is done without waiting, starts the next steps, and only then
+        looks. A search that is done stays as it is meanwhile."""
+        self.scheduler: Scheduler[Job] = Scheduler(self.intake, self.places, self.rows)
+        self.open: dict[int, OpenAnswer] = {}
         self.lanes: dict[Shape, Lane] = {}
-        self.busy = False
+        """The one that was used longest ago comes first."""
+        self.tenants: dict[Lane, dict[int, Entered[Job]]] = {}
+        """Who has which slot."""
+        self.asked: deque[list[tuple[Lane, NDArray[np.int64], Later]]] = deque()
+        self.fetched: deque[tuple[list[Entered[Job]], Later]] = deque()
 
     def affordable(self) -> int:
         """Places that fit in 40% of the memory that is free; the rest is for logits and the encoder."""
@@ -105,17 +119,102 @@ class TorchEngine:
     def machine(self) -> Machine:
         """Made when first needed: scoring does without it."""
         cache = Cache.empty(self.config, self.places, self.device, self.dtype)
-        pool = torch.cuda.graph_pool_handle() if self.graphs else None
+        pool = torch.cuda.MemPool() if self.graphs else None
+        operations, choose = (self.watch.operations() if self.watch is not None else None), candidates
         if self.kernels:
-            from hark.decode.engines import decode_kernels as fast
+            from hark.decode.engines import decode_kernels
 
-            return Machine(CachedDecoder(self.model, fast.OPERATIONS), cache, fast.choose, self.exact, pool)
-        return Machine(CachedDecoder(self.model), cache, candidates, self.exact, pool)
+            operations, choose = decode_kernels.OPERATIONS, decode_kernels.choose
+        decoder = CachedDecoder(self.model, operations)
+        return Machine(decoder, cache, choose, self.special, self.exact, pool, self.watch)
 
-    def lane(self, shape: Shape) -> Lane:
+    def close(self) -> None:
+        """Give back the memory that decoding needed; the weights are the model's."""
+        self.lanes.clear()
+        self.tenants.clear()
+        self.__dict__.pop("machine", None)
+
+    # Requests in, answers out.
+
+    @property
+    def room(self) -> int:
+        return min(ENTER, self.rows) - len(self.intake)
+
+    def prepare(self, number: int, request: Request) -> list[Job]:
+        limit = self.check(request)
+        jobs = jobs_of(number, request, limit)
+        needed = jobs[0].places
+        if request.search.diverse:  # a search for each branch follows
+            needed = max(needed, len(request.source) + request.search.beam * limit)
+        if needed > self.places:
+            raise UserError(
+                f"a sentence needs room for {needed} tokens, and there is room for {self.places}; "
+                "split it, or use a smaller beam"
+            )
+        return jobs
+
+    def step(self) -> list[tuple[int, Answer]]:
+        refused, cancelled = self.intake.changes()
+        if cancelled:
+            self.drop(cancelled)
+        self.admit()
+        self.advance()
+        on_the_way, running = len(self.fetched), self.scheduler.running > 0
+        while len(self.asked) > (self.lag if running else 0):
+            self.retire()
+        # What was just asked for would have to be waited for.
+        done: list[tuple[int, OpenAnswer]] = []
+        for _ in range(on_the_way if self.lag and running else len(self.fetched)):
+            done += self.finish()
+        return [*refused, *self.complete(done)] if done or refused else []
+
+    def drop(self, numbers: Collection[int]) -> None:
+        """Forget requests that have begun; their slots and places are free at once."""
+        for number in numbers:
+            self.open.pop(number, None)
+        self.scheduler.line = deque(job for job in self.scheduler.line if job.number not in numbers)
+        for lane, tenants in self.tenants.items():
+            slots = [slot for slot, each in tenants.items() if each.job.number in numbers]
+            lane.vacate(slots)
+            for slot in slots:
+                self.scheduler.leave(tenants.pop(slot))
+
+    def admit(self) -> None:
+        used: set[Shape] = set()
+        entered = self.scheduler.enter(
+            ENTER * (self.steps_at_once or 1), lambda job: job.shape in used or self.make_lane(job.shape, used)
+        )
+        if not entered:
+            return
+        self.remember(entered)
+        groups: dict[Shape, list[Entered[Job]]] = {}
+        for each in entered:
+            job = each.job
+            groups.setdefault(job.shape, []).append(each)
+            if job.number not in self.open:
+                searches = job.request.search.nbest if job.kind == "sample" else 1
+                self.open[job.number] = OpenAnswer(job.request, searches)
+        for shape, group in groups.items():
+            lane = self.lanes[shape] = self.lanes.pop(shape)
+            slots = lane.admit([each.job.arrival(each.start) for each in group])
+            self.tenants[lane].update(zip(slots, group, strict=True))
+
+    def make_lane(self, shape: Shape, used: set[Shape]) -> bool:
+        """Whether there is a lane of a shape, which is made if need be. `used` are not to be evicted, and it is one."""
         if shape not in self.lanes:
-            self.lanes[shape] = Lane(self.machine, shape, max(1, self.rows // shape.width), self.quick_step(shape))
-        return self.lanes[shape]
+            if len(self.lanes) >= LANES:
+                idle = (each for each, lane in self.lanes.items() if each not in used and not self.tenants[lane])
+                oldest = next(idle, None)
+                if oldest is None:
+                    return False
+                del self.tenants[self.lanes.pop(oldest)]
+            lane = self.new_lane(shape)
+            self.lanes[shape], self.tenants[lane] = lane, {}
+        used.add(shape)
+        return True
+
+    def new_lane(self, shape: Shape) -> Lane:
+        return Lane(self.machine, shape, max(1, self.rows // shape.width), self.quick_step(shape))
 
     def quick_step(self, shape: Shape) -> Callable[[Lane, Tensor], None] | None:
         if not self.kernels:
@@ -124,177 +223,26 @@ class TorchEngine:
 
         return bookkeeping_kernels.quick_step if bookkeeping_kernels.serve(shape) else None
 
-    def close(self) -> None:
-        """Give back the memory that decoding needed; the weights are the model's."""
-        self.lanes.clear()
-        self.__dict__.pop("machine", None)
-
-    def run(self, requests: Iterable[Request | None]) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
-        if self.busy:
-            raise HarkError("this engine is decoding already; submit to the run that is under way, or load another")
-        self.busy = True
-        try:
-            yield from Run(self, requests).answers()
-        finally:
-            self.busy = False
-
-    def check(self, request: Request) -> int:
-        """Refuse what cannot be decoded; the tokens that the output may have."""
-        prefix = request.prefix
-        self.check_tokens(request.source, prefix)
-        width = request.search.nbest if request.search.diverse else request.search.beam
-        if width > SPARE:
-            raise UserError(f"a beam of {width} is more than the {SPARE} that this engine can do; ask for fewer")
-        if prefix and EOS in prefix:
-            raise UserError("a prefix has the mark of the end in it; leave that out")
-        if request.banned and max(request.banned) >= self.config.vocab_size:
-            raise UserError("a banned token is beyond the model's vocabulary; is this another model's tokenizer?")
-        if request.banned and len({*range(EOS + 1), *request.banned}) >= self.config.vocab_size:
-            raise UserError("every token is banned; allow some")
-        return max(len(prefix) + 1, min(request.limit, self.reach) if self.reach else request.limit)
-
-    def check_tokens(self, source: Sequence[int], target: Sequence[int]) -> None:
-        config, longest = self.config, max(len(source), len(target) + 1)
-        if not source:
-            raise UserError("a source has no tokens; its end at least must be there")
-        if self.reach is not None and longest > self.reach:
-            raise UserError(f"a sentence has {longest} tokens, and the model {self.reach} positions; split it")
-        if (
-            max(source) >= (config.source_vocab_size or config.vocab_size)
-            or max(target, default=0) >= config.vocab_size
-        ):
-            raise UserError("a token is beyond the model's vocabulary; is this another model's tokenizer?")
-
     @torch.no_grad()
     def remember(self, entered: Sequence[Entered[Job]]) -> None:
-        """Encode sources, and put their keys and values at their places; one by one if the company must not matter."""
+        """Encode sources, and put their keys and values at their places."""
         for batch in ([each] for each in entered) if self.exact else (entered,):
-            text = PackedText.of([each.job.request.source for each in batch], self.device)
-            memory_ND = self.model.encode(text.tokens_N, text.positions_N, Packed(text.cu, text.cu, text.longest))
-            starts_N = np.repeat([each.start for each in batch], [len(each.job.request.source) for each in batch])
-            places_N = send(starts_N, self.device) + text.positions_N
-            self.machine.decoder.remember(memory_ND, places_N, self.machine.cache)
+            model = self.model if self.watch is None else self.watch.encoder(batch[0].job.number, self.model)
+            sources = [each.job.request.source for each in batch]
+            text = PackedText.of(sources, self.device, [each.start for each in batch])
+            self.machine.decoder.remember(text.encode(model), text.places_N, self.machine.cache)
 
-    def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
-        batch: list[Pair] = []
-        tokens = 0
-        for source, target in pairs:
-            self.check_tokens(source, target)
-            batch.append((source, target))
-            tokens += len(target) + 1
-            if self.exact or tokens >= SCORE_TOKENS:
-                yield from self.score_batch(batch)
-                batch, tokens = [], 0
-        if batch:
-            yield from self.score_batch(batch)
-
-    @torch.no_grad()
-    def score_batch(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        source = PackedText.of([source for source, _ in pairs], self.device)
-        target = PackedText.of([(BOS, *target) for _, target in pairs], self.device)
-        expected = PackedText.of([(*target, EOS) for _, target in pairs], self.device)
-        longest = max(source.longest, target.longest)
-        memory_ND = self.model.encode(source.tokens_N, source.positions_N, Packed(source.cu, source.cu, longest))
-        own, cross = Packed(target.cu, target.cu, longest, causal=True), Packed(target.cu, source.cu, longest)
-        hidden_ND = self.model.decode(target.tokens_N, memory_ND, target.positions_N, own, cross)
-        logits_NV = self.model.logits(hidden_ND).float()
-        log_prob_N = logits_NV.log_softmax(-1).gather(1, expected.tokens_N[:, None]).squeeze(1).tolist()
-        return [tuple(log_prob_N[start:stop]) for start, stop in pairwise(target.cu.tolist())]
-
-    @torch.no_grad()
-    def attention(self, source: Sequence[int], target: Sequence[int], complete: bool = True) -> NDArray[np.float32]:
-        """Where each token of a translation looked at: one pass over the finished translation.
-
-        One that was cut off has no step that reads its last token, as while it was searched for.
-        """
-        source_BS, target_BT = (torch.tensor([[*each]], device=self.device) for each in (source, (BOS, *target)))
-        lengths = (torch.tensor([each.shape[1]], device=self.device) for each in (source_BS, target_BT))
-        layers: list[Tensor] = []
-        self.model(source_BS, target_BT, padded_layout(*lengths).observed(cross=layers.append))
-        steps_HTS = layers[self.alignment.layer][0, list(self.alignment.heads), : len(target) + complete]
-        return self.alignment.of_tokens(steps_HTS.float().mean(0).cpu().numpy(), len(target))
-
-
-@dataclass(frozen=True, eq=False)
-class PackedText:
-    """Sentences end to end."""
-
-    tokens_N: Tensor
-    positions_N: Tensor
-    cu: Tensor
-    longest: int
-
-    @classmethod
-    def of(cls, sentences: Sequence[Sequence[int]], device: torch.device) -> Self:
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-        cu = np.concatenate([[0], np.cumsum(lengths)])
-        tokens_N = np.fromiter(chain.from_iterable(sentences), np.int64, int(cu[-1]))
-        positions_N = np.arange(cu[-1]) - np.repeat(cu[:-1], lengths)
-        tokens, positions = send(np.stack([tokens_N, positions_N]), device)
-        return cls(tokens, positions, send(cu.astype(np.int32), device), int(lengths.max()))
-
-
-class Run:
-    """One stream of requests on its way through an engine: admit, step, retire.
-
-    On a GPU the host is a step ahead: it asks who is done without waiting, starts the next step, and only then looks.
-    A sentence that is done stays as it is meanwhile.
-    """
-
-    def __init__(self, engine: TorchEngine, requests: Iterable[Request | None]) -> None:
-        self.engine = engine
-        self.scheduler = Scheduler(requests, self.begin, lambda job: job.size, engine.places, engine.rows)
-        self.open: dict[int, Answer] = {}
-        self.tenants: dict[Lane, dict[int, Entered[Job]]] = {}
-        """Who has which slot."""
-        self.asked: deque[list[tuple[Lane, NDArray[np.int64], Later]]] = deque()
-        self.fetched: deque[tuple[list[Entered[Job]], Later]] = deque()
-        self.lag = 1 if engine.device.type == "cuda" else 0
-        for lane in engine.lanes.values():
-            lane.clear()
-
-    def begin(self, number: int, request: Request) -> list[Job]:
-        jobs = jobs_of(number, request, self.engine.check(request))
-        self.open[number] = Answer(request, len(jobs))
-        return jobs
-
-    def answers(self) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
-        while not self.scheduler.idle or self.fetched:
-            self.admit()
-            self.step()
-            on_the_way = len(self.fetched)
-            running = self.scheduler.running > 0
-            while len(self.asked) > (self.lag if running else 0):
-                self.retire()
-            # What was just asked for would have to be waited for.
-            for _ in range(on_the_way if self.lag and running else len(self.fetched)):
-                yield from self.finish()
-            if not running:
-                time.sleep(IDLE_SECONDS)
-
-    def admit(self) -> None:
-        entered = self.scheduler.enter(ENTER * (self.engine.steps_at_once or 1))
-        if not entered:
-            return
-        self.engine.remember(entered)
-        groups: dict[Shape, list[Entered[Job]]] = {}
-        for each in entered:
-            groups.setdefault(each.job.shape, []).append(each)
-        for shape, group in groups.items():
-            lane = self.engine.lane(shape)
-            slots = lane.admit([each.job.arrival(each.start) for each in group])
-            self.tenants.setdefault(lane, {}).update(zip(slots, group, strict=True))
-
-    def step(self) -> None:
+    def advance(self) -> None:
+        """Start the next steps, and ask who is done after them."""
         lanes = [lane for lane, tenants in self.tenants.items() if tenants]
         for lane in lanes:
-            lane.steps(self.steps_at_once(len(self.tenants[lane]) * lane.shape.width))
+            lane.steps(self.steps_of(len(self.tenants[lane]) * lane.shape.width))
         if lanes:
             self.asked.append([(lane, *lane.ask()) for lane in lanes])
 
-    def steps_at_once(self, rows: int) -> int:
-        if self.engine.steps_at_once is not None:
-            return self.engine.steps_at_once
+    def steps_of(self, rows: int) -> int:
+        if self.steps_at_once is not None:
+            return self.steps_at_once
         return next(steps for least, steps in STEPS_BY_ROWS if rows >= least) if self.lag else 1
 
     def retire(self) -> None:
@@ -307,15 +255,18 @@ class Run:
                 for each in left:
                     self.scheduler.leave(each)
 
-    def finish(self) -> Iterator[tuple[int, tuple[Hypothesis, ...]]]:
-        """Read what was found, and answer the requests that are complete with it."""
+    def finish(self) -> Iterator[tuple[int, OpenAnswer]]:
+        """Read what was found; the requests whose answers are complete with it."""
         left, later = self.fetched.popleft()
         *endings, trace = later.get()
-        for entered, ended in zip(left, best(Endings(*endings), trace, [each.job.nbest for each in left]), strict=True):
+        nbest, end = [each.job.nbest for each in left], self.special.end
+        for entered, ended in zip(left, best(Endings(*endings), trace, nbest, end), strict=True):
             job = entered.job
-            answer = self.open[job.number]
+            answer = self.open.get(job.number)
+            if answer is None:  # it was cancelled
+                continue
             if job.kind == "look":
-                limit = self.engine.check(job.request)
+                limit = self.check(job.request)
                 branches = branches_of(job, ended, limit)
                 self.scheduler.put_first(branches)
                 answer.open += len(branches)
@@ -325,11 +276,36 @@ class Run:
             answer.open -= 1
             if not answer.open:
                 del self.open[job.number]
-                yield job.number, self.complete(answer)
+                yield job.number, answer
 
-    def complete(self, answer: Answer) -> tuple[Hypothesis, ...]:
-        hypotheses = answer.hypotheses()
-        if answer.request.attention:
-            attend = partial(self.engine.attention, answer.request.source)
-            hypotheses = [replace(each, attention_TS=attend(each.tokens, each.complete)) for each in hypotheses]
-        return tuple(hypotheses)
+    def complete(self, done: Sequence[tuple[int, OpenAnswer]]) -> Iterator[tuple[int, Hypotheses]]:
+        """Answers, with attention where it was asked for: that of all in one pass."""
+        asked: list[Translated] = []
+        for _, answer in done:
+            if answer.request.attention:
+                source, found = answer.request.source, answer.hypotheses()
+                asked += [Translated(source, each.tokens, each.complete) for each in found]
+        attention = iter(self.align(asked) if asked else ())
+        for number, answer in done:
+            hypotheses = answer.hypotheses()
+            if answer.request.attention:
+                hypotheses = [replace(each, attention_TS=next(attention)) for each in hypotheses]
+            if self.watch is not None:
+                self.watch.answered(number, answer.request, tuple(hypotheses))
+            yield number, tuple(hypotheses)
+
+    def align(self, found: Sequence[Translated]) -> list[NDArray[np.float32]]:
+        """Where each token of given translations looked at. Those of like length share a pass."""
+        order = sorted(range(len(found)), key=lambda i: len(found[i].tokens))
+        aligned: dict[int, NDArray[np.float32]] = {}
+        for batch in in_batches(order, lambda i: len(found[i].tokens) + 1, self.exact):
+            members = [found[i] for i in batch]
+            weights = forced.align(self.model, self.special, self.alignment, members, self.device)
+            aligned.update(zip(batch, weights, strict=True))
+        return [aligned[i] for i in range(len(found))]
+
+    def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
+        for batch in in_batches(pairs, lambda pair: len(pair[1]) + 1, self.exact):
+            for pair in batch:
+                self.check_pair(*pair)
+            yield from forced.score(self.model, self.special, batch, self.device)

@@ -1,9 +1,9 @@
 """Requests that wait for CTranslate2, and which of them make the next batch."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from hark.decode.intake import Intake
 from hark.decode.request import Request
 from hark.errors import UserError
 
@@ -14,7 +14,7 @@ SEARCHED = 16
 FIRST = 8
 """The same for the first batch, so that its answers come at once; it doubles from batch to batch."""
 LAST = 16
-"""The same towards the end, where the rest is shared out so that no worker is left alone with a long batch."""
+"""The same at least towards the end, where the rest is shared out so that no worker is left with a long batch."""
 ROWS = 512
 """Hypotheses in a batch at most, however wide the beam."""
 POOL_BATCHES = 8
@@ -24,7 +24,7 @@ BATCH_TOKENS = 4096
 
 
 @dataclass(frozen=True)
-class Options:
+class CallOptions:
     """What all sentences of one call to CTranslate2 share."""
 
     kind: Literal["search", "sample", "branch"]
@@ -41,7 +41,7 @@ class Options:
     number: int = 0
 
     @classmethod
-    def of(cls, number: int, request: Request) -> "Options":
+    def of(cls, number: int, request: Request) -> "CallOptions":
         search = request.search
         banned, prefix = tuple(sorted(set(request.banned))), len(request.prefix)
         # Whoever asks for several translations, or for words of theirs, gets the model's full choice.
@@ -69,7 +69,7 @@ class Waiting:
 
     number: int
     request: Request
-    options: Options
+    options: CallOptions
     limit: int
     """Tokens that the translation may have, its prefix and end included."""
     given: int
@@ -82,53 +82,42 @@ class Waiting:
         return len(self.request.source)
 
 
-class Pool:
-    """A bounded number of waiting requests, and the choice of the next batch."""
+class Batcher:
+    """Chooses the next batch among the requests that wait."""
 
-    def __init__(
-        self, requests: Iterable[Request | None], limit_of: Callable[[Request], int], workers: int = 1
-    ) -> None:
-        self.exhausted = False
-        self._requests = iter(requests)
-        self._limit_of = limit_of
-        self._waiting: list[Waiting] = []
-        self._admitted = 0
+    def __init__(self, intake: Intake[Waiting], workers: int = 1) -> None:
+        self._intake, self._workers = intake, workers
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin small again, because nobody waits."""
         self._size = FIRST
-        self._workers = workers
 
-    def fill(self) -> None:
-        """Take requests while there are any and there is room."""
-        while not self.exhausted and len(self._waiting) < POOL_BATCHES * self._size:
-            try:
-                request = next(self._requests)
-            except StopIteration:
-                self.exhausted = True
-                return
-            if request is None:
-                return
-            options = Options.of(self._admitted, request)
-            limit = self._limit_of(request)
-            self._waiting.append(Waiting(self._admitted, request, options, limit, len(request.prefix)))
-            self._admitted += 1
+    @property
+    def room(self) -> int:
+        """Requests that are missing for a good choice of neighbours."""
+        return max(POOL_BATCHES, 4 * self._workers) * self._size - len(self._intake)
 
     def take(self) -> list[Waiting]:
-        """The oldest, so that nothing waits for long, and those nearest to it in length, so that little is padded."""
-        if not self._waiting:
+        """Whose turn it is, and those nearest to it in length, so that little is padded."""
+        first = self._intake.first()
+        if first is None:
             return []
-        oldest = self._waiting[0]
-        like = [each for each in self._waiting if each.options == oldest.options]
-        like.sort(key=lambda each: abs(each.length - oldest.length))
-        batch: list[Waiting] = []
-        width = 0
-        size = min(self._size, SENTENCES if oldest.options.rows == 1 else SEARCHED)
-        if self.exhausted:
-            size = min(size, max(LAST, len(self._waiting) // (2 * self._workers)))
-        for each in like[: min(size, max(1, ROWS // oldest.options.rows))]:
+        others = [
+            each
+            for each in self._intake.peek(POOL_BATCHES * self._size)
+            if each.options == first.options and each is not first
+        ]
+        others.sort(key=lambda each: abs(each.length - first.length))
+        size = min(self._size, SENTENCES if first.options.rows == 1 else SEARCHED, max(1, ROWS // first.options.rows))
+        # Who keeps the queue full sends more; towards the end the rest is shared out among the workers.
+        size = min(size, max(LAST, len(self._intake) // (2 * self._workers)))
+        batch, width = [first], first.length
+        for each in others[: size - 1]:
             width = max(width, each.length)
-            if batch and width * (len(batch) + 1) > BATCH_TOKENS:
+            if width * (len(batch) + 1) > BATCH_TOKENS:
                 break
             batch.append(each)
-        taken = {each.number for each in batch}
-        self._waiting = [each for each in self._waiting if each.number not in taken]
+        self._intake.take(*(each.number for each in batch))
         self._size = min(2 * self._size, SENTENCES)
         return batch

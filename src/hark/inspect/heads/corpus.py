@@ -8,7 +8,7 @@ from hark.config import CorpusConfig
 from hark.data.corpus import read_pairs
 from hark.errors import UserError
 from hark.inspect.attention import Pair
-from hark.text.tokenizer import BOS, EOS, Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -20,18 +20,15 @@ class Example:
     source_text: str
     target_text: str
     source: tuple[int, ...]
-    """As the encoder sees it, the mark of the end last."""
+    """As the encoder sees it, EOS last."""
     target: tuple[int, ...]
     """As the decoder reads it, the start token first. Step t reads token t and predicts the one after it."""
+    expected: tuple[int, ...]
+    """What the decoder is to predict, EOS last."""
 
     @property
     def pair(self) -> Pair:
         return self.source, self.target
-
-    @property
-    def expected(self) -> tuple[int, ...]:
-        """What the decoder is to predict, the mark of the end last."""
-        return (*self.target[1:], EOS)
 
 
 @dataclass(frozen=True)
@@ -54,13 +51,16 @@ def read_texts(files: tuple[str, str], languages: tuple[str, str], limit: int | 
     return list(islice(read_pairs(corpus, *languages), limit))
 
 
-def encode(pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer, positions: int) -> Corpus:
+def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabulary, positions: int) -> Corpus:
     """Pairs for a model that knows so many positions."""
     examples = []
     sides = zip(source.encode([each for each, _ in pairs]), target.encode([each for _, each in pairs]), strict=True)
     for line, ((text, other), (ids, other_ids)) in enumerate(zip(pairs, sides, strict=True)):
-        if ids and other_ids and max(len(ids), len(other_ids)) < positions:
-            examples.append(Example(line, text, other, (*ids, EOS), (BOS, *other_ids)))
+        written = (*target.prefix(), *other_ids)
+        read, expected = (target.special.start, *written), (*written, target.special.end)
+        seen = tuple(source.as_source(ids))
+        if ids and other_ids and max(len(seen), len(read)) <= positions:
+            examples.append(Example(line, text, other, seen, read, expected))
     if not examples:
         raise UserError(
             "no pair of sentences that the model can read: the text is empty, or its lines are far too long"

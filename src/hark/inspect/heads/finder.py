@@ -17,7 +17,7 @@ from hark.inspect.heads.measures import Measure, Tally, marks_of
 from hark.inspect.heads.roles import Named, name
 from hark.inspect.heads.words import WordMatcher
 from hark.model import Transformer
-from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 """From what is being done, and in how many parts, to what is to be called for each part."""
@@ -116,8 +116,8 @@ class Finder:
     """A model and what it takes to read text for it."""
 
     model: Transformer
-    source: Tokenizer
-    target: Tokenizer
+    source: Vocabulary
+    target: Vocabulary
     progress: Progress = quietly
 
     def look(self, corpus: Corpus, gold: Sequence[tuple[Words, Gold]] | None) -> tuple[Tally, Alignment | None]:

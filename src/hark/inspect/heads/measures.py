@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.inspect.attention import KINDS, Attention, Head, Kind
-from hark.text.segment import SPACE
-from hark.text.tokenizer import BYTES, Tokenizer
+from hark.text.vocabulary import SPACE, Vocabulary
 
 Measure = Literal["previous", "same", "next", "near", "start", "end", "punctuation", "entropy", "evenness", "distance"]
 """All but the last three are shares of a head's weight. They overlap: what is at the previous token is also near."""
@@ -87,9 +86,16 @@ def measure_weights(
     return found
 
 
-def marks_of(tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """For each id of a vocabulary whether it is punctuation: signs, no letters or digits, no marks of ours."""
-    first = tokenizer.specials + BYTES
-    pieces = tokenizer.pieces(range(first, tokenizer.vocab_size))
-    bare = (piece.lstrip(SPACE) for piece in pieces)
-    return np.array([False] * first + [bool(each) and not any(map(str.isalnum, each)) for each in bare])
+def marks_of(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """For each id whether it is punctuation: signs, no letters or digits, no bytes and no special ids."""
+    ids = range(vocabulary.vocab_size)
+    bare = (piece.lstrip(SPACE) for piece in vocabulary.pieces(ids))
+    return np.array(
+        [
+            bool(piece)
+            and not any(map(str.isalnum, piece))
+            and not vocabulary.is_special(token)
+            and vocabulary.byte_of(token) is None
+            for token, piece in zip(ids, bare, strict=True)
+        ]
+    )

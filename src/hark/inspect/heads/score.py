@@ -9,16 +9,16 @@ from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.inspect.heads.corpus import Example
 from hark.inspect.heads.importance import Score
 from hark.model import Transformer
-from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 
-def bleu(examples: Sequence[Example], tokenizer: Tokenizer, search: DecodeConfig, language: str) -> Score:
+def bleu(examples: Sequence[Example], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Score:
     """A function from a model to the BLEU of its translations, by sacreBLEU."""
     metric = make_measures(choose_tokenisation(language))["bleu"]
     references = [each.target_text for each in examples]
 
     def score(model: Transformer) -> float:
-        engine = TorchEngine(model, model.output_weight.device)
+        engine = TorchEngine(model, tokenizer.special, model.output_weight.device)
         answers = dict(engine.run(Request(each.source, search) for each in examples))
         texts = tokenizer.decode([answers[number][0].tokens for number in range(len(examples))])
         engine.close()

@@ -1,13 +1,15 @@
-"""The heads that align best, written into a model's card, where `hark translate --align` finds them."""
+"""The heads that align best, written into a model's facts, where `hark translate --align` finds them."""
 
-from hark.bundle import Bundle, write_card
-from hark.decode.alignment_heads import with_alignment_heads
+from dataclasses import replace
+
+from hark.bundle import Bundle, write_facts
+from hark.facts import AlignmentFacts
 from hark.inspect.heads.alignment import Combination
 
 
-def store(bundle: Bundle, best: Combination, pairs: int, corpus: str) -> str:
-    """Write a line into a bundle's card, and seal the bundle again; the line."""
-    note = f"alignment error rate {best.error:.3f} on {pairs:,} pairs of {corpus}"
-    line = best.in_one_layer.line(note)
-    write_card(bundle, with_alignment_heads(bundle.card, line))
-    return line
+def store(bundle: Bundle, best: Combination, pairs: int, corpus: str) -> AlignmentFacts:
+    """Replace the alignment heads among a bundle's facts; the new ones."""
+    heads = best.in_one_layer
+    found = AlignmentFacts(heads.layer, heads.heads, heads.step, best.error, pairs, corpus)
+    write_facts(bundle, replace(bundle.facts, alignment=found))
+    return found

@@ -6,20 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.text.normalise import normalise
-from hark.text.segment import SPACE
-from hark.text.tokenizer import BYTES, Tokenizer
+from hark.text.vocabulary import SPACE, Vocabulary
 
 
 class WordMatcher:
     """Shares of a vocabulary's tokens in given words, by the bytes that both are written with."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        first = tokenizer.specials + BYTES
-        learnt = tokenizer.pieces(range(first, tokenizer.vocab_size))
-        self.sizes_V = np.array(
-            [0] * tokenizer.specials + [1] * BYTES + [len(piece.replace(SPACE, "").encode()) for piece in learnt]
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        ids = range(vocabulary.vocab_size)
+        special_V = np.array([vocabulary.is_special(token) for token in ids])
+        sizes = (
+            1 if vocabulary.byte_of(token) is not None else len(piece.replace(SPACE, "").encode())
+            for token, piece in zip(ids, vocabulary.pieces(ids), strict=True)
         )
-        self.spaces_V = (self.sizes_V == 0) & (np.arange(tokenizer.vocab_size) >= first)
+        self.sizes_V = np.where(special_V, 0, np.fromiter(sizes, np.intp, len(ids)))
+        self.spaces_V = (self.sizes_V == 0) & ~special_V
 
     def shares(self, tokens: Sequence[int], words: Sequence[str]) -> NDArray[np.float32] | None:
         """How much of each token (row) is in each word (column), from 0 to 1; marks of ours are in none.

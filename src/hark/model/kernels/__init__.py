@@ -7,11 +7,15 @@ Nothing here is imported unless it is used, because Triton is not everywhere.
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
 
 from hark.config import ModelConfig
+from hark.errors import HarkError
+
+if TYPE_CHECKING:
+    from hark.model.transformer import Transformer
 
 WIDTHS = (16, 32, 64, 128)
 """Head widths that the kernels are tested with."""
@@ -31,17 +35,12 @@ def cover(config: ModelConfig, longest: int) -> bool:
     return config.k_width == config.v_width in WIDTHS and longest <= LONGEST
 
 
-def fuse(model: nn.Module, dtype: torch.dtype = torch.bfloat16) -> Callable[[], None]:
-    """Let every part of a model use the kernels that there are for it. To be called at the start of each forward pass:
-    what is returned, which brings the weights' copies in 16 bits up to date, all in one go."""
-    pairs: list[tuple[Tensor, Tensor]] = []
-    for module in model.modules():
-        if hasattr(module, "fuse"):
-            pairs += module.fuse(dtype)  # type: ignore[operator]
-    wide, narrow = [each for each, _ in pairs], [each for _, each in pairs]
+def fuse(model: "Transformer", dtype: torch.dtype = torch.bfloat16) -> Callable[[], None]:
+    """Let a model run with our kernels from now on. To be called at the start of each forward pass: what is returned,
+    which brings the weights' copies in 16 bits up to date."""
+    from hark.model.kernels.fused import FusedWay
 
-    @torch.no_grad()
-    def refresh() -> None:
-        torch._foreach_copy_(narrow, wide)
-
-    return refresh
+    if model.output_bias is not None:
+        raise HarkError("our loss kernel knows no output bias; train on the plain path")
+    model.way = way = FusedWay(model, dtype)
+    return way.refresh

@@ -16,6 +16,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from hark.model.kernels.linear import side_by_side
+
 ROWS = 64
 """Queries (backwards also: keys) of one program."""
 COLUMNS = 32
@@ -167,11 +169,11 @@ def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges) -> tuple[Tensor, Ten
 
 
 def attend_back(
-    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, dq: Tensor, dk: Tensor, dv: Tensor,
-    ranges: Ranges,
-) -> None:  # fmt: skip
-    """Fill the gradients, which lie in memory as what they are of does."""
+    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, ranges: Ranges
+) -> tuple[Tensor, ...]:
+    """Gradients, which lie in memory as what they are of does."""
     n, h, width = q.shape
+    dq, dk, dv = (each for group in lying_together(q, k, v) for each in empty_like_group(group))
     along = torch.empty_like(log_sum)
     rest = (q.stride(0), k.stride(0), width**-0.5)
     shape = {"H": h, "K": width, "ROWS": ROWS, "COLUMNS": COLUMNS, "num_warps": 4, "num_stages": 3}
@@ -179,43 +181,36 @@ def attend_back(
     backward_keys[(h, triton.cdiv(len(k), ROWS))](
         q, k, v, dout, log_sum, along, dk, dv, *ranges[2:], len(k), *rest, **shape
     )
+    return dq, dk, dv
 
 
-class SelfAttention(torch.autograd.Function):
-    """Of qkv_N3HK."""
+def lying_together(q: Tensor, k: Tensor, v: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+    """Those that one product made, and that lie side by side in memory, together: all three of a text over itself, keys
+    and values of one text over another, none where rotary positions have turned them."""
+    for groups in (((q, k, v),), ((q,), (k, v))):
+        if all(side_by_side([x.flatten(1) for x in group]) for group in groups):
+            return groups
+    return (q,), (k,), (v,)
+
+
+def empty_like_group(group: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    n, heads, width = group[0].shape
+    return group[0].new_empty(n, len(group), heads, width).unbind(1)
+
+
+class RangedAttention(torch.autograd.Function):
+    """Of q_NHK over k_NHK and v_NHK, of the same text or of another."""
 
     @staticmethod
-    def forward(ctx: Any, qkv: Tensor, *ranges: Tensor) -> Tensor:
-        qkv = qkv.contiguous()
-        q, k, v = qkv.unbind(1)
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, *ranges: Tensor) -> Tensor:
+        groups = lying_together(q, k, v)
+        q, k, v = (x.contiguous() if len(group) == 1 else x for group in groups for x in group)
         out, log_sum = attend(q, k, v, Ranges(*ranges))
-        ctx.save_for_backward(qkv, out, log_sum, *ranges)
+        ctx.save_for_backward(q, k, v, out, log_sum, *ranges)
         return out
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        qkv, out, log_sum, *ranges = ctx.saved_tensors
-        dqkv = torch.empty_like(qkv)
-        (q, k, v), (dq, dk, dv) = qkv.unbind(1), dqkv.unbind(1)
-        attend_back(dout.contiguous(), q, k, v, out, log_sum, dq, dk, dv, Ranges(*ranges))
-        return dqkv, None, None, None, None
-
-
-class CrossAttention(torch.autograd.Function):
-    """Of q_NHK over kv_N2HK of another text."""
-
-    @staticmethod
-    def forward(ctx: Any, q: Tensor, kv: Tensor, *ranges: Tensor) -> Tensor:
-        q, kv = q.contiguous(), kv.contiguous()
-        k, v = kv.unbind(1)
-        out, log_sum = attend(q, k, v, Ranges(*ranges))
-        ctx.save_for_backward(q, kv, out, log_sum, *ranges)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        q, kv, out, log_sum, *ranges = ctx.saved_tensors
-        dq, dkv = torch.empty_like(q), torch.empty_like(kv)
-        (k, v), (dk, dv) = kv.unbind(1), dkv.unbind(1)
-        attend_back(dout.contiguous(), q, k, v, out, log_sum, dq, dk, dv, Ranges(*ranges))
-        return dq, dkv, None, None, None, None
+        q, k, v, out, log_sum, *ranges = ctx.saved_tensors
+        gradients = attend_back(dout.contiguous(), q, k, v, out, log_sum, Ranges(*ranges))
+        return *gradients, None, None, None, None

@@ -4,7 +4,8 @@ PyTorch sums a bias's gradient in a pass of its own at a third of the memory's s
 of ReLU and sums the columns as well. The gradient of the weights is summed, and given, in float32.
 """
 
-from copy import copy
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -77,12 +78,31 @@ def product(a: Tensor, b: Tensor, onto: Tensor | None = None) -> Tensor:
     return torch.mm(a, b, out_dtype=torch.float32) if onto is None else torch.addmm(onto, a, b, out_dtype=onto.dtype)
 
 
+def side_by_side(parts: Sequence[Tensor]) -> bool:
+    """Whether matrices lie in memory as the columns of one, as the outputs of `Product` do."""
+    first, widths = parts[0], [part.shape[1] for part in parts]
+    kinds = {(len(part), part.stride(), part.untyped_storage().data_ptr()) for part in parts}
+    offsets = [part.storage_offset() - first.storage_offset() for part in parts]
+    ends = list(accumulate(widths))
+    return len(kinds) == 1 and first.stride() == (ends[-1], 1) and offsets == [0, *ends[:-1]]
+
+
+def join(parts: Sequence[Tensor]) -> Tensor:
+    """The columns of several matrices as one matrix; nothing is copied where they lie side by side."""
+    if side_by_side(parts):
+        return parts[0].as_strided((len(parts[0]), parts[0].stride(0)), parts[0].stride())
+    return torch.cat(tuple(parts), dim=1)
+
+
 class Product(torch.autograd.Function):
-    """`x W^T + b`, and ReLU of it where asked for. W and b are copies in 16 bits; the gradients are for the weights and
-    biases that they are copies of, several of which may lie in them one below the other."""
+    """`x W^T + b`, and ReLU of it where asked for. W and b are copies in 16 bits of several weights and biases, one
+    below the other. There is an output for each weight, all side by side in memory; the gradients are for the weights
+    and biases themselves."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, relu: bool, *wide: nn.Parameter) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, relu: bool, *originals: nn.Parameter
+    ) -> tuple[Tensor, ...]:
         x_ND = x.flatten(0, -2)
         if bias is None:
             y = x_ND @ weight.T
@@ -91,48 +111,15 @@ class Product(torch.autograd.Function):
             y = (torch._addmm_activation if relu else torch.addmm)(bias, x_ND, weight.T)
         ctx.save_for_backward(x_ND, weight, y if relu else None)
         ctx.shape, ctx.has_bias = x.shape, bias is not None
-        ctx.rows = [len(each) for each in wide if each.ndim == 2]
-        return y.unflatten(0, x.shape[:-1])
+        ctx.rows = [len(each) for each in originals if each.ndim == 2]
+        return y.unflatten(0, x.shape[:-1]).split(ctx.rows, dim=-1)
 
     @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *dys: Tensor) -> tuple[Tensor | None, ...]:
         x_ND, weight, y = ctx.saved_tensors
-        dy = dy.reshape(-1, len(weight)).contiguous()
+        dy = join([each.reshape(-1, each.shape[-1]) for each in dys])
         dz, dbias = through_relu(dy, y) if ctx.has_bias or y is not None else (dy, None)
         dx = (dz @ weight).view(ctx.shape)
         dweights = product(dz.T, x_ND).split(ctx.rows)
         dbiases = dbias.split(ctx.rows) if ctx.has_bias and dbias is not None else ()
         return dx, None, None, None, *dweights, *dbiases
-
-
-class Joined:
-    """Projections of one input side by side, as one product with copies of their weights in 16 bits."""
-
-    def __init__(self, *kinds: nn.Linear, dtype: torch.dtype) -> None:
-        rows, device = sum(each.out_features for each in kinds), kinds[0].weight.device
-        self.kinds = kinds
-        self.weight = torch.empty(rows, kinds[0].in_features, dtype=dtype, device=device)
-        self.bias = torch.empty(rows, dtype=dtype, device=device) if kinds[0].bias is not None else None
-
-    @property
-    def pairs(self) -> list[tuple[Tensor, Tensor]]:
-        """Each weight and bias, and where its copy lies."""
-        rows = [each.out_features for each in self.kinds]
-        pairs = list(zip([each.weight for each in self.kinds], self.weight.split(rows), strict=True))
-        if self.bias is not None:
-            pairs += zip([each.bias for each in self.kinds], self.bias.split(rows), strict=True)
-        return pairs
-
-    def __call__(self, x: Tensor, relu: bool = False) -> Tensor:
-        """The first layer's input is in float32, as the embeddings are; everything after it is in 16 bits."""
-        wide = [pair[0] for pair in self.pairs]
-        return Product.apply(x.to(self.weight.dtype), self.weight, self.bias, relu, *wide)
-
-    def part(self, begin: int, end: int) -> "Joined":
-        """Some of the projections only, with the same copies."""
-        part = copy(self)
-        part.kinds = self.kinds[begin:end]
-        width = self.kinds[0].out_features
-        part.weight = self.weight[begin * width : end * width]
-        part.bias = None if self.bias is None else self.bias[begin * width : end * width]
-        return part

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor, nn
+from torch import Tensor
 
 from hark.model.kernels.linear import add_parts
 
@@ -220,18 +220,3 @@ def added(x: Tensor | None, s: Tensor, seed: Tensor, p: float) -> Tensor:
 def draw_seed(near: Tensor) -> Tensor:
     """Of dropout, by PyTorch's generator for this device."""
     return torch.randint(2**31 - 1, (1,), device=near.device)
-
-
-def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, p: float) -> Tensor:
-    """`LayerNorm(x + Dropout(s))` with dropout of probability p."""
-    return AddNorm.apply(x, s, norm.weight, norm.bias, draw_seed(s), p, norm.eps)
-
-
-def norm_beside(x: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-    """x, to be used from here on, and `LayerNorm(x)`."""
-    return NormBeside.apply(x, norm.weight, norm.bias, norm.eps)
-
-
-def add_dropped(x: Tensor, s: Tensor, p: float) -> Tensor:
-    """`x + Dropout(s)` with dropout of probability p."""
-    return AddDropped.apply(x, s, draw_seed(s), p)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.clauses import best_place, cut
+from hark.text.clauses import best_place, cut
 
 
 def shorter_than(length: int):

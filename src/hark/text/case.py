@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from hark.decode.rewrite import Rewriting, Span
+from hark.text.rewrite import Rewriting, Span
 
 SHARE = 0.8
 """Of the letters that have a case: so many capitals make a heading, and `NATO and the EU agree` does not."""

@@ -3,7 +3,7 @@
 import pytest
 
 from hark.decode.coder import Coder
-from hark.decode.protect import find, has_words, restore
+from hark.text.protect import find, has_words, restore
 from tests.decode.stub import tokenizer
 
 UNKNOWN = Coder(tokenizer(), tokenizer()).unknown

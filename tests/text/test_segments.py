@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.segments import Layout, lay_out
+from hark.text.segments import Layout, lay_out
 from hark.text.sentences import split_sentences
 
 

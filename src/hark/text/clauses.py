@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from hark.decode.rewrite import Span
+from hark.text.rewrite import Span
 
 # Before one of these a clause often begins. Only where a sentence must be cut; so a wrong cut is better than none.
 _CONJUNCTIONS = (

@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import hark
-from hark import configfile, manifest
-from hark.bundle import CARD, CONFIG, KIND
+from hark import manifest
+from hark.bundle import KIND, read_facts
+from hark.card import describe_pairs
 from hark.configfile import suggest
 from hark.errors import UserError
+from hark.facts import Pair
 from hark.text.detector import base_language
 
 
@@ -18,8 +20,9 @@ class Known:
     """A bundle that was found. It is verified only when it is opened."""
 
     folder: Path
-    source: str = ""
-    target: str = ""
+    pairs: tuple[Pair, ...] = ()
+    summary: str = ""
+    """What it is, in a sentence."""
     problem: str = ""
     """Why it cannot be used."""
 
@@ -28,8 +31,9 @@ class Known:
         return self.folder.name
 
     @property
-    def pair(self) -> str:
-        return f"{self.source} to {self.target}"
+    def languages(self) -> str:
+        """Its pairs, for people."""
+        return describe_pairs(self.pairs)
 
     @property
     def size(self) -> int:
@@ -38,16 +42,6 @@ class Known:
             return sum(path.stat().st_size for path in self.folder.iterdir())
         except OSError:
             return 0
-
-    @property
-    def about(self) -> str:
-        """What its card says of it first, below the title."""
-        try:
-            card = (self.folder / CARD).read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            return ""
-        paragraphs = (" ".join(each.split()) for each in card.split("\n\n"))
-        return next((each for each in paragraphs if each and not each.startswith(("#", "- "))), "")
 
 
 def user_folder() -> Path:
@@ -82,10 +76,10 @@ def list_models(folders: Sequence[Path] | None = None) -> list[Known]:
 
 def look_at(folder: Path) -> Known:
     try:
-        data = configfile.load(folder / CONFIG).data
+        facts = read_facts(folder)
     except UserError as error:
         return Known(folder, problem=str(error))
-    return Known(folder, data.source, data.target)
+    return Known(folder, facts.pairs, facts.summary)
 
 
 def named_folder(name: str) -> Path:
@@ -106,27 +100,39 @@ def named_folder(name: str) -> Path:
 
 
 def choose(source: str | None, target: str | None, models: Sequence[Known]) -> list[Known]:
-    """The models from one language to another, either of which may be left open; an error that helps if none does."""
+    """The models from one language to another, each with those of its pairs that fit; either may be left open.
+
+    Models of exactly these codes come alone; if there are none, those of the same languages. An error that helps if
+    there are none either.
+    """
     usable = [each for each in models if not each.problem]
-    fitting = [each for each in usable if matches(source, each.source) and matches(target, each.target)]
-    exact = [each for each in fitting if source in (None, each.source) and target in (None, each.target)]
-    if fitting:
-        return exact or fitting
+    fitting = [(each, [pair for pair in each.pairs if fits(source, target, pair)]) for each in usable]
+    exact = [
+        (each, [pair for pair in pairs if source in (None, pair[0]) and target in (None, pair[1])])
+        for each, pairs in fitting
+    ]
+    for found in (exact, fitting):
+        if any(pairs for _, pairs in found):
+            return [replace(each, pairs=tuple(pairs)) for each, pairs in found if pairs]
     if not usable:
         raise UserError(f"no models here; put one into {user_folder()}, or name one with -m; hark models says more")
     wanted = " ".join(part for part in (source and f"from {source}", target and f"to {target}") if part)
-    there = ", ".join(dict.fromkeys(each.pair for each in usable))
-    near = hint(source, target, usable)
+    there = ", ".join(dict.fromkeys(each.languages for each in usable))
+    near = hint(source, target, [pair for each in usable for pair in each.pairs])
     raise UserError(f"no model {wanted}; there is {there}{near or '; hark models says where to put others'}")
 
 
-def hint(source: str | None, target: str | None, models: Sequence[Known]) -> str:
+def hint(source: str | None, target: str | None, pairs: Sequence[Pair]) -> str:
     """The nearest code, for one that no model knows."""
-    for code, known in ((source, {each.source for each in models}), (target, {each.target for each in models})):
+    for code, known in ((source, {pair[0] for pair in pairs}), (target, {pair[1] for pair in pairs})):
         near = suggest(code, sorted(known)) if code and not any(matches(code, each) for each in known) else ""
         if "did you mean" in near:
             return near
     return ""
+
+
+def fits(source: str | None, target: str | None, pair: Pair) -> bool:
+    return matches(source, pair[0]) and matches(target, pair[1])
 
 
 def matches(wanted: str | None, has: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark.decode.case import is_shouted, sentence_case, shout
+from hark.text.case import is_shouted, sentence_case, shout
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.rewrite import Rewriting
+from hark.text.rewrite import Rewriting
 
 
 @st.composite

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Literal
 from unicodedata import name
 
-from hark.decode.rewrite import Rewriting, Span
 from hark.text.normalise import normalise
+from hark.text.rewrite import Rewriting, Span
 
 Kind = Literal["address", "placeholder", "markup", "quantity", "number", "word", "symbol"]
 """Addresses (web, e-mail, @name) and code; placeholders; tags; numbers with units; long numbers; words and symbols in

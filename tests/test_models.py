@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import hark
-from hark.decode.models import Known, choose, list_models, named_folder, places, user_folder
 from hark.errors import UserError
+from hark.models import Known, choose, list_models, named_folder, places, user_folder
 from tests.decode.bundles import make_bundle
 
 
@@ -33,19 +33,19 @@ def test_bundles_are_found_and_other_things_are_not(home: Path) -> None:
     here = home / "models"
     make_bundle(here / "b")
     make_bundle(here / "a", "de", "en")
-    (here / "b" / "config.toml").write_text("nonsense")
+    (here / "b" / "facts.json").write_text("nonsense")
     (here / "other").mkdir()
     (here / "file").write_text("")
     (here / ".a.partial").mkdir()
     first, second = list_models([home / "nowhere", here, here / "a"])[:2]
-    assert (first.name, first.pair, first.problem) == ("a", "de to en", "")
+    assert (first.name, first.pairs, first.problem) == ("a", (("de", "en"),), "")
     assert second.name == "b"
-    assert "not valid TOML" in second.problem
+    assert "not valid JSON" in second.problem
     assert [each.name for each in list_models([here / "a"])] == ["a"]
 
 
 def known(*pairs: str) -> list[Known]:
-    return [Known(Path(pair), *pair.split("-", 1)) for pair in pairs]
+    return [Known(Path(pair), (tuple(pair.split("-", 1)),)) for pair in pairs]  # type: ignore[arg-type]
 
 
 def names(models: list[Known]) -> list[str]:
@@ -59,8 +59,20 @@ def test_the_model_for_a_pair() -> None:
     assert names(choose("de", None, models)) == ["de-en"]
     assert names(choose("en-GB", "de_AT", models)) == ["en-de"]
     assert names(choose("en", "pt", [*known("en-pt-BR"), *models])) == ["en-pt-BR"]
-    both = [Known(Path("europe"), "en", "pt"), Known(Path("brazil"), "en", "pt-BR")]
+    both = [Known(Path("europe"), (("en", "pt"),)), Known(Path("brazil"), (("en", "pt-BR"),))]
     assert names(choose("en", "pt-BR", both)) == ["brazil"]  # exactly that one, although the other would do
+
+
+def test_a_model_of_many_pairs_is_found_for_any_of_them() -> None:
+    codes = ("de", "en", "fr", "pt-BR")
+    many = Known(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
+    models = [*known("en-de"), many]
+    assert choose("fr", "de", models) == [Known(Path("many"), (("fr", "de"),))]
+    assert names(choose("en", "de", models)) == ["en-de", "many"]
+    assert choose("fr", "pt", models)[0].pairs == (("fr", "pt-BR"),)
+    assert choose(None, "de", [many])[0].pairs == (("en", "de"), ("fr", "de"), ("pt-BR", "de"))
+    with pytest.raises(UserError, match=r"there is en to de, de, en, fr and pt-BR, in all 12 directions; did you mean"):
+        choose("fr", "dee", models)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +105,6 @@ def test_a_model_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert named_folder("small-en-de") == bundle
     with pytest.raises(UserError, match=r"smal-en-de: no such model; did you mean small-en-de\?"):
         named_folder("smal-en-de")
-    monkeypatch.setattr("hark.decode.models.places", list)
+    monkeypatch.setattr("hark.models.places", list)
     with pytest.raises(UserError, match=r"^small-en-de: no such model; name a folder or a run, or see hark models$"):
         named_folder("small-en-de")

@@ -1,20 +1,23 @@
-"""A card says what was measured, keeps what a card must keep, and leaves the bundle sound."""
+"""Facts hold what was measured, keep what else was known, and leave the bundle sound; the card says so."""
 
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hark.bundle import Bundle, with_entry, write_card
-from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.models import look_at
+from hark import facts as facts_file
+from hark.bundle import Bundle, write_facts
+from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
+from hark.models import look_at
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
 
-TOOL = Path(__file__).parents[2] / "tools" / "make_card.py"
+TOOL = Path(__file__).parents[2] / "tools" / "make_facts.py"
+HEADS = AlignmentFacts(0, (1,), "reads", 0.3)
 EVERYDAY = {
     "kind": "hark everyday",
     "model": "model",
@@ -36,10 +39,13 @@ def model(tmp_path: Path) -> Path:
     recipe = "data.train=[{source='another.en',target='another.de'}]"  # which the dataset was not made of
     folder = make_bundle(tmp_path / "model", "en", "de", recipe, "data.augment.lower=0.04")
     bundle = Bundle.open(folder)
-    card = with_entry(bundle.card, "- Trained on: europarl, tatoeba")
-    card = with_entry(card, "- Weights: step 7, the best on the dev sets")
-    card = with_entry(card, "- Scores: not measured yet")
-    write_card(bundle, with_entry(card, AlignmentHeads(0, (1,), "reads").line("alignment error rate 0.3")))
+    facts = replace(
+        bundle.facts,
+        text=(TextFacts("europarl"), TextFacts("tatoeba", pairs=99)),
+        making=MakingFacts(weights="step 7, the best on the dev sets"),
+        alignment=HEADS,
+    )
+    write_facts(bundle, facts)
     return folder
 
 
@@ -80,28 +86,40 @@ def test_all_that_was_measured(model: Path, evaluation: dict[str, Any], tmp_path
     assert "39.1 (41.2)" in card
     assert "7 of 9 translations keep the name" in card
     assert "1,234,567" in card
-    assert "No sentence of the test sets below is in it" in card
+    assert "No sentence of the test sets below is part of it" in card
     assert "3 + 1 layers" in card
     assert "lower 4%" in card
     assert card.count("CC BY 2.0 FR") == 1
     assert "Source: European Parliament" in card
-
-    # What hark itself reads from a card.
-    assert AlignmentHeads.of_card(card, bundle.config.model) == AlignmentHeads(0, (1,), "reads")
     assert "- Weights: step 7" in card
     assert "not measured yet" not in card
-    assert f"{bleu[0]:.1f}" in look_at(model).about
+    assert f"{bleu[0]:.1f}" in look_at(model).summary
+
+    facts = bundle.facts
+    assert facts.alignment == HEADS  # what is not measured here stays
+    assert facts.scores is not None
+    assert [each.scores["bleu"].score for each in facts.scores.sets] == [bleu[0]]  # to the last digit
+    assert [each.teacher["bleu"].score for each in facts.scores.sets] == [bleu[1]]
+    assert facts.scores.held_out
+    assert [(each.name, each.pairs) for each in facts.text] == [("europarl", 1234567), ("tatoeba", 99)]
+    assert facts.speed is not None
+    assert [(each.sentences_per_second, each.teacher) for each in facts.speed.sets] == [(99.0, 22.0)]
+    assert facts.everyday is not None
+    assert facts.everyday.names == Hits(7, 9)
+    assert [(each.role, each.name) for each in facts.making.parents] == [("teacher", "teacher")]
+    assert (facts.making.variants, facts.licence) == ({"lower": 0.04}, "Apache-2.0")
     assert make(str(model), "--evaluation", files["scores"], *words).returncode == 0
     assert Bundle.open(model).card == card
 
 
-def test_into_a_file(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+def test_into_a_folder(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     del evaluation["cpu"], evaluation["sets"][0]["systems"][1]
     (tmp_path / "scores.json").write_text(json.dumps(evaluation))
-    before = Bundle.open(model).card
-    done = make(str(model), "--evaluation", str(tmp_path / "scores.json"), "-o", str(tmp_path / "card.md"))
+    before = Bundle.open(model).facts
+    done = make(str(model), "--evaluation", str(tmp_path / "scores.json"), "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert Bundle.open(model).card == before
+    assert Bundle.open(model).facts == before
+    assert facts_file.load(tmp_path / "facts.json").speed is None
     card = (tmp_path / "card.md").read_text()
     assert "teacher" not in card
     assert "## Speed" not in card
@@ -112,26 +130,31 @@ def test_a_corpus_comes_after_the_one_in_whose_words_it_is_said(
     model: Path, evaluation: dict[str, Any], tmp_path: Path
 ) -> None:
     bundle = Bundle.open(model)
-    write_card(bundle, with_entry(bundle.card, "- Trained on: tatoeba-original, tatoeba, europarl"))
+    names = ("tatoeba-original", "tatoeba", "europarl")
+    write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names))))
     assert evaluation["sets"]
     assert make(str(model), "--evaluation", str(tmp_path / "scores.json")).returncode == 0
     card = Bundle.open(model).card
     assert "- Trained on: europarl, tatoeba, tatoeba-original\n" in card
-    assert "Learnt from debates of the European Parliament and short everyday sentences." in card
+    assert "Trained on debates of the European Parliament and short everyday sentences." in card
 
 
 def test_what_is_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     known = "data.train=[{source='europarl.en',target='europarl.de'}]"
     other, tuned, silent = (make_bundle(tmp_path / name, "en", "de", known) for name in ("other", "tuned", "silent"))
-    for folder, corpora in ((other, "europarl, secret"), (tuned, "tatoeba, starting from theirs")):
+    start = MakingFacts(parents=(ParentModel("start", "theirs"),))
+    for folder, names, making in ((other, ("europarl", "secret"), MakingFacts()), (tuned, ("tatoeba",), start)):
         bundle = Bundle.open(folder)
-        write_card(bundle, with_entry(bundle.card, f"- Trained on: {corpora}"))
+        write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names)), making=making))
     scores = str(tmp_path / "scores.json")
     assert evaluation["kind"] in (tmp_path / "scores.json").read_text()
     for words, says in (
         ((str(other), "--evaluation", scores), "trained on secret, whose licence is not known here"),
-        ((str(tuned), "--evaluation", scores), "trained on starting from theirs, whose licence is not known here"),
-        ((str(silent), "--evaluation", scores), "trained on nothing that its card names"),
+        (
+            (str(tuned), "--evaluation", scores),
+            "trained on what theirs was trained on, whose licence is not known here",
+        ),
+        ((str(silent), "--evaluation", scores), "trained on nothing that its facts name"),
         ((str(model), "--evaluation", str(tmp_path / "everyday.json")), "is not a hark evaluation"),
         ((str(model), "--evaluation", str(tmp_path / "gone.json")), "cannot be read"),
     ):

@@ -1,0 +1,289 @@
+"""The card of a model, for people: Markdown, written from its facts and settings. Nothing ever reads it back."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from hark.config import ModelConfig
+from hark.facts import (
+    AlignmentFacts,
+    EverydayFacts,
+    Facts,
+    MakingFacts,
+    MeasuredScore,
+    OriginFacts,
+    Pair,
+    ParentModel,
+    ParityProof,
+    ScoreFacts,
+    SetScores,
+    SpeedFacts,
+    TextFacts,
+)
+
+LANGUAGES = {
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fr": "French",
+    "it": "Italian",
+    "nl": "Dutch",
+    "pt": "Portuguese",
+}
+"""Names of the languages that hark's own models know; a card shows others by their codes."""
+TITLES = {"bleu": "BLEU", "chrf2": "chrF2", "ter": "TER", "comet": "COMET"}
+FEW = 4
+"""Pairs that are listed one by one."""
+
+
+def render(facts: Facts, model: ModelConfig) -> str:
+    """The whole card."""
+    lines = [f"# {facts.title or default_title(facts.pairs)}", ""]
+    lines += [facts.summary or default_summary(facts, model), ""]
+    lines += entries(facts)
+    sections: list[tuple[str, Iterable[str]]] = [
+        ("How it was made", making_lines(facts.making, model)),
+        ("Origin", origin_lines(facts.origin, facts.parity)),
+        ("Training text and attribution", text_lines(facts.text, facts.scores)),
+        ("Scores", score_lines(facts.scores) if facts.scores else ()),
+        ("Speed", speed_lines(facts.speed) if facts.speed else ()),
+        ("Everyday input", everyday_lines(facts.everyday) if facts.everyday else ()),
+        ("Limits", [facts.limits] if facts.limits else ()),
+        ("Licence", [facts.licence_terms] if facts.licence_terms else ()),
+    ]
+    for title, found in sections:
+        if content := list(found):
+            lines += ["", f"## {title}", "", *content]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def default_title(pairs: Sequence[Pair]) -> str:
+    if len(pairs) == 1:
+        return " to ".join(LANGUAGES.get(code, code) for code in pairs[0])
+    return describe_pairs(pairs)
+
+
+def default_summary(facts: Facts, model: ModelConfig) -> str:
+    layers = f"{model.n_encoder_layers} + {model.n_decoder_layers} layers"
+    count = f", {facts.making.parameters:,} weights" if facts.making.parameters else ""
+    return f"A Transformer made with hark: {layers}, d_model {model.d_model}{count}."
+
+
+def describe_pairs(pairs: Sequence[Pair]) -> str:
+    """All pairs, or only the languages where every one is translated into every other."""
+    codes = sorted({code for pair in pairs for code in pair})
+    if len(pairs) > FEW and len(set(pairs)) == len(codes) * (len(codes) - 1):
+        return f"{join(codes)}, in all {len(pairs)} directions"
+    return ", ".join(" to ".join(pair) for pair in pairs)
+
+
+def describe_shape(model: ModelConfig) -> str:
+    return (
+        f"{model.n_encoder_layers} + {model.n_decoder_layers} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
+        f"{model.n_heads} heads, vocabulary {model.vocab_size:,}"
+    )
+
+
+def describe_alignment(alignment: AlignmentFacts) -> str:
+    """Heads as `hark heads` names them: layer and head, counted from 1."""
+    names = ", ".join(f"{alignment.layer + 1}:{head + 1}" for head in alignment.heads)
+    measured = ""
+    if alignment.error_rate is not None:
+        measured = f"; alignment error rate {alignment.error_rate:.3f}"
+    if alignment.pairs is not None:
+        measured += f" on {alignment.pairs:,} pairs of {alignment.corpus}"
+    return f"{names}, at the step that {alignment.step} a word{measured}"
+
+
+def entries(facts: Facts) -> Iterator[str]:
+    """The list at the top: what the model is, in a few words each."""
+    making = facts.making
+    yield f"- Languages: {describe_pairs(facts.pairs)}"
+    trained = ", ".join(each.name for each in facts.text)
+    start = ", ".join(each.name for each in making.parents if each.role == "start")
+    if trained or start:
+        yield "- Trained on: " + trained + (f"{', ' if trained else ''}starting from {start}" if start else "")
+    if making.weights:
+        yield f"- Weights: {making.weights}"
+    if making.storage:
+        yield f"- Stored in: {making.storage}"
+    if facts.shortlist:
+        found = facts.shortlist
+        yield f"- Shortlist: {found.common:,} common tokens, {found.candidates:,} candidates for others (int8 on a CPU)"
+    if facts.alignment:
+        yield f"- Alignment heads: {describe_alignment(facts.alignment)}"
+    match facts.vocabulary.language_tags:
+        case "none":
+            pass
+        case "source":
+            yield "- Target language: a tag at the start of the source asks for it"
+        case "target":
+            yield "- Target language: a tag at the start of the translation asks for it"
+    attributed = any(each.attribution for each in facts.text)
+    licence = facts.licence or "depends on the training text"
+    yield f"- Licence: {licence}" + (", with attribution of the training text (below)" if attributed else "")
+    if facts.scores is None:
+        yield "- Scores: not measured yet"
+
+
+def making_lines(making: MakingFacts, model: ModelConfig) -> Iterator[str]:
+    """Only for a model of which more is known than a training by itself can tell."""
+    teachers = [each for each in making.parents if each.role == "teacher"]
+    if not (teachers or making.tool):
+        return
+    count = f": {making.parameters:,} weights" if making.parameters else ""
+    yield f"A Transformer of {describe_shape(model)}{count}, {model.norm}-norm."
+    yield from map(describe_teacher, teachers)
+    averaged = [each.name for each in making.parents if each.role == "averaged"]
+    if averaged:
+        yield f"Its weights are the mean of those of {join(averaged)}."
+    if making.variants:
+        shares = ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in making.variants.items())
+        yield f"Some of the pairs were learnt a second time as people type them: {shares}."
+    if making.steps and making.step_tokens:
+        yield f"It was trained for {making.steps:,} steps of {making.step_tokens:,} tokens."
+    if making.tool:
+        yield making.tool
+
+
+def describe_teacher(teacher: ParentModel) -> str:
+    count = f": {teacher.parameters:,} weights" if teacher.parameters else ""
+    shape = f", a model of {teacher.shape}{count}" if teacher.shape else ""
+    return (
+        "It learnt from the translations of the training text by a larger model (sequence-level distillation): "
+        f"{teacher.name}{shape}."
+    )
+
+
+def origin_lines(origin: OriginFacts | None, proofs: Sequence[ParityProof]) -> Iterator[str]:
+    if origin:
+        revision = f", revision {origin.revision}" if origin.revision else ""
+        licence = f"; licence there: {origin.licence}" if origin.licence else ""
+        yield f"Imported ({origin.kind}) from {origin.source}{revision}{licence}."
+    for each in proofs:
+        difference = f"; logits differ by at most {each.largest_difference:.2g}" if each.largest_difference else ""
+        search = f" ({each.search})" if each.search else ""
+        yield f"{each.equal:,} of {each.sentences:,} translations equal those of {each.against}{search}{difference}."
+
+
+def text_lines(text: Sequence[TextFacts], scores: ScoreFacts | None) -> Iterator[str]:
+    """A table of the corpora, if anything is known of them but their names."""
+    described = any(each.what or each.licence or each.attribution for each in text)
+    if described:
+        counted = any(each.pairs is not None for each in text)
+        heads = ["corpus", *(["pairs"] if counted else []), "what it is", "licence and attribution"]
+        rows = []
+        for each in text:
+            pairs = [f"{each.pairs:,}" if each.pairs is not None else ""] if counted else []
+            rows.append([each.name, *pairs, each.what, describe_licence(each)])
+        yield from table(heads, rows)
+    if described and scores and scores.held_out:
+        yield ""
+        yield (
+            "No sentence of the test sets below is part of it, on either side, not even with other capitals or "
+            "punctuation."
+        )
+
+
+def describe_licence(text: TextFacts) -> str:
+    parts = []
+    if text.attribution:
+        parts.append(f"Source: {linked(text.attribution, text.url)}")
+    if text.licence:
+        parts.append(linked(text.licence, text.licence_url))
+    return "; ".join(parts)
+
+
+def linked(words: str, url: str) -> str:
+    return f"[{words}]({url})" if url else words
+
+
+def score_lines(scores: ScoreFacts) -> Iterator[str]:
+    measures = [each for each in TITLES if any(each in of_set.scores for of_set in scores.sets)]
+    beside = any("bleu" in of_set.teacher for of_set in scores.sets) and "bleu" in measures
+    heads = ["test set", "sentences", *(TITLES[each] for each in measures)]
+    heads += ["BLEU of the teacher", "BLEU lost"] if beside else []
+    rows = []
+    for each in scores.sets:
+        row = [name_of_set(each), f"{each.sentences:,}", *(show(each.scores, measure) for measure in measures)]
+        rows.append(row + ([show(each.teacher, "bleu"), loss(each)] if beside else []))
+    yield from table(heads, rows)
+    if scores.resamples:
+        yield ""
+        yield f"±: half of the 95% interval, from {scores.resamples:,} bootstrap resamples."
+    yield ""
+    yield from signature_lines({each: scores.signatures[each] for each in measures if each in scores.signatures})
+
+
+def name_of_set(of_set: SetScores) -> str:
+    return f"{of_set.name} ({' to '.join(of_set.pair)})" if of_set.pair else of_set.name
+
+
+def show(scores: Mapping[str, MeasuredScore], measure: str) -> str:
+    found = scores.get(measure)
+    if found is None:
+        return ""
+    places = 4 if measure == "comet" else 1
+    interval = f" ±{found.confidence:.{places}f}" if found.confidence is not None else ""
+    return f"{found.score:.{places}f}{interval}"
+
+
+def loss(of_set: SetScores) -> str:
+    if "bleu" not in of_set.teacher or "bleu" not in of_set.scores:
+        return ""
+    return f"{of_set.teacher['bleu'].score - of_set.scores['bleu'].score:.1f}"
+
+
+def signature_lines(signatures: Mapping[str, str]) -> Iterator[str]:
+    yield from (f"- {TITLES.get(name, name)}: `{signature}`" for name, signature in signatures.items())
+
+
+def speed_lines(speed: SpeedFacts) -> Iterator[str]:
+    beside = any(each.teacher for each in speed.sets)
+    heads = ["sentences a second on", "this model", *(["its teacher", "times as fast"] if beside else [])]
+    rows = []
+    for each in speed.sets:
+        row = [each.name, f"{each.sentences_per_second:.0f}"]
+        if each.teacher:
+            row += [f"{each.teacher:.0f}", f"{each.sentences_per_second / each.teacher:.1f}"]
+        rows.append(row + [""] * (len(heads) - len(row)))
+    yield from table(heads, rows)
+    yield ""
+    yield (
+        f"{speed.engine}, {speed.cores} cores, text to text, the best of {speed.repeats} runs over at most "
+        f"{speed.sentences:,} sentences of each set."
+    )
+
+
+def everyday_lines(everyday: EverydayFacts) -> Iterator[str]:
+    yield "Lines as people type them, each with what must hold of a good translation (`benchmarks/everyday.toml`):"
+    yield ""
+    rows = [[kind.replace("_", " "), f"{each.hold} of {each.of}"] for kind, each in everyday.lines.items()]
+    hold, of = (sum(getattr(each, key) for each in everyday.lines.values()) for key in ("hold", "of"))
+    yield from table(["kind", "hold"], [*rows, ["**all**", f"**{hold} of {of}**"]])
+    if everyday.spellings:
+        yield ""
+        yield f"The sentences of {everyday.test_set} spelled differently; in brackets, as they are, scored alike:"
+        yield ""
+        measures = list(everyday.signatures)
+        rows = [
+            [each.name, f"{each.sentences:,}"]
+            + [f"{each.scores[name]:.1f} ({each.plain[name]:.1f})" for name in measures]
+            for each in everyday.spellings
+        ]
+        yield from table(["source", "sentences", *(TITLES.get(name, name) for name in measures)], rows)
+        yield ""
+        yield from signature_lines(everyday.signatures)
+    if everyday.names:
+        yield ""
+        yield (
+            f"With other people's names in the sentences that name someone, {everyday.names.hold} of "
+            f"{everyday.names.of} translations keep the name."
+        )
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for cells in (heads, ["---"] * len(heads), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def join(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

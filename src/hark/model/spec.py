@@ -1,0 +1,55 @@
+"""Specifications: what a stack of layers is made of. Encoders, decoders and language models differ by these values."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hark.config import Activation, ModelConfig, Norm, Positions
+
+Sublayer = Literal["self_attention", "cross_attention", "feed_forward"]
+
+
+@dataclass(frozen=True)
+class StackSpec:
+    """A stack of identical layers. The defaults are the encoder of the paper's base model."""
+
+    sublayers: tuple[Sublayer, ...] = ("self_attention", "feed_forward")
+    """The sub-layers of each layer, in order; each has a residual connection around it (paper, 3.1)."""
+    causal: bool = False
+    """Whether a position may see only itself and earlier ones. The patterns of attention enforce it."""
+    n_layers: int = 6
+    d_model: int = 512
+    d_ff: int = 2048
+    n_heads: int = 8
+    k_width: int = 64
+    v_width: int = 64
+    attention_bias: bool = True
+    dropout: float = 0.1
+    norm: Norm = "post"
+    activation: Activation = "relu"
+    positions: Positions = "sinusoidal"
+    max_positions: int = 2048
+
+    def __post_init__(self) -> None:
+        if len(set(self.sublayers)) < len(self.sublayers):
+            raise ValueError(f"a layer has each kind of sub-layer once, and weights are named by it: {self.sublayers}")
+
+
+def encoder_decoder(config: ModelConfig) -> tuple[StackSpec, StackSpec]:
+    """The paper's two stacks (3.1).
+
+    An encoder layer has two sub-layers: multi-head self-attention, then the position-wise feed-forward network. A
+    decoder layer has a third between them: multi-head attention over the encoder's output, the memory. Its
+    self-attention is causal, which, together with inputs that are shifted by one position, lets the prediction for
+    position i depend on the known outputs before i only.
+    """
+    c = config
+    both = StackSpec(
+        d_model=c.d_model, d_ff=c.d_ff, n_heads=c.n_heads, k_width=c.k_width, v_width=c.v_width,
+        attention_bias=c.attention_bias, dropout=c.dropout, norm=c.norm, activation=c.activation,
+        positions=c.positions, max_positions=c.max_positions,
+    )  # fmt: skip
+    sublayers: tuple[Sublayer, ...] = ("self_attention", "cross_attention", "feed_forward")
+    return (
+        replace(both, n_layers=c.n_encoder_layers),
+        replace(both, n_layers=c.n_decoder_layers, sublayers=sublayers, causal=True),
+    )

@@ -1,0 +1,122 @@
+"""Tasks on an engine: each gets its own answers, may ask again, fails alone, and can be cancelled."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from threading import Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.decode.request import Request
+from hark.decode.tasks import Task, Tasks
+from hark.errors import UserError
+from tests.decode.stub import Stub, tokenizer
+
+
+def ask(text: str) -> Request:
+    return Request([*tokenizer().encode([text])[0], tokenizer().special.end])
+
+
+def say(tokens: Sequence[int]) -> str:
+    return tokenizer().decode([tokens])[0]
+
+
+def conversation(name: int, rounds: Sequence[int]) -> Task[str]:
+    """Asks several things several times, each time about the answers before."""
+    heard = f"{name}"
+    for questions in rounds:
+        answers = yield [ask(f"{heard} {i}") for i in range(questions)]
+        heard += "".join(say(answer[0].tokens).replace(" ", "") for answer in answers)[:20]
+    return heard
+
+
+def finish(tasks: Tasks[str], futures: Sequence["Future[list[str]]"]) -> None:
+    while not all(future.done() for future in futures):
+        tasks.step()
+
+
+def alone(name: int, rounds: Sequence[int]) -> str:
+    tasks: Tasks[str] = Tasks(Stub())
+    future = tasks.begin([conversation(name, rounds)], list)
+    finish(tasks, [future])
+    return future.result()[0]
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=3), max_size=12), st.integers(1, 6))
+def test_every_task_gets_its_own_answers(groups: list[list[list[int]]], crowd: int) -> None:
+    tasks: Tasks[str] = Tasks(Stub(crowd=crowd))
+    futures = [
+        tasks.begin([conversation(number, rounds) for rounds in group], list) for number, group in enumerate(groups)
+    ]
+    finish(tasks, futures)
+    expected = [[alone(number, rounds) for rounds in group] for number, group in enumerate(groups)]
+    assert [future.result() for future in futures] == expected
+
+
+def too_long() -> Task[str]:
+    yield [ask("house"), Request([4] * 5000), ask("tree")]
+    return "never"
+
+
+def broken() -> Task[str]:
+    yield [ask("house")]
+    raise ValueError("a bug in one task")
+
+
+@pytest.mark.parametrize(("bad", "error"), [(too_long, UserError), (broken, ValueError)])
+def test_one_that_fails_harms_no_other(bad: "object", error: type[Exception]) -> None:
+    engine = Stub()
+    tasks: Tasks[str] = Tasks(engine)
+    futures = [tasks.begin([conversation(number, [2, 1])], list) for number in range(20)]
+    failed = tasks.begin([conversation(99, [1, 1, 1]), bad()], list)  # type: ignore[operator]
+    futures += [tasks.begin([conversation(number, [1, 2])], list) for number in range(20)]
+    finish(tasks, [*futures, failed])
+    with pytest.raises(error):
+        failed.result()
+    assert [future.result() for future in futures] == [
+        *([alone(number, [2, 1])] for number in range(20)),
+        *([alone(number, [1, 2])] for number in range(20)),
+    ]
+    assert not engine.held
+    assert len(engine.intake) == 0
+
+
+def test_cancelled_futures_ask_no_more() -> None:
+    engine = Stub()
+    tasks: Tasks[str] = Tasks(engine)
+    gone, kept = (tasks.begin([conversation(number, [3, 3])], list) for number in range(2))
+    tasks.step()
+    assert gone.cancel()
+    finish(tasks, [kept])
+    assert kept.result() == [alone(1, [3, 3])]
+    assert not gone.cancel() or gone.cancelled()
+    assert not any(text.startswith("0") for text in engine.asked[1:])
+    assert not engine.held
+
+
+def test_urgent_tasks_submit_urgent_requests() -> None:
+    engine = Stub(crowd=1)
+    tasks: Tasks[str] = Tasks(engine)
+    bulk = [tasks.begin([conversation(number, [1])], list) for number in range(5)]
+    urgent = tasks.begin([conversation(9, [1, 1])], list, urgent=True)
+    while not urgent.done():
+        tasks.step()
+    assert sum(future.done() for future in bulk) == 0
+    finish(tasks, bulk)
+
+
+def test_two_threads_begin_while_a_third_steps() -> None:
+    tasks: Tasks[str] = Tasks(Stub())
+    futures: list[Future[list[str]]] = []
+
+    def client(first: int) -> None:
+        for number in range(first, first + 100):
+            futures.append(tasks.begin([conversation(number, [1, 2])], list))
+
+    clients = [Thread(target=client, args=(first,)) for first in (0, 100)]
+    for thread in clients:
+        thread.start()
+    while any(thread.is_alive() for thread in clients) or not all(future.done() for future in futures):
+        tasks.step()
+    assert sorted(future.result()[0] for future in futures) == sorted(alone(number, [1, 2]) for number in range(200))

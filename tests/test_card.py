@@ -1,0 +1,69 @@
+"""The card says what the facts say, rounded for people."""
+
+from hark import card
+from hark.card import describe_pairs, render
+from hark.config import ModelConfig
+from hark.evaluate.measures import TITLES
+from hark.facts import Facts, MakingFacts, TextFacts
+from tests.test_facts import FULL
+
+MODEL = ModelConfig(d_model=64, d_ff=128, n_heads=4, n_encoder_layers=3, n_decoder_layers=1, vocab_size=9000)
+
+
+def test_the_whole_card() -> None:
+    text = render(FULL, MODEL)
+    assert text.startswith("# Three languages\n\nSmall and quick.\n\n- Languages: de, en and fr, in all 6 directions\n")
+    for line in (
+        "- Trained on: europarl, tatoeba, starting from first",
+        "- Weights: step 7",
+        "- Stored in: int8",
+        "- Shortlist: 500 common tokens, 12,345 candidates for others (int8 on a CPU)",
+        "- Alignment heads: 2:1, 2:4, at the step that reads a word; alignment error rate 0.271 on 508 pairs of gold",
+        "- Target language: a tag at the start of the source asks for it",
+        "- Licence: Apache-2.0, with attribution of the training text (below)",
+        "A Transformer of 3 + 1 layers, d_model 64, d_ff 128, 4 heads, vocabulary 9,000: 1,000 weights, post-norm.",
+        "Some of the pairs were learnt a second time as people type them: lower 4%.",
+        "It was trained for 7 steps of 25,000 tokens.",
+        "Imported (marian) from Helsinki-NLP/opus-mt-en-fr, revision abc; licence there: CC BY 4.0.",
+        "99 of 100 translations equal those of transformers 5.0 (beam 6); logits differ by at most 1e-05.",
+        "| europarl | 1,234,567 | Debates | Source: European Parliament |",
+        "| tatoeba |  | Sentences | Source: [Tatoeba](https://tatoeba.org); [CC BY 2.0 FR](https://x.org/by) |",
+        "| test (en to de) | 2,000 | 25.9 ±0.9 | 55.0 | 26.3 ±0.9 | 0.4 |",
+        "- BLEU: `tok:13a`",
+        "| test | 99 | 22 | 4.5 |",
+        "| other | 50 |  |  |",
+        "| lower case | 3 of 6 |",
+        "| **all** | **13 of 18** |",
+        "| CAPITALS | 990 | 39.1 (41.2) |",
+        "It knows nothing of physics.",
+        "Name the sources.",
+    ):
+        assert line in text.splitlines(), line
+    assert "6 + 6 layers: 63,084,544 weights" in text
+    assert "7 of 9 translations keep the name" in text
+    assert "No sentence of the test sets below is part of it" in text
+    assert "not measured yet" not in text
+    assert "\n\n\n" not in text
+
+
+def test_a_card_of_little() -> None:
+    facts = Facts(pairs=(("en", "xx"),), making=MakingFacts(parameters=1234), text=(TextFacts("mine"),))
+    assert render(facts, MODEL) == (
+        "# English to xx\n\nA Transformer made with hark: 3 + 1 layers, d_model 64, 1,234 weights.\n\n"
+        "- Languages: en to xx\n- Trained on: mine\n- Licence: depends on the training text\n"
+        "- Scores: not measured yet\n"
+    )
+
+
+def test_pairs() -> None:
+    assert describe_pairs([("en", "de")]) == "en to de"
+    assert describe_pairs([("en", "de"), ("de", "en")]) == "en to de, de to en"
+    codes = ("en", "de", "fr", "es")
+    star = [pair for code in codes[1:] for pair in (("en", code), (code, "en"))]
+    assert describe_pairs(star) == "en to de, de to en, en to fr, fr to en, en to es, es to en"
+    every = [(one, other) for one in codes for other in codes if one != other]
+    assert describe_pairs(every) == "de, en, es and fr, in all 12 directions"
+
+
+def test_measures_have_the_titles_that_evaluations_give_them() -> None:
+    assert all(TITLES[measure] == title for measure, title in card.TITLES.items())  # type: ignore[index]

@@ -1,0 +1,164 @@
+"""Facts come back from the disk as they were, and what is wrong in a file is refused by its key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark.errors import UserError
+from hark.facts import (
+    AlignmentFacts,
+    EverydayFacts,
+    Facts,
+    Hits,
+    MakingFacts,
+    MeasuredScore,
+    OriginFacts,
+    ParentModel,
+    ParityProof,
+    ScoreFacts,
+    SetScores,
+    SetSpeed,
+    ShortlistFacts,
+    SpeedFacts,
+    SpellingScores,
+    TextFacts,
+    VocabularyFacts,
+    dump,
+    load,
+    parse,
+)
+
+FULL = Facts(
+    pairs=(("en", "de"), ("de", "en"), ("en", "fr"), ("fr", "en"), ("de", "fr"), ("fr", "de")),
+    title="Three languages",
+    summary="Small and quick.",
+    licence="Apache-2.0",
+    licence_terms="Name the sources.",
+    limits="It knows nothing of physics.",
+    vocabulary=VocabularyFacts("sentencepiece", "source"),
+    alignment=AlignmentFacts(1, (0, 3), "reads", 0.2712345, 508, "gold"),
+    text=(
+        TextFacts("europarl", 1234567, "Debates", "", "", "European Parliament", ""),
+        TextFacts("tatoeba", None, "Sentences", "CC BY 2.0 FR", "https://x.org/by", "Tatoeba", "https://tatoeba.org"),
+    ),
+    scores=ScoreFacts(
+        {"bleu": "tok:13a", "chrf2": "nc:6"},
+        (
+            SetScores(
+                "test",
+                2000,
+                {"bleu": MeasuredScore(25.864394601843166, 0.87), "chrf2": MeasuredScore(55.0)},
+                {"bleu": MeasuredScore(26.2644, 0.9)},
+                ("en", "de"),
+            ),
+        ),
+        resamples=1000,
+        held_out=True,
+    ),
+    speed=SpeedFacts("CTranslate2", 2, 300, 5, (SetSpeed("test", 99.0, 22.0), SetSpeed("other", 50.4))),
+    everyday=EverydayFacts(
+        {"lower_case": Hits(3, 6), "words": Hits(10, 12)},
+        "sample",
+        (SpellingScores("CAPITALS", 990, {"bleu": 39.125}, {"bleu": 41.25}),),
+        {"bleu": "tok:13a"},
+        Hits(7, 9),
+    ),
+    making=MakingFacts(
+        weights="step 7",
+        parameters=1000,
+        storage="int8",
+        steps=7,
+        step_tokens=25000,
+        variants={"lower": 0.04},
+        parents=(ParentModel("teacher", "big", 63084544, "6 + 6 layers"), ParentModel("start", "first")),
+        tool="`tools/make_models.sh` makes it.",
+    ),
+    shortlist=ShortlistFacts(500, 12345),
+    origin=OriginFacts("marian", "Helsinki-NLP/opus-mt-en-fr", "abc", "CC BY 4.0"),
+    parity=(ParityProof("transformers 5.0", 100, 99, 1e-5, "beam 6"),),
+)
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    for facts in (FULL, Facts(pairs=(("en", "de"),))):
+        (tmp_path / "facts.json").write_text(dump(facts))
+        assert load(tmp_path / "facts.json") == facts
+    assert json.loads(dump(Facts(pairs=(("en", "de"),)))) == {
+        "format": 1,
+        "minor": 0,
+        "pairs": [["en", "de"]],
+        "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
+    }
+
+
+def test_numbers_are_stored_as_they_were_measured() -> None:
+    assert "25.864394601843166" in dump(FULL)
+
+
+def change(**changes: Any) -> str:
+    tree = json.loads(dump(FULL))
+    for path, value in changes.items():
+        *inner, last = path.split("__")
+        at = tree
+        for key in inner:
+            at = at[int(key) if key.isdigit() else key]
+        if value is ...:
+            del at[last]
+        else:
+            at[last] = value
+    return json.dumps(tree)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (change(colour="red"), r"colour: no such fact; known here: pairs, title"),
+        (change(scores__sets__0__colour="red"), r"scores\.sets\[0\]\.colour: no such fact"),
+        (change(pairs=...), "pairs: is missing"),
+        (change(pairs=[]), "pairs: is empty"),
+        (change(pairs=[["en", ""]]), "pairs: has an empty language code"),
+        (change(pairs=[["en", "de", "fr"]]), r"pairs\[0\]: must have 2 items, not 3"),
+        (change(pairs="en-de"), 'pairs: must be a list, not "en-de"'),
+        (change(title=3), "title: must be text, not 3"),
+        (change(scores__resamples=True), "scores.resamples: must be a whole number, not true"),
+        (change(scores__resamples=1.5), "scores.resamples: must be a whole number, not 1.5"),
+        (change(scores__held_out=1), "scores.held_out: must be true or false, not 1"),
+        (change(scores__sets__0__scores__bleu__score="x"), r"scores\.sets\[0\]\.scores\.bleu\.score: must be a number"),
+        (change(scores__signatures=[]), r"scores\.signatures: must be an object, not \[\]"),
+        (change(vocabulary__kind="wordpiece"), 'vocabulary.kind: must be sentencepiece, not "wordpiece"'),
+        (change(alignment__heads=[]), "alignment.heads: must be numbers of heads"),
+        (change(alignment="4:1"), 'alignment: must be an object, not "4:1"'),
+        (change(format=2), "format: is 2, and this hark reads 1; update hark"),
+        (change(format=...), "format: is None"),
+        ("[]", "file: must be a JSON object"),
+        ("{", "file: not valid JSON"),
+        (change(title="x").replace('"x"', "NaN"), "file: not valid JSON: NaN is not a number"),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match=rf"facts\.json: {says}") as refused:
+        load(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_whole_number_is_a_number() -> None:
+    facts = parse(change(alignment__error_rate=1))
+    assert facts.alignment is not None
+    assert type(facts.alignment.error_rate) is float
+
+
+def test_what_a_newer_hark_says_more_is_ignored_and_not_lost() -> None:
+    newer = parse(change(minor=3, colour="red", scores__sets__0__colour="red"))
+    assert newer.scores == FULL.scores
+    with pytest.raises(UserError, match="update hark to change this model"):
+        dump(newer)
+
+
+def test_without_what_was_measured() -> None:
+    bare = FULL.unmeasured
+    assert (bare.scores, bare.speed, bare.everyday, bare.parity, bare.summary) == (None, None, None, (), "")
+    assert (bare.text, bare.making) == (FULL.text, FULL.making)

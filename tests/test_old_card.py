@@ -1,0 +1,99 @@
+"""A bundle from before facts.json opens; `golden/old-bundle` has the card and the settings of one as they were."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from hark import configfile, manifest
+from hark.bundle import FORMAT, KIND, Bundle, write_facts
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.load import Loaded
+from hark.facts import AlignmentFacts, Facts, ParentModel, TextFacts
+from hark.model import Transformer
+from hark.models import look_at
+from hark.old_card import alignment_heads, read_card
+from hark.weights import shrink
+from tests.decode.stub import tokenizer
+
+OLD = Path(__file__).parent / "golden" / "old-bundle"
+HEADS = AlignmentFacts(0, (0, 1, 2, 3, 4), "predicts", 0.362, 508, "alignment-de-en")
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """Its files as they were, but for the vocabulary and the weights, which are small here."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    (folder / "card.md").write_bytes((OLD / "card.md").read_bytes())
+    (folder / "config.toml").write_text((OLD / "config.toml").read_text().replace("16000", "700"))
+    (folder / "tokenizer.model").write_bytes(tokenizer().model)
+    torch.manual_seed(3)
+    model = Transformer(configfile.load(folder / "config.toml").model)
+    save_file(
+        {name: weight.detach().clone() for name, weight in model.named_parameters()}, folder / "model.safetensors"
+    )
+    manifest.seal(folder, KIND, FORMAT)
+    return folder
+
+
+def test_an_old_bundle_opens_and_translates(old: Path) -> None:
+    loaded = Loaded(old, "ctranslate2", "cpu")
+    assert loaded.translate("the cat").text
+    assert loaded.facts.pairs == (("en", "de"),)
+    assert AlignmentHeads.of_facts(loaded.facts.alignment, loaded.config.model) == AlignmentHeads(0, (0, 1, 2, 3, 4))
+    known = look_at(old)
+    assert (known.pairs, known.problem) == ((("en", "de"),), "")
+    assert known.summary.startswith("Small and quick: BLEU 25.9 (europarl-test)")
+
+
+def test_what_is_read_of_the_card() -> None:
+    facts = read_card((OLD / "card.md").read_text(), configfile.load(OLD / "config.toml"))
+    assert facts.title == "English to German"
+    assert facts.text == (TextFacts("europarl"), TextFacts("tatoeba"), TextFacts("tatoeba-original"))
+    assert facts.alignment == HEADS
+    assert (facts.making.weights, facts.making.storage) == ("step 29000, the last", "int8")
+    assert facts.licence.startswith("Apache-2.0")
+    assert facts.vocabulary.language_tags == "none"
+
+
+def test_whatever_changes_it_gives_it_facts(old: Path, tmp_path: Path) -> None:
+    bundle = Bundle.open(old)
+    shrink(bundle, tmp_path / "small", "int8")
+    write_facts(bundle, bundle.facts)
+    for folder in (old, tmp_path / "small"):
+        assert (folder / "facts.json").is_file()
+        again = Bundle.open(folder)
+        assert (again.facts.pairs, again.facts.alignment, again.facts.text) == (
+            bundle.facts.pairs,
+            HEADS,
+            bundle.facts.text,
+        )
+    assert np.isfinite(next(iter(Loaded(tmp_path / "small").score([("the cat", "Die Katze")]))))
+
+
+def test_cards_of_trainings() -> None:
+    config = configfile.load(None)
+    card = "# en to de\n\nMade.\n\n- Languages: en to de\n- Trained on: mine, starting from first\n- Scores: none\n"
+    facts = read_card(card, config)
+    assert facts.text == (TextFacts("mine"),)
+    assert facts.making.parents == (ParentModel("start", "first"),)
+    assert facts.alignment is None
+    assert read_card("", config) == Facts(pairs=(("en", "de"),))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "0:1, at the step that reads a word",
+        "1:1, 2:1, at the step that reads a word",
+        "1:1, at some step",
+        "the best ones",
+        "",
+    ],
+)
+def test_heads_that_cannot_be_read_are_none(words: str) -> None:
+    assert alignment_heads(words) is None
+    assert alignment_heads("4:2, 4:7, at the step that reads a word; x") == AlignmentFacts(3, (1, 6), "reads")

@@ -1,0 +1,76 @@
+"""An objective with one stream, in a few lines, and batches for it: a language model that sees what came before."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hark.data.batches import Batch, PackedStream, PaddedStream, TokenStream
+from hark.model.patterns import Packed, Padded, Pattern
+from hark.text.vocabulary import SpecialIds
+from hark.train.loss import Streams, smoothed_loss
+
+SPECIAL = SpecialIds(pad=39, unknown=38, start=37, end=36)  # not those of our tokenizer
+VOCABULARY = 40
+LONGEST = 16
+
+
+class LanguageModel(nn.Module):
+    """Asks for one stream, by its name: each token is predicted from those before it."""
+
+    def __init__(self, d_model: int = 32, n_heads: int = 2) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.embedding = nn.Embedding(VOCABULARY, d_model)
+        self.qkv, self.output = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, VOCABULARY)
+
+    def forward(self, streams: Streams) -> tuple[Tensor, Tensor]:
+        text = streams["text"]
+        assert text.labels is not None
+        x = self.embedding(text.tokens)
+        heads = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))
+        attended = self.pattern(text)(*heads.unbind(-3)).flatten(-2)
+        return smoothed_loss(self.output(x + attended), text.labels, 0.1, SPECIAL.pad)
+
+    def pattern(self, text: TokenStream[Tensor]) -> Pattern:
+        return Packed(text.cu, text.cu, LONGEST, causal=True) if isinstance(text, PackedStream) else Padded(causal=True)
+
+
+def draw_sentences(count: int, seed: int) -> list[list[int]]:
+    """Each counts upwards, so that the next token can be learnt from the last."""
+    chance = np.random.default_rng(seed)
+    return [
+        [int((first + i) % 30) for i in range(length)]
+        for first, length in zip(chance.integers(0, 30, count), chance.integers(1, LONGEST, count), strict=True)
+    ]
+
+
+def packed_batch(sentences: Sequence[Sequence[int]], slots: int = 256) -> Batch[PackedStream[np.ndarray]]:
+    tokens, labels = (np.full(slots, SPECIAL.pad, np.int32) for _ in range(2))
+    lengths = [len(each) + 1 for each in sentences]
+    n_tokens = sum(lengths)
+    tokens[:n_tokens] = [token for each in sentences for token in (SPECIAL.start, *each)]
+    labels[:n_tokens] = [token for each in sentences for token in (*each, SPECIAL.end)]
+    dummies = range(n_tokens, slots, LONGEST)
+    cu = np.array([0, *np.cumsum(lengths)[:-1], *dummies, *[slots] * (slots // LONGEST - len(dummies) + 1)], np.int32)
+    positions = np.arange(slots, dtype=np.int32) - np.repeat(cu[:-1], np.diff(cu))
+    return batch_of(PackedStream(tokens, positions, cu, labels), len(sentences), n_tokens)
+
+
+def padded_batch(sentences: Sequence[Sequence[int]]) -> Batch[PaddedStream[np.ndarray]]:
+    tokens, labels = (np.full((len(sentences), LONGEST), SPECIAL.pad, np.int32) for _ in range(2))
+    for row, each in enumerate(sentences):
+        tokens[row, : len(each) + 1] = [SPECIAL.start, *each]
+        labels[row, : len(each) + 1] = [*each, SPECIAL.end]
+    lengths = np.array([len(each) + 1 for each in sentences], np.int32)
+    return batch_of(PaddedStream(tokens, lengths, labels), len(sentences), int(lengths.sum()))
+
+
+def batch_of(stream: TokenStream, n_sentences: int, n_tokens: int) -> Batch:
+    return Batch(0, np.zeros((n_sentences, 3), np.int64), {"text": stream}, {"text": n_tokens})
+
+
+def model() -> LanguageModel:
+    torch.manual_seed(1)
+    return LanguageModel()

@@ -1,0 +1,237 @@
+"""Put what was measured into the facts of a model that comes with hark, and write its card from them.
+
+No figure is typed by hand:
+
+    python tools/make_facts.py BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
+
+--evaluation is what benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json` wrote, the model first; --everyday
+what benchmarks/everyday.py wrote; --report the report.json of the dataset that it learnt from. Facts that this says
+nothing of (alignment heads, weights, storage) stay as they are, and the bundle is sealed again. With -o facts.json and
+card.md are written into a folder instead.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hark.bundle import Bundle, fact_files, name_of, write_facts
+from hark.card import describe_shape
+from hark.errors import HarkError, UserError
+from hark.facts import (
+    EverydayFacts,
+    Facts,
+    Hits,
+    MakingFacts,
+    MeasuredScore,
+    ParentModel,
+    ScoreFacts,
+    SetScores,
+    SetSpeed,
+    SpeedFacts,
+    SpellingScores,
+    TextFacts,
+)
+from hark.models import named_folder
+from hark.weights import SCALE, read_weights
+
+TATOEBA = {
+    "licence": "CC BY 2.0 FR",
+    "licence_url": "https://creativecommons.org/licenses/by/2.0/fr/",
+    "attribution": "Tatoeba's contributors",
+    "url": "https://tatoeba.org",
+}
+CORPORA = {
+    "europarl": TextFacts(
+        "europarl",
+        what="Debates of the European Parliament, 1999 to 2012, aligned from the multilingual proceedings",
+        licence="may be reused if the source is named",
+        attribution="European Parliament",
+    ),
+    "tatoeba": TextFacts("tatoeba", what="Short everyday sentences", **TATOEBA),
+    "tatoeba-original": TextFacts(
+        "tatoeba-original", what="The same sentences, with the translations that people wrote", **TATOEBA
+    ),
+}
+"""What each training corpus is, with its licence and attribution."""
+KINDS = {"europarl": "debates of the European Parliament", "tatoeba": "short everyday sentences"}
+"""Kinds of text, for the summary; `tatoeba-original` is the same kind as `tatoeba`."""
+TOOL = "`tools/make_models.sh` makes it{teacher}."
+LICENCE = "Apache-2.0"
+TERMS = (
+    "The model is licensed under Apache-2.0, like hark itself. If you pass it on, name the sources of the training "
+    "text, as the table above does."
+)
+MEASURES = ("bleu", "chrf2", "ter")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was found out about a model."""
+
+    evaluation: dict[str, Any]
+    everyday: dict[str, Any] | None = None
+    teacher: ParentModel | None = None
+    report: dict[str, Any] | None = None
+
+
+def count_weights(bundle: Bundle) -> int:
+    return sum(each.size for name, each in read_weights(bundle.weights).items() if not name.endswith(SCALE))
+
+
+def describe_teacher(bundle: Bundle) -> ParentModel:
+    return ParentModel("teacher", name_of(bundle.folder), count_weights(bundle), describe_shape(bundle.config.model))
+
+
+def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFacts, ...]:
+    """The corpora that training named, which may be others than the recipe names. All must be known, because each must
+    be attributed; those of a model that training started from are not."""
+    facts = bundle.facts
+    names = [each.name for each in facts.text]
+    unknown = [name for name in names if name not in CORPORA]
+    unknown += [f"what {each.name} was trained on" for each in facts.making.parents if each.role == "start"]
+    if unknown or not names:
+        raise UserError(
+            f"{bundle.folder}: trained on {', '.join(unknown) or 'nothing that its facts name'}, whose licence is not "
+            f"known here; known: {', '.join(CORPORA)}"
+        )
+    kept = {each["name"]: each["kept"] for each in (report or {}).get("corpora", [])}
+    counted = {each.name: kept.get(each.name, each.pairs) for each in facts.text}
+    return tuple(replace(CORPORA[name], pairs=counted[name]) for name in CORPORA if name in names)
+
+
+def kinds_of_text(text: Sequence[TextFacts]) -> str:
+    return " and ".join(KINDS[each.name] for each in text if each.name in KINDS)
+
+
+def scores_of(evaluation: dict[str, Any], report: dict[str, Any] | None) -> ScoreFacts:
+    def measured(systems: Sequence[dict[str, Any]], place: int) -> dict[str, MeasuredScore]:
+        scores = systems[place]["scores"] if place < len(systems) else {}
+        return {
+            name: MeasuredScore(scores[name]["score"], scores[name]["confidence"])
+            for name in MEASURES
+            if name in scores
+        }
+
+    sets = evaluation["sets"]
+    return ScoreFacts(
+        signatures={name: evaluation["signatures"][name] for name in MEASURES},
+        sets=tuple(
+            SetScores(each["name"], each["sentences"], measured(each["systems"], 0), measured(each["systems"], 1))
+            for each in sets
+        ),
+        resamples=evaluation["resamples"],
+        held_out=report is not None and is_held_out(report, [each["name"] for each in sets]),
+    )
+
+
+def is_held_out(report: dict[str, Any], sets: Sequence[str]) -> bool:
+    """Whether the training text was purged of all these sets; of others that is not known."""
+    return bool(report["clean"]["held_out"]) and set(sets) <= {each["name"] for each in report["held_out"]}
+
+
+def speed_of(evaluation: dict[str, Any]) -> SpeedFacts | None:
+    cpu = evaluation.get("cpu")
+    if cpu is None:
+        return None
+    student, teacher, *_ = [*(system["name"] for system in evaluation["sets"][0]["systems"]), None]
+    sets = tuple(SetSpeed(name, rates[student], rates.get(teacher)) for name, rates in cpu["sets"].items())
+    return SpeedFacts(cpu["engine"], cpu["cores"], cpu["sentences"], cpu["repeats"], sets)
+
+
+def everyday_of(tree: dict[str, Any] | None) -> EverydayFacts | None:
+    if tree is None:
+        return None
+    return EverydayFacts(
+        lines={kind: Hits(each["hold"], each["of"]) for kind, each in tree["lines"].items()},
+        test_set=tree["test_set"],
+        spellings=tuple(
+            SpellingScores(each["name"], each["sentences"], each["scores"], each["plain"]) for each in tree["spellings"]
+        ),
+        signatures=tree["signatures"],
+        names=Hits(tree["names"]["kept"], tree["names"]["of"]) if tree["spellings"] else None,
+    )
+
+
+def making_of(bundle: Bundle, teacher: ParentModel | None) -> MakingFacts:
+    config, making = bundle.config, bundle.facts.making
+    others = tuple(each for each in making.parents if each.role != "teacher")
+    return replace(
+        making,
+        parameters=count_weights(bundle),
+        steps=config.train.steps,
+        step_tokens=config.batches.batch_tokens * config.train.batches_per_step,
+        variants={name: share for name, share in vars(config.data.augment).items() if share},
+        parents=((teacher,) if teacher else ()) + others,
+        tool=making.tool or TOOL.format(teacher=" and its teacher, from the same text" if teacher else ""),
+    )
+
+
+def make_facts(bundle: Bundle, found: Measured) -> Facts:
+    text = training_text(bundle, found.report)
+    kinds, scores = kinds_of_text(text), scores_of(found.evaluation, found.report)
+    bleu = ", ".join(f"{each.scores['bleu'].score:.1f} ({each.name})" for each in scores.sets)
+    return replace(
+        bundle.facts,
+        summary=f"Small and fast: BLEU {bleu}. Trained on {kinds}.",
+        licence=LICENCE,
+        licence_terms=TERMS,
+        limits=(
+            f"It has read {kinds}, and nothing else. Other text (news, medicine, law, computers, slang, verse) is "
+            "translated less well, and words that its training text lacks may come out wrong without warning. It "
+            "translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. It "
+            "may repeat prejudices of its training text. Do not rely on it where a mistake does harm."
+        ),
+        text=text,
+        scores=scores,
+        speed=speed_of(found.evaluation),
+        everyday=everyday_of(found.everyday),
+        making=making_of(bundle, found.teacher),
+    )
+
+
+def read_json(file: Path | None, kind: str = "") -> Any:
+    if file is None:
+        return None
+    try:
+        tree = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: cannot be read: {error}") from None
+    if kind and tree.get("kind") != kind:
+        raise UserError(f"{file}: is not a {kind}")
+    return tree
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", help="a folder or a name")
+    parser.add_argument("--evaluation", type=Path, required=True, metavar="FILE.json")
+    parser.add_argument("--everyday", type=Path, metavar="FILE.json")
+    parser.add_argument("--teacher", metavar="BUNDLE", help="that it learnt from")
+    parser.add_argument("--report", type=Path, metavar="FILE.json", help="of the dataset that it learnt from")
+    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write there, and leave the bundle alone")
+    given = parser.parse_args()
+    try:
+        bundle = Bundle.open(named_folder(given.bundle))
+        found = Measured(
+            read_json(given.evaluation, "hark evaluation"),
+            read_json(given.everyday, "hark everyday"),
+            describe_teacher(Bundle.open(named_folder(given.teacher))) if given.teacher else None,
+            read_json(given.report),
+        )
+        facts = make_facts(bundle, found)
+        if given.output:
+            for name, content in fact_files(facts, bundle.config).items():
+                (given.output / name).write_bytes(content)
+        else:
+            write_facts(bundle, facts)
+    except (UserError, HarkError) as error:
+        sys.exit(f"make_facts: {error}")
+    sys.stdout.write(f"{given.output or bundle.folder}\n")
+
+
+if __name__ == "__main__":
+    main()
