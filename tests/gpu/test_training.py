@@ -65,19 +65,19 @@ def gradients(model: Transformer) -> list[Tensor]:
     ids=str,
 )
 def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
-    config = configfile.load(None, ["train.compile=off", "train.precision=float32"])
-    model = make_model(**changes)
-    loss, nll = Live(Objective(model, 0.1, 64, PAD), GPU, config)(make_batch(), 0.5, last=True)
-    exact = gradients(model)
-    fused = Recorded(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
+    """Where it rounds to 16 bits, it is no further from float32 than PyTorch in bfloat16 is."""
+    model, found = make_model(**changes), {}
+    for precision in ("float32", "bfloat16"):
+        config = configfile.load(None, ["train.compile=off", f"train.precision={precision}"])
+        sums = Live(Objective(model, 0.1, 64, PAD), GPU, config)(make_batch(), 0.5, last=True)
+        found[precision] = [each.item() for each in sums], gradients(model)
+    (losses, exact), (_, rough) = found["float32"], found["bfloat16"]
+    whole = torch.stack([each.norm() for each in exact]).norm()
+    recorded = Recorded(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
     for _ in range(2):  # recorded, and replayed
-        fast_loss, fast_nll = fused(make_batch(), 0.5, last=True)
-        assert fast_loss.item() == pytest.approx(loss.item(), rel=2e-3)
-        assert fast_nll.item() == pytest.approx(nll.item(), rel=2e-3)
-        # Measured by the whole gradient: that of a key's bias, say, is nothing but rounding.
-        whole = torch.stack([each.norm() for each in exact]).norm()
-        for one, other in zip(gradients(model), exact, strict=True):
-            assert (one - other).norm() < 0.02 * other.norm() + 0.002 * whole
+        assert [each.item() for each in recorded(make_batch(), 0.5, last=True)] == pytest.approx(losses, rel=2e-3)
+        for one, other, right in zip(gradients(model), rough, exact, strict=True):
+            assert (one - right).norm() < 1.2 * (other - right).norm() + 1e-3 * whole
 
 
 def test_batches_of_a_step_add_up_and_replays_repeat() -> None:

@@ -30,6 +30,7 @@ class Engine(ABC):
     def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
         """`positions` is how many the model knows; None: any number."""
         self.config, self.special, self.positions = config, special, positions
+        self.source_size, self.target_size = config.source_vocab_size or config.vocab_size, config.vocab_size
         self.intake: Intake[Any] = Intake(self.prepare)
 
     @abstractmethod
@@ -71,10 +72,9 @@ class Engine(ABC):
         try:
             while not ended or places:
                 room = 0 if ended else max(0, self.room)
-                for place, request in islice(rest, room):
-                    places[self.submit(request)] = place
-                    room -= 1
-                ended = room > 0 or ended
+                before = len(places)
+                places.update((self.submit(request), place) for place, request in islice(rest, room))
+                ended = len(places) - before < room or ended
                 for number, answer in self.step():
                     place = places.pop(number)
                     if isinstance(answer, HarkError):
@@ -86,7 +86,7 @@ class Engine(ABC):
 
     def check(self, request: Request) -> int:
         """Refuse what cannot be decoded; how many tokens the output may have, its prefix and EOS included."""
-        prefix, banned, search, size = request.prefix, request.banned, request.search, self.config.vocab_size
+        prefix, banned, search, size = request.prefix, request.banned, request.search, self.target_size
         self.check_pair(request.source, prefix)
         width = search.nbest if search.diverse else search.beam
         if self.widest is not None and width > self.widest:
@@ -97,8 +97,10 @@ class Engine(ABC):
             raise UserError("a banned token is beyond the model's vocabulary; is this another model's tokenizer?")
         if banned and len({*self.special.forbidden, self.special.end, *banned}) >= size:
             raise UserError("every token is banned; allow some")
-        limit = request.limit if self.positions is None else min(request.limit, self.positions)
-        return max(len(prefix) + 1, limit)
+        limit = request.limit
+        if self.positions is not None and limit > self.positions:
+            limit = self.positions
+        return limit if limit > len(prefix) else len(prefix) + 1
 
     def check_pair(self, source: Sequence[int], target: Sequence[int]) -> None:
         longest = max(len(source), len(target) + 1)
@@ -106,6 +108,9 @@ class Engine(ABC):
             raise UserError("a source has no tokens; it must have EOS at least")
         if self.positions is not None and longest > self.positions:
             raise UserError(f"a sentence has {longest} tokens, and the model {self.positions} positions; split it")
-        size, source_size = self.config.vocab_size, self.config.source_vocab_size or self.config.vocab_size
-        if min(source) < 0 or max(source) >= source_size or (target and (min(target) < 0 or max(target) >= size)):
+        if (
+            min(source) < 0
+            or max(source) >= self.source_size
+            or (target and (min(target) < 0 or max(target) >= self.target_size))
+        ):
             raise UserError("a token is beyond the model's vocabulary; is this another model's tokenizer?")

@@ -63,16 +63,18 @@ class Intake(Generic[Item]):
     def first(self) -> Item | None:
         """Whose turn it is."""
         with self._lock:
-            for item in self._next_queue().values():
+            for item in (self._next_queue() if self._urgent else self._bulk).values():
                 return item
             return None
 
-    def take(self, *numbers: int) -> bool:
-        """Let some leave the queue, in one turn; whether the first of them was still there."""
+    def take(self, number: int, *others: int) -> bool:
+        """Let one leave the queue, and others together with it, in one turn; whether it was still there."""
         with self._lock:
             self._turns += 1
-            there = [self._urgent.pop(number, None) or self._bulk.pop(number, None) for number in numbers]
-        return there[0] is not None
+            item = self._bulk.pop(number, None) or self._urgent.pop(number, None)
+            for other in others:
+                self._bulk.pop(other, None) or self._urgent.pop(other, None)
+        return item is not None
 
     def peek(self, most: int) -> list[Item]:
         """Those who wait, urgent ones first, as many as are wanted."""

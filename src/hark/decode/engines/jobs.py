@@ -96,18 +96,21 @@ class Job(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class OpenAnswer:
-    """What is there of a request's answer so far."""
+    """What is there so far of the answer to a request that needs several searches."""
 
-    request: Request
     open: int
     """Searches that have not ended."""
     found: dict[int, list[Ended]] = field(default_factory=dict)
     """By the part of the request."""
 
-    def hypotheses(self) -> list[Hypothesis]:
-        """Ranked by score."""
-        hypotheses = [hypothesis_of(each, self.request) for part in sorted(self.found) for each in self.found[part]]
-        return sorted(hypotheses, key=lambda each: -each.score) if len(hypotheses) > 1 else hypotheses
+    def ended(self) -> list[Ended]:
+        return [each for part in sorted(self.found) for each in self.found[part]]
+
+
+def ranked(ended: Sequence[Ended], request: Request) -> list[Hypothesis]:
+    """Hypotheses of what ended, by score."""
+    hypotheses = [hypothesis_of(each, request) for each in ended]
+    return sorted(hypotheses, key=lambda each: -each.score) if len(hypotheses) > 1 else hypotheses
 
 
 def hypothesis_of(ended: Ended, request: Request) -> Hypothesis:

@@ -26,13 +26,13 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine, Pair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
-from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over
+from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over, ranked
 from hark.decode.engines.lane import Lane, Machine, Shape
 from hark.decode.engines.transfer import Later
 from hark.decode.engines.watch import Watch
-from hark.decode.request import Answer, Hypotheses, Request
+from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
 from hark.decode.scheduler import Entered, Scheduler
-from hark.decode.search import best, candidates
+from hark.decode.search import Ended, best, candidates
 from hark.decode.state import Endings
 from hark.errors import HarkError, UserError
 from hark.model import Transformer
@@ -44,6 +44,8 @@ ENTER = 512
 STEPS_BY_ROWS = ((1024, 2), (0, 4))
 """Steps of a round on a GPU, where at least so many rows are in flight: a step of few rows is so short that the host
 looks less often who is done. `benchmarks/decode_speed.py --stream N --steps-at-once K` tries others."""
+Done = tuple[int, Request, list[Hypothesis]]
+"""A request that is answered, and what was found for it."""
 LANES = 8
 """Shapes of searches that have tables, and recorded steps, at a time; the one that was used longest ago makes way."""
 
@@ -100,6 +102,7 @@ class TorchEngine(Engine):
         looks. A search that is done stays as it is meanwhile."""
         self.scheduler: Scheduler[Job] = Scheduler(self.intake, self.places, self.rows)
         self.open: dict[int, OpenAnswer] = {}
+        """Requests that have begun and were neither answered nor cancelled."""
         self.lanes: dict[Shape, Lane] = {}
         """The one that was used longest ago comes first."""
         self.tenants: dict[Lane, dict[int, Entered[Job]]] = {}
@@ -163,7 +166,7 @@ class TorchEngine(Engine):
         while len(self.asked) > (self.lag if running else 0):
             self.retire()
         # What was just asked for would have to be waited for.
-        done: list[tuple[int, OpenAnswer]] = []
+        done: list[Done] = []
         for _ in range(on_the_way if self.lag and running else len(self.fetched)):
             done += self.finish()
         return [*refused, *self.complete(done)] if done or refused else []
@@ -192,8 +195,7 @@ class TorchEngine(Engine):
             job = each.job
             groups.setdefault(job.shape, []).append(each)
             if job.number not in self.open:
-                searches = job.request.search.nbest if job.kind == "sample" else 1
-                self.open[job.number] = OpenAnswer(job.request, searches)
+                self.open[job.number] = OpenAnswer(job.request.search.nbest) if job.kind == "sample" else OpenAnswer(1)
         for shape, group in groups.items():
             lane = self.lanes[shape] = self.lanes.pop(shape)
             slots = lane.admit([each.job.arrival(each.start) for each in group])
@@ -255,7 +257,7 @@ class TorchEngine(Engine):
                 for each in left:
                     self.scheduler.leave(each)
 
-    def finish(self) -> Iterator[tuple[int, OpenAnswer]]:
+    def finish(self) -> Iterator[Done]:
         """Read what was found; the requests whose answers are complete with it."""
         left, later = self.fetched.popleft()
         *endings, trace = later.get()
@@ -265,34 +267,40 @@ class TorchEngine(Engine):
             answer = self.open.get(job.number)
             if answer is None:  # it was cancelled
                 continue
-            if job.kind == "look":
-                limit = self.check(job.request)
-                branches = branches_of(job, ended, limit)
-                self.scheduler.put_first(branches)
-                answer.open += len(branches)
-                answer.found.update({part: [each] for part, each in enumerate(ended) if over(each, limit)})
-            else:
-                answer.found[job.part] = ended
+            if job.kind != "search":
+                self.put_together(job, answer, ended)
+                ended = answer.ended()
             answer.open -= 1
             if not answer.open:
                 del self.open[job.number]
-                yield job.number, answer
+                yield job.number, job.request, ranked(ended, job.request)
 
-    def complete(self, done: Sequence[tuple[int, OpenAnswer]]) -> Iterator[tuple[int, Hypotheses]]:
+    def put_together(self, job: Job, answer: OpenAnswer, ended: list[Ended]) -> None:
+        """A part of an answer; after a look at first tokens, a search for each of them follows."""
+        if job.kind != "look":
+            answer.found[job.part] = ended
+            return
+        limit = self.check(job.request)
+        branches = branches_of(job, ended, limit)
+        self.scheduler.put_first(branches)
+        answer.open += len(branches)
+        answer.found.update({part: [each] for part, each in enumerate(ended) if over(each, limit)})
+
+    def complete(self, done: Sequence[Done]) -> Iterator[tuple[int, Hypotheses]]:
         """Answers, with attention where it was asked for: that of all in one pass."""
-        asked: list[Translated] = []
-        for _, answer in done:
-            if answer.request.attention:
-                source, found = answer.request.source, answer.hypotheses()
-                asked += [Translated(source, each.tokens, each.complete) for each in found]
+        asked = [
+            Translated(request.source, each.tokens, each.complete)
+            for _, request, found in done
+            if request.attention
+            for each in found
+        ]
         attention = iter(self.align(asked) if asked else ())
-        for number, answer in done:
-            hypotheses = answer.hypotheses()
-            if answer.request.attention:
-                hypotheses = [replace(each, attention_TS=next(attention)) for each in hypotheses]
+        for number, request, found in done:
+            if request.attention:
+                found = [replace(each, attention_TS=next(attention)) for each in found]
             if self.watch is not None:
-                self.watch.answered(number, answer.request, tuple(hypotheses))
-            yield number, tuple(hypotheses)
+                self.watch.answered(number, request, tuple(found))
+            yield number, tuple(found)
 
     def align(self, found: Sequence[Translated]) -> list[NDArray[np.float32]]:
         """Where each token of given translations looked at. Those of like length share a pass."""
