@@ -51,7 +51,7 @@ imported = time.perf_counter()
 bundle = Bundle.open(sys.argv[1])
 verified = time.perf_counter()
 tokenizer = Tokenizer.load(bundle.target_tokenizer)
-engine = CTranslate2Engine.open(bundle, SPECIAL)
+engine = CTranslate2Engine.open(bundle, tokenizer.special)
 loaded = time.perf_counter()
 source = [*tokenizer.encode_one("Where is the station?"), tokenizer.special.end]
 ((_, (best, *_)),) = engine.run([Request(source, DecodeConfig(max_extra=4))])  # random weights do not stop
