@@ -1,16 +1,20 @@
 """What is measured, against what is known: the model says words backwards, so each word is needed by its own copy."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from hark.decode.coder import Coder
 from hark.decode.load import Loaded
 from hark.inspect import effects as module
-from hark.inspect.ablation import attention_of, sharing, without_heads, without_words
+from hark.inspect.ablation import attention_of, without_heads, without_words
 from hark.inspect.attention import Head
 from hark.inspect.effects import Effects, count_measurements, importance, log_probs, measure
 from hark.inspect.recording import Recording, record
+from hark.model import Transformer, padded_layout
 
 SENTENCE = "the small cat sees red house"
 
@@ -63,22 +67,29 @@ def test_what_is_measured_is_what_the_changed_model_says(
     assert log_probs(without_heads(loaded.model, [head]), recording.source_ids, recording) == effects.heads[0].log_probs
 
 
+def loss_of(model: Transformer, recording: Recording) -> float:
+    source, read, written = (
+        torch.tensor([[*ids]]) for ids in (recording.source_ids, recording.read_ids, recording.written_ids)
+    )
+    layout = padded_layout(torch.tensor([source.shape[1]]), torch.tensor([read.shape[1]]))
+    return float(F.cross_entropy(model(source, read, layout)[0], written[0], reduction="sum"))
+
+
 def test_importance_is_the_slope_of_the_loss(loaded: Loaded, recording: Recording) -> None:
-    """By a gate's definition: the head's columns of W^O a little larger, and a little smaller."""
+    """By a gate's definition: the head's columns of W^O a little larger, and a little smaller. In float64, so that the
+    steps can be small: over larger ones a ReLU may bend the loss."""
     found = importance(loaded.model, recording)
-    config = loaded.model.config
+    config, exact = loaded.model.config, copy.deepcopy(loaded.model).double().requires_grad_(False)
     assert len(found) == config.n_heads * (config.n_encoder_layers + 2 * config.n_decoder_layers)
     for head in (Head("encoder", 0, 1), Head("decoder", 1, 0), Head("cross", 0, 0), Head("cross", 1, 1)):
-        losses = []
-        for step in (0.01, -0.01):
-            changed = sharing(loaded.model)
-            attention = attention_of(changed, head)
-            columns = slice(head.number * attention.v_width, (head.number + 1) * attention.v_width)
-            weight = attention.w_o.weight.detach().clone()
-            weight[:, columns] *= 1 + step
-            attention.w_o.weight = torch.nn.Parameter(weight)
-            losses.append(-sum(log_probs(changed, recording.source_ids, recording)))
-        assert found[head] == pytest.approx(abs(losses[0] - losses[1]) / 0.02, rel=0.05, abs=1e-3)
+        attention = attention_of(exact, head)
+        columns = attention.w_o.weight[:, head.number * attention.v_width : (head.number + 1) * attention.v_width]
+        losses, before = [], columns.clone()
+        for step in (1e-6, -1e-6):
+            columns.copy_(before * (1 + step))
+            losses.append(loss_of(exact, recording))
+        columns.copy_(before)
+        assert found[head] == pytest.approx(abs(losses[0] - losses[1]) / 2e-6, rel=0.01, abs=1e-4)
 
 
 def test_progress_is_told_as_often_as_it_was_said(
