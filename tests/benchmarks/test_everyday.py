@@ -10,6 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.evaluate.held_out import HeldOutSet
+from hark.text.phrases import open_phrases
 from tests.decode.bundles import make_bundle
 
 
@@ -47,6 +48,24 @@ def test_the_lines_of_both_directions() -> None:
             assert all(kept in line.text for kept in line.keeps), line
     with pytest.raises(UserError, match="has no lines from en to fr"):
         read_lines("en-fr")
+
+
+@pytest.mark.parametrize("pair", ["en-de", "de-en"])
+def test_phrases_of_the_table_are_good_translations(pair: str) -> None:
+    from everyday import read_lines
+
+    phrases = open_phrases(*pair.split("-"))
+    lines = read_lines(pair)
+    answers = {line: phrases.lookup(line.text) for of_kind in lines.values() for line in of_kind}
+    known = {line: answer for line, answer in answers.items() if answer is not None}
+    assert [(line.text, answer) for line, answer in known.items() if not line.like and line.wrong(answer)] == []
+    greetings = {line.text for line in lines["greetings"]}
+    assert {line.text for line in known} & greetings == {
+        # The rest is left to the model: it names somebody or a place.
+        text
+        for text in greetings
+        if not any(name in text for name in ("Berlin", "Tanaka"))
+    }
 
 
 class Echo:
