@@ -37,7 +37,7 @@ FULL = Facts(
     licence="Apache-2.0",
     licence_terms="Name the sources.",
     limits="It knows nothing of physics.",
-    vocabulary=VocabularyFacts("sentencepiece", "source"),
+    vocabulary=VocabularyFacts("sentencepiece", "source", 1_000_000, {"#": 0, "+": 12}),
     alignment=AlignmentFacts(1, (0, 3), "reads", 0.2712345, 508, "gold"),
     text=(
         TextFacts("europarl", 1234567, "Debates", "", "", "European Parliament", ""),
@@ -87,7 +87,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         assert load(tmp_path / "facts.json") == facts
     assert json.loads(dump(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
-        "minor": 0,
+        "minor": 1,
         "pairs": [["en", "de"]],
         "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
     }

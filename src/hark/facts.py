@@ -14,11 +14,15 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 from hark.errors import UserError
 
 NAME = "facts.json"
-FORMAT, MINOR = 1, 0
+FORMAT, MINOR = 1, 1
 """`FORMAT` grows when an older hark would misread a file, and such a hark refuses it. `MINOR` grows when keys are added
 that an older one may safely ignore: it reads the file without them, and refuses to write such facts again, because they
 would be lost. Of a file that claims no newer `MINOR` than ours, an unknown key is a mistake, and refused."""
 
+SIGNS = "#$&*+<=>@[\\]^_`{|}~"
+"""Signs of ASCII that are no punctuation of ordinary text."""
+HARDLY = 1e-6
+"""What is less frequent in a text than this, nobody learns from it."""
 Pair = tuple[str, str]
 """Language codes: source, target."""
 VocabularyKind = Literal["sentencepiece"]
@@ -44,6 +48,17 @@ class FactError(UserError):
 class VocabularyFacts:
     kind: VocabularyKind = "sentencepiece"
     language_tags: LanguageTags = "none"
+    source_characters: int | None = None
+    """Of the training text's source side."""
+    source_signs: dict[str, int] = field(default_factory=dict)
+    """How often each sign of `SIGNS` stands there. A model can neither translate nor copy what it has hardly read."""
+
+    @property
+    def rare_signs(self) -> frozenset[str]:
+        """The signs that the model has hardly read; none where nobody counted."""
+        if not self.source_characters:
+            return frozenset()
+        return frozenset(sign for sign in SIGNS if self.source_signs.get(sign, 0) < HARDLY * self.source_characters)
 
 
 @dataclass(frozen=True)
@@ -294,8 +309,9 @@ def dump(facts: Facts) -> str:
             "and would lose some of what they say; update hark to change this model"
         )
     facts.check()
-    head = {"format": FORMAT, "minor": MINOR, "pairs": [], "vocabulary": vars(facts.vocabulary)}
-    tree = {**head, **_plain(replace(facts, vocabulary=VocabularyFacts()))}
+    vocabulary = {"kind": facts.vocabulary.kind, "language_tags": facts.vocabulary.language_tags}
+    head = {"format": FORMAT, "minor": MINOR, "pairs": [], "vocabulary": {**vocabulary, **_plain(facts.vocabulary)}}
+    tree = {**head, **_plain(replace(facts, vocabulary=VocabularyFacts(), minor=MINOR))}
     return json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

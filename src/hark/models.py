@@ -45,10 +45,20 @@ class Known:
 
 
 def user_folder() -> Path:
-    """Where a person's own models are put, by the rules of the XDG Base Directory Specification."""
+    """Where a person's own models are put."""
+    return data_folder() / "models"
+
+
+def phrases_folder() -> Path:
+    """Where a person's own phrase tables are put."""
+    return data_folder() / "phrases"
+
+
+def data_folder() -> Path:
+    """By the rules of the XDG Base Directory Specification."""
     given = os.environ.get("XDG_DATA_HOME", "")
     base = Path(given) if os.path.isabs(given) else Path.home() / ".local" / "share"
-    return base / "hark" / "models"
+    return base / "hark"
 
 
 def places() -> list[Path]:

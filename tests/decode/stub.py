@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from hark.config import BatchConfig, Config, ModelConfig
+from hark.config import BatchConfig, Config, DataConfig, ModelConfig
 from hark.decode.engine import Engine
 from hark.decode.request import Answer, Hypothesis, Request
 from hark.decode.translator import Translator
@@ -99,5 +99,6 @@ def hypothesis(text: str, request: Request, rank: int = 0, complete: bool = True
 
 def translator(answer: Reply = lambda text, _: text, max_length: int = 60, crowd: int = 5) -> tuple[Translator, Stub]:
     engine = Stub(answer, crowd)
-    config = Config(batches=BatchConfig(max_length=max_length))
+    # Into the same language: a copy is then the very text, numbers included.
+    config = Config(data=DataConfig(source="en", target="en"), batches=BatchConfig(max_length=max_length))
     return Translator(engine, tokenizer(), tokenizer(), config), engine

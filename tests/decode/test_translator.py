@@ -4,6 +4,8 @@ import re
 import tracemalloc
 from collections.abc import Iterator
 from itertools import islice, repeat
+from random import Random
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import example, given
@@ -96,7 +98,7 @@ def test_no_sentence_is_lost_or_doubled() -> None:
 
     made, _ = translator(mark, crowd=40)
     assert made.translate(text).text == re.sub(r"(The [^.!]*[.!])", lambda match: match[0].upper(), text)
-    assert len(asked) == 400
+    assert len(asked) == len(set(asked)) == 30  # what is repeated is asked once
 
 
 SENTENCES = [
@@ -134,7 +136,7 @@ def test_protected_text_survives_any_vandal(source: str, vandal: str) -> None:
 def test_items_at_the_edges_and_text_without_words_are_not_shown_to_a_model() -> None:
     made, engine = translator()
     made.translate('<x id="1"/> Save it <b>now</b> 👍\n{name}\n- 12.5 kg\n2014!')
-    assert engine.asked == ["Save it <b>now"]
+    assert engine.asked == ["Save it now"]
     made.translate("Привет! https://a.b")
     assert len(engine.asked) == 1
 
@@ -149,25 +151,26 @@ def test_what_was_copied_says_so() -> None:
 
 
 def test_signs_after_an_item_stay_with_it() -> None:
-    made, engine = translator(lambda text, _: "Die Katze" if "317" in text or "{" in text else text.upper())
+    made, engine = translator(lambda text, _: "Die Katze" if re.search(r"\d", text) else text.upper())
     result = made.translate("The {a}, which was old, and (see {b}) the cat")
     assert result.text == "THE {a}, WHICH WAS OLD, AND (SEE {b}) THE CAT"
     assert {"The", "which was old, and (see", "the cat"} <= set(engine.asked)
 
 
 def test_a_stand_in_is_never_a_number_of_the_text() -> None:
-    made, engine = translator(lambda text, _: text.replace("{a}", "").replace("{b}", ""))
+    made, engine = translator()
     result = made.translate("{a} has 317 and 428 of {b} here")
     assert result.text == "{a} has 317 and 428 of {b} here"
-    assert result.flags == ("retried", "repaired")
+    assert result.flags == ()
     assert engine.asked[-1] == "539 has 317 and 428 of 650 here"
 
 
 def test_what_cannot_be_put_back_is_flagged() -> None:
-    result = translator(lambda text, _: text.replace("2014", "2013"))[0].translate("In 2014 the cat was here.")
+    result = translator(lambda text, _: re.sub(r"\d+", "2013", text))[0].translate("In 2014 the cat was here.")
     assert result.text == "In 2013 the cat was here."
-    assert result.flags == ("retried", "changed")
-    assert result.doubtful == ("changed",)
+    assert result.flags == ("retried", "changed", "number")
+    assert [str(reason) for reason in result.reasons][1] == "a number changed (2014 -> 2013)"
+    assert result.doubtful == ("changed", "number")
 
 
 def test_the_wider_search_may_find_one_without_fault() -> None:
@@ -241,8 +244,9 @@ def test_sentences_longer_than_in_training_are_cut_between_clauses() -> None:
 
 def test_a_word_of_5000_letters_is_translated_whole() -> None:
     made, engine = translator(lambda text, _: text.upper())
-    result = made.translate("x" * 5000 + " is it")
-    assert result.text == "X" * 5000 + " IS IT"
+    word = "".join(Random(1).choices(ascii_lowercase, k=5000))
+    result = made.translate(f"{word} is it")
+    assert result.text == f"{word.upper()} IS IT"
     assert len(engine.asked) > 80
 
 
@@ -251,14 +255,14 @@ class TestCapitals:
         def german(text: str, request: Request) -> Hypothesis:
             if text.startswith("THE"):
                 return hypothesis("DIE CAT", request, score=-9.0)
-            return hypothesis("Die Straße {A} ist alt", request, score=-1.0)
+            return hypothesis(f"Die Straße {re.findall('[0-9]+', text)[0]} ist alt", request, score=-1.0)
 
         made, engine = translator(german)
         result = made.translate("THE STREET {a} IS OLD")
         assert result.text == "DIE STRASSE {a} IST ALT"
-        assert result.flags == ("recased", "repaired")
-        assert engine.asked[0] == "THE STREET {a} IS OLD"
-        assert engine.asked[1] == "The street {a} is old"
+        assert result.flags == ("recased",)
+        assert engine.asked[0] == "THE STREET 317 IS OLD"
+        assert engine.asked[1] == "The street 317 is old"
 
     def test_as_it_is_if_that_scores_better(self) -> None:
         made, _ = translator(lambda text, request: hypothesis(text, request, score=-1.0 if text.isupper() else -2.0))
@@ -290,18 +294,20 @@ class TestMore:
         made, engine = translator(lambda text, _: text)
         text = "  - The cat <b>sees</b> it.\n\tA {name} house!"
         assert made.translate(text).links == ()
-        assert not engine.requests[0].attention
+        assert not engine.requests[1].attention  # of the first the alignment is needed, to place the tags
         links = made.translate(text, Options(align=True)).links
         assert [text[slice(*link.source)] for link in links] == [
             "The",
             "cat",
-            "<b>sees</b>",
+            "sees",
             "it.",
             "A",
             "{name}",
             "house!",
         ]
-        assert all(link.source == link.target and link.weight == 1.0 for link in links)
+        translation = made.translate(text, Options(align=True)).text
+        assert [translation[slice(*link.target)] for link in links] == [text[slice(*link.source)] for link in links]
+        assert all(link.weight == 1.0 for link in links)
 
     def test_alignment_through_stand_ins_and_capitals(self) -> None:
         made, _ = translator(lambda text, _: text.replace("{name}", ""))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hark.decode.translation import Alternative, Translation
 
 NAMED = 10
-"""Doubtful lines that are named; the rest are counted."""
+"""Doubtful lines of which the reasons are told; the rest are counted."""
 PAUSE = 0.1
 """Seconds after which what is printed goes out, where nobody waits for each line."""
 
@@ -24,10 +24,9 @@ def write(
     as_json: bool,
     align: bool,
     at_once: bool,
-) -> None:
-    """Print each translation when it is ready, and say in the end which are doubtful."""
-    named: list[str] = []
-    doubtful, flushed = 0, 0.0
+) -> int:
+    """Print each translation when it is ready, and tell on stderr what is wrong with it; how many are doubtful."""
+    doubtful, flushed, line = 0, 0.0, 1
     for number, result in enumerate(results, start=1):
         if as_json:
             text = json_line(result, nbest, align)
@@ -40,13 +39,22 @@ def write(
             out.flush()
             flushed = time.monotonic()
         advance(result.source)
+        lines = max(1, result.source.count("\n") + (not result.source.endswith("\n")))
         if result.doubtful:
             doubtful += 1
-            named += [f"{number} ({', '.join(result.doubtful)})"] if doubtful <= NAMED else []
+            if not as_json and doubtful <= NAMED:
+                warn(result, line, lines)
+        line += lines
     out.flush()
-    if doubtful and not as_json:
-        more = f" and {doubtful - NAMED} more" if doubtful > NAMED else ""
-        sys.stderr.write(f"doubtful lines: {', '.join(named)}{more}; --json tells of each\n")
+    if doubtful > NAMED and not as_json:
+        sys.stderr.write(f"{doubtful - NAMED:,} more lines are doubtful; --json tells of each\n")
+    return doubtful
+
+
+def warn(result: "Translation", line: int, lines: int) -> None:
+    """`line 3: a number changed (120 -> 1)`."""
+    where = f"line {line}" if lines == 1 else f"lines {line}-{line + lines - 1}"
+    sys.stderr.write(f"{where}: {'; '.join(map(str, result.reasons))}\n")
 
 
 def json_line(result: "Translation", nbest: int, align: bool) -> str:
@@ -55,6 +63,7 @@ def json_line(result: "Translation", nbest: int, align: bool) -> str:
         "text": without_end(result.text),
         "score": rounded(result.score),
         "flags": result.flags,
+        "warnings": [{"flag": each.flag, "detail": each.detail, "message": str(each)} for each in result.reasons],
     }
     if nbest > 1:
         line["nbest"] = [{"text": without_end(each.text), "score": rounded(each.score)} for each in ranked(result)]

@@ -6,13 +6,17 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, Self
 
 from hark.errors import HarkError, UserError
+from hark.text.paragraphs import group
 
 Errors = Literal["strict", "replace"]
 CHUNK = 1 << 16
+PAUSE = 0.2
+"""Seconds in which the next line of a paragraph must come; a program that wants an answer first sends none."""
 
 
 def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
@@ -70,8 +74,9 @@ class ArrivingLines:
         self.number += 1
         return decode_line(self.lines.popleft(), self.number, self.name, self.errors)
 
-    def ready(self) -> bool:
-        while self.open and not self.lines and select.select([self.descriptor], [], [], 0)[0]:
+    def ready(self, wait: float = 0.0) -> bool:
+        """Whether a line is there, or comes within some seconds."""
+        while self.open and not self.lines and select.select([self.descriptor], [], [], wait)[0]:
             self.read()
         return bool(self.lines) or not self.open
 
@@ -88,6 +93,23 @@ class ArrivingLines:
         again = [line.encode() for line in lines]
         self.lines.extendleft(reversed(again))
         self.number -= len(again)
+
+
+class ArrivingUnits:
+    """The lines of a pipe, those of a paragraph together. A program that waits for an answer to each line gets it."""
+
+    def __init__(self, lines: ArrivingLines) -> None:
+        self.lines = lines
+        self.units = group(lines, partial(lines.ready, PAUSE))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        return next(self.units).text
+
+    def ready(self) -> bool:
+        return self.lines.ready()
 
 
 @contextmanager

@@ -47,7 +47,13 @@ def translate(
     split: Annotated[
         bool, typer.Option("--split/--no-split", help="Split lines into sentences; or take each line for one.")
     ] = True,
+    join: Annotated[
+        bool, typer.Option("--join/--no-join", help="Join the lines of hard-wrapped paragraphs, and wrap them again.")
+    ] = True,
     protect: options.Protect = True,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 3 if a translation is doubtful.")
+    ] = False,
     errors: options.Errors = "strict",
     engine: options.Engine = "auto",
     device: options.Device = "auto",
@@ -75,11 +81,33 @@ def translate(
     try:
         with writer(output) as out, shown_progress(given, output) as advance:
             results = loaded.translate(
-                lines, source=source, target=target, split=split, align=align, protect=protect, **changes
+                texts_of(lines, join and split),
+                source=source,
+                target=target,
+                split=split,
+                align=align,
+                protect=protect,
+                join=join,
+                **changes,
             )
-            write(results, out, advance, nbest, as_json, align, at_once=given is None)
+            doubtful = write(results, out, advance, nbest, as_json, align, at_once=given is None)
     except KeyboardInterrupt:
         leave_at_once()
+    if doubtful and strict:
+        raise typer.Exit(3)
+
+
+def texts_of(lines: Iterable[str], join: bool) -> Iterable[str]:
+    """What is translated at a time: a line, or the lines of a hard-wrapped paragraph or a block of code.
+
+    Of a pipe, a line that may go on waits a moment for the next; at a terminal none does.
+    """
+    from hark.cli.streams import ArrivingLines, ArrivingUnits
+    from hark.text.paragraphs import group
+
+    if isinstance(lines, ArrivingLines):
+        return ArrivingUnits(lines) if join and not os.isatty(lines.descriptor) else lines
+    return (unit.text for unit in group(lines)) if join else lines
 
 
 def leave_at_once() -> NoReturn:

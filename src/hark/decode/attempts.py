@@ -16,6 +16,8 @@ from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
 
 SAFE_BEAM = 8
+FIRST_NUMBER, SECOND_NUMBER = 317, 428
+"""The numbers that stand in for items begin with these; others when it is tried again."""
 _CLOSING = re.compile(r"[\s.,;:!?…)\]}»”’]*")
 """Signs that belong to what stands before them: a model that begins with them loses its way."""
 
@@ -30,6 +32,8 @@ class Ask:
     """From the stretch to what the model sees of it."""
     items: tuple[Item, ...] = ()
     """What must come out of it."""
+    marks: tuple[Item, ...] = ()
+    """Tags and the like that the model does not see; the alignment tells where they go."""
     shouted: bool = False
     """Whether to put the translation in capitals."""
     inner: bool = False
@@ -57,7 +61,9 @@ class Attempt:
         """One for each stretch; a model of several pairs needs the target language, and some the source's."""
         prefix = coder.prefix(target)
         return [
-            Request(coder.source_ids(ask.seen, target, source), self.search, prefix, attention=attention)
+            Request(
+                coder.source_ids(ask.seen, target, source), self.search, prefix, attention=attention or bool(ask.marks)
+            )
             for ask in self.asks
         ]
 
@@ -71,17 +77,35 @@ def safer(search: DecodeConfig) -> DecodeConfig:
 
 
 def as_it_is(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool) -> Attempt:
-    """The piece itself. Tags and symbols at its edges stay out: they say nothing to a model, and keep their places."""
+    """The piece itself. Marks at its edges stay out: they say nothing to a model, and keep their places. Marks inside
+    are left out, to be placed by the alignment, and numbers stand in for what the model must not see."""
     first, last = edges(text, items)
     core = [moved(item, first) for item in items if first <= item.start and item.end <= last]
-    ask = Ask(first, Rewriting(text[first:last], text[first:last]), tuple(core), inner=inner)
+    ask = hide(text[first:last], first, core, FIRST_NUMBER, inner=inner)
     return Attempt((text[:first], ask, text[last:]), search)
+
+
+def hide(text: str, start: int, items: Sequence[Item], number: int, everything: bool = False, inner: bool = False) -> Ask:
+    """A stretch without its marks, and with numbers that it does not have in place of items: of those that the model
+    must not see, or of all. Whatever a model has learnt, it copies numbers."""
+    marks = tuple(item for item in items if item.mark)
+    numbers = (str(n) for n in count(number, 111) if str(n) not in text)
+    shown = [
+        replace(item, shown=next(numbers), pattern=None)
+        if (item.opaque and not item.shown) or (everything and item.kind != "number")
+        else item
+        for item in items
+        if not item.mark
+    ]
+    edits = [(item.span, item.shown) for item in shown if item.shown] + [(mark.span, "") for mark in marks]
+    rewriting = Rewriting.of(text, sorted(edits)) if edits else Rewriting(text, text)
+    return Ask(start, rewriting, tuple(shown), marks, inner=inner)
 
 
 def edges(text: str, items: Sequence[Item]) -> Span:
     """The span of a piece without the tags, symbols and spaces at its edges."""
     first, last = 0, len(text)
-    loose = [item for item in items if item.kind in ("markup", "symbol")]
+    loose = [item for item in items if item.mark]
     for item in loose:
         if not text[first : item.start].strip():
             first = item.end
@@ -98,24 +122,34 @@ def in_sentence_case(plain: Attempt) -> Attempt:
 
 
 def lowered(ask: Ask) -> Ask:
-    return replace(
-        ask, rewriting=case.sentence_case(ask.rewriting.before, [item.span for item in ask.items]), shouted=True
-    )
+    text = ask.rewriting.after
+    keep = [ask.rewriting.forth(item.span) for item in ask.items]
+    lower = case.sentence_case(text, keep).after
+    # Capitals that have no small letter of the same length (İ) would shift the places of what was replaced.
+    rewriting = replace(ask.rewriting, after=lower) if len(lower) == len(text) else ask.rewriting
+    if not ask.rewriting.edits:
+        rewriting = case.sentence_case(text, keep)
+    return replace(ask, rewriting=rewriting, shouted=True)
 
 
-def with_stand_ins(plain: Attempt, search: DecodeConfig) -> Attempt:
-    """Each item replaced by a number that the text does not have: whatever a model has learnt, it copies numbers."""
-    asks = []
-    for ask in plain.asks:
-        text = ask.rewriting.before
-        exact = [item for item in ask.items if item.exact]
-        numbers = islice((str(n) for n in count(317, 111) if str(n) not in text), len(exact))
-        shown = [replace(item, shown=number) for item, number in zip(exact, numbers, strict=True)]
-        rewriting = Rewriting.of(text, ((item.span, item.shown) for item in shown))
-        loose = tuple(item for item in ask.items if not item.exact)
-        asks.append(replace(ask, rewriting=rewriting, items=(*shown, *loose), shouted=False))
-    rest = iter(asks)
-    return Attempt(tuple(part if isinstance(part, str) else next(rest) for part in plain.parts), search)
+def with_stand_ins(plain: Attempt, figures: Sequence[Item], search: DecodeConfig) -> Attempt:
+    """Numbers in place of all items, and of the `figures` of the piece besides."""
+    parts: list[str | Ask] = []
+    for part in plain.parts:
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        text = part.rewriting.before
+        end = part.start + len(text)
+        exact = [item for item in (*part.items, *part.marks) if item.exact]
+        taken = protect.Taken(text, (item.span for item in exact))
+        inside = [moved(item, part.start) for item in figures if part.start <= item.start and item.end <= end]
+        exact += [replace(item, kind="quantity") for item in inside if taken.take(item.span)]
+        loose = [item for item in part.items if not item.exact and taken.leaves(item.span)]
+        exact.sort(key=lambda item: item.start)
+        ask = hide(text, part.start, [*exact, *loose], SECOND_NUMBER, everything=True, inner=part.inner)
+        parts.append(ask)
+    return Attempt(tuple(parts), search)
 
 
 def around_items(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool) -> Attempt:
@@ -128,7 +162,7 @@ def around_items(text: str, items: Sequence[Item], search: DecodeConfig, inner: 
         loose = [each for each in items if not each.exact and end <= each.start and each.end <= start]
         parts += stretch(text, (end, start), loose, inner or item is not None)
         if item is not None:
-            parts.append(item.text)
+            parts.append(item.written or item.text)
             end = item.end
     return Attempt(tuple(parts), search)
 
@@ -157,8 +191,8 @@ def stretch(text: str, span: Span, items: Sequence[Item], inner: bool) -> list[s
     core = part.rstrip()
     before = _CLOSING.match(core).end()  # type: ignore[union-attr]  # it matches nothing at least
     core = core[before:]
-    inside = tuple(moved(item, start + before) for item in items)
-    ask = Ask(start + before, Rewriting(core, core), inside, inner=inner)
+    inside = [moved(item, start + before) for item in items]
+    ask = hide(core, start + before, inside, FIRST_NUMBER, inner=inner)
     return [part[:before], ask, part[before + len(core) :]]
 
 

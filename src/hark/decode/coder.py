@@ -2,6 +2,7 @@
 
 import string
 import unicodedata
+from collections.abc import Collection
 
 from hark.text.normalise import normalise
 from hark.text.vocabulary import Vocabulary
@@ -13,10 +14,12 @@ _SILENT = set(" \u00ad\u200b\u2060\ufeff")
 class Coder:
     """What a translator needs of the vocabularies of both sides. For a model of one pair, languages may be left out."""
 
-    def __init__(self, source: Vocabulary, target: Vocabulary) -> None:
+    def __init__(self, source: Vocabulary, target: Vocabulary, rare_signs: Collection[str] = ()) -> None:
+        """`rare_signs` are those that the model has hardly read (`VocabularyFacts.rare_signs`)."""
         self.source, self.target = source, target
+        self._rare = frozenset(rare_signs)
         # A vocabulary may lack a rare letter, such as X; one byte is copied easily all the same.
-        self._known = {*string.printable, *_SILENT, *source.alphabet}
+        self._known = {*string.printable, *_SILENT, *source.alphabet} - self._rare
 
     def encode(self, text: str) -> list[int]:
         """Source tokens, without tag and EOS."""
@@ -43,11 +46,16 @@ class Coder:
         return " ".join(self.target.decode_one(tokens).split())
 
     def unknown(self, text: str) -> str:
-        """The characters of a text that the source vocabulary lacks, so that the model sees bytes in their place.
+        """The characters of a text that the source vocabulary lacks, so that the model sees bytes in their place; and
+        signs that it has hardly read.
 
         Punctuation does not count: it is written otherwise in the other language, whatever a model knows.
         """
-        strange = {each for each in set(text) - self._known if not (each.isspace() or is_punctuation(each))}
+        strange = {
+            each
+            for each in set(text) - self._known
+            if each in self._rare or not (each.isspace() or is_punctuation(each))
+        }
         if not strange:
             return ""
         # A letter and its accent may be one known letter; what the normalisation replaces is strange in any case.

@@ -4,10 +4,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-Fault = Literal["empty", "looped", "length", "truncated", "changed"]
-"""Nothing came out; the same words again and again; absurdly long or short; cut off at the limit; something that must
-come out unchanged is missing or doubled (`protect.py` finds that)."""
-FAULTS: tuple[Fault, ...] = ("empty", "looped", "truncated", "changed", "length")
+Fault = Literal[
+    "empty", "looped", "truncated", "changed", "number", "lost", "invented", "length", "language", "unsure"
+]
+"""Nothing came out; the same words again and again; cut off at the limit; something that must come out unchanged is
+missing or doubled; a number is missing, different or made up; words of the source have no counterpart; words without
+any in the source; absurdly long or short; not in the language that the model reads; the model itself is not sure."""
+FAULTS: tuple[Fault, ...] = (
+    "empty", "looped", "truncated", "changed", "number", "lost", "invented", "length", "language", "unsure",
+)  # fmt: skip
 """The worst first."""
 
 LOOP = 8
@@ -17,12 +22,17 @@ PERIOD = 24
 RATIO, SLACK = 3.0, 12
 """One side of a translation may have this many times the other's tokens, and these more."""
 CHARACTER_SLACK = 40
+SHORT, LONG, FEW = 0.5, 2.2, 12
+"""A translation with fewer than `SHORT` times the characters of its source, or more than `LONG` times, may have lost
+something, or made it up; `FEW` characters more or less are no matter. docs/trust.md says how often people go beyond."""
+UNSURE = 0.45
+"""Mean negative log-probability of a token beyond which a translation is not to be trusted. Measured, docs/trust.md."""
 
 
 def find_faults(
     source: Sequence[int], target: Sequence[int], source_text: str, target_text: str, complete: bool
 ) -> frozenset[Fault]:
-    """The faults of a translation; tokens without the marks of the end."""
+    """The faults of a translation; tokens without EOS."""
     faults: set[Fault] = set()
     if source and not target_text.strip():
         faults.add("empty")
@@ -38,6 +48,14 @@ def find_faults(
 def is_absurd(one: int, other: int, slack: int) -> bool:
     """Tokens alone mislead where one side is spelled in bytes, characters alone where scripts differ."""
     return max(one, other) > RATIO * min(one, other) + slack
+
+
+def is_short(source: str, translation: str) -> bool:
+    return len(translation) + FEW < SHORT * (len(source) + FEW)
+
+
+def is_long(source: str, translation: str) -> bool:
+    return len(translation) > LONG * len(source) + FEW
 
 
 def is_looped(source: Sequence[int], target: Sequence[int]) -> bool:

@@ -17,8 +17,10 @@ from hark.decode.translation import Translation
 from hark.decode.translator import Translator
 from hark.errors import UserError, require
 from hark.facts import Facts
+from hark.models import phrases_folder
 from hark.settings import SettingError
 from hark.text.opening import open_vocabularies
+from hark.text.phrases import SHIPPED, Phrases, find_table, read_phrases
 from hark.text.vocabulary import SpecialIds
 
 if TYPE_CHECKING:
@@ -129,7 +131,21 @@ class Loaded:
 
     @cached_property
     def translator(self) -> Translator:
-        return Translator(self.engine, self.source_vocabulary, self.target_vocabulary, self.config)
+        return Translator(
+            self.engine,
+            self.source_vocabulary,
+            self.target_vocabulary,
+            self.config,
+            self.facts.vocabulary.rare_signs,
+            self.phrases,
+        )
+
+    @cached_property
+    def phrases(self) -> Phrases:
+        """Lines whose translation is known: hark's own table for the pair, and the user's, which wins."""
+        source, target = self.config.data.source, self.config.data.target
+        found = (find_table(folder, source, target) for folder in (SHIPPED, phrases_folder()))
+        return Phrases(read_phrases(path) for path in found if path is not None)
 
     @cached_property
     def model(self) -> "Transformer":
@@ -154,17 +170,21 @@ class Loaded:
         split: bool = True,
         align: bool = False,
         protect: bool = True,
+        join: bool = True,
+        tidy: bool = True,
+        detect: bool = True,
         **search: Any,
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be without end: order is kept, and memory is bounded.
 
         `source` and `target` name languages, where the model knows several. With `split=False` each line is one
         sentence; with `align=True` results say which words stand for which; with `protect=False` nothing is held to
-        come out unchanged. `search` changes settings of the search, such as `beam=1` or `nbest=3`; the others are the
-        model's own.
+        come out unchanged. `join=False` keeps the lines of hard-wrapped paragraphs apart, `tidy=False` leaves typing
+        (dont, schoen) as it is, `detect=False` translates sentences whatever their language seems to be. `search`
+        changes settings of the search, such as `beam=1` or `nbest=3`; the others are the model's own.
         """
         settings = search_settings(self.config.decode, search)
-        options = Options(settings, split, align, protect, source, target)
+        options = Options(settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect)
         if isinstance(texts, str):
             return self.translator.translate(texts, options)
         return self.translator.stream(texts, options)

@@ -1,19 +1,27 @@
 """How one piece of text, a sentence or a part of one, is translated: plainly, and if that went wrong, more safely."""
 
+import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hark.config import DecodeConfig
 from hark.decode import attempts
-from hark.decode.align import Link
+from hark.decode.align import Link, word_spans
 from hark.decode.attempts import Attempt
 from hark.decode.coder import Coder
+from hark.decode.faults import UNSURE, is_long, is_short
 from hark.decode.readings import Candidate, judge
+from hark.decode.reasons import Reason
 from hark.decode.request import Hypotheses, Request
 from hark.decode.tasks import Task
 from hark.decode.translation import Alternative, Flag
-from hark.text import case, protect
+from hark.text import case, protect, spelling
 from hark.text.protect import Item
+from hark.text.rewrite import Rewriting
+
+CONTENT = 4
+"""Letters of a word whose loss is told; shorter ones are often left out for good."""
+EDGES = ".,;:!?…()[]\"'“”„‘’"
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,12 @@ class Options:
     """The language to translate to, of a model that knows several; None: the model's own."""
     urgent: bool = False
     """Whether a person waits for it."""
+    join: bool = True
+    """Whether to join the lines of a hard-wrapped paragraph, and to wrap its translation again."""
+    tidy: bool = True
+    """Whether to mend what people leave out when they type (dont, schoen), before the model sees it."""
+    detect: bool = True
+    """Whether to leave sentences as they are that are not in the source language."""
 
 
 @dataclass(frozen=True)
@@ -44,28 +58,42 @@ class Piece:
     score: float | None = None
     tokens: int = 0
     flags: frozenset[Flag] = frozenset()
+    reasons: tuple[Reason, ...] = ()
     links: tuple[Link, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
 
 
-def translate_piece(text: str, coder: Coder, options: Options, inner: bool = False) -> Task[Piece]:
+def translate_piece(
+    text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool = False
+) -> Task[Piece]:
     """Ask for a translation; if it is faulty, ask again in safer ways, and take the best of all.
 
-    `inner` says that the sentence goes on after the piece. Nothing is lost whatever the engine answers: what it
-    does not translate at all stands in the result as it was.
+    `languages` are those of text and translation; `inner` says that the sentence goes on after the piece. Nothing is
+    lost whatever the engine answers: what it does not translate at all stands in the result as it was.
     """
-    items = protect.find(text, coder.unknown) if options.protect else ()
+    typed = spelling.tidy(text, languages[0]) if options.tidy else None
+    if typed is not None:
+        piece = yield from _translate(typed.after, coder, options, languages, inner)
+        links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
+        flags = piece.flags if "copied" in piece.flags else piece.flags | {"tidied"}
+        return replace(piece, source=text, links=links, flags=flags)
+    return (yield from _translate(text, coder, options, languages, inner))
+
+
+def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool) -> Task[Piece]:
+    items = protect.find(text, coder.unknown, *languages) if options.protect else ()
     if not protect.has_words(text, items):
-        return Piece(text, text, flags=frozenset({"copied"}))
+        copy = Rewriting.of(text, ((item.span, item.written or item.text) for item in items)).after
+        return Piece(text, copy, flags=frozenset({"copied"}))
     plain = attempts.as_it_is(text, items, options.search, inner)
     first = [plain]
     if case.is_shouted(text, [item.span for item in items]):
         first.append(attempts.in_sentence_case(plain))
-    tried = yield from _try(first, coder, options)
+    tried = yield from _try(first, coder, options, languages)
     best = min(tried, key=lambda each: each.rank)
     flags: set[Flag] = set()
     if best.faults:
-        best, flags = yield from _rescue(text, items, best, coder, options, inner)
+        best, flags = yield from _rescue(text, items, best, coder, options, languages, inner)
         flags.add("retried")
     if any(ask.shouted for ask in best.attempt.asks):
         flags.add("recased")
@@ -73,24 +101,60 @@ def translate_piece(text: str, coder: Coder, options: Options, inner: bool = Fal
         flags.add("repaired")
     if "empty" in best.faults:
         flags.add("untranslated")
-    flags |= best.faults
-    return Piece(text, best.text, best.score, best.tokens, frozenset(flags), best.links, best.alternatives)
+    reasons = best.reasons
+    if is_short(text, best.text):
+        reasons += yield from _look_for_lost(best, coder, options)
+    if is_long(text, best.text) and not best.faults & {"looped", "length"}:
+        reasons.append(Reason("invented"))
+    if best.doubt > UNSURE and "empty" not in best.faults:
+        reasons.append(Reason("unsure", f"{math.exp(-best.doubt):.0%}"))
+    flags |= {reason.flag for reason in reasons}
+    links = best.links if options.align else ()
+    return Piece(text, best.text, best.score, best.tokens, frozenset(flags), tuple(reasons), links, best.alternatives)
+
+
+def _look_for_lost(
+    best: Candidate, coder: Coder, options: Options
+) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Reason]]:
+    """Words of the source that no word of a short translation looks at."""
+    asked = best.attempt.requests(coder, True, options.target, options.source)
+    answers = yield asked
+    seen = judge(best.attempt, asked, answers, coder, 1)
+    missing = []
+    for ask, reading in zip(best.attempt.asks, seen.readings, strict=True):
+        if not reading.links:
+            continue
+        for start, end in word_spans(ask.rewriting.before):
+            word = ask.rewriting.before[start:end].strip(EDGES)
+            looked_at = any(
+                link.source[0] < ask.start + end and ask.start + start < link.source[1] for link in reading.links
+            )
+            if len(word) >= CONTENT and not looked_at:
+                missing.append(word)
+    return [Reason("lost", ", ".join(missing))] if missing else []
 
 
 def _try(
-    ways: Sequence[Attempt], coder: Coder, options: Options
+    ways: Sequence[Attempt], coder: Coder, options: Options, languages: tuple[str, str]
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Candidate]]:
     """Make attempts side by side."""
     asked = [attempt.requests(coder, options.align, options.target, options.source) for attempt in ways]
     answers = iter((yield [request for requests in asked for request in requests]))
+    checked = languages if options.protect else None
     return [
-        judge(attempt, requests, [next(answers) for _ in requests], coder, options.search.nbest)
+        judge(attempt, requests, [next(answers) for _ in requests], coder, options.search.nbest, checked)
         for attempt, requests in zip(ways, asked, strict=True)
     ]
 
 
 def _rescue(
-    text: str, items: Sequence[Item], best: Candidate, coder: Coder, options: Options, inner: bool
+    text: str,
+    items: Sequence[Item],
+    best: Candidate,
+    coder: Coder,
+    options: Options,
+    languages: tuple[str, str],
+    inner: bool,
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], tuple[Candidate, set[Flag]]]:
     """Safer ways, one after the other, until one has no fault; the best of all, and the flags that it earns."""
     safe = attempts.safer(options.search)
@@ -101,18 +165,19 @@ def _rescue(
         match way:
             case "wider":
                 attempt = Attempt(first.parts, safe)
-            case "stand-ins" if any(item.kind != "symbol" for item in lost):
-                attempt = attempts.with_stand_ins(first, safe)
+            case "stand-ins" if best.numbers or any(not item.mark for item in lost):
+                figures = protect.figures(text, *languages) if best.numbers else ()
+                attempt = attempts.with_stand_ins(first, figures, safe)
             case "parts" if lost:
                 attempt = attempts.around_items(text, items, safe, inner)
-            case "parts" if best.faults - {"changed"}:
+            case "parts" if best.faults - {"changed", "number"}:
                 attempt = attempts.in_halves(text, items, safe, inner)
         if attempt is None or not attempt.asks:
             continue
-        [candidate] = yield from _try([attempt], coder, options)
+        [candidate] = yield from _try([attempt], coder, options, languages)
         if candidate.rank < best.rank:
             best = candidate
-            flags = {"repaired"} if way != "wider" and lost else {"split"} if way == "parts" else set()
+            flags = {"repaired"} if way != "wider" and (lost or best.numbers) else {"split"} if way == "parts" else set()
         if not best.faults:
             break
     return best, flags

@@ -4,14 +4,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
+from hark.decode import marks
 from hark.decode.align import Link, link, word_spans
 from hark.decode.attempts import Ask, Attempt
 from hark.decode.coder import Coder
 from hark.decode.faults import FAULTS, Fault, find_faults
+from hark.decode.reasons import Reason
 from hark.decode.request import Hypothesis, Request
 from hark.decode.translation import Alternative, mean, shift
 from hark.text import case, protect
 from hark.text.normalise import normalise
+from hark.text.numbers import NumberChange, compare_numbers
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
 
@@ -43,6 +46,8 @@ class Candidate:
     attempt: Attempt
     readings: tuple[Reading, ...]
     """One for each stretch that was asked about."""
+    numbers: tuple[NumberChange, ...] = ()
+    """Numbers that are not those of the source."""
     alternatives: tuple[Alternative, ...] = ()
 
     @property
@@ -58,8 +63,23 @@ class Candidate:
         return sum(reading.tokens for reading in self.readings)
 
     @property
+    def doubt(self) -> float:
+        """The mean negative log-probability of a token: how unsure the model is."""
+        return -sum(reading.hypothesis.log_prob for reading in self.readings) / max(1, self.tokens)
+
+    @property
     def faults(self) -> frozenset[Fault]:
-        return frozenset(fault for reading in self.readings for fault in reading.faults)
+        faults = {fault for reading in self.readings for fault in reading.faults}
+        return frozenset(faults | {"number"} if self.numbers else faults)
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """The faults, and what they are about."""
+        details: dict[Fault, str] = {
+            "changed": ", ".join(dict.fromkeys(item.text for item in self.lost)),
+            "number": ", ".join(f"{each.source or 'none'} -> {each.translation or 'none'}" for each in self.numbers),
+        }
+        return [Reason(fault, details.get(fault, "")) for fault in self.faults]
 
     @property
     def lost(self) -> tuple[Item, ...]:
@@ -100,14 +120,15 @@ def read(ask: Ask, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) 
     restored = protect.restore(decoded, ask.items)
     faults = find_faults(source, hypothesis.tokens, ask.seen, decoded, hypothesis.complete)
     before = ask.rewriting.before
-    untouched = decoded == normalise(before)
+    untouched = decoded == normalise(before if ask.shouted else ask.seen)
     lost = () if untouched else restored.lost
     if lost:
         faults |= {"changed"}
     if not decoded:
         made = Rewriting(before, before)  # untranslated is better than lost
     elif untouched:
-        made = Rewriting(before, before)  # what a model leaves as it is keeps even its double spaces
+        # What a model leaves as it is keeps even its double spaces; numbers are still written as the language does.
+        made = Rewriting.of(before, ((item.span, item.written or item.text) for item in in_place(ask.items)))
     elif ask.shouted:
         made = case.shout(restored.text, restored.spans)
     else:
@@ -127,7 +148,24 @@ def read(ask: Ask, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) 
         attention_TS = hypothesis.attention_TS[first:, coder.source.lead :]
         pieces = coder.source.pieces(source[coder.source.lead :]), coder.target.pieces(hypothesis.tokens[first:])
         links = link(attention_TS, *pieces, sources, targets)
+    if ask.marks and not untouched:
+        text, links, missing = with_marks(text, links, ask)
+        lost = (*lost, *missing)
+        faults |= {"changed"} if missing else set()
     return Reading(text, hypothesis, faults, lost, restored.repaired, links)
+
+
+def with_marks(text: str, links: Sequence[Link], ask: Ask) -> tuple[str, tuple[Link, ...], tuple[Item, ...]]:
+    """The translation with the marks of its source, the links to it, and marks that found no place."""
+    apart = [replace(each, source=shift(each.source, -ask.start)) for each in links]
+    placed = marks.place(text, ask.rewriting.before, ask.marks, apart)
+    if placed is None:
+        return text, tuple(links), ask.marks
+    return placed.after, tuple(replace(each, target=placed.forth(each.target)) for each in links), ()
+
+
+def in_place(items: Sequence[Item]) -> list[Item]:
+    return sorted((item for item in items if item.written), key=lambda item: item.start)
 
 
 def clip(span: Span, length: int) -> Span:
@@ -140,8 +178,12 @@ def judge(
     answers: Sequence[tuple[Hypothesis, ...]],
     coder: Coder,
     nbest: int,
+    languages: tuple[str, str] | None = None,
 ) -> Candidate:
-    """The best reading of each stretch, and alternatives: the next of each that have no faults."""
+    """The best reading of each stretch, and alternatives: the next of each that have no faults.
+
+    With `languages`, numbers are compared with those of the source.
+    """
     ranked = []
     for ask, request, hypotheses in zip(attempt.asks, requests, answers, strict=True):
         source = request.source[:-1]
@@ -149,6 +191,9 @@ def judge(
         readings.sort(key=lambda each: (badness(each.faults), len(each.lost)))  # the search's own order among equals
         ranked.append([readings[0], *(reading for reading in readings[1:] if not reading.faults)])
     best = Candidate(attempt, tuple(readings[0] for readings in ranked))
+    if languages is not None:
+        source_text = "".join(part if isinstance(part, str) else part.rewriting.before for part in attempt.parts)
+        best = replace(best, numbers=compare_numbers(source_text, best.text, *languages))
     others: dict[str, Alternative] = {}
     for rank in range(1, max(map(len, ranked), default=0)):
         other = Candidate(attempt, tuple(readings[min(rank, len(readings) - 1)] for readings in ranked))

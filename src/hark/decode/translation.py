@@ -6,14 +6,19 @@ from typing import Literal, Protocol
 
 from hark.decode.align import Link
 from hark.decode.faults import FAULTS, Fault
+from hark.decode.reasons import Reason
+from hark.decode.reasons import in_order as order_reasons
 from hark.text.segments import Layout
 
-Care = Literal["copied", "split", "recased", "retried", "repaired", "untranslated"]
-"""Nothing to translate in it; translated in parts, because it was too long or went wrong as a whole; translated in
-small letters and given its capitals back; decoded again, because the first translation was faulty; something that the
-model had lost or changed was put back; still empty after all tries, so the source stands in its place."""
+Care = Literal["copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated"]
+"""Nothing to translate in it; taken from the phrase table; translated in parts, because it was too long or went wrong
+as a whole; what was typed in haste (dont, schoen) was mended first; translated in small letters and given its capitals
+back; decoded again, because the first translation was faulty; something that the model had lost or changed was put
+back; still empty after all tries, so the source stands in its place."""
 Flag = Care | Fault
-FLAGS: tuple[Flag, ...] = ("copied", "split", "recased", "retried", "repaired", "untranslated", *FAULTS)
+FLAGS: tuple[Flag, ...] = (
+    "copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated", *FAULTS,
+)  # fmt: skip
 """In the order in which results name them. Those of `FAULTS` say that a translation is still not to be trusted."""
 
 
@@ -37,6 +42,8 @@ class Sentence:
     tokens: int
     """Of the translation, ends included: the weight of its score in a mean."""
     flags: tuple[Flag, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    """What is wrong with it, the worst first."""
     links: tuple[Link, ...] = ()
     """Which words stand for which, on request; positions in this sentence."""
     alternatives: tuple[Alternative, ...] = ()
@@ -71,6 +78,11 @@ class Translation:
     def doubtful(self) -> tuple[Flag, ...]:
         """The flags that warn."""
         return tuple(flag for flag in self.flags if flag in FAULTS)
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """What is wrong with it, the worst first."""
+        return order_reasons(reason for each in self.sentences for reason in each.reasons)
 
     @property
     def links(self) -> tuple[Link, ...]:

@@ -5,9 +5,9 @@ The work is done in the modules that are named here: `segments` (what is transla
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Protocol, runtime_checkable
@@ -17,13 +17,23 @@ from hark.decode.align import Link
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
 from hark.decode.piece import Options, Piece, translate_piece
-from hark.decode.tasks import Tasks
+from hark.decode.reasons import Reason
+from hark.decode.reasons import in_order as order_reasons
+from hark.decode.tasks import Task, Tasks
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
 from hark.text import clauses, protect
+from hark.text.detector import base_language
+from hark.text.foreign import other_language
+from hark.text.paragraphs import Unit, group, wrap
+from hark.text.phrases import Phrases
+from hark.text.rewrite import Rewriting, Span
 from hark.text.segments import Layout, lay_out
+from hark.text.shapes import CODE_LINE
 from hark.text.sentences import join_across, split_sentences
 from hark.text.vocabulary import Vocabulary
 
+PHRASE_SENTENCES = 3
+"""A line of more is none of the phrase table."""
 WINDOW = 1 << 14
 """Texts of a stream under way, or done and waiting for an earlier one, beyond which none is begun."""
 
@@ -39,21 +49,33 @@ class Arriving(Protocol):
 
 @dataclass(frozen=True)
 class _Plan:
-    """A text that is being translated: its layout, and each sentence as pieces with white space at odd places."""
+    """Lines that are being translated: their layout, and each sentence as pieces with white space at odd places."""
 
-    source: str
+    unit: Unit
     layout: Layout
     cuts: tuple[list[str], ...]
+    phrase: str | None = None
+    """What the phrase table says for it."""
 
 
 class Translator:
     """Translates texts with one engine: submit, step, or a stream of both. Options belong to each text."""
 
-    def __init__(self, engine: Engine, source: Vocabulary, target: Vocabulary, config: Config) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        source: Vocabulary,
+        target: Vocabulary,
+        config: Config,
+        rare_signs: Collection[str] = (),
+        phrases: Phrases | None = None,
+    ) -> None:
+        """`rare_signs` are those that the model has hardly read; `phrases` are lines whose translation is known."""
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
-        self.language = config.data.source
-        self.coder = Coder(source, target)
+        self.language, self.target = config.data.source, config.data.target
+        self.coder = Coder(source, target, rare_signs)
+        self.phrases = phrases
         self.limit = min(config.batches.max_length, config.model.max_positions) - 1
         """Tokens of the longest piece that the model is shown, without EOS: as long as in training."""
 
@@ -65,14 +87,26 @@ class Translator:
     def submit(self, text: str, options: Options | None = None) -> "Future[Translation]":
         """Begin to translate a text, in any thread. Its future is ready after enough steps, and may be cancelled."""
         chosen = options or Options()
-        plan = self._plan(text, chosen)
-        tasks = [
-            translate_piece(piece, self.coder, chosen, inner=i < len(cut) - 1)
-            for cut in plan.cuts
+        lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
+        plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
+        keyed = [
+            self._task(sentence, piece, chosen, inner=i < len(cut) - 1)
+            for plan in plans
+            if plan.phrase is None
+            for sentence, cut in zip(plan.layout.sentences, plan.cuts, strict=True)
             for i, piece in enumerate(cut)
             if i % 2 == 0
         ]
-        return self._tasks.begin(tasks, partial(assemble, plan), chosen.urgent)
+        keys, tasks = [key for key, _ in keyed], [task for _, task in keyed]
+        return self._tasks.begin(tasks, partial(assemble, text, plans), chosen.urgent, keys)
+
+    def _task(self, sentence: str, piece: str, options: Options, inner: bool) -> tuple[Hashable, Task[Piece]]:
+        """A task, and what makes two of them the same, so that repeated sentences are translated once."""
+        languages = options.source or self.language, options.target or self.target
+        key = None if options.search.sample else (piece, inner, options)
+        if options.detect and (other := other_language(sentence, *languages)):
+            return key, leave(piece, other, languages[1])
+        return key, translate_piece(piece, self.coder, options, languages, inner)
 
     def step(self) -> None:
         """Let all texts go on that were submitted; one thread at a time."""
@@ -116,9 +150,18 @@ class Translator:
         (translation,) = self.stream([text], options)
         return translation
 
-    def _plan(self, text: str, options: Options) -> _Plan:
+    def _plan(self, unit: Unit, options: Options) -> _Plan:
+        if unit.code or (options.protect and not unit.joined and CODE_LINE.match(unit.text)):
+            return _Plan(unit, Layout((unit.text,), ()), ())
+        text = unit.joined.after if unit.joined else unit.text
         layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
-        return _Plan(text, layout, tuple(self._cut(sentence, options) for sentence in layout.sentences))
+        if self.phrases is not None and options.protect and len(layout.sentences) <= PHRASE_SENTENCES:
+            start, end = len(layout.gaps[0]), len(text) - len(layout.gaps[-1])
+            phrase = self.phrases.lookup(text[start:end]) if layout.sentences else None
+            if phrase is not None:
+                whole = Layout((layout.gaps[0], layout.gaps[-1]), (text[start:end],))
+                return _Plan(unit, whole, ([text[start:end]],), phrase)
+        return _Plan(unit, layout, tuple(self._cut(sentence, options) for sentence in layout.sentences))
 
     def _split(self, text: str, options: Options) -> list[str]:
         pieces = split_sentences(text, options.source or self.language)
@@ -138,18 +181,54 @@ def not_split(text: str) -> list[str]:
     return [text]
 
 
-def assemble(plan: _Plan, pieces: Sequence[Piece]) -> Translation:
+def leave(piece: str, language: str, target: str) -> Task[Piece]:
+    """A sentence in another language than the source's stays as it is."""
+    yield ()
+    reason = Reason("language", f"already {language}" if base_language(target) == language else language)
+    return Piece(piece, piece, flags=frozenset({"copied", "language"}), reasons=(reason,))
+
+
+def assemble(text: str, plans: Sequence[_Plan], pieces: Sequence[Piece]) -> Translation:
     """The pieces of a text as its translation."""
     rest = iter(pieces)
-    sentences: list[Sentence] = []
+    gaps, sources, sentences, made = [""], [], [], ""
+    source_end = 0
+    for plan in plans:
+        translated, layout = list(_sentences(plan, rest)), plan.layout
+        joined = layout.join([each.text for each in translated])
+        wrapped = wrap(joined, plan.unit) if plan.unit.joined else None
+        for each in translated:
+            place = each.source_start if plan.unit.joined is None else plan.unit.joined.back((each.source_start,) * 2)[0]
+            moved = replace(each, source_start=source_end + place, start=len(made) + each.start)
+            if wrapped is not None:
+                span = wrapped.forth((each.start, each.start + len(each.text)))
+                links = tuple(replace(link, target=_inside(wrapped, each, link)) for link in each.links)
+                moved = replace(moved, text=wrapped.after[slice(*span)], start=len(made) + span[0], links=links)
+            sentences.append(moved)
+        gaps[-1] += layout.gaps[0]
+        gaps += layout.gaps[1:]
+        sources += layout.sentences
+        made += wrapped.after if wrapped is not None else joined
+        source_end += len(plan.unit.text)
+    return Translation(text, made, tuple(sentences), Layout(tuple(gaps), tuple(sources)))
+
+
+def _inside(wrapped: Rewriting, sentence: Sentence, link: Link) -> Span:
+    """Where a word of a sentence stands in it when the text is wrapped."""
+    start = wrapped.forth((sentence.start, sentence.start))[0]
+    return shift(wrapped.forth(shift(link.target, sentence.start)), -start)
+
+
+def _sentences(plan: _Plan, rest: Iterator[Piece]) -> Iterator[Sentence]:
     source_start, start = len(plan.layout.gaps[0]), len(plan.layout.gaps[0])
     for source, cut, gap in zip(plan.layout.sentences, plan.cuts, plan.layout.gaps[1:], strict=True):
-        sentence = put_together(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
-        sentences.append(sentence)
+        if plan.phrase is not None:
+            sentence = Sentence(source, plan.phrase, None, 0, ("phrase",), source_start=source_start, start=start)
+        else:
+            sentence = put_together(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
+        yield sentence
         source_start += len(source) + len(gap)
         start += len(sentence.text) + len(gap)
-    text = plan.layout.join([each.text for each in sentences])
-    return Translation(plan.source, text, tuple(sentences), plan.layout)
 
 
 def put_together(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int, start: int) -> Sentence:
@@ -158,7 +237,7 @@ def put_together(source: str, gaps: Sequence[str], pieces: Sequence[Piece], sour
         (one,) = pieces
         flags = in_order(one.flags)
         return Sentence(
-            source, one.text, one.score, one.tokens, flags, one.links, one.alternatives, source_start, start
+            source, one.text, one.score, one.tokens, flags, one.reasons, one.links, one.alternatives, source_start, start
         )
     layout = Layout(("", *gaps, ""), tuple(piece.source for piece in pieces))
     found: set[Flag] = {"split", *(flag for piece in pieces for flag in piece.flags)}
@@ -170,6 +249,7 @@ def put_together(source: str, gaps: Sequence[str], pieces: Sequence[Piece], sour
         mean((piece.score, piece.tokens) for piece in pieces),
         sum(piece.tokens for piece in pieces),
         in_order(found),
+        order_reasons(reason for piece in pieces for reason in piece.reasons),
         tuple(joined_links(pieces, gaps)),
         combine(layout, pieces),
         source_start,

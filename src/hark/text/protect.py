@@ -6,50 +6,27 @@ when one is lost is decided in `attempts.py`.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 from unicodedata import name
 
+from hark.text import clock
 from hark.text.normalise import normalise
+from hark.text.numbers import find_figures, localise
 from hark.text.rewrite import Rewriting, Span
+from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, Kind
 
-Kind = Literal["address", "placeholder", "markup", "quantity", "number", "word", "symbol"]
-"""Addresses (web, e-mail, @name) and code; placeholders; tags; numbers with units; long numbers; words and symbols in
-characters that the model's vocabulary lacks. A number without a unit may be written as the target language does."""
-
-# Units that are no words of their own ("10 pm", German "142 um"). They are matched after a number only. Money is left
-# out: languages say it so differently ("$90 million", "90 Millionen Dollar") that only its number is looked for.
-_UNITS = (
-    r"[kMGT]?i?B/s|[kMG]?bit/s|(?:km|m|mi)/[hs]|[kMGT]?i?B|mph|kWh|[kMG]?Wh?|[nµmkdc]?m[²³23]?|[nµmkM]?g|[µmdch]?[lL]|"
-    r"[mk]?V|[mµ]A|[kMG]?Hz|[kM]?Pa|[mh]?bar|k?cal|kJ|kN|dB|lbs?|oz|ft|yd|px|ppm|rpm|[nµm]s|min|(?<=\s)[hs]|°\s?[CF]?|[%‰]"
-)
-_FIGURE = r"(?>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,:/'’]\d+)*)"
-_SHAPES: tuple[tuple[Kind, str], ...] = (
-    ("address", r"`[^`\n]+`"),
-    ("address", r"(?:https?|ftp|file)://[^\s<>\"“”]*[\w/=&#~$+-]|mailto:[^\s<>\"]*\w|\bwww\.[^\s<>\"“”]*[\w/=&#~$+-]"),
-    ("address", r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w@])@\w[\w.]*\w"),
-    ("markup", r"</?[A-Za-z][^<>\n]*>|<!--.*?-->|&(?:[A-Za-z]\w{1,30}|\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6});"),
-    (
-        "placeholder",
-        r"\$?\{\{[^{}\n]{1,80}\}\}|\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\b(?:[^{}]|\{[^{}]*\})*\}",
-    ),
-    ("placeholder", r"[$#]?\{\s*[\w.$:!\#,%<>\[\]+-]*\s*\}"),
-    ("placeholder", r"%(?:\d+\$|\(\w+\))?[-+0\#]{0,3}\d*(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdifuxXgGeEco@](?!\w)|%%|%\d+\b"),
-    ("quantity", rf"(?<![\w.,]){_FIGURE}[ \u00a0\u202f]?(?:{_UNITS})(?![\w°%]|\.\w)"),
-    ("number", rf"(?<!\w){_FIGURE}"),
-)
-_ITEMS = re.compile("|".join(f"(?P<{kind}_{i}>{shape})" for i, (kind, shape) in enumerate(_SHAPES)))
-# Text without any of these characters has no item of these shapes.
-_HINT = re.compile(r"[\d`@<&{%$]|://|www\.|mailto:")
-# Words may spell out short and round numbers and the time of day ("twelve", "a thousand", "half past three"); other
-# numbers must be there in figures.
-_SPELLABLE = re.compile(r"\d{1,2}(?:[.,'’ \u00a0\u202f]?000)*|[1-9]?0+|\d{1,2}:\d\d")
 _THOUSANDS = "[.,'’ ]?"
 _LETTER = r"[\w\u0300-\u036f]"
 _WORD = re.compile(rf"{_LETTER}+(?:['’.-]{_LETTER}+)*")
 _QUANTITY = re.compile(r"(\d+(?:[.,:/'’ ]\d+)*)(.*)")
+# **bold**, *italics*, _italics_, ~~struck~~, as in Markdown: the signs around the words are marks, like tags.
+_EMPHASIS = re.compile(r"(?<![\w*~])(?P<mark>\*{1,3}|_{1,3}|~~)(?=[^\s*_~])[^*~\n]*?(?<=[^\s*_~])(?P=mark)(?![\w*~])")
+_TOKEN = re.compile(r"\S+")
+_AROUND = "\"'“”„‘’‚«»()[]{},;:.!?…"
+"""Punctuation around a token that is no part of it."""
+_LOCAL = ("quantity", "number", "price")
 
 
 @dataclass(frozen=True)
@@ -62,6 +39,10 @@ class Item:
     kind: Kind
     shown: str = ""
     """What the model sees in its place, if not the item itself."""
+    written: str = ""
+    """What stands for it in the translation, if not the item itself: `7,4 %` for `7.4%`."""
+    pattern: re.Pattern[str] | None = None
+    """How the translation of what was shown may look, if not the same."""
 
     @property
     def exact(self) -> bool:
@@ -69,43 +50,114 @@ class Item:
         return self.kind != "number"
 
     @property
+    def opaque(self) -> bool:
+        """Whether the model must not see it."""
+        return self.kind in OPAQUE
+
+    @property
+    def mark(self) -> bool:
+        """Whether it says nothing to a model, and stands beside words: tags, emphasis, emoji."""
+        return self.kind in ("markup", "symbol")
+
+    @property
     def span(self) -> Span:
         return self.start, self.end
 
 
-def find(text: str, unknown: Callable[[str], str]) -> tuple[Item, ...]:
+def find(text: str, unknown: Callable[[str], str], source: str = "", target: str = "") -> tuple[Item, ...]:
     """The items of a sentence, in order and apart from each other.
 
-    `unknown` tells which characters of a text the model cannot be expected to copy: emoji, other scripts.
+    `unknown` tells which characters of a text the model cannot be expected to copy: emoji, other scripts, signs that it
+    has hardly read. `source` and `target` are languages: times, prices and separators of numbers are written as the
+    target language does.
     """
-    found: list[Item] = []
-    if _HINT.search(text):
-        for match in _ITEMS.finditer(text):
-            kind: Kind = match.lastgroup.rsplit("_", 1)[0]  # type: ignore[assignment,union-attr]
-            if kind != "number" or not _SPELLABLE.fullmatch(match[0]):
-                found.append(Item(match.start(), match.end(), match[0], kind))
+    found: list[Item] = list(_times(text, source, target)) if source and target else []
+    if HINT.search(text):
+        taken = Taken(text, (item.span for item in found))
+        for match in ITEMS.finditer(text):
+            kind, span = _kind_and_span(match)
+            raw = text[slice(*span)]
+            if not taken.leaves(span) or (kind == "number" and SPELLABLE.fullmatch(raw)):
+                continue
+            written = localise(raw, source, target) if kind in _LOCAL and source and target else ""
+            found.append(Item(*span, raw, kind, written=written if written != raw else ""))
+        found.sort(key=lambda item: item.start)
+    found += _marks(text, found)
     if strange := unknown(text):
         found = _add_strange(text, strange, found)
-    return tuple(found)
+    return tuple(sorted(found, key=lambda item: item.start))
+
+
+def figures(text: str, source: str, target: str) -> tuple[Item, ...]:
+    """Every number in figures, those included that words may spell out."""
+    found = find_figures(text, source)
+    return tuple(
+        Item(*each.span, text[slice(*each.span)], "number", written=localise(text[slice(*each.span)], source, target))
+        for each in found
+    )
+
+
+def _kind_and_span(match: re.Match[str]) -> tuple[Kind, Span]:
+    if match["quoted"] is not None:
+        return "literal", match.span("quoted")
+    kind: Kind = match.lastgroup.rsplit("_", 1)[0]  # type: ignore[assignment,union-attr]
+    return kind, match.span()
+
+
+def _times(text: str, source: str, target: str) -> Iterator[Item]:
+    for time in clock.find_times(text, source):
+        written = clock.write_time(time, target)
+        pattern = clock.time_pattern(time, target)
+        yield Item(*time.span, text[slice(*time.span)], "time", clock.shown_time(time), written, pattern)
+
+
+def _marks(text: str, found: Sequence[Item]) -> Iterator[Item]:
+    """The signs of Markdown's emphasis."""
+    if "*" not in text and "_" not in text and "~~" not in text:
+        return
+    taken = Taken(text, (item.span for item in found))
+    for match in _EMPHASIS.finditer(text):
+        width = len(match["mark"])
+        first, last = (match.start(), match.start() + width), (match.end() - width, match.end())
+        if taken.take(first) and taken.take(last):
+            yield Item(*first, match["mark"], "markup")
+            yield Item(*last, match["mark"], "markup")
 
 
 def _add_strange(text: str, strange: str, found: Sequence[Item]) -> list[Item]:
-    """Words with a letter, and runs of other characters, that the vocabulary lacks."""
-    letters = {character for character in strange if _WORD.match(character)}
+    """Words with a letter, and runs of other characters, that the model has not read."""
+    letters = {character for character in strange if _WORD.match(character) and character != "_"}
     words = [match.span() for match in _WORD.finditer(text) if is_foreign(match[0], letters)] if letters else []
-    foreign = Taken(text, words)
-    # A number may be part of such a word; anything else that was found holds the word.
+    signs = "".join(character for character in strange if character not in letters)
+    tokens = list(_tokens_with(signs, text)) if signs else []
+    # A number may be part of such a word or token; anything else that was found holds it.
+    foreign = Taken(text, [*words, *tokens])
     items = [item for item in found if item.exact or foreign.leaves(item.span)]
     taken = Taken(text, (item.span for item in items))
 
     def add(kind: Kind, spans: Iterable[Span]) -> None:
         items.extend(Item(*span, text[slice(*span)], kind) for span in spans if taken.take(span))
 
+    add("code", tokens)
     add("word", words)
-    if signs := "".join(character for character in strange if character not in letters):
+    if signs:
         one = f"[{re.escape(signs)}]"
         add("symbol", (match.span() for match in re.finditer(f"{one}+(?: {one}+)*", text)))
-    return sorted(items, key=lambda item: item.start)
+    return items
+
+
+def _tokens_with(signs: str, text: str) -> Iterator[Span]:
+    """Tokens that have an ASCII sign beside letters or digits: C#, my_value, key=value."""
+    inside = {sign for sign in signs if sign.isascii()}
+    for match in _TOKEN.finditer(text) if inside else ():
+        start, end = match.span()
+        while start < end and text[start] in _AROUND and text[start] not in inside:
+            start += 1
+        while end > start and text[end - 1] in _AROUND and text[end - 1] not in inside:
+            end -= 1
+        token = text[start:end]
+        if inside & set(token) and any(map(str.isalnum, token)):
+            yield start, end
 
 
 class Taken:
@@ -173,15 +225,19 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
     by_text = {item.shown or item.text: item for item in reversed(items)}
     for shown in sorted(counts, key=len, reverse=True):  # the longer first: one may be part of another
         item, count = by_text[shown], counts[shown]
-        matches = (match.span() for match in exactly(normalise(shown)).finditer(translation))
+        wanted = item.pattern or exactly(normalise(shown))
+        matches = (match.span() for match in wanted.finditer(translation))
         found = [span for span in matches if taken.leaves(span)]
         # What stands there more often was made up, or said twice; a number may well be named again.
         if len(found) > count and item.exact:
             lost.append(item)
-        written += [(span, item.text) for span in found[:count] if taken.take(span)]
+        written += [(span, item.written or item.text) for span in found[:count] if taken.take(span)]
         missing += [item] * (count - len(found))
     for item in missing:
         if item.kind in ("word", "symbol"):
+            lost.append(item)
+            continue
+        if item.pattern is not None:
             lost.append(item)
             continue
         near = nearly(normalise(item.shown or item.text), "number" if item.shown else item.kind)
@@ -189,8 +245,8 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
         if place is None:
             lost.append(item)
             continue
-        repaired |= item.exact
-        written.append((place, item.text if item.exact else translation[slice(*place)]))
+        repaired |= item.exact and not item.written
+        written.append((place, item.written or (item.text if item.exact else translation[slice(*place)])))
     return Restored(Rewriting.of(translation, sorted(written)), repaired, tuple(lost))
 
 

@@ -18,6 +18,11 @@ _LINE_ENDS = re.compile("([\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)")
 _MARK = r"(?:[-*+•‣◦▪●○–—·]|\#{1,6}|>+|\[[ xX]\]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\))"
 _HEAD = re.compile(f"{_BLANK}*(?:{_MARK}{_BLANK}+)*")
 _RUN = re.compile(f"{_BLANK}+")
+# Bars of tables, and signs between the steps of a menu (Settings > Privacy).
+_BAR = re.compile(
+    rf"{_BLANK}*\|(?:{_BLANK}*(?:\||:?-{{3,}}:?))*{_BLANK}*|(?<=[^\W\d][^\W\d]){_BLANK}+(?:>+|→|»|⇒|=>|->){_BLANK}+(?=[^\W\d]{{2}})"
+)
+_SIGN = frozenset("|>→»⇒")
 _INLINE = " \u00a0\u2009\u202f\ufeff\u200b\u2060"
 _WIDE = 3
 """Inside a line a sentence goes on over one space or two; a tab or a wider run sets columns apart."""
@@ -68,7 +73,17 @@ def stretches(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def columns(line: str) -> Iterator[tuple[bool, str]]:
-    """A line in order: wide gaps (True), and what stands between them (False)."""
+    """A line in order: wide gaps and the signs between columns (True), and what stands between them (False)."""
+    end = 0
+    if not _SIGN.isdisjoint(line) and "`" not in line and "://" not in line:
+        for bar in _BAR.finditer(line):
+            yield from gaps_in(line[end : bar.start()])
+            yield True, bar[0]
+            end = bar.end()
+    yield from gaps_in(line[end:])
+
+
+def gaps_in(line: str) -> Iterator[tuple[bool, str]]:
     if (
         line.isprintable() and "   " not in line
     ):  # most lines, and looking at each space would take longer than the rest
