@@ -12,13 +12,12 @@ translator as `hark translate` calls it, which has cures of its own, for capital
 
 import argparse
 import json
-import re
 import sys
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from lines import Line, has_warning, has_word, read_lines, read_tree
 
 from hark.data.augment import FINAL, Variant, vary
 from hark.data.sample import SOURCE, paths
@@ -39,36 +38,6 @@ SPELLINGS: dict[Variant, str] = {
     "hasty": "small letters, no full stop",
 }
 MEASURES: tuple[Measure, Measure] = ("bleu", "chrf2")
-
-
-@dataclass(frozen=True)
-class Line:
-    """Something that people type, and what must hold of its translation."""
-
-    text: str
-    has: tuple[str, ...] = ()
-    keeps: tuple[str, ...] = ()
-    like: str = ""
-    capitals: bool = False
-
-    @classmethod
-    def of(cls, tree: dict[str, Any]) -> "Line":
-        made: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in tree.items()}
-        return cls(**made)
-
-    def wrong(self, answer: str, of_like: str = "") -> str:
-        """What does not hold of an answer; nothing where it is good. `of_like` is the translation of `like`."""
-        for words in self.has:
-            if not any(has_word(answer, word) for word in words.split("|")):
-                return f"has none of {words}"
-        for kept in self.keeps:
-            if answer.count(kept) < self.text.count(kept):
-                return f"lost {kept}"
-        if self.like and bare(answer) != bare(of_like):
-            return f"otherwise it is {of_like}"
-        if self.capitals and answer != answer.upper():
-            return "is not in capitals"
-        return ""
 
 
 @dataclass(frozen=True)
@@ -122,37 +91,13 @@ class Everyday:
         return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
 
-def has_word(text: str, word: str) -> bool:
-    """Whether words stand in a text, as whole words, in whatever case; with * at their end they may go on."""
-    end = "" if word.endswith("*") else r"(?!\w)"
-    return re.search(rf"(?<!\w){re.escape(word.removesuffix('*').casefold())}{end}", text.casefold()) is not None
-
-
-def bare(text: str) -> str:
-    """Words only: neither case nor punctuation."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
-
-
-def read_tree() -> dict[str, Any]:
-    return tomllib.loads(LINES.read_text(encoding="utf-8"))
-
-
-def read_lines(pair: str) -> dict[str, list[Line]]:
-    """The lines of a pair of languages by kind."""
-    tree = read_tree()
-    del tree["people"]
-    if pair not in tree:
-        raise UserError(f"{LINES.name} has no lines from {pair.replace('-', ' to ')}; it has {', '.join(tree)}")
-    return {kind: [Line.of(each) for each in lines] for kind, lines in tree[pair].items()}
-
-
 def check_lines(model: Loaded, lines: dict[str, list[Line]]) -> list[Failure]:
     """Every line by itself, as a person types it."""
     failures = []
     for kind, each in ((kind, each) for kind, of_kind in lines.items() for each in of_kind):
         answer = model.translate(each.text)
         wrong = each.wrong(answer.text, model.translate(each.like).text if each.like else "")
-        if answer.doubtful or "untranslated" in answer.flags:
+        if has_warning(answer):
             wrong = ", ".join(answer.flags)
         if wrong:
             failures.append(Failure(kind, each.text, answer.text, wrong))
@@ -211,11 +156,11 @@ def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tu
 def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
     """Without a set to spell otherwise, the lines only."""
     data = model.config.data
-    lines = read_lines(f"{data.source}-{data.target}")
+    lines = read_lines(LINES, f"{data.source}-{data.target}")
     failures = check_lines(model, lines)
     spellings, signatures = score_spellings(model, held_out) if held_out else ([], {})
     counts = {kind: len(of_kind) for kind, of_kind in lines.items()}
-    names = keep_names(model, held_out, read_tree()["people"]) if held_out else (0, 0)
+    names = keep_names(model, held_out, read_tree(LINES)["people"]) if held_out else (0, 0)
     return Everyday(name, counts, failures, held_out.name if held_out else "", spellings, signatures, names)
 
 

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from everyday import check_lines, read_lines, sample_set
+from everyday import LINES, check_lines, sample_set
+from lines import read_lines
 from start import GREETINGS, seconds
 
 from hark.decode.engines.ctranslate2 import available_cores
@@ -37,7 +38,7 @@ def measure(known: Known) -> dict[str, Any]:
     system = result.sets[0].systems[0]
     speed = system.output.speed
     assert speed is not None, "a model has a speed"
-    lines = read_lines(f"{source}-{target}")
+    lines = read_lines(LINES, f"{source}-{target}")
     failures = check_lines(loaded, lines)
     loaded.close()
     command = [sys.executable, "-m", "hark", "translate", "-m", str(known.folder), GREETINGS[source]]

@@ -1,4 +1,4 @@
-"""What must hold of an everyday line, and a whole measurement with a model that knows nothing."""
+"""The everyday lines, and a whole measurement with a model that knows nothing."""
 
 import json
 from pathlib import Path
@@ -14,29 +14,11 @@ from hark.text.phrases import open_phrases
 from tests.decode.bundles import make_bundle
 
 
-@pytest.mark.parametrize(
-    ("line", "good", "bad"),
-    [
-        ({"has": ("wo|wohin", "bahnhof*")}, "Wo sind Bahnhöfe? Am BAHNHOFSPLATZ", "Wo ist der Hauptbahnhof?"),
-        ({"has": ("guten tag",)}, "Guten Tag!", "Guten Tagen"),
-        ({"has": ("3", "1.250")}, "Am 3. Mai: 1.250", "Am 13. Mai: 1.250"),
-        ({"keeps": ("https://a.b/c?d",)}, "Siehe https://a.b/c?d.", "Siehe https://a.b/C?d."),
-        ({"like": "x"}, "ES IST HEISS", "Es ist kalt."),
-        ({"capitals": True}, "NEIN!", "Nein!"),
-    ],
-)
-def test_what_must_hold(line: dict[str, object], good: str, bad: str) -> None:
-    from everyday import Line  # type: ignore[import-not-found]
-
-    asked = Line("https://a.b/c?d", **line)
-    assert asked.wrong(good, "Es ist heiß!") == ""
-    assert asked.wrong(bad, "Es ist heiß!") != ""
-
-
 def test_the_lines_of_both_directions() -> None:
-    from everyday import read_lines
+    from everyday import LINES  # type: ignore[import-not-found]
+    from lines import read_lines  # type: ignore[import-not-found]
 
-    there, back = read_lines("en-de"), read_lines("de-en")
+    there, back = read_lines(LINES, "en-de"), read_lines(LINES, "de-en")
     assert there.keys() == back.keys()
     for lines in (there, back):
         every = [line for of_kind in lines.values() for line in of_kind]
@@ -47,7 +29,7 @@ def test_the_lines_of_both_directions() -> None:
             assert not line.has or line.wrong("", ""), line
             assert all(kept in line.text for kept in line.keeps), line
     with pytest.raises(UserError, match="has no lines from en to fr"):
-        read_lines("en-fr")
+        read_lines(LINES, "en-fr")
 
 
 @pytest.mark.parametrize("pair", ["en-de", "de-en"])

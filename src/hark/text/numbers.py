@@ -1,0 +1,237 @@
+"""Whether a translation has the numbers of its source: what was lost, changed or invented.
+
+`find_figures` and `localise` are in `figures.py`, number words in `spelled.py`, times of day in `clock.py`.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import zip_longest
+from types import MappingProxyType
+
+from hark.text.clock import find_times
+from hark.text.clocktime import ClockTime, twelve
+from hark.text.figures import Figure, Value, find_figures, localise
+from hark.text.numerals import Amount, numerals_of
+from hark.text.spelled import lexicon_of, named_months, spelled_values
+
+__all__ = ["NumberChange", "compare_numbers", "find_figures", "localise", "spelled_values"]
+
+_DIGIT = re.compile("[0-9]")
+_RUN = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+_POINT = str.maketrans(",", ".")
+_SUBSCRIPT = re.compile("[₀-₉]")
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_SUFFIX = re.compile(r"['’]?([^\W\d_]+)")
+_TIME = re.compile(r"([01]?[0-9]|2[0-4])[.:]([0-5][0-9])")
+_NONE: Mapping[str, int] = MappingProxyType({})
+_COUNTED = re.compile(r"[ \u00a0\u202f-]?[^\W\d_]|[ \u00a0]?[°‰]")
+_RANGE = re.compile(r"[ \u00a0]?(?:[-–—,]|to|and|or|bis|und|oder|auf)[ \u00a0]?")
+
+
+@dataclass(frozen=True)
+class NumberChange:
+    """A number of a source and what stands for it in the translation; None where there is nothing."""
+
+    source: str | None
+    translation: str | None
+
+
+@dataclass(frozen=True)
+class _Number:
+    """One number to be found on the other side, by any of the values that it may have."""
+
+    readings: tuple[Value, ...]
+    text: str
+    """The figure that it is, or is part of."""
+    start: int
+    """Where that stands."""
+    counting: bool = False
+    """Whether it counts something, so that "a" may stand for 1, which it may not in "chapter 1"."""
+    dated: bool = False
+    """Whether it is part of a date, so that a month's name may stand for it."""
+
+
+def compare_numbers(
+    source: str, translation: str, source_language: str, target_language: str
+) -> tuple[NumberChange, ...]:
+    """Numbers in figures that one side has and the other lacks, both in figures and in words.
+
+    Only values count: 1,250 may become 1.250, "2 million" 2.000.000, "6:45 pm" 18:45, and 12 twelve. A number that the
+    translation says twice is not invented.
+    """
+    if not _DIGIT.search(source) and not _DIGIT.search(translation):
+        return ()
+    if _same_figures(source, translation, source_language, target_language):
+        return ()
+    if _SUBSCRIPT.search(source) or _SUBSCRIPT.search(translation):
+        source, translation = source.translate(_SUBSCRIPTS), translation.translate(_SUBSCRIPTS)
+    ours, theirs = _numbers(source, source_language), _numbers(translation, target_language)
+    lost, added = _unmatched(ours, theirs)
+    if not lost and not added:
+        return ()
+    our_times, their_times = find_times(source, source_language), find_times(translation, target_language)
+    if our_times or their_times:
+        shared = Counter(map(_time_value, our_times)) & Counter(map(_time_value, their_times))
+        ours = _numbers(source, source_language, our_times, shared)
+        theirs = _numbers(translation, target_language, their_times, shared)
+        lost, added = _unmatched(ours, theirs)
+    lost = _not_in_words(lost, translation, target_language, their_times, theirs)
+    known = {value for number in ours for value in number.readings}
+    added = [number for number in added if known.isdisjoint(number.readings)]
+    added = _not_in_words(added, source, source_language, our_times, ours)
+    return tuple(NumberChange(*pair) for pair in zip_longest(_texts(lost), _texts(added)))
+
+
+def _not_in_words(
+    numbers: list[_Number], text: str, language: str, times: Sequence[ClockTime], figures: Sequence[_Number]
+) -> list[_Number]:
+    """The numbers that the other side does not say in words or as a time either; `figures` are those of that side."""
+    if numbers:
+        readings = (value for number in figures for value in number.readings)
+        said: set[Value] = {value for value in readings if isinstance(value, str) and ":" in value}
+        said |= spelled_values(text, language)
+        said.update(map(_time_value, times))
+        numbers = [number for number in numbers if said.isdisjoint(number.readings)]
+    if any(number.dated for number in numbers):
+        months = named_months(text, language)
+        numbers = [number for number in numbers if not number.dated or months.isdisjoint(number.readings)]
+    if numbers:
+        implied = spelled_values(text, language, implied=True)
+        apart = implied - {0, 1}  # "no" and "a" stand for a figure that counts something, and for no other
+        numbers = [number for number in numbers if (implied if number.counting else apart).isdisjoint(number.readings)]
+    return numbers
+
+
+def _same_figures(source: str, translation: str, source_language: str, target_language: str) -> bool:
+    """Whether both have the same figures in the same order, but for decimal and thousands signs, and no "million"."""
+    ours, theirs = list(_RUN.finditer(source)), list(_RUN.finditer(translation))
+    if len(ours) != len(theirs) or any(
+        one[0] != other[0] and one[0].translate(_POINT) != other[0].translate(_POINT)
+        for one, other in zip(ours, theirs, strict=True)
+    ):
+        return False
+    scaled = lexicon_of(source_language).scaled, lexicon_of(target_language).scaled
+    return not any(scaled[0].match(source, run.end()) for run in ours) and not any(
+        scaled[1].match(translation, run.end()) for run in theirs
+    )
+
+
+def _time_value(time: ClockTime) -> str:
+    """The same for every way to say a time, and the value of no number."""
+    return f"{time.hour % 12}:{time.minute:02}"
+
+
+def _texts(numbers: Sequence[_Number]) -> list[str]:
+    """The figures to be shown, each once, also if several numbers of a date or time are gone."""
+    return list({number.start: number.text for number in numbers}.values())
+
+
+def _unmatched(ours: Sequence[_Number], theirs: Sequence[_Number]) -> tuple[list[_Number], list[_Number]]:
+    """What is left when numbers of the same value have found each other."""
+    places: dict[Value, list[int]] = defaultdict(list)
+    for place in reversed(range(len(theirs))):
+        for value in theirs[place].readings:
+            places[value].append(place)
+    taken: set[int] = set()
+    lost = []
+    for number in ours:
+        for value in number.readings:
+            waiting = places.get(value, [])
+            while waiting and waiting[-1] in taken:
+                waiting.pop()
+            if waiting:
+                taken.add(waiting.pop())
+                break
+        else:
+            lost.append(number)
+    return lost, [number for place, number in enumerate(theirs) if place not in taken]
+
+
+def _numbers(
+    text: str, language: str, times: Sequence[ClockTime] = (), shared: Mapping[str, int] = _NONE
+) -> list[_Number]:
+    """The numbers of a text in order, but for the times of day that both sides have."""
+    numbers: list[_Number] = []
+    rest = Counter(shared)
+    for time in times:
+        whole = _time_value(time)
+        if rest[whole]:
+            rest[whole] -= 1
+        elif _DIGIT.search(time.text):
+            start = time.span[0]
+            hours = (time.hour, twelve(time.hour), time.hour % 12 + 12, whole)
+            numbers.append(_Number(hours, time.text, start, counting=True))
+            if time.minute:
+                numbers.append(_Number((time.minute, whole), time.text, start, counting=True))
+    figures = find_figures(text, language)
+    if times:
+        apart = {place for time in times for place in range(*time.span)}
+        figures = tuple(figure for figure in figures if figure.digits[0] not in apart)
+    scale: Amount = 1
+    following = len(text)
+    for figure in reversed(figures):
+        own = _scale(text, figure, language)
+        ranging = own == 1 and _RANGE.fullmatch(text, figure.digits[1], following) is not None
+        if not ranging:
+            scale = own
+        numbers += _parts(text, figure, scale, ranging, language)
+        following = figure.span[0]
+    numbers.sort(key=lambda number: number.start)
+    return numbers
+
+
+def _scale(text: str, figure: Figure, language: str) -> Amount:
+    """What a word after a figure multiplies it by: 1,000,000 in "2 million"."""
+    match = lexicon_of(language).scaled.match(text, figure.digits[1]) if figure.kind != "currency" else None
+    return lexicon_of(language).numerals.scales[match[1].lower()] if match else 1
+
+
+def _parts(text: str, figure: Figure, scale: Amount, ranging: bool, language: str) -> Iterator[_Number]:
+    """A figure as the numbers that are compared: one, or those of a date or ratio."""
+    start, end = figure.digits
+    time = _TIME.fullmatch(text, start, end)
+    more: tuple[Value, ...] = (f"{int(time[1]) % 12}:{time[2]}",) if time else ()
+    if isinstance(figure.value, tuple) and figure.kind == "version":
+        yield _Number(figure.readings, figure.text, figure.span[0])
+        return
+    if isinstance(figure.value, tuple):
+        dated = figure.kind == "date" or "/" in figure.text
+        if len(figure.value) == 2 and "/" in figure.text and figure.value[1]:
+            more += (Decimal(figure.value[0]) / figure.value[1],)
+        for part in figure.value:
+            years = _years(part) if dated else ()
+            yield _Number((part, *more, *years), figure.text, figure.span[0], counting=dated, dated=dated)
+        return
+    # The fraction that a grouped 1,250 may be as well would pass for 1,25: it holds among the same digits alone.
+    readings = figure.readings if isinstance(figure.value, Decimal) else figure.readings[:1]
+    amounts = [each for each in readings if not isinstance(each, str | tuple)]
+    if scale == 1 and figure.kind != "currency" and (len(figure.readings) > 1 or isinstance(figure.value, Decimal)):
+        more += (text[start:end].translate(_POINT),)
+        if figure.kind == "version":  # 2.10 is not 2.1
+            readings = ()
+    if scale != 1:
+        scaled = tuple(each * scale for each in amounts)
+        readings = (*readings, *scaled) if ranging else scaled
+    elif text[start - 1 : start] in ("'", "’"):  # the summer of '68
+        more += tuple(value for each in amounts for value in _years(each))
+    elif figure.kind == "percent":
+        more += tuple(Decimal(each) / 100 for each in amounts)  # 25% is a quarter
+    elif suffix := _SUFFIX.match(text, end):
+        if suffix[1] in ("s", "er", "ern"):  # 1990s, 90er; the 1800s are the 19th century
+            more += tuple(value for each in amounts if each % 10 == 0 for value in _decade(each))
+        elif size := numerals_of(language).magnitudes.get(suffix[1]):
+            more += tuple(each * size for each in amounts)
+    counting = figure.kind in ("percent", "currency", "ordinal") or _COUNTED.match(text, end) is not None
+    yield _Number((*readings, *more), figure.text, figure.span[0], counting)
+
+
+def _decade(year: Amount) -> tuple[Amount, ...]:
+    return (year % 100, year // 100 + 1) if year >= 100 else _years(year)
+
+
+def _years(last_digits: Amount) -> tuple[Amount, ...]:
+    """The years that two digits may stand for."""
+    return (1900 + last_digits, 2000 + last_digits) if last_digits < 100 else ()
