@@ -120,3 +120,28 @@ def test_two_threads_begin_while_a_third_steps() -> None:
     while any(thread.is_alive() for thread in clients) or not all(future.done() for future in futures):
         tasks.step()
     assert sorted(future.result()[0] for future in futures) == sorted(alone(number, [1, 2]) for number in range(200))
+
+
+def test_tasks_of_the_same_key_are_asked_once() -> None:
+    engine = Stub(crowd=2)
+    tasks: Tasks[str] = Tasks(engine)
+    first = [tasks.begin([conversation(1, [1])], list, keys=["same"]) for _ in range(5)]
+    other = tasks.begin([conversation(2, [1]), conversation(1, [1])], list, keys=[None, "same"])
+    finish(tasks, [*first, other])
+    asked = len(engine.asked)
+    assert asked == 2
+    assert {future.result()[0] for future in first} == {other.result()[1]}
+    later = tasks.begin([conversation(1, [1])], list, keys=["same"])
+    assert later.done()
+    assert len(engine.asked) == asked
+
+
+def test_who_waits_for_a_cancelled_task_asks_by_itself() -> None:
+    tasks: Tasks[str] = Tasks(Stub())
+    first = tasks.begin([conversation(1, [2])], list, keys=["same"])
+    second = tasks.begin([conversation(1, [2])], list, keys=["same"])
+    third = tasks.begin([conversation(1, [2])], list, keys=["same"])
+    first.cancel()
+    third.cancel()
+    finish(tasks, [second])
+    assert second.result() == [alone(1, [2])]

@@ -15,10 +15,13 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.decode.load import Loaded
+    from hark.models import Known
 
 STDIN = "-"
 LOOK = 1000
 """Characters by which the language of a text is told, if nobody tells it."""
+SHORT = 60
+"""Characters of a text that models may tell, if the detector cannot."""
 LIKE_A_FILE = re.compile(
     r"\S+\.(?:txt|md|rst|tex|html?|xml|csv|tsv|jsonl?|ya?ml|po|srt|vtt|docx?|odt|rtf|pdf|xliff?|log)", re.IGNORECASE
 )
@@ -51,9 +54,7 @@ def translate(
         bool, typer.Option("--join/--no-join", help="Join the lines of hard-wrapped paragraphs, and wrap them again.")
     ] = True,
     protect: options.Protect = True,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with status 3 if a translation is doubtful.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 3 if a translation is doubtful.")] = False,
     errors: options.Errors = "strict",
     engine: options.Engine = "auto",
     device: options.Device = "auto",
@@ -165,7 +166,7 @@ def which_model(
     fitting = models.choose(source, target, models.list_models())
     sources = {pair[0] for each in fitting for pair in each.pairs}
     if len(sources) > 1:
-        source, lines = told_from_text(sources, lines)
+        source, lines = told_from_text(sources, lines, fitting)
         fitting = models.choose(source, target, fitting)
     targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
     if len(targets) > 1:
@@ -174,8 +175,8 @@ def which_model(
     return fitting[0].folder, source, lines
 
 
-def told_from_text(candidates: set[str], lines: Iterable[str]) -> tuple[str, Iterable[str]]:
-    """The language of a text by its beginning, and the text again."""
+def told_from_text(candidates: set[str], lines: Iterable[str], known: "list[Known]") -> tuple[str, Iterable[str]]:
+    """The language of a text by its beginning, and the text again. Of a word or two, models tell it."""
     from hark.cli.streams import ArrivingLines
     from hark.text.detector import guess_language
 
@@ -186,13 +187,26 @@ def told_from_text(candidates: set[str], lines: Iterable[str]) -> tuple[str, Ite
         enough = sum(map(len, seen)) > LOOK
         if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
             break
-    guess = guess_language("".join(seen), sorted(candidates))
+    text = "".join(seen)
+    guess = guess_language(text, sorted(candidates))
+    if guess is None and 0 < len(text.strip()) <= SHORT:
+        guess = told_by_models(text.strip(), candidates, known)
     if guess is None:
         raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
     if isinstance(rest, ArrivingLines):
         rest.put_back(seen)
         return guess, rest
     return guess, chain(seen, rest)
+
+
+def told_by_models(text: str, candidates: set[str], known: "list[Known]") -> str | None:
+    """The language that a model for it makes the most of."""
+    from hark.decode.likelier import choose_source
+    from hark.decode.load import Loaded
+
+    first = {source: next(each for each in known if each.pairs[0][0] == source) for source in sorted(candidates)}
+    single = {source: Loaded(each.folder) for source, each in first.items() if len(each.pairs) == 1}
+    return choose_source(text, single) if len(single) == len(candidates) else None
 
 
 def own_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:

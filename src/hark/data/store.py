@@ -24,6 +24,8 @@ Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
 FORMAT = 1
 OFFSET = np.dtype("<i8")
+COUNTED = 1 << 22
+"""Ids that are counted at a time: numpy makes 64-bit numbers of them first."""
 
 
 def id_type(vocab_size: int) -> np.dtype[Any]:
@@ -193,6 +195,13 @@ class TokenStore:
 
     def n_tokens(self, side: Side) -> int:
         return len(self._tokens[side])
+
+    def count(self, side: Side, vocab_size: int) -> NDArray[np.int64]:
+        """How often each id stands on one side."""
+        counts_V = np.zeros(vocab_size, np.int64)
+        for start in range(0, self.n_tokens(side), COUNTED):
+            counts_V += np.bincount(self._tokens[side][start : start + COUNTED], minlength=vocab_size)
+        return counts_V
 
     def lengths(self, side: Side, indices: NDArray[np.integer] | None = None) -> NDArray[np.int32]:
         """Tokens of each sentence of one side, or of those named."""

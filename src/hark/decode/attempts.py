@@ -85,7 +85,9 @@ def as_it_is(text: str, items: Sequence[Item], search: DecodeConfig, inner: bool
     return Attempt((text[:first], ask, text[last:]), search)
 
 
-def hide(text: str, start: int, items: Sequence[Item], number: int, everything: bool = False, inner: bool = False) -> Ask:
+def hide(
+    text: str, start: int, items: Sequence[Item], number: int, everything: bool = False, inner: bool = False
+) -> Ask:
     """A stretch without its marks, and with numbers that it does not have in place of items: of those that the model
     must not see, or of all. Whatever a model has learnt, it copies numbers."""
     marks = tuple(item for item in items if item.mark)

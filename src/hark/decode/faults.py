@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-Fault = Literal[
-    "empty", "looped", "truncated", "changed", "number", "lost", "invented", "length", "language", "unsure"
-]
+Fault = Literal["empty", "looped", "truncated", "changed", "number", "lost", "invented", "length", "language", "unsure"]
 """Nothing came out; the same words again and again; cut off at the limit; something that must come out unchanged is
 missing or doubled; a number is missing, different or made up; words of the source have no counterpart; words without
 any in the source; absurdly long or short; not in the language that the model reads; the model itself is not sure."""

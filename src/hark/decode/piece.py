@@ -177,7 +177,9 @@ def _rescue(
         [candidate] = yield from _try([attempt], coder, options, languages)
         if candidate.rank < best.rank:
             best = candidate
-            flags = {"repaired"} if way != "wider" and (lost or best.numbers) else {"split"} if way == "parts" else set()
+            flags = (
+                {"repaired"} if way != "wider" and (lost or best.numbers) else {"split"} if way == "parts" else set()
+            )
         if not best.faults:
             break
     return best, flags

@@ -198,7 +198,9 @@ def assemble(text: str, plans: Sequence[_Plan], pieces: Sequence[Piece]) -> Tran
         joined = layout.join([each.text for each in translated])
         wrapped = wrap(joined, plan.unit) if plan.unit.joined else None
         for each in translated:
-            place = each.source_start if plan.unit.joined is None else plan.unit.joined.back((each.source_start,) * 2)[0]
+            place = (
+                each.source_start if plan.unit.joined is None else plan.unit.joined.back((each.source_start,) * 2)[0]
+            )
             moved = replace(each, source_start=source_end + place, start=len(made) + each.start)
             if wrapped is not None:
                 span = wrapped.forth((each.start, each.start + len(each.text)))
@@ -237,7 +239,16 @@ def put_together(source: str, gaps: Sequence[str], pieces: Sequence[Piece], sour
         (one,) = pieces
         flags = in_order(one.flags)
         return Sentence(
-            source, one.text, one.score, one.tokens, flags, one.reasons, one.links, one.alternatives, source_start, start
+            source,
+            one.text,
+            one.score,
+            one.tokens,
+            flags,
+            one.reasons,
+            one.links,
+            one.alternatives,
+            source_start,
+            start,
         )
     layout = Layout(("", *gaps, ""), tuple(piece.source for piece in pieces))
     found: set[Flag] = {"split", *(flag for piece in pieces for flag in piece.flags)}

@@ -22,9 +22,9 @@ _HEAD = re.compile(r"(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<mark>(?:[-*+�
 _ALONE = re.compile(r"#{1,6}\s|\||\[[ xX]\]\s|[^\w]*$")
 # No sentence ends with these, so the next line goes on with it, even if it begins with a capital as German nouns do.
 _GOES_ON = frozenset(
-    "the a an of to in on at by for with from and or but that which is are was were not no my your his her our their "
-    "der die das den dem des ein eine einen einem einer eines und oder aber dass zu zum zur im am vom von mit für auf "
-    "aus bei nach über unter vor ist sind war waren nicht kein keine mein meine sein seine ihr ihre unser unsere".split()
+    "the a an of for with from and or my your his her our their "
+    "der die das den dem des ein eine einen einem einer eines und oder zum zur im am vom von mit für "
+    "mein meine meinen sein seine seinen ihr ihre ihren unser unsere unseren".split()
 )
 _FINAL = re.compile(r"[.!?:;…][\"'”’“)\]»]*$")
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from torch import Tensor
@@ -12,8 +12,9 @@ from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, name_of, write_bundle
 from hark.card import default_summary
 from hark.config import Config
 from hark.data.dataset import Dataset
+from hark.data.signs import count_signs
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, MakingFacts, ParentModel, TextFacts
+from hark.facts import Facts, MakingFacts, ParentModel, TextFacts, VocabularyFacts
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.train import checkpoint
@@ -28,6 +29,7 @@ class BundleWriter:
     text: tuple[TextFacts, ...]
     """What the dataset was made of, whatever a recipe names besides."""
     tokenizers: Mapping[str, bytes]
+    vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
@@ -38,7 +40,8 @@ class BundleWriter:
         varied = any(vars(config.data.augment).values())
         shards = dataset.shards("train")
         text = tuple(TextFacts(shard.name, pairs=None if varied else shard.pairs) for shard in shards)
-        return cls(config, text, tokenizers)
+        characters, signs = count_signs(dataset)
+        return cls(config, text, tokenizers, VocabularyFacts(source_characters=characters, source_signs=signs))
 
     @property
     def tokenizer_hashes(self) -> dict[str, str]:
@@ -69,7 +72,7 @@ class BundleWriter:
             variants={name: share for name, share in vars(data.augment).items() if share},
             parents=(ParentModel("start", name_of(Path(train.from_))),) if train.from_ else (),
         )
-        facts = Facts(pairs=((data.source, data.target),), text=self.text, making=making)
+        facts = Facts(pairs=((data.source, data.target),), vocabulary=self.vocabulary, text=self.text, making=making)
         return replace(facts, summary=default_summary(facts, self.config.model))
 
 

@@ -1,0 +1,24 @@
+"""Reasons in words."""
+
+from typing import get_args
+
+from hark.decode.faults import FAULTS, Fault
+from hark.decode.reasons import SAID, Reason, in_order
+
+
+def test_every_fault_has_its_words() -> None:
+    assert set(SAID) == set(FAULTS) == set(get_args(Fault))
+
+
+def test_a_reason_in_words() -> None:
+    assert str(Reason("number", "120 -> 1")) == "a number changed (120 -> 1)"
+    assert str(Reason("looped")) == "the translation repeats itself"
+    assert len(str(Reason("changed", "x" * 500))) < 120
+
+
+def test_the_worst_first_and_those_of_a_flag_together() -> None:
+    found = in_order(
+        [Reason("unsure", "40%"), Reason("number", "2 -> 3"), Reason("unsure", "30%"), Reason("unsure", "40%")]
+    )
+    assert found == (Reason("number", "2 -> 3"), Reason("unsure", "40%, 30%"))
+    assert in_order([]) == ()
