@@ -6,7 +6,7 @@ Each is an `Attempt`: stretches that stay as they are, and stretches that the mo
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import count
 
 from hark.config import DecodeConfig
 from hark.decode.coder import Coder

@@ -1,4 +1,4 @@
-"""Which language a word or two are in, where a detector cannot tell: models of both directions try, the likelier wins."""
+"""Which language a word or two are in, where a detector cannot tell: models try, and the likelier wins."""
 
 from collections.abc import Mapping
 

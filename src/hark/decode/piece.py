@@ -72,11 +72,13 @@ def translate_piece(
     lost whatever the engine answers: what it does not translate at all stands in the result as it was.
     """
     typed = spelling.tidy(text, languages[0]) if options.tidy else None
+    if typed is not None and options.protect:
+        typed = spelling.tidy(text, languages[0], [item.span for item in protect.find(text, coder.unknown)])
     if typed is not None:
         piece = yield from _translate(typed.after, coder, options, languages, inner)
         links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
-        flags = piece.flags if "copied" in piece.flags else piece.flags | {"tidied"}
-        return replace(piece, source=text, links=links, flags=flags)
+        flags: set[Flag] = {*piece.flags} if "copied" in piece.flags else {*piece.flags, "tidied"}
+        return replace(piece, source=text, links=links, flags=frozenset(flags))
     return (yield from _translate(text, coder, options, languages, inner))
 
 

@@ -28,8 +28,8 @@ from hark.text.paragraphs import Unit, group, wrap
 from hark.text.phrases import Phrases
 from hark.text.rewrite import Rewriting, Span
 from hark.text.segments import Layout, lay_out
-from hark.text.shapes import CODE_LINE
 from hark.text.sentences import join_across, split_sentences
+from hark.text.shapes import CODE_LINE
 from hark.text.vocabulary import Vocabulary
 
 PHRASE_SENTENCES = 3
@@ -191,8 +191,8 @@ def leave(piece: str, language: str, target: str) -> Task[Piece]:
 def assemble(text: str, plans: Sequence[_Plan], pieces: Sequence[Piece]) -> Translation:
     """The pieces of a text as its translation."""
     rest = iter(pieces)
-    gaps, sources, sentences, made = [""], [], [], ""
-    source_end = 0
+    gaps, sources, sentences = [""], list[str](), list[Sentence]()
+    made, source_end = "", 0
     for plan in plans:
         translated, layout = list(_sentences(plan, rest)), plan.layout
         joined = layout.join([each.text for each in translated])

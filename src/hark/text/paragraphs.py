@@ -1,9 +1,10 @@
 """Hard-wrapped paragraphs and fenced code: which lines of a text belong together.
 
 Mails and README files break sentences at a fixed width. Their lines are joined for the model, and the translation is
-wrapped again. A text with a sentence on each line is left alone: its lines do not look as if a word had to go to the next.
+wrapped again. A text with a sentence on each line is left alone: no line looks as if a word had had to go to the next.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,9 +23,57 @@ _HEAD = re.compile(r"(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<mark>(?:[-*+�
 _ALONE = re.compile(r"#{1,6}\s|\||\[[ xX]\]\s|[^\w]*$")
 # No sentence ends with these, so the next line goes on with it, even if it begins with a capital as German nouns do.
 _GOES_ON = frozenset(
-    "the a an of for with from and or my your his her our their "
-    "der die das den dem des ein eine einen einem einer eines und oder zum zur im am vom von mit für "
-    "mein meine meinen sein seine seinen ihr ihre ihren unser unsere unseren".split()
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "for",
+        "with",
+        "from",
+        "and",
+        "or",
+        "my",
+        "your",
+        "his",
+        "her",
+        "our",
+        "their",
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "des",
+        "ein",
+        "eine",
+        "einen",
+        "einem",
+        "einer",
+        "eines",
+        "und",
+        "oder",
+        "zum",
+        "zur",
+        "im",
+        "am",
+        "vom",
+        "von",
+        "mit",
+        "für",
+        "mein",
+        "meine",
+        "meinen",
+        "sein",
+        "seine",
+        "seinen",
+        "ihr",
+        "ihre",
+        "ihren",
+        "unser",
+        "unsere",
+        "unseren",
+    ]
 )
 _FINAL = re.compile(r"[.!?:;…][\"'”’“)\]»]*$")
 
@@ -79,7 +128,8 @@ def continues(held: list[str], line: str) -> bool:
     if len(held) >= MOST or _FENCE.match(line):
         return False
     first, next_ = _HEAD.match(held[0]), _HEAD.match(line)
-    assert first is not None and next_ is not None  # every part of the pattern may be empty
+    assert first is not None
+    assert next_ is not None
     body = line[next_.end() :].strip()
     if not body or next_["mark"] or _ALONE.match(body) or _ALONE.match(held[0][first.end() :].strip()):
         return False
@@ -104,7 +154,7 @@ def decide(held: list[str]) -> Iterator[Unit]:
     prefix = held[1][: second.end()]
     breaks: list[tuple[Span, str]] = []
     at = 0
-    for line, after in zip(held, held[1:], strict=False):
+    for line, after in itertools.pairwise(held):
         body = line.rstrip()
         at += len(line)
         breaks.append(((at - len(line) + len(body), at + len(_HEAD.match(after)[0])), " "))  # type: ignore[index]
