@@ -197,7 +197,10 @@ class TestRerun:
     )
     def test_other_settings_make_another(self, config, tmp_path, values):
         prepare(config, tmp_path / "dataset", processes=1)
-        changed = prepare(change(config, **values), tmp_path / "dataset", processes=1)
+        before = hashes(tmp_path / "dataset")
+        refused(change(config, **values), tmp_path / "dataset", UserError, "exists already; .* --force")
+        assert hashes(tmp_path / "dataset") == before
+        changed = prepare(change(config, **values), tmp_path / "dataset", processes=1, force=True)
         assert changed.made
         assert changed.dataset.manifest.key == Dataset.open(tmp_path / "dataset").manifest.key
 
@@ -206,7 +209,7 @@ class TestRerun:
         with open(config.data.train[1].source, "a") as one, open(config.data.train[1].target, "a") as other:
             one.write("And one more sentence.\n")
             other.write("Und noch ein Satz mehr.\n")
-        changed = prepare(config, tmp_path / "dataset", processes=1)
+        changed = prepare(config, tmp_path / "dataset", processes=1, force=True)
         assert changed.made
         assert changed.dataset.shards("train")[1].pairs == 199
 
@@ -219,11 +222,11 @@ class TestRerun:
         assert hashes(folder) == whole
 
 
-def refused(config, folder, kind, match):
+def refused(config, folder, kind, match, force=False):
     """It fails with one line, and leaves nothing."""
     siblings = sorted(folder.parent.iterdir())
     with pytest.raises(kind, match=match) as error:
-        prepare(config, folder, processes=1)
+        prepare(config, folder, processes=1, force=force)
     assert "\n" not in str(error.value)
     assert sorted(folder.parent.iterdir()) == siblings
 
@@ -277,10 +280,19 @@ class TestBadInput:
         refused(config, tmp_path / "photos", UserError, "not made by hark")
         assert (tmp_path / "photos" / "holiday.jpg").exists()
 
+    def test_a_dataset_that_holds_its_own_source(self, config, tmp_path):
+        folder = tmp_path / "d"
+        prepare(config, folder, processes=1)
+        files = [Path(config.data.dev[0].source), Path(config.data.dev[0].target)]
+        dev = CorpusConfig(*(str(path.rename(folder / f"mine{path.suffix}")) for path in files))
+        refused(change(config, dev=(dev,), seed=2), folder, UserError, r"d: contains .*mine\.en", force=True)
+        tokenizer = str(folder / "tokenizer.model")
+        refused(change(config, tokenizer=tokenizer, dev=()), folder, UserError, "contains .*tokenizer", force=True)
+
     def test_a_failure_keeps_the_dataset_that_was_there(self, config, tmp_path):
         prepare(config, tmp_path / "d", processes=1)
         before = hashes(tmp_path / "d")
-        refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, "largest")
+        refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, "largest", force=True)
         assert hashes(tmp_path / "d") == before
 
     @pytest.mark.parametrize("where", ["pathlib.Path.write_bytes", "hark.data.store.StoreWriter._write", "os.fsync"])

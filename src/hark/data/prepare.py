@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark import configfile
-from hark.atomic import new_folder
+from hark.atomic import new_folder, refuse_overlap
 from hark.config import Config
 from hark.data.corpus import PairReader, corpus_files
 from hark.data.dataset import Dataset, Manifest, Shard, is_dataset
@@ -55,9 +55,19 @@ class Prepared:
     made: bool
 
 
-def prepare(config: Config, folder: Path | str, processes: int | None = None, progress: Progress = silent) -> Prepared:
-    """Make the dataset that `config.data` describes in `folder`, unless just that one is there already."""
+def prepare(
+    config: Config,
+    folder: Path | str,
+    processes: int | None = None,
+    progress: Progress = silent,
+    force: bool = False,
+) -> Prepared:
+    """Make the dataset that `config.data` describes in `folder`, unless just that one is there already.
+
+    Another dataset that lies there is refused, or replaced with `force`; the same one, damaged, is made again.
+    """
     folder = Path(folder)
+    refuse_overlap(folder, list_inputs(config))
     progress("hashing files", 0, None)
     plan = make_plan(config)
     found = find_dataset(folder, plan.key)
@@ -66,13 +76,28 @@ def prepare(config: Config, folder: Path | str, processes: int | None = None, pr
     if processes is None:
         processes = min(available_processes(), 1 + plan.size // BYTES_PER_PROCESS)
     try:
-        with new_folder(folder, is_dataset) as partial_folder:
+        with new_folder(folder, is_dataset, force or has_key(folder, plan.key)) as partial_folder:
             manifest = Preparation(plan, partial_folder, processes, progress).run()
             (partial_folder / "config.toml").write_text(configfile.dump(config), encoding="utf-8")
             (partial_folder / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return Prepared(Dataset.open(folder), made=True)
+
+
+def list_inputs(config: Config) -> list[Path]:
+    """Every file and folder that a dataset is made from."""
+    data = config.data
+    files = [path for corpus in (*data.train, *data.dev, *data.test) for path in corpus_files(corpus)]
+    return [*files, *(Path(name) for name in (data.tokenizer, config.train.from_) if name)]
+
+
+def has_key(folder: Path, key: str) -> bool:
+    """Whether the dataset in a folder, sound or damaged, was made from the same files and settings."""
+    try:
+        return Manifest.read(folder).key == key
+    except UserError:
+        return False
 
 
 def find_dataset(folder: Path, key: str) -> Dataset | None:
