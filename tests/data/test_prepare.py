@@ -328,8 +328,15 @@ def test_a_file_that_cannot_grow(config, tmp_path):
     assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
 
 
-@pytest.mark.parametrize(("ending", "pause"), [(signal.SIGINT, 0.1), (signal.SIGKILL, 0.8)])
-def test_interrupted_and_killed(config, tmp_path, ending, pause):
+SAID = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
+
+
+@pytest.mark.parametrize(
+    ("ending", "pause"), [(signal.SIGINT, 0.1), (signal.SIGTERM, 0.5), (signal.SIGHUP, 0.3), (signal.SIGKILL, 0.8)]
+)
+def test_interrupted_and_killed(config, tmp_path, ending, pause, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     many = CorpusConfig(*write(tmp_path, "many", pairs(30_000, seed=5)))
     config = change(config, train=(many,))
     process = run(config, tmp_path, "--processes", "2")
@@ -338,16 +345,17 @@ def test_interrupted_and_killed(config, tmp_path, ending, pause):
             break
     group = os.getpgid(process.pid)
     time.sleep(pause)  # any moment will do: while the workers start, and while they work
-    if ending == signal.SIGINT:
+    if ending != signal.SIGKILL:
         os.killpg(group, ending)  # as a terminal sends it: to every process
     else:
         process.kill()
     _, stderr = process.communicate(timeout=60)
     assert wait_for_end(group), "workers are left"
-    if ending == signal.SIGINT:
-        assert process.returncode == 130
-        assert stderr.strip().splitlines()[-1] == "hark: interrupted"
+    if ending != signal.SIGKILL:
+        assert process.returncode == 128 + ending
+        assert stderr.strip().splitlines()[-1] == f"hark: {SAID[ending]}"
         assert "Traceback" not in stderr
+        assert not list((tmp_path / "temporary").iterdir())
         assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
     else:
         assert not (tmp_path / "dataset").exists()

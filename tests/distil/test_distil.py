@@ -337,7 +337,7 @@ def test_killed_or_interrupted_the_same_command_goes_on(dataset, tmp_path):
     )
     words = ["distil", bundle, dataset.folder, "-o", tmp_path / "out", "--engine", "torch", "--device", "cpu"]
     command = [sys.executable, str(program), *map(str, words), "--beam", "1", "--processes", "1"]
-    for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+    for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
         before = found(tmp_path / "out")
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         while found(tmp_path / "out") <= before:

@@ -56,8 +56,8 @@ def distil(
     try:
         with show_progress() as progress:
             done = distil_text(loaded, opened, output, settings, limit, processes, progress, force)
-    except KeyboardInterrupt:
-        leave_at_once()
+    except KeyboardInterrupt as interrupt:
+        leave_at_once(interrupt)
     typer.echo(summary(output, done))
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -78,16 +79,22 @@ def translate(
                 lines, source=source, target=target, split=split, align=align, protect=protect, **changes
             )
             write(results, out, advance, nbest, as_json, align, at_once=given is None)
-    except KeyboardInterrupt:
-        leave_at_once()
+    except KeyboardInterrupt as interrupt:
+        leave_at_once(interrupt)
 
 
-def leave_at_once() -> NoReturn:
-    """After Ctrl-C: CTranslate2's workers cannot be stopped within a batch, and Python would wait for them."""
-    sys.stdout.flush()
-    sys.stderr.write("hark: interrupted\n")
-    sys.stderr.flush()
-    os._exit(130)
+def leave_at_once(interrupt: KeyboardInterrupt) -> NoReturn:
+    """After Ctrl-C or its like: CTranslate2's workers cannot be stopped within a batch, and Python would wait for
+    them."""
+    from hark.cli.interrupts import describe_interrupt
+
+    line, status = describe_interrupt(getattr(interrupt, "number", 0))
+    with suppress(OSError):  # the terminal, or who reads, may be gone
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.write(f"hark: {line}\n")
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
