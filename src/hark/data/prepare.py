@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from hark import configfile
 from hark.atomic import new_folder, refuse_overlap
 from hark.config import Config
+from hark.data.checksums import compute_checksums
 from hark.data.corpus import PairReader, corpus_files
-from hark.data.dataset import Dataset, Manifest, Shard, is_dataset
+from hark.data.dataset import ROLES, Dataset, Manifest, Shard, is_dataset
 from hark.data.duplicates import DuplicateFinder
 from hark.data.filters import HeldOut
 from hark.data.lexicon import find_words
@@ -102,11 +103,14 @@ def has_key(folder: Path, key: str) -> bool:
 
 def find_dataset(folder: Path, key: str) -> Dataset | None:
     """The dataset of this key, if it lies in the folder and is whole."""
+    if not has_key(folder, key):
+        return None
     try:
         dataset = Dataset.open(folder)
+        dataset.verify(*ROLES)
     except UserError:
         return None
-    return dataset if dataset.manifest.key == key else None
+    return dataset
 
 
 class Preparation:
@@ -122,7 +126,7 @@ class Preparation:
 
     def run(self) -> Manifest:
         self.work.mkdir()
-        for role in ("train", "dev", "test"):
+        for role in ROLES:
             (self.folder / role).mkdir()
         held_out = self.copy_held_out()
         chunks = self.clean(held_out)
@@ -135,6 +139,7 @@ class Preparation:
         shards += [self.encode_held_out(corpus, tokenizers) for corpus in self.held_out_sets]
         shutil.rmtree(self.work)
         self.write_report(shards, tokenizers)
+        written = (path for role in ROLES for path in sorted((self.folder / role).rglob("*")) if path.is_file())
         return Manifest(
             key=self.plan.key,
             source=self.data.source,
@@ -144,6 +149,7 @@ class Preparation:
             tokenizer=tokenizers["target"].sha256,
             source_tokenizer=None if is_shared(tokenizers) else tokenizers["source"].sha256,
             shards=tuple(shards),
+            checksums=compute_checksums(self.folder, [str(path.relative_to(self.folder)) for path in written]),
         )
 
     def copy_held_out(self) -> HeldOut:
