@@ -245,7 +245,7 @@ class MarianRun:
     def keep(self, minute: float) -> None:
         origin = f"Hugging Face Marian after {self.progress.seconds / 60:.2f} minutes, step {self.progress.steps}"
         weights = {name: weight.bfloat16().cpu() for name, weight in self.our_weights().items()}
-        self.bundles.write(self.folder / f"minute-{minute:g}", weights, origin)
+        self.bundles.write(self.folder / f"minute-{minute:g}", weights, origin, force=True)
 
     def save(self) -> None:
         adam = self.training.adam.state

@@ -30,7 +30,7 @@ step "2. And into English."
 translate en "Wo ist der nächste Bahnhof?" "bis morgen" "ICH HABE DAS BUCH SCHON GELESEN!"
 
 step "3. Make a dataset of 20,000 sentence pairs from Tatoeba, in the model's own vocabulary, and keep 1,000 to measure with."
-run prepare recipes/fine-tune.toml -o datasets/demo
+run prepare recipes/fine-tune.toml -o datasets/demo --force
 
 step "4. Measure both models on the 1,000 sentences, beside what people wrote."
 run evaluate en-de --brief --dataset datasets/demo

@@ -4,10 +4,11 @@ import multiprocessing
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from hark.atomic import new_folder
+from hark.atomic import new_folder, refuse_overlap
 from hark.errors import HarkError, UserError
 
 
@@ -15,8 +16,8 @@ def is_ours(folder):
     return (folder / "ours").exists()
 
 
-def make(folder, content="new"):
-    with new_folder(folder, is_ours) as partial:
+def make(folder, content="new", force=False):
+    with new_folder(folder, is_ours, force) as partial:
         (partial / "sub").mkdir()
         (partial / "sub" / "file").write_text(content)
         (partial / "ours").touch()
@@ -41,7 +42,7 @@ def test_a_failure_leaves_nothing_and_keeps_what_was_there(tmp_path, error):
     make(folder, "old")
 
     def fail():
-        with new_folder(folder, is_ours) as partial:
+        with new_folder(folder, is_ours, force=True) as partial:
             (partial / "half").write_text("x")
             raise error
 
@@ -51,11 +52,14 @@ def test_a_failure_leaves_nothing_and_keeps_what_was_there(tmp_path, error):
     assert left_in(tmp_path) == ["folder"]
 
 
-def test_ours_is_replaced_and_an_empty_folder_filled(tmp_path):
+def test_ours_is_replaced_by_force_alone_and_an_empty_folder_filled(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     make(folder, "old")
-    make(folder, "new")
+    with pytest.raises(UserError, match=r"folder: exists already; .* --force"):
+        make(folder, "new")
+    assert (folder / "sub" / "file").read_text() == "old"
+    make(folder, "new", force=True)
     assert (folder / "sub" / "file").read_text() == "new"
     assert left_in(tmp_path) == ["folder"]
 
@@ -65,10 +69,10 @@ def test_what_is_not_ours_is_left_alone(tmp_path):
     folder.mkdir()
     (folder / "holiday.jpg").touch()
     with pytest.raises(UserError, match="not made by hark"):
-        make(folder)
+        make(folder, force=True)
     (tmp_path / "file").write_text("x")
     with pytest.raises(UserError, match="not made by hark"):
-        make(tmp_path / "file")
+        make(tmp_path / "file", force=True)
     assert left_in(tmp_path) == ["file", "photos"]
     assert left_in(folder) == ["holiday.jpg"]
 
@@ -77,7 +81,7 @@ def test_what_came_there_meanwhile_is_left_alone(tmp_path):
     folder = tmp_path / "folder"
 
     def meet():
-        with new_folder(folder, is_ours):
+        with new_folder(folder, is_ours, force=True):
             folder.mkdir()
             (folder / "precious").touch()
 
@@ -131,7 +135,39 @@ def test_killed_between_the_two_renames(tmp_path):
     folder = tmp_path / "folder"
     make(folder, "old")
     folder.rename(tmp_path / ".folder.old")
-    with pytest.raises(ValueError, match="boom"), new_folder(folder, is_ours):
+    with pytest.raises(UserError, match="exists already"):
+        make(folder)
+    assert (folder / "sub" / "file").read_text() == "old"
+    folder.rename(tmp_path / ".folder.old")
+    with pytest.raises(ValueError, match="boom"), new_folder(folder, is_ours, force=True):
         raise ValueError("boom")
     assert (folder / "sub" / "file").read_text() == "old"
     assert left_in(tmp_path) == ["folder"]
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("given", "is .*given itself"),
+        ("given/", "is .*given itself"),
+        ("link", "is .*given itself"),
+        ("linked/given", "is .*given itself"),
+        (".", "contains .*given"),
+        ("linked", "contains .*given"),
+        ("given/new/deep", "lies inside .*given"),
+        ("link/new", "lies inside .*given"),
+    ],
+)
+def test_an_output_may_not_be_an_input_nor_around_nor_inside_one(tmp_path, monkeypatch, output, message):
+    (tmp_path / "given").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "given")
+    (tmp_path / "linked").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=message):
+        refuse_overlap(Path(output), [tmp_path / "other", Path("given")])
+
+
+def test_an_output_beside_an_input_is_free(tmp_path):
+    (tmp_path / "given").mkdir()
+    (tmp_path / "file").touch()
+    refuse_overlap(tmp_path / "given2", [tmp_path / "given", tmp_path / "file", tmp_path / "missing"])

@@ -231,7 +231,9 @@ def test_no_paths_of_the_machine_are_given_away(tmp_path: Path) -> None:
 def test_a_bundle_may_be_shrunk_in_its_place(bundle: Bundle, tmp_path: Path) -> None:
     shrink(bundle, tmp_path / "one", "float16")
     copy = make_bundle(tmp_path / "two", "en", "de", "model.d_model=32")
-    shrink(Bundle.open(copy), copy, "float16")
+    with pytest.raises(UserError, match="exists already"):
+        shrink(Bundle.open(copy), copy, "float16")
+    shrink(Bundle.open(copy), copy, "float16", force=True)
     assert (copy / "manifest.json").read_bytes() == (tmp_path / "one" / "manifest.json").read_bytes()
     assert translations(copy, "float32")[0][0]
 

@@ -54,5 +54,6 @@ done
 for direction in de-en en-de; do
   wait "${preparing[$direction]}"
   train "$folder/student-$direction" "$recipes/student-$direction.toml" data.dataset="$folder/dataset-student-$direction" ${STUDENT:-}
+  if [ -e "$folder/$direction/manifest.json" ]; then continue; fi
   $hark shrink "$folder/student-$direction" --weights int8 -o "$folder/$direction"
 done

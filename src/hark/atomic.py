@@ -3,7 +3,7 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -11,14 +11,14 @@ from hark.errors import HarkError, UserError
 
 
 @contextmanager
-def new_folder(folder: Path, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
+def new_folder(folder: Path, is_ours: Callable[[Path], bool], force: bool = False) -> Iterator[Path]:
     """A folder to fill, beside `folder`; it takes that name at the end of the block, or vanishes if the block fails.
 
-    An earlier `folder` is replaced if `is_ours` recognises it, and never touched otherwise. What a killed run left
+    An earlier `folder` is replaced only with `force`, and only if `is_ours` recognises it. What a killed run left
     behind is removed. Only one run at a time can make the same folder.
     """
     folder = folder.resolve()
-    refuse_others(folder, is_ours)
+    refuse_existing(folder, is_ours, force)
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial, old = (folder.with_name(f".{folder.name}.{state}") for state in ("partial", "old"))
     lock = claim(partial, folder)
@@ -26,10 +26,11 @@ def new_folder(folder: Path, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
         clear(partial)
         if old.exists() and not folder.exists():  # a run was killed between the two renames below
             old.rename(folder)
+        refuse_existing(folder, is_ours, force)
         shutil.rmtree(old, ignore_errors=True)
         yield partial
         sync(partial)
-        refuse_others(folder, is_ours)
+        refuse_existing(folder, is_ours, force)
         if folder.exists():
             folder.rename(old)
         partial.rename(folder)
@@ -40,6 +41,37 @@ def new_folder(folder: Path, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
         raise
     finally:
         os.close(lock)
+
+
+def refuse_existing(folder: Path, is_ours: Callable[[Path], bool], force: bool) -> None:
+    """Refuse what hark did not make, and, unless it may be replaced, what hark did make. An empty folder is free."""
+    refuse_others(folder, is_ours)
+    if not force and folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder}: exists already; name another folder, or replace it with --force")
+
+
+def refuse_overlap(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse an output that is one of the inputs, contains one, or lies inside one, whatever links lead there."""
+    ours = list(existing_ancestors(output))
+    for given in inputs:
+        if not given.exists():
+            continue
+        theirs = list(existing_ancestors(given))
+        if output.exists() and ours[0] == theirs[0]:
+            raise UserError(f"{output}: is {given} itself, which would be lost; name another output")
+        if theirs[0] in ours:
+            raise UserError(f"{output}: lies inside {given}; name an output elsewhere")
+        if output.exists() and ours[0] in theirs:
+            raise UserError(f"{output}: contains {given}, which would be lost; name another output")
+
+
+def existing_ancestors(path: Path) -> Iterator[tuple[int, int]]:
+    """The path and the folders above it, as far as they exist, by device and inode: names may differ, these do not."""
+    real = path.resolve()
+    for each in (real, *real.parents):
+        with suppress(OSError):
+            found = each.stat()
+            yield found.st_dev, found.st_ino
 
 
 def refuse_others(folder: Path, is_ours: Callable[[Path], bool]) -> None:

@@ -4,7 +4,6 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -77,6 +76,11 @@ class Bundle:
         return {path.name: path.read_bytes() for path in sorted(self.folder.iterdir()) if path.name not in others}
 
 
+def is_bundle(folder: Path) -> bool:
+    """Whether a folder bears the seal of a bundle, sound or not."""
+    return manifest.is_kind(folder, KIND)
+
+
 def read_facts(folder: Path) -> Facts:
     """The facts of a bundle, which is not verified for it. An old bundle has none: its card is read into facts."""
     if (folder / FACTS).is_file():
@@ -95,12 +99,13 @@ def write_bundle(
     write_weights: Callable[[Path], None],
     files: Mapping[str, bytes],
     facts: Facts,
+    force: bool = False,
 ) -> None:
-    """Make a bundle of weights, vocabulary and other files, whole or not at all; one of that name is replaced.
+    """Make a bundle of weights, vocabulary and other files, whole or not at all.
 
-    The card is written from the facts.
+    The card is written from the facts. An existing bundle of that name is refused, or replaced with `force`.
     """
-    with new_folder(folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
+    with new_folder(folder, is_bundle, force) as partial_folder:
         write_weights(partial_folder / WEIGHTS)
         (partial_folder / CONFIG).write_text(configfile.dump(config), encoding="utf-8")
         for name, content in {**files, **fact_files(facts, config)}.items():
@@ -125,7 +130,7 @@ def write_files(bundle: Bundle, files: Mapping[str, bytes]) -> None:
     system lets one file have two names.
     """
     try:
-        with new_folder(bundle.folder, partial(manifest.is_kind, kind=KIND)) as partial_folder:
+        with new_folder(bundle.folder, is_bundle, force=True) as partial_folder:
             for path in bundle.folder.iterdir():
                 if path.name not in (*files, manifest.NAME):
                     link_or_copy(path, partial_folder / path.name)

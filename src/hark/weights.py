@@ -153,15 +153,15 @@ def read_floats(bundle: Bundle) -> dict[str, Array]:
     }
 
 
-def shrink(bundle: Bundle, folder: Path, storage: Storage) -> None:
-    """Write a bundle again, with its matrices stored in fewer bits; it may take the place of the first."""
+def shrink(bundle: Bundle, folder: Path, storage: Storage, force: bool = False) -> None:
+    """Write a bundle again, with its matrices stored in fewer bits; with `force`, even in the place of the first."""
     weights = read_weights(bundle.weights)
     if any(array.dtype == np.int8 for array in weights.values()):
         raise UserError(f"{bundle.folder}: is stored in int8 already, which loses something; start from the original")
-    write_again(bundle, folder, weights, storage, bundle.facts)
+    write_again(bundle, folder, weights, storage, bundle.facts, force)
 
 
-def average(bundles: Sequence[Bundle], folder: Path, storage: Storage) -> None:
+def average(bundles: Sequence[Bundle], folder: Path, storage: Storage, force: bool = False) -> None:
     """The mean of models that began as one, such as one before and after its fine-tuning, with what is the last one's.
 
     It is often better than either: what each has learnt besides is kept, what is chance cancels out.
@@ -178,7 +178,7 @@ def average(bundles: Sequence[Bundle], folder: Path, storage: Storage) -> None:
         for name, array in read_floats(bundle).items():
             sums[name] = sums[name] + array if name in sums else array.astype(np.float64)
     weights = {name: (total / len(bundles)).astype(np.float32) for name, total in sums.items()}
-    write_again(last, folder, weights, storage, facts_of_mean(bundles))
+    write_again(last, folder, weights, storage, facts_of_mean(bundles), force)
 
 
 def facts_of_mean(bundles: Sequence[Bundle]) -> Facts:
@@ -195,7 +195,7 @@ def facts_of_mean(bundles: Sequence[Bundle]) -> Facts:
     return replace(facts, summary=default_summary(facts, bundles[-1].config.model))
 
 
-def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage, facts: Facts) -> None:
+def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage, facts: Facts, force: bool) -> None:
     """A bundle with other weights.
 
     Where things lay on the machine that trained it is left out: such a bundle is made to be given away.
@@ -206,7 +206,7 @@ def write_again(bundle: Bundle, folder: Path, weights: Weights, storage: Storage
     config = replace(config, data=data, train=replace(config.train, from_=""))
     facts = replace(facts, making=replace(facts.making, storage=storage))
     try:
-        write_bundle(folder, config, lambda path: write_weights(path, stored), files_of(bundle), facts)
+        write_bundle(folder, config, lambda path: write_weights(path, stored), files_of(bundle), facts, force)
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror}; what was there before is untouched") from None
 

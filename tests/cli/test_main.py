@@ -95,6 +95,67 @@ def test_ctrl_c_that_a_module_made_another_error_of_is_130_too() -> None:
     assert (result.returncode, result.stderr) == (130, "hark: interrupted\n")
 
 
+@pytest.mark.parametrize(
+    ("number", "status", "line"), [("SIGTERM", 143, "terminated"), ("SIGHUP", 129, "the terminal was closed")]
+)
+def test_other_signals_clean_up_too(number: str, status: int, line: str) -> None:
+    code = (
+        "import os, signal, hark.configfile as c\nfrom hark.cli import main\n"
+        "def load(*_):\n    try:\n        while True:\n"  # a second one does not disturb the clean-up
+        f"            os.kill(os.getpid(), signal.{number})\n    finally:\n"
+        f"        os.kill(os.getpid(), signal.{number})\n        print('cleaned')\n"
+        "c.load = load\nmain()"
+    )
+    result = run("config", code=code)
+    assert (result.returncode, result.stdout, result.stderr) == (status, "cleaned\n", f"hark: {line}\n")
+
+
+def test_nohup_is_respected() -> None:
+    code = (
+        "import os, signal, hark.configfile as c\nfrom hark.cli import main\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nload = c.load\n"
+        "def loaded(*given):\n    os.kill(os.getpid(), signal.SIGHUP)\n    return load(*given)\n"
+        "c.load = loaded\nmain()"
+    )
+    assert run("config", code=code).returncode == 0
+
+
+@pytest.mark.parametrize("module", ["typer", "hark.cli"])
+def test_ctrl_c_while_modules_are_imported_is_130_too(module: str) -> None:
+    """In the first tenth of a second: before the command line has begun."""
+    code = (
+        "import os, signal, sys\nclass Finder:\n    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}:\n            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\nfrom hark.__main__ import main\nmain()"
+    )
+    result = run("--version", code=code)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "hark: interrupted\n")
+
+
+def closed(redirection: str, *words: str) -> subprocess.CompletedProcess[str]:
+    shell = f'"$0" -m hark "$@" {redirection}'
+    command = ["bash", "-c", shell, sys.executable, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_closed_standard_streams(tmp_path: Path) -> None:
+    for words in (["config"], ["--version"], ["--help"]):
+        result = closed(">&-", *words)
+        assert result.returncode == 1, words
+        assert (
+            result.stderr == "hark: stdout is closed, so there is nowhere to write to; leave it open, or name a file\n"
+        )
+    # Where nothing is written to it, it is not missed; and no file that is written gets its number.
+    page = tmp_path / "config.toml"
+    assert closed(">&-", "config", "-o", str(page)).returncode == 0
+    assert page.read_text().startswith("[data]")
+    assert closed("2>&-", "config").returncode == 0
+    assert closed("2>&-", "confg").returncode == 2
+    assert closed("<&-", "config").stdout.startswith("[data]")
+    assert closed("<&- >&- 2>&-", "config").returncode == 1
+    assert closed("<&-", "translate", "-t", "de").stderr.startswith("hark: nothing to translate: stdin is closed")
+
+
 def test_a_closed_pipe_is_no_error() -> None:
     shell = f"{sys.executable} -m hark config --explain | head -n 1"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)

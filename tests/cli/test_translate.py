@@ -164,7 +164,7 @@ def test_a_pipe_is_answered_line_by_line(home: Path) -> None:
     assert process.returncode == 0
 
 
-def test_ctrl_c_leaves_whole_lines_and_no_half_file(home: Path, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_whole_lines(home: Path, tmp_path: Path) -> None:
     environment = os.environ | {"XDG_DATA_HOME": str(home)}
     command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--threads", "1"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -178,15 +178,23 @@ def test_ctrl_c_leaves_whole_lines_and_no_half_file(home: Path, tmp_path: Path) 
     assert process.returncode == 130
     assert (first + rest).endswith(b"\n")
 
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_leaves_no_half_file(home: Path, tmp_path: Path, sent: int, status: int) -> None:
+    environment = os.environ | {"XDG_DATA_HOME": str(home)}
+    command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--threads", "1"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     (tmp_path / "out.txt").write_text("from before")
     with subprocess.Popen([*command, "-o", "out.txt"], **pipes, env=environment, cwd=tmp_path) as process:  # type: ignore[call-overload]
         process.stdin.write(b"The cat.\n")
         process.stdin.flush()
         while not any(path.name.endswith(".partial") for path in tmp_path.iterdir()):
             assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        process.communicate()
-    assert process.returncode == 130
+        process.send_signal(sent)
+        _, talk = process.communicate()
+    assert process.returncode == status
+    assert talk.startswith(b"hark: ")
+    assert talk.count(b"\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
     assert (tmp_path / "out.txt").read_text() == "from before"
 

@@ -1,12 +1,13 @@
 """Opening a dataset: what is damaged, exchanged or of another kind is refused in one line."""
 
+import hashlib
 import json
 from dataclasses import replace
 
 import pytest
 
 from hark.config import BatchConfig, CleanConfig, Config, CorpusConfig, DataConfig
-from hark.data import Dataset, make_batches, prepare
+from hark.data import Dataset, checksums, make_batches, prepare
 from hark.data.dataset import Manifest, is_dataset
 from hark.errors import UserError
 from hark.text.tokenizer import train_tokenizer
@@ -157,3 +158,40 @@ def test_a_dataset_turns_towards_the_languages_that_are_wanted(folder):
     assert not back.towards("en", "de").reverse
     with pytest.raises(UserError, match="is text in en and de, not de to fr"):
         dataset.towards("de", "fr")
+
+
+@pytest.mark.parametrize("name", ["train/train/source.tokens", "train/train/target.offsets", "dev/dev/target.tokens"])
+def test_a_flipped_byte_is_found_and_the_file_is_named(config, folder, name):
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 + 1] ^= 1
+    path.write_bytes(content)
+    dataset = Dataset.open(folder)
+    with pytest.raises(UserError, match=rf"{name}: is damaged: .*; prepare the dataset again"):
+        dataset.verify("train", "dev")
+    dataset.verify("test")
+    assert prepare(config, folder, processes=1).made  # which repairs it
+    Dataset.open(folder).verify("train", "dev", "test")
+    path.unlink()
+    with pytest.raises(UserError, match=rf"{name}: cannot be read"):
+        dataset.verify("train", "dev")
+
+
+def test_a_dataset_from_before_there_were_checksums(folder):
+    tree = json.loads((folder / "manifest.json").read_text())
+    del tree["checksums"]
+    (folder / "manifest.json").write_text(json.dumps(tree))
+    (folder / "train" / "train" / "source.tokens").touch()
+    Dataset.open(folder).verify("train", "dev", "test")
+
+
+def test_checksums_are_of_every_byte_whatever_the_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(checksums, "PIECE", 10)
+    monkeypatch.setattr(checksums, "BLOCK", 4)
+    texts = {"empty": b"", "one": b"0123456789", "two": b"01234567890", "other": b"0123456789" + b"1"}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text)
+    found = checksums.compute_checksums(tmp_path, texts)
+    assert len(set(found.values())) == 4
+    pieces = hashlib.sha256(b"0123456789").digest() + hashlib.sha256(b"0").digest()
+    assert found["two"] == hashlib.sha256(pieces).hexdigest()

@@ -197,7 +197,10 @@ class TestRerun:
     )
     def test_other_settings_make_another(self, config, tmp_path, values):
         prepare(config, tmp_path / "dataset", processes=1)
-        changed = prepare(change(config, **values), tmp_path / "dataset", processes=1)
+        before = hashes(tmp_path / "dataset")
+        refused(change(config, **values), tmp_path / "dataset", UserError, "exists already; .* --force")
+        assert hashes(tmp_path / "dataset") == before
+        changed = prepare(change(config, **values), tmp_path / "dataset", processes=1, force=True)
         assert changed.made
         assert changed.dataset.manifest.key == Dataset.open(tmp_path / "dataset").manifest.key
 
@@ -206,7 +209,7 @@ class TestRerun:
         with open(config.data.train[1].source, "a") as one, open(config.data.train[1].target, "a") as other:
             one.write("And one more sentence.\n")
             other.write("Und noch ein Satz mehr.\n")
-        changed = prepare(config, tmp_path / "dataset", processes=1)
+        changed = prepare(config, tmp_path / "dataset", processes=1, force=True)
         assert changed.made
         assert changed.dataset.shards("train")[1].pairs == 199
 
@@ -219,11 +222,11 @@ class TestRerun:
         assert hashes(folder) == whole
 
 
-def refused(config, folder, kind, match):
+def refused(config, folder, kind, match, force=False):
     """It fails with one line, and leaves nothing."""
     siblings = sorted(folder.parent.iterdir())
     with pytest.raises(kind, match=match) as error:
-        prepare(config, folder, processes=1)
+        prepare(config, folder, processes=1, force=force)
     assert "\n" not in str(error.value)
     assert sorted(folder.parent.iterdir()) == siblings
 
@@ -277,10 +280,19 @@ class TestBadInput:
         refused(config, tmp_path / "photos", UserError, "not made by hark")
         assert (tmp_path / "photos" / "holiday.jpg").exists()
 
+    def test_a_dataset_that_holds_its_own_source(self, config, tmp_path):
+        folder = tmp_path / "d"
+        prepare(config, folder, processes=1)
+        files = [Path(config.data.dev[0].source), Path(config.data.dev[0].target)]
+        dev = CorpusConfig(*(str(path.rename(folder / f"mine{path.suffix}")) for path in files))
+        refused(change(config, dev=(dev,), seed=2), folder, UserError, r"d: contains .*mine\.en", force=True)
+        tokenizer = str(folder / "tokenizer.model")
+        refused(change(config, tokenizer=tokenizer, dev=()), folder, UserError, "contains .*tokenizer", force=True)
+
     def test_a_failure_keeps_the_dataset_that_was_there(self, config, tmp_path):
         prepare(config, tmp_path / "d", processes=1)
         before = hashes(tmp_path / "d")
-        refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, "largest")
+        refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, "largest", force=True)
         assert hashes(tmp_path / "d") == before
 
     @pytest.mark.parametrize("where", ["pathlib.Path.write_bytes", "hark.data.store.StoreWriter._write", "os.fsync"])
@@ -316,8 +328,15 @@ def test_a_file_that_cannot_grow(config, tmp_path):
     assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
 
 
-@pytest.mark.parametrize(("ending", "pause"), [(signal.SIGINT, 0.1), (signal.SIGKILL, 0.8)])
-def test_interrupted_and_killed(config, tmp_path, ending, pause):
+SAID = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
+
+
+@pytest.mark.parametrize(
+    ("ending", "pause"), [(signal.SIGINT, 0.1), (signal.SIGTERM, 0.5), (signal.SIGHUP, 0.3), (signal.SIGKILL, 0.8)]
+)
+def test_interrupted_and_killed(config, tmp_path, ending, pause, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     many = CorpusConfig(*write(tmp_path, "many", pairs(30_000, seed=5)))
     config = change(config, train=(many,))
     process = run(config, tmp_path, "--processes", "2")
@@ -326,16 +345,17 @@ def test_interrupted_and_killed(config, tmp_path, ending, pause):
             break
     group = os.getpgid(process.pid)
     time.sleep(pause)  # any moment will do: while the workers start, and while they work
-    if ending == signal.SIGINT:
+    if ending != signal.SIGKILL:
         os.killpg(group, ending)  # as a terminal sends it: to every process
     else:
         process.kill()
     _, stderr = process.communicate(timeout=60)
     assert wait_for_end(group), "workers are left"
-    if ending == signal.SIGINT:
-        assert process.returncode == 130
-        assert stderr.strip().splitlines()[-1] == "hark: interrupted"
+    if ending != signal.SIGKILL:
+        assert process.returncode == 128 + ending
+        assert stderr.strip().splitlines()[-1] == f"hark: {SAID[ending]}"
         assert "Traceback" not in stderr
+        assert not list((tmp_path / "temporary").iterdir())
         assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
     else:
         assert not (tmp_path / "dataset").exists()

@@ -210,8 +210,18 @@ def test_another_teacher_or_setting_does_not_go_on_with_it(dataset, bundle, tmp_
     with pytest.raises(UserError, match=r"was begun with another limit; name another folder"):
         run(made, dataset, tmp_path / "out")
     other = teacher(dataset, make_bundle(tmp_path / "other", "en", "de", "model.d_ff=48"))
-    with pytest.raises(UserError, match=r"was begun with another teacher"):
+    with pytest.raises(UserError, match=r"was begun with another teacher; .* --force"):
         run(other, dataset, tmp_path / "out", limit=5)
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert run(other, dataset, tmp_path / "out", limit=3, force=True).made
+    assert len(lines(tmp_path / "out" / "one.en")) == 3
+    assert (tmp_path / "out" / "notes.txt").exists()
+
+
+def test_the_output_is_no_input(dataset, bundle):
+    for folder in (dataset.folder, dataset.folder / "distilled", bundle):
+        with pytest.raises(UserError, match=r"itself|lies inside"):
+            run(teacher(dataset, bundle), dataset, folder, force=True)
 
 
 def test_a_folder_that_is_not_ours_is_left_alone(dataset, bundle, tmp_path):
@@ -327,7 +337,7 @@ def test_killed_or_interrupted_the_same_command_goes_on(dataset, tmp_path):
     )
     words = ["distil", bundle, dataset.folder, "-o", tmp_path / "out", "--engine", "torch", "--device", "cpu"]
     command = [sys.executable, str(program), *map(str, words), "--beam", "1", "--processes", "1"]
-    for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+    for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
         before = found(tmp_path / "out")
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         while found(tmp_path / "out") <= before:

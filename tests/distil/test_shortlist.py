@@ -129,3 +129,5 @@ def test_the_verb(
     assert "- Shortlist: " in opened.card
     assert done.stdout == f"model: {len(found.common)} common tokens, {len(found.candidates):,} candidates of others\n"
     assert len(list(Loaded(tmp_path / "model", "ctranslate2", precision="int8").translate(["Der Lehrer."]))) == 1
+    assert "has a shortlist already; replace it with --force" in hark("model", str(dataset.folder)).stderr
+    assert hark("model", str(dataset.folder), "--force").returncode == 0

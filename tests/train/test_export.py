@@ -64,6 +64,13 @@ def test_an_average_may_be_stored_in_int8(trained: Trained, tmp_path: Path) -> N
     for name in ("model.safetensors", "facts.json", "card.md", "config.toml"):
         assert (tmp_path / "small" / name).read_bytes() == (tmp_path / "later" / name).read_bytes()
     assert "steps 10, 15, 20" in hark.load(tmp_path / "small").card
+    for force in (False, True):
+        with pytest.raises(UserError, match="lies inside"):
+            average([str(run.path)], run.best, 3, force=force)
+    with pytest.raises(UserError, match=r"exists already; .* --force"):
+        average([str(run.path)], tmp_path / "small", 2)
+    average([str(run.path)], tmp_path / "small", 2, "int8", force=True)
+    assert "steps 15, 20" in hark.load(tmp_path / "small").card
 
 
 def test_runs_and_bundles_have_a_mean(trained: Trained, tmp_path: Path) -> None:

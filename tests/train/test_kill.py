@@ -89,7 +89,7 @@ def test_killed_at_random_moments(recipe: Callable[..., str], tmp_path: Path) ->
     assert (whole.best / "model.safetensors").read_bytes() == (killed.best / "model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_a_signal_saves_and_ends(recipe: Callable[..., str], tmp_path: Path, number: int, code: int) -> None:
     run = RunDir(tmp_path / "run")
     process = subprocess.Popen(

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from hark.config import Config
+from hark.errors import UserError
+from hark.rundir import RunDir
 from hark.train.start import open_dataset, prepared, resolve
 
 
@@ -43,3 +45,17 @@ def test_a_dataset_that_lost_its_settings_is_trained_on_by_those_of_the_recipe(
     copy = shutil.copytree(dataset, tmp_path / "copy")
     (copy / "config.toml").unlink()
     assert resolved(f"data.dataset={copy}", "data.bpe_dropout=0.3").data.bpe_dropout == 0.3
+
+
+def test_a_damaged_dataset_is_refused_before_the_run_is_made(
+    trained: Callable[..., RunDir], dataset: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(dataset, tmp_path / "copy")
+    trained("run", f"data.dataset={copy}", "train.steps=2")
+    path = copy / "train" / "train" / "target.tokens"
+    path.write_bytes(path.read_bytes()[:-1] + b"\xff")
+    with pytest.raises(UserError, match=r"target\.tokens: is damaged"):
+        trained("other", f"data.dataset={copy}", "train.steps=2")
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(UserError, match=r"target\.tokens: is damaged"):
+        trained("run", "train.steps=4", resumed=True)

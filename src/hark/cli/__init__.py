@@ -1,21 +1,22 @@
 """The command line: one small file a verb, imported only when it is asked for.
 
 A person sees results on stdout, talk on stderr, a mistake as one line, and the exit codes of good Unix
-tools: 2 for a user's mistake, 1 for a failure, 130 for Ctrl-C.
+tools: 2 for a user's mistake, 1 for a failure, 128 and the number of a signal (130 for Ctrl-C).
 """
 
 import errno
 import importlib
 import os
-import signal
 import sys
-from types import FrameType
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import hark
+from hark.cli.interrupts import Interrupts, describe_interrupt
+from hark.cli.stdio import drop_output, fill_missing_streams, stdout_is_closed
 from hark.errors import HarkError, UserError
 
 VERBS = (
@@ -69,20 +70,6 @@ def root(
     """Train Transformers on your own parallel text, translate, measure and look inside."""
 
 
-class CtrlC:
-    """Remembers that it was pressed. It may come while a module written in C is loaded: then some raise an error of
-    their own in place of KeyboardInterrupt, with or without a cause."""
-
-    def __init__(self) -> None:
-        self.pressed = False
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, and stays so
-            signal.signal(signal.SIGINT, self.handle)
-
-    def handle(self, number: int, frame: FrameType | None) -> None:
-        self.pressed = True
-        signal.default_int_handler(number, frame)
-
-
 def main() -> None:
     """Run the command line; the only place where an exception becomes a line of text and an exit code."""
     # Read when torch or CTranslate2 are first imported. Threads that wait for each other by turning in circles take the
@@ -92,28 +79,28 @@ def main() -> None:
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
-    ctrl_c = CtrlC()
-    try:
-        status = app(arguments, prog_name="hark", standalone_mode=False)
-        sys.stdout.flush()
-    except (KeyboardInterrupt, typer.Abort):
-        status = 130
-    except BrokenPipeError:
-        # The reader (`| head`) has what it wanted. Python would complain once more while it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
-    except Exception as error:
-        if debug:
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
-            sys.exit(2)
-        if not ctrl_c.pressed or isinstance(error, HarkError):
-            stop(*describe(error))
-        status = 130
-    if status == 130:  # some versions of typer turn Ctrl-C into this status, others let it through
-        stop("interrupted", status)
-    sys.exit(status if isinstance(status, int) else 0)
+    fill_missing_streams()
+    with Interrupts() as interrupts:
+        try:
+            status = app(arguments, prog_name="hark", standalone_mode=False)
+            sys.stdout.flush()
+        except (KeyboardInterrupt, typer.Abort):
+            status = 130
+        except BrokenPipeError:  # the reader (`| head`) has what it wanted
+            drop_output()
+            sys.exit(141)
+        except Exception as error:
+            if debug:
+                raise
+            if type(error).__name__ == "NoArgsIsHelpError":
+                typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
+                sys.exit(2)
+            if not interrupts.received or isinstance(error, HarkError):
+                stop(*describe(error))
+            status = 130
+        if status == 130:  # some versions of typer turn Ctrl-C into this status, others let it through
+            stop(*describe_interrupt(interrupts.received))
+        sys.exit(status if isinstance(status, int) else 0)
 
 
 def describe(error: Exception) -> tuple[str, int]:
@@ -124,10 +111,14 @@ def describe(error: Exception) -> tuple[str, int]:
         return error.format_message(), 2
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return f"cannot write any more: {error.strerror}; make room and run it again", 1
+    if isinstance(error, OSError) and error.errno == errno.EBADF and stdout_is_closed():
+        drop_output()
+        return "stdout is closed, so there is nowhere to write to; leave it open, or name a file", 1
     where = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"unexpected failure: {where} (run again with --debug to see where)", 1
 
 
 def stop(message: str, status: int) -> None:
-    sys.stderr.write("hark: " + " ".join(message.split()) + "\n")
+    with suppress(OSError):  # the terminal may be gone
+        sys.stderr.write("hark: " + " ".join(message.split()) + "\n")
     sys.exit(status)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hark.cli import options
+
 if TYPE_CHECKING:
     from hark.weights import Storage
 
@@ -18,21 +20,23 @@ def average(
     weights: Annotated[
         Literal["float32", "bfloat16", "float16", "int8"], typer.Option("--weights", help="What they are stored in.")
     ] = "float32",
+    force: options.Force = False,
 ) -> None:
     """Average a run's last checkpoints into a bundle, or several models that began as one."""
     from hark.errors import UserError
 
     if len(models) == 1:
-        average_steps(Path(models[0]), output, last, weights)
+        average_steps(Path(models[0]), output, last, weights, force)
     elif last is not None:
         raise UserError("--last: counts the checkpoints of one run, and there are several models")
     else:
-        average_models(models, output, weights)
+        average_models(models, output, weights, force)
 
 
-def average_steps(run: Path, output: Path, last: int | None, weights: "Storage") -> None:
+def average_steps(run: Path, output: Path, last: int | None, weights: "Storage", force: bool) -> None:
     from hark import configfile
-    from hark.bundle import Bundle
+    from hark.atomic import refuse_existing, refuse_overlap
+    from hark.bundle import Bundle, is_bundle
     from hark.errors import UserError
     from hark.rundir import RunDir
     from hark.train.export import average_run
@@ -41,16 +45,22 @@ def average_steps(run: Path, output: Path, last: int | None, weights: "Storage")
     folder = RunDir(run)
     if not folder.exists:
         raise UserError(f"{run}: is not a run; it has no {folder.config.name}")
-    steps = average_run(folder, last or configfile.load(folder.config).train.average_last, output)
+    refuse_overlap(output, [folder.path])
+    refuse_existing(output, is_bundle, force)
+    steps = average_run(folder, last or configfile.load(folder.config).train.average_last, output, force)
     if weights != "float32":
-        shrink(Bundle.open(output), output, weights)
+        shrink(Bundle.open(output), output, weights, force=True)
     typer.echo(f"{output}: the average of steps {', '.join(map(str, steps))}")
 
 
-def average_models(models: list[str], output: Path, weights: "Storage") -> None:
-    from hark.bundle import Bundle
+def average_models(models: list[str], output: Path, weights: "Storage", force: bool) -> None:
+    from hark.atomic import refuse_existing, refuse_overlap
+    from hark.bundle import Bundle, is_bundle
     from hark.models import named_folder
     from hark.weights import average as average_bundles
 
-    average_bundles([Bundle.open(named_folder(model)) for model in models], output, weights)
+    bundles = [Bundle.open(named_folder(model)) for model in models]
+    refuse_overlap(output, [bundle.folder for bundle in bundles])
+    refuse_existing(output, is_bundle, force)
+    average_bundles(bundles, output, weights, force)
     typer.echo(f"{output}: the average of {', '.join(models)}")

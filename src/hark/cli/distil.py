@@ -33,6 +33,7 @@ def distil(
     processes: Annotated[
         int | None, typer.Option("--processes", min=1, metavar="N", help="That turn translations into text.")
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Translate the training text of a dataset by a teacher, as parallel text for a smaller student.
 
@@ -54,9 +55,9 @@ def distil(
     refuse_chance(settings)
     try:
         with show_progress() as progress:
-            done = distil_text(loaded, opened, output, settings, limit, processes, progress)
-    except KeyboardInterrupt:
-        leave_at_once()
+            done = distil_text(loaded, opened, output, settings, limit, processes, progress, force)
+    except KeyboardInterrupt as interrupt:
+        leave_at_once(interrupt)
     typer.echo(summary(output, done))
 
 

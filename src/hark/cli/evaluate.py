@@ -130,8 +130,8 @@ def evaluate(
             )
             verdicts = before.compare(result, metric) if before else []
             page = make_page(result, systems, examples) if output else ""
-    except KeyboardInterrupt:
-        leave_at_once()
+    except KeyboardInterrupt as interrupt:
+        leave_at_once(interrupt)
     if output:
         write_page(output, page)
     lines = brief_table(result) if brief else table(result)

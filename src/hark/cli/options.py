@@ -27,4 +27,5 @@ Precision = Annotated[
     Literal["auto", "int8", "int16", "float32", "bfloat16"],
     typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, metavar="N", help="On a CPU; by default one a core.")]

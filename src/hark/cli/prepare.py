@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hark.cli import options
 from hark.config import CorpusConfig
 from hark.errors import UserError
 from hark.settings import SettingError
@@ -59,6 +60,7 @@ def prepare(
     processes: Annotated[
         int | None, typer.Option("--processes", min=1, metavar="N", help="By default as many as there are cores.")
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Make a dataset of raw parallel text.
 
@@ -86,7 +88,7 @@ def prepare(
     if folder is None:
         raise UserError("no place for the dataset: name a folder with -o")
     with show_progress() as progress:
-        prepared = make_dataset(config, folder, processes, progress)
+        prepared = make_dataset(config, folder, processes, progress, force)
     if prepared.made:
         typer.echo(summary(prepared.dataset))
     else:

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from hark.cli import options
+
 
 def shortlist(
     model: Annotated[str, typer.Argument(help="A bundle: its folder, a run or a name.")],
     dataset: Annotated[
         Path, typer.Argument(help="A prepared dataset, in either direction, with the model's tokenizer.")
     ],
+    force: options.Force = False,
 ) -> None:
     """Let a model choose from those tokens only that can translate a sentence's own: a small one is much faster so.
 
@@ -27,6 +30,8 @@ def shortlist(
     from hark.models import named_folder
 
     bundle = Bundle.open(named_folder(model))
+    if bundle.shortlist is not None and not force:
+        raise UserError(f"{bundle.folder}: has a shortlist already; replace it with --force")
     data, sizes = bundle.config.data, bundle.config.model
     opened = Dataset.open(dataset).towards(data.source, data.target)
     if (opened.tokenizer("source").model, opened.tokenizer("target").model) != tuple(

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from hark.cli import options
+
 
 def shrink(
     bundle: Annotated[str, typer.Argument(help="A bundle: its folder, a run or a name.")],
@@ -12,18 +14,22 @@ def shrink(
     weights: Annotated[
         Literal["int8", "bfloat16", "float16"], typer.Option("--weights", help="What they are stored in.")
     ] = "int8",
+    force: options.Force = False,
 ) -> None:
     """Store a model's weights in fewer bits.
 
     int8 takes a quarter of the room. On a CPU, where hark computes in int8, the translations stay the same.
     """
-    from hark.bundle import Bundle
+    from hark.atomic import refuse_existing, refuse_overlap
+    from hark.bundle import Bundle, is_bundle
     from hark.models import named_folder
     from hark.weights import shrink as shrink_bundle
 
     given = Bundle.open(named_folder(bundle))
+    refuse_overlap(output, [given.folder])
+    refuse_existing(output, is_bundle, force)
     before = size_of(given.folder)
-    shrink_bundle(given, output, weights)
+    shrink_bundle(given, output, weights, force)
     typer.echo(f"{output}: {weights}, {size_of(output) / 1e6:.1f} MB where {given.folder} has {before / 1e6:.1f}")
 
 

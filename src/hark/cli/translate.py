@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -92,8 +93,8 @@ def translate(
                 **changes,
             )
             doubtful = write(results, out, advance, nbest, as_json, align, at_once=given is None)
-    except KeyboardInterrupt:
-        leave_at_once()
+    except KeyboardInterrupt as interrupt:
+        leave_at_once(interrupt)
     if doubtful and strict:
         raise typer.Exit(3)
 
@@ -111,12 +112,18 @@ def texts_of(lines: Iterable[str], join: bool) -> Iterable[str]:
     return (unit.text for unit in group(lines)) if join else lines
 
 
-def leave_at_once() -> NoReturn:
-    """After Ctrl-C: CTranslate2's workers cannot be stopped within a batch, and Python would wait for them."""
-    sys.stdout.flush()
-    sys.stderr.write("hark: interrupted\n")
-    sys.stderr.flush()
-    os._exit(130)
+def leave_at_once(interrupt: KeyboardInterrupt) -> NoReturn:
+    """After Ctrl-C or its like: CTranslate2's workers cannot be stopped within a batch, and Python would wait for
+    them."""
+    from hark.cli.interrupts import describe_interrupt
+
+    line, status = describe_interrupt(getattr(interrupt, "number", 0))
+    with suppress(OSError):  # the terminal, or who reads, may be gone
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.write(f"hark: {line}\n")
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:

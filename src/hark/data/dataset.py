@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from hark.data.checksums import verify_checksums
 from hark.data.pool import Corpus
 from hark.data.report import Report
 from hark.data.store import SIDES, Side, TokenStore
@@ -18,6 +19,7 @@ from hark.text.vocabulary import SpecialIds
 FORMAT = 1
 KIND = "hark dataset"
 Role = Literal["train", "dev", "test"]
+ROLES: tuple[Role, ...] = ("train", "dev", "test")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Manifest:
     tokenizer: str
     source_tokenizer: str | None
     shards: tuple[Shard, ...]
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    """Of every file in the folders of the shards; none in a dataset from before there were any."""
 
     def reversed(self) -> "Manifest":
         """As if it had been prepared from the target's language to the source's."""
@@ -92,11 +96,12 @@ class Manifest:
                 f"{path}: is of format {tree.get('format')}; this version of hark reads {FORMAT}: prepare it again"
             )
         try:
-            values = {each.name: tree[each.name] for each in fields(cls)}
+            values = {each.name: tree[each.name] for each in fields(cls) if each.name != "checksums"}
+            values["checksums"] = dict(tree.get("checksums", {}))
             values["sources"] = tuple(SourceFile(**each) for each in values["sources"])
             values["shards"] = tuple(Shard(**each) for each in values["shards"])
             return cls(**values)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path}: damaged: {error}; prepare it again") from None
 
 
@@ -130,6 +135,13 @@ class Dataset:
             for variant in range(shard.variants):
                 dataset.store(shard, variant)
         return dataset
+
+    def verify(self, *roles: Role) -> None:
+        """Read every byte of the sets of these roles, and refuse what is not as it was written."""
+        verify_checksums(
+            self.folder,
+            {name: found for name, found in self.manifest.checksums.items() if name.split("/")[0] in roles},
+        )
 
     def towards(self, source: str, target: str) -> "Dataset":
         """The dataset from one language to another: as it is read now, or the other way round."""

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark import configfile
-from hark.atomic import new_folder
+from hark.atomic import new_folder, refuse_overlap
 from hark.config import Config
+from hark.data.checksums import compute_checksums
 from hark.data.corpus import PairReader, corpus_files
-from hark.data.dataset import Dataset, Manifest, Shard, is_dataset
+from hark.data.dataset import ROLES, Dataset, Manifest, Shard, is_dataset
 from hark.data.duplicates import DuplicateFinder
 from hark.data.filters import HeldOut
 from hark.data.lexicon import find_words
@@ -55,9 +56,19 @@ class Prepared:
     made: bool
 
 
-def prepare(config: Config, folder: Path | str, processes: int | None = None, progress: Progress = silent) -> Prepared:
-    """Make the dataset that `config.data` describes in `folder`, unless just that one is there already."""
+def prepare(
+    config: Config,
+    folder: Path | str,
+    processes: int | None = None,
+    progress: Progress = silent,
+    force: bool = False,
+) -> Prepared:
+    """Make the dataset that `config.data` describes in `folder`, unless just that one is there already.
+
+    Another dataset that lies there is refused, or replaced with `force`; the same one, damaged, is made again.
+    """
     folder = Path(folder)
+    refuse_overlap(folder, list_inputs(config))
     progress("hashing files", 0, None)
     plan = make_plan(config)
     found = find_dataset(folder, plan.key)
@@ -66,7 +77,7 @@ def prepare(config: Config, folder: Path | str, processes: int | None = None, pr
     if processes is None:
         processes = min(available_processes(), 1 + plan.size // BYTES_PER_PROCESS)
     try:
-        with new_folder(folder, is_dataset) as partial_folder:
+        with new_folder(folder, is_dataset, force or has_key(folder, plan.key)) as partial_folder:
             manifest = Preparation(plan, partial_folder, processes, progress).run()
             (partial_folder / "config.toml").write_text(configfile.dump(config), encoding="utf-8")
             (partial_folder / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
@@ -75,13 +86,31 @@ def prepare(config: Config, folder: Path | str, processes: int | None = None, pr
     return Prepared(Dataset.open(folder), made=True)
 
 
+def list_inputs(config: Config) -> list[Path]:
+    """Every file and folder that a dataset is made from."""
+    data = config.data
+    files = [path for corpus in (*data.train, *data.dev, *data.test) for path in corpus_files(corpus)]
+    return [*files, *(Path(name) for name in (data.tokenizer, config.train.from_) if name)]
+
+
+def has_key(folder: Path, key: str) -> bool:
+    """Whether the dataset in a folder, sound or damaged, was made from the same files and settings."""
+    try:
+        return Manifest.read(folder).key == key
+    except UserError:
+        return False
+
+
 def find_dataset(folder: Path, key: str) -> Dataset | None:
     """The dataset of this key, if it lies in the folder and is whole."""
+    if not has_key(folder, key):
+        return None
     try:
         dataset = Dataset.open(folder)
+        dataset.verify(*ROLES)
     except UserError:
         return None
-    return dataset if dataset.manifest.key == key else None
+    return dataset
 
 
 class Preparation:
@@ -97,7 +126,7 @@ class Preparation:
 
     def run(self) -> Manifest:
         self.work.mkdir()
-        for role in ("train", "dev", "test"):
+        for role in ROLES:
             (self.folder / role).mkdir()
         held_out = self.copy_held_out()
         chunks = self.clean(held_out)
@@ -110,6 +139,7 @@ class Preparation:
         shards += [self.encode_held_out(corpus, tokenizers) for corpus in self.held_out_sets]
         shutil.rmtree(self.work)
         self.write_report(shards, tokenizers)
+        written = (path for role in ROLES for path in sorted((self.folder / role).rglob("*")) if path.is_file())
         return Manifest(
             key=self.plan.key,
             source=self.data.source,
@@ -119,6 +149,7 @@ class Preparation:
             tokenizer=tokenizers["target"].sha256,
             source_tokenizer=None if is_shared(tokenizers) else tokenizers["source"].sha256,
             shards=tuple(shards),
+            checksums=compute_checksums(self.folder, [str(path.relative_to(self.folder)) for path in written]),
         )
 
     def copy_held_out(self) -> HeldOut:

@@ -44,7 +44,8 @@ def run_jobs(
         # parent writing for ever.
         pickle.dump(build, built)
         built.flush()
-        pool = ProcessPoolExecutor(processes, context, initializer=_start, initargs=(built.name,))
+        with _without_interrupts():  # this starts Python's own helper, which must outlive the workers
+            pool = ProcessPoolExecutor(processes, context, initializer=_start, initargs=(built.name,))
         yield from _results(pool, processes, jobs, before)
 
 
@@ -73,12 +74,29 @@ def _results(
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C reaches the whole group, and the parent answers it for all: processes begun in here never see it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Ctrl-C and a closed terminal reach the whole group, and the parent answers for all: processes begun in here
+    never see them. SIGTERM they do see: it is how the pool ends them.
+
+    What arrives meanwhile is answered at the end: a process that is half started could neither work nor be ended.
+    Blocking is not enough for that, because a signal may be taken by another thread, and is then answered in this one.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone is told of signals
+        yield
+        return
+    arrived: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    caught = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in caught:
+        signal.signal(number, lambda number, _: arrived.append(number))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in caught.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
 
 
 # What this process, if it is a worker, does: made by its first job, so that errors in making it travel like any other.

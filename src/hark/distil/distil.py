@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hark import manifest
+from hark.atomic import refuse_overlap
 from hark.config import DecodeConfig
 from hark.data.dataset import Dataset, Shard
 from hark.data.progress import Progress, silent
@@ -49,17 +50,20 @@ def distil(
     limit: int | None = None,
     processes: int | None = None,
     progress: Progress = silent,
+    force: bool = False,
 ) -> Distilled:
     """Write `NAME.SOURCE` and `NAME.TARGET` for each training corpus: its sources, and the teacher's translations.
 
     The teacher's languages say in which direction the dataset is read. With `limit`, only the first pairs of each
-    corpus. Stopped at any moment, the same call goes on where it was.
+    corpus. Stopped at any moment, the same call goes on where it was. Text of another teacher, dataset or setting that
+    lies in `folder` is refused, or replaced with `force`.
     """
     languages = teacher.config.data.source, teacher.config.data.target
     dataset = dataset.towards(*languages)
     shards = dataset.shards("train")
     about = describe(teacher, dataset, search, limit)
-    with DistilledText.open(folder, about, [shard.name for shard in shards], languages) as text:
+    refuse_overlap(folder, [teacher.bundle.folder, dataset.folder])
+    with DistilledText.open(folder, about, [shard.name for shard in shards], languages, force) as text:
         if text.record.complete:
             return Distilled(text.record, 0, 0.0)
         reader = Reader(teacher, dataset, limit)

@@ -105,6 +105,14 @@ def is_ours(folder: Path) -> bool:
     return Record.read(folder) is not None or (folder / PARTIAL).exists()
 
 
+def remove_text(folder: Path, record: Record) -> None:
+    """Remove the text that a record speaks of, and then the record; files of others stay."""
+    for name in record.corpora:
+        for language in record.about["direction"].split(" to "):
+            (folder / f"{name}.{language}").unlink(missing_ok=True)
+    (folder / REPORT).unlink()
+
+
 class DistilledText:
     """The folder, while it is written. Only one process at a time can write to it."""
 
@@ -116,21 +124,30 @@ class DistilledText:
     @classmethod
     @contextmanager
     def open(
-        cls, folder: Path, about: dict[str, Any], names: Sequence[str], languages: tuple[str, str]
+        cls,
+        folder: Path,
+        about: dict[str, Any],
+        names: Sequence[str],
+        languages: tuple[str, str],
+        force: bool = False,
     ) -> Iterator[Self]:
-        """A new folder, or one that was begun with the same teacher, dataset and settings."""
+        """A new folder, or one that was begun with the same teacher, dataset and settings; with `force`, one that was
+        begun with others is emptied first."""
         refuse_others(folder, is_ours)
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = claim(folder, folder)
         try:
             record = Record.read(folder)
+            if record is not None and record.about != about and force:
+                remove_text(folder, record)
+                record = None
             if record is None:
                 record = Record(about, {name: CorpusRecord(name) for name in names})
             if record.about != about:
                 different = sorted(key for key in about if record.about.get(key) != about[key])
                 raise UserError(
                     f"{folder}: was begun with another {' and another '.join(different)}; "
-                    "name another folder, or remove this one"
+                    "name another folder, or replace it with --force"
                 )
             text = cls(folder, record, languages)
             try:

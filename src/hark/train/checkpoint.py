@@ -34,7 +34,7 @@ Tensors = Mapping[str, Mapping[str, Tensor]]
 def save(folder: Path, tensors: Tensors, state: Mapping[str, Any]) -> int:
     """Write a checkpoint, whole or not at all; its size in bytes."""
     try:
-        with new_folder(folder, partial(manifest.is_kind, kind=KIND)) as made:
+        with new_folder(folder, partial(manifest.is_kind, kind=KIND), force=True) as made:
             for name, values in tensors.items():
                 write_tensors(made / f"{name}.safetensors", values)
             (made / STATE).write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")

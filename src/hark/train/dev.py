@@ -31,7 +31,7 @@ def measure(job: Job) -> bool:
             weights = spread.gather_weights(job.model)
             if job.processes.leads:
                 chosen = "the last" if last else "the best on the dev sets"
-                job.bundles.write(job.run.best, weights, f"step {progress.step}, {chosen}")
+                job.bundles.write(job.run.best, weights, f"step {progress.step}, {chosen}", force=True)
     for name, found in sums.items():
         record = DevRecord(
             step=progress.step,

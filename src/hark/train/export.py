@@ -47,7 +47,7 @@ class BundleWriter:
     def tokenizer_hashes(self) -> dict[str, str]:
         return {name: hashlib.sha256(model).hexdigest() for name, model in self.tokenizers.items()}
 
-    def write(self, folder: Path, weights: Mapping[str, Tensor], origin: str) -> None:
+    def write(self, folder: Path, weights: Mapping[str, Tensor], origin: str, force: bool = False) -> None:
         try:
             write_bundle(
                 folder,
@@ -55,6 +55,7 @@ class BundleWriter:
                 lambda path: write_tensors(path, weights),
                 self.tokenizers,
                 self.facts(weights, origin),
+                force,
             )
         except OSError as error:
             raise HarkError(
@@ -86,7 +87,7 @@ def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
     return {name: (total / len(folders)).float() for name, total in sums.items()}
 
 
-def average_run(run: RunDir, last: int, output: Path) -> list[int]:
+def average_run(run: RunDir, last: int, output: Path, force: bool = False) -> list[int]:
     """Write the average of a run's last checkpoints as a bundle; the steps that went into it."""
     folders = list_checkpoints(run.checkpoints)[-last:]
     if len(folders) < last:
@@ -95,5 +96,5 @@ def average_run(run: RunDir, last: int, output: Path) -> list[int]:
     steps = [checkpoint.step_of(folder) for folder in folders]
     origin = f"average of the checkpoints of steps {', '.join(map(str, steps))}"
     writer = BundleWriter.of(config, Dataset.open(config.data.dataset, config.data.reverse))
-    writer.write(output, average_checkpoints(folders), origin)
+    writer.write(output, average_checkpoints(folders), origin, force)
     return steps

@@ -22,6 +22,8 @@ class Processes:
     rank: int
     world: int
     device: torch.device
+    local: int = 0
+    """Its number on this machine."""
 
     @property
     def leads(self) -> bool:
@@ -54,7 +56,7 @@ def join(device: str) -> Iterator[Processes]:
     backend = "cpu:gloo,cuda:nccl" if chosen.type == "cuda" else "gloo"
     dist.init_process_group(backend, store=meeting_place(), rank=rank, world_size=world)
     try:
-        yield Processes(rank, world, chosen)
+        yield Processes(rank, world, chosen, local)
     finally:
         dist.destroy_process_group()
 

@@ -22,6 +22,8 @@ def run_training(config: Config, run: RunDir, dataset: Dataset, resumed: bool, s
     """Train to the end, or until a signal; the number of that signal, or 0."""
     with ExitStack() as stack:
         processes = stack.enter_context(join(config.train.device))
+        if processes.local == 0:  # each machine has a copy of its own
+            dataset.verify("train", "dev")
         if processes.leads and not resumed:
             new_run(run, config)
         processes.wait()

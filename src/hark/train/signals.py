@@ -1,10 +1,10 @@
-"""Ctrl-C and SIGTERM ask a run to save and end. A second one does not wait."""
+"""Ctrl-C, SIGTERM and SIGHUP ask a run to save and end. A second one does not wait."""
 
 import signal
 from types import FrameType, TracebackType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Signals:
@@ -15,13 +15,19 @@ class Signals:
         self.before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Signals":
-        self.before = {each: signal.signal(each, self.remember) for each in SIGNALS}
+        for each in SIGNALS:
+            if signal.getsignal(each) is not signal.SIG_IGN:  # as under nohup, which keeps a run from SIGHUP
+                self.before[each] = signal.signal(each, self.remember)
         return self
 
-    def remember(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.received:
-            raise KeyboardInterrupt
-        self.received = number
+    def remember(self, number: int, frame: FrameType | None) -> None:
+        if not self.received:
+            self.received = number
+            return
+        before = self.before[signal.Signals(number)]
+        if callable(before):  # the command line's, which knows what to say and the exit code
+            before(number, frame)
+        raise KeyboardInterrupt
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
