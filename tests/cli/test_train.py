@@ -30,7 +30,7 @@ def test_a_changed_setting_on_resume_needs_permission(trained: Callable[..., Run
     train("train.steps=6", resume=run.path, allow=["train.steps"])
     assert read_metrics(run.metrics).step == 6
     with pytest.raises(UserError, match="a resumed run has its own recipe"):
-        train("recipes/tiny.toml", resume=run.path)
+        train("tiny", resume=run.path)
     with pytest.raises(UserError, match=r"is not a run; it has no config\.toml"):
         train(resume=run.path / "checkpoints")
 
@@ -45,6 +45,8 @@ def test_the_run_is_named_after_the_recipe(
     (tmp_path / "mine.toml").write_text(configfile.dump(config))
     train("mine.toml")
     assert RunDir(tmp_path / "runs" / "mine").exists
+    train("tiny", [*SETTINGS, f"data.dataset={dataset}", "train.steps=1"])
+    assert RunDir(tmp_path / "runs" / "tiny").exists
 
 
 @pytest.mark.parametrize(("terminal", "term", "samples"), [(True, "xterm", 2), (True, "dumb", 0), (False, "xterm", 0)])

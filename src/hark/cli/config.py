@@ -1,6 +1,5 @@
 """`hark config`: the settings, resolved or explained."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,24 +15,35 @@ def config(
         typer.Argument(help="A recipe, and then section.key=value overrides.", metavar="[RECIPE.toml]"),
     ] = None,
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[SECTION.KEY=VALUE]...")] = None,
+    recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes that come with hark.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Every setting with its meaning and default.")] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file instead.")] = None,
 ) -> None:
     """Show or explain every setting."""
     from hark import configfile
     from hark.cli.recipe import say_what_moved
+    from hark.cli.streams import writer
+    from hark.recipes import split_words
 
-    file, changes = configfile.split_words(recipe, overrides)
-    tree = configfile.load(file, changes)
-    say_what_moved(file, changes)
-    text = explanation(tree) if explain else configfile.dump(tree)
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{output}: cannot be written: {error.strerror}") from None
+    if recipes and (recipe or explain):
+        raise UserError("--recipes lists all recipes; leave the rest out")
+    if recipes:
+        text = recipe_list()
+    else:
+        file, changes = split_words(recipe, overrides)
+        tree = configfile.load(file, changes)
+        say_what_moved(file, changes)
+        text = explanation(tree) if explain else configfile.dump(tree)
+    with writer(output) as out:
+        out.write(text.encode())
+
+
+def recipe_list() -> str:
+    """A line for each: its name, and what it is for."""
+    from hark.recipes import names, summary
+
+    width = max(map(len, names()))
+    return "".join(f"{name.ljust(width)}  {summary(name)}\n" for name in names())
 
 
 def explanation(tree: Config) -> str:

@@ -16,8 +16,9 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     So a person who fine-tunes need not know how large the model is, which languages it has, or which tokenizer.
     """
     from hark import configfile
+    from hark.recipes import split_words
 
-    file, changes = configfile.split_words(recipe, overrides)
+    file, changes = split_words(recipe, overrides)
     say_what_moved(file, changes)
     name = start_of(file, changes)
     if not name:
@@ -34,14 +35,14 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     return replace(config, data=data, train=train)
 
 
-def start_of(file: str | None, changes: Sequence[str]) -> str:
+def start_of(file: Path | None, changes: Sequence[str]) -> str:
     """What `train.from` is, before the rest is looked at: it decides what the rest must fit."""
     from hark import configfile
 
     changed: dict[str, Any] = {}
     for each in changes:
         configfile.apply_override(changed, each)
-    for tree in (changed, configfile.read_toml(Path(file)) if file else {}):
+    for tree in (changed, configfile.read_toml(file) if file else {}):
         section = tree.get("train")
         if isinstance(section, dict) and "from" in section:
             return str(section["from"])
@@ -58,7 +59,7 @@ def inherited(config: Config) -> dict[str, Any]:
     return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}
 
 
-def say_what_moved(file: str | None, changes: Sequence[str]) -> None:
+def say_what_moved(file: Path | None, changes: Sequence[str]) -> None:
     """Tell a person, on stderr, which settings of a recipe or of the command line have another name now."""
     from hark import configfile
 

@@ -48,13 +48,13 @@ def train(
 
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
-    from hark import configfile
     from hark.cli.recipe import load_recipe, say_what_moved
+    from hark.recipes import split_words
     from hark.rundir import RunDir
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
 
-    file, changes = configfile.split_words(recipe, overrides)
+    file, changes = split_words(recipe, overrides)
     if resume is not None:
         if file is not None:
             raise UserError(f"{file}: a resumed run has its own recipe; give changes only, each with --allow")
@@ -62,7 +62,7 @@ def train(
         run, resumed = RunDir(resume), True
         config = run_config(run, changes, allow or [])
     else:
-        run = RunDir(output or Path("runs") / (Path(file).stem if file else "run"))
+        run = RunDir(output or Path("runs") / (file.stem if file else "run"))
         # A worker that torchrun starts again after a failure goes on with what its first start began.
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
         config = run_config(run, (), ()) if resumed else load_recipe(recipe, overrides)
