@@ -212,7 +212,7 @@ class Bench:
 
     def run_system(self, size: str, system: str) -> None:
         if system == "hf" and find_spec("transformers") is None:
-            self.say(f"{size}, {NAMES[system]}: not measured, transformers is not installed (pip install 'hark[hf]')")
+            self.say(f"{size}, {NAMES[system]}: not measured, needs transformers: pip install 'hark-translate[hf]'")
             return
         names = self.arguments.variants.split(",")
         variants: list[Variant | None] = [None] if system == "ours" else [VARIANTS[name] for name in names]
