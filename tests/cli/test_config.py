@@ -15,6 +15,8 @@ TINY = "tiny"
 def test_prints_a_file_that_reads_back_equal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config(TINY, ["model.norm=pre"])
     printed = capsys.readouterr().out
+    config(TINY, ["model.norm=pre"], output=Path("-"))
+    assert capsys.readouterr().out == printed
     config(TINY, ["model.norm=pre"], output=tmp_path / "resolved.toml")
     assert (tmp_path / "resolved.toml").read_text() == printed
     assert configfile.load(tmp_path / "resolved.toml") == configfile.load(FOLDER / "tiny.toml", ["model.norm=pre"])

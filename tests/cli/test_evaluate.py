@@ -84,7 +84,7 @@ def test_a_model_is_scored_on_its_own_translations(hark: Hark, bundle: Path) -> 
 def test_a_table_and_a_page(hark: Hark, bundle: Path) -> None:
     done = hark(str(bundle), "--hypothesis", "poor.de", *SET, "-o", "page.html", "--resamples", "20", "--threads", "1")
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "page.html\n"
+    assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0] == "test: 4 sentences"
     assert lines[1].split()[:4] == ["system", "BLEU", "chrF2", "TER"]
@@ -95,6 +95,11 @@ def test_a_table_and_a_page(hark: Hark, bundle: Path) -> None:
     page = Path("page.html").read_text(encoding="utf-8")
     assert "The most changed sentences" in page
     assert "data-target=" in page
+
+    piped = hark("--hypothesis", "poor.de", *SET, "-o", "-", "--resamples", "0")
+    assert (piped.returncode, piped.stderr) == (0, "")
+    assert piped.stdout.startswith("<!doctype html>")
+    assert "both write to stdout" in refused(hark("--hypothesis", "poor.de", *SET, "-o", "-", "--json"))
 
 
 def test_several_test_sets_are_several_rows(hark: Hark) -> None:

@@ -5,24 +5,33 @@ from typing import Annotated
 
 import typer
 
+from hark.cli import options
+from hark.cli.streams import writer
 from hark.config import Config, CorpusConfig
 from hark.errors import UserError
 
+EXAMPLES = (
+    "hark config --recipes",
+    "hark config base model.norm=pre -o mine.toml",
+    "hark config --explain | grep -A2 dropout",
+)
+
 
 def config(
-    recipe: Annotated[
-        str | None,
-        typer.Argument(help="A recipe, and then section.key=value overrides.", metavar="[RECIPE.toml]"),
-    ] = None,
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[SECTION.KEY=VALUE]...")] = None,
+    recipe: options.Recipe = None,
+    overrides: options.Overrides = None,
     recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes that come with hark.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Every setting with its meaning and default.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file instead.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - for stdout.")
+    ] = None,
 ) -> None:
-    """Show or explain every setting."""
+    """Show or explain settings, or list recipes.
+
+    Without a recipe, all settings are hark's own: the paper's base model.
+    """
     from hark import configfile
     from hark.cli.recipe import say_what_moved
-    from hark.cli.streams import writer
     from hark.recipes import split_words
 
     if recipes and (recipe or explain):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hark.cli import options
+from hark.cli import candidates, options
+from hark.cli.streams import STDOUT, say, writer
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -24,9 +25,18 @@ NBEST = 4
 BRIEF: "tuple[Measure, ...]" = ("bleu", "chrf2")
 
 
+EXAMPLES = (
+    "hark evaluate runs/mine --source test.en --reference test.de",
+    "hark evaluate runs/new runs/old --dataset mine -o report.html",
+    "hark evaluate --hypothesis other.de --source test.en --reference test.de",
+    "hark evaluate en-de --dataset mine --baseline old.json --worse-than 0.5",
+)
+
+
 def evaluate(
     bundles: Annotated[
-        list[str] | None, typer.Argument(help="Models: folders, runs or names.", metavar="[BUNDLE...]")
+        list[str] | None,
+        typer.Argument(metavar="[MODEL]...", help="Models: folders, runs or names.", autocompletion=candidates.models),
     ] = None,
     source: Annotated[
         list[Path] | None,
@@ -48,7 +58,10 @@ def evaluate(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page to read (.html).")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write a page to read (.html); - for stdout, instead of the table."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All figures as JSON on stdout.")] = False,
     brief: Annotated[bool, typer.Option("--brief", help="BLEU, chrF2 and speed only, a line for each system.")] = False,
@@ -58,20 +71,27 @@ def evaluate(
     ] = None,
     worse_than: Annotated[
         float | None,
-        typer.Option("--worse-than", min=0, metavar="X", help="With --baseline: exit code 3 if worse by more than X."),
+        typer.Option(
+            "--worse-than", min=0, metavar="NUMBER", help="With --baseline: exit code 3 if worse by more than this."
+        ),
     ] = None,
     metric: Annotated[
         Literal["bleu", "chrf2", "ter", "paper_bleu", "lower_bleu", "comet"],
-        typer.Option("--metric", help="What is compared with the baseline."),
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="What is compared with the baseline: bleu, chrf2, ter, paper_bleu, lower_bleu or comet.",
+        ),
     ] = "bleu",
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="For intervals and significance; 0: none.")
     ] = 1000,
     tokenise: Annotated[
-        Literal["auto", "13a", "intl", "zh", "char"], typer.Option("--tokenise", help="By sacreBLEU, for BLEU.")
+        Literal["auto", "13a", "intl", "zh", "char"],
+        typer.Option("--tokenise", metavar="TOKENISER", help="sacreBLEU's, for BLEU: auto, 13a, intl, zh or char."),
     ] = "auto",
     comet: Annotated[
-        Path | None, typer.Option("--comet", metavar="MODEL", help="Score by this COMET model, too.")
+        Path | None, typer.Option("--comet", metavar="PATH", help="Score by this COMET model, too.")
     ] = None,
     examples: Annotated[
         int, typer.Option("--examples", min=1, metavar="N", help="Sentences of each kind on the page.")
@@ -85,7 +105,7 @@ def evaluate(
     precision: options.Precision = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Measure models, or translations in files, on text whose translation is known.
+    """Measure models, or files of translations, against references.
 
     BLEU, chrF2 and TER with their signatures, by sacreBLEU, and the paper's own BLEU; by test set and by length; with
     intervals, the significance of differences from the first system, and speed.
@@ -105,7 +125,7 @@ def evaluate(
         raise UserError("--worse-than needs a --baseline to be worse than")
     if metric == "comet" and comet is None:
         raise UserError("--metric comet needs a model of it: add --comet")
-    check_output(output)
+    check_output(output, as_json)
     changes = search_changes(search or [], beam, 1)
     given = bundles or []
     models = [
@@ -134,8 +154,9 @@ def evaluate(
         leave_at_once()
     if output:
         write_page(output, page)
-    lines = brief_table(result) if brief else table(result)
-    sys.stdout.write(result.to_json() if as_json else "\n".join([*lines, ""]))
+    if output != STDOUT:
+        lines = brief_table(result) if brief else table(result)
+        sys.stdout.write(result.to_json() if as_json else "\n".join([*lines, ""]))
     for verdict in verdicts:
         sys.stderr.write(f"{verdict}\n")
     if any(verdict.exceeds(worse_than or 0.0) for verdict in verdicts):
@@ -165,8 +186,10 @@ def open_sets(
     return read_sets(source, reference, names), None
 
 
-def check_output(output: Path | None) -> None:
-    if output is None:
+def check_output(output: Path | None, as_json: bool) -> None:
+    if output == STDOUT and as_json:
+        raise UserError("-o - and --json both write to stdout; name a file for the page")
+    if output is None or output == STDOUT:
         return
     if output.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"{output}: the page is HTML; name it .html (figures as JSON: --json)")
@@ -200,11 +223,9 @@ def make_page(result: "Evaluation", systems: "list[System]", examples: int) -> s
 
 
 def write_page(output: Path, page: str) -> None:
-    from hark.cli.streams import writer
-
     with writer(output) as file:
         file.write(page.encode("utf-8", "replace"))
-    sys.stderr.write(f"{output}\n")
+    say(str(output))
 
 
 def table(result: "Evaluation") -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hark.cli import candidates, options
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,17 +19,32 @@ SAMPLES = 2
 """Translations that a person sees on the live panel."""
 
 
+EXAMPLES = (
+    "hark train tiny data.dataset=mine",
+    "hark train base data.dataset=mine model.dropout=0.2 -o runs/mine",
+    "hark train --resume runs/mine",
+    "hark train --resume runs/mine train.steps=200000 --allow train.steps",
+)
+
+
 def train(
-    recipe: Annotated[str | None, typer.Argument(help="A recipe.", metavar="[RECIPE.toml]")] = None,
-    overrides: Annotated[
-        list[str] | None, typer.Argument(help="Settings to change, see hark config.", metavar="[SECTION.KEY=VALUE]...")
-    ] = None,
+    recipe: options.Recipe = None,
+    overrides: options.Overrides = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the run; by default runs/ and the recipe's name.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FOLDER", help="The run; by default runs/ and the recipe's name."),
     ] = None,
-    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with a run, exactly where it was.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run, exactly where it was.")
+    ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option("--allow", help="A setting that may differ from the run's on --resume.")
+        list[str] | None,
+        typer.Option(
+            "--allow",
+            metavar="SETTING",
+            help="With --resume: a setting that may differ from the run's. Again for each.",
+            autocompletion=candidates.setting_names,
+        ),
     ] = None,
     bleu: Annotated[
         int,
@@ -44,7 +60,9 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a model. It may be killed at any moment: --resume goes on from the last checkpoint.
+    """Train a model.
+
+    It may be killed at any moment: --resume goes on from the last checkpoint.
 
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
