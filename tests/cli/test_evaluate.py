@@ -10,6 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from hark.config import CleanConfig, Config, CorpusConfig
 from hark.data.prepare import prepare
 from hark.decode.load import Loaded
+from hark.errors import HarkError
 from tests.cli.running import Hark, figures, make_runner, refused
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import GOOD, POOR, REFERENCES, SOURCES
@@ -146,6 +147,31 @@ def test_mistakes_are_one_line(hark: Hark, bundle: Path, tmp_path: Path) -> None
     assert "add --comet" in refused(hark(*files, "--metric", "comet"))
     other = make_bundle(tmp_path / "other", "de", "en")
     assert "other: translates de to en, but this is about en to de" in refused(hark(str(bundle), str(other), *SET))
+
+
+GERMAN = ["Der Hund läuft schnell durch den alten Wald.", "Wir haben gestern ein kleines Haus gekauft."]
+ENGLISH = ["The dog runs quickly through the old forest.", "Yesterday we bought a small house."]
+
+
+def test_the_wrong_direction_is_pointed_out(hark: Hark, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("said.de").write_text("\n".join(GERMAN) + "\n")
+    Path("said.en").write_text("\n".join(ENGLISH) + "\n")
+    swapped = ("--source", "said.de", "--reference", "said.en", "--resamples", "0")
+    done = hark(str(bundle), *swapped)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "said: the source looks like de, but the model translates from en to de: "
+        "are --source and --reference swapped?\n"
+    )
+    assert hark(str(bundle), "--source", "said.en", "--reference", "said.de", "--resamples", "0").stderr == ""
+    Path("said.fr").write_text("Le chien court vite à travers la vieille forêt.\nNous avons acheté une maison hier.\n")
+    assert hark(str(bundle), "--source", "said.fr", "--reference", "said.de", "--resamples", "0").stderr == ""
+
+    def missing() -> None:
+        raise HarkError("no detector here")
+
+    monkeypatch.setattr("hark.text.detector.known_languages", missing)
+    assert hark(str(bundle), *swapped).stderr == ""  # scores do without
 
 
 def test_without_sacrebleu_it_names_the_extra(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:

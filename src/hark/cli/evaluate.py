@@ -10,7 +10,7 @@ import typer
 
 from hark.cli import candidates, options
 from hark.cli.streams import STDOUT, say, writer
-from hark.errors import UserError, require
+from hark.errors import HarkError, UserError, require
 
 if TYPE_CHECKING:
     from hark.evaluate.evaluation import Evaluation
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 WORSE = 3
 """Exit code for scores that fell below the baseline's: neither a mistake nor a failure."""
 NBEST = 4
+GLANCE = 100
+"""Lines by which the language of a test set is told."""
 BRIEF: "tuple[Measure, ...]" = ("bleu", "chrf2")
 
 
@@ -133,6 +135,9 @@ def evaluate(
         for called, each in zip(name_models(given), given, strict=True)
     ]
     sets, pair = open_sets(source or [], reference or [], name or [], dataset, models[0].pair if models else None)
+    if models and pair is None:
+        for line in wrong_direction(sets, models[0].pair):
+            sys.stderr.write(line + "\n")
     before = Baseline.read(baseline) if baseline else None
     if before:
         before.check([each.name for each in sets], metric)
@@ -184,6 +189,24 @@ def open_sets(
     if not source and not reference:
         raise UserError("nothing to evaluate on: give --source FILE and --reference FILE, or --dataset DATASET")
     return read_sets(source, reference, names), None
+
+
+def wrong_direction(sets: "list[HeldOutSet]", pair: tuple[str, str]) -> Iterator[str]:
+    """A line for each test set whose source looks like what the model should translate into."""
+    from hark.text.detector import base_language, guess_language, known_languages
+
+    source, target = pair
+    try:
+        known = sorted(known_languages())
+    except HarkError:  # scores need no detector
+        return
+    for each in sets:
+        found = guess_language(" ".join(each.sources[:GLANCE]), known)
+        if found == base_language(target) != base_language(source):
+            yield (
+                f"{each.name}: the source looks like {target}, but the model translates from {source} to {target}: "
+                "are --source and --reference swapped?"
+            )
 
 
 def check_output(output: Path | None, as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """`hark prepare`: from raw parallel text to a dataset."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ from hark.settings import SettingError
 
 if TYPE_CHECKING:
     from hark.data.dataset import Dataset
+    from hark.data.report import Report
 
 TWO_FILES: Any = (str, str)
 """Typer has no option that takes two words and may be repeated; the parser beneath it has."""
@@ -96,6 +97,9 @@ def prepare(
         prepared = make_dataset(config, folder, processes, progress)
     if prepared.made:
         typer.echo(summary(prepared.dataset))
+        sys.stdout.flush()
+        for line in suspicions(prepared.dataset.report):
+            sys.stderr.write(line + "\n")
     else:
         typer.echo(f"{folder}: prepared before from the same files and settings; nothing to do")
 
@@ -144,3 +148,16 @@ def summary(dataset: "Dataset") -> str:
             f"report: {dataset.folder / 'report.html'}",
         ]
     )
+
+
+def suspicions(report: "Report") -> Iterator[str]:
+    """What a person should look at before training on it."""
+    from hark.data.language import looks_swapped
+
+    for corpus in report.corpora:
+        samples = [(each.source, each.target) for each in corpus.samples["language"]]
+        if looks_swapped(corpus.dropped, corpus.kept, samples, report.source, report.target):
+            yield (
+                f"{corpus.name}: {corpus.kept:,} of {corpus.read:,} kept: are the files swapped? What was dropped is "
+                f"{report.target} on the {report.source} side, and {report.source} on the {report.target} side"
+            )

@@ -66,13 +66,15 @@ def train(
 
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
-    from hark.cli.recipe import load_recipe, say_what_moved
+    from hark.cli.recipe import load_recipe, say_what_is_ignored, say_what_moved
     from hark.recipes import split_words
     from hark.rundir import RunDir
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
 
     file, changes = split_words(recipe, overrides)
+    if allow and resume is None:
+        raise UserError("--allow is about the settings of a run that exists: add --resume RUN")
     if resume is not None:
         if file is not None:
             raise UserError(f"{file}: a resumed run has its own recipe; give changes only, each with --allow")
@@ -85,6 +87,8 @@ def train(
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
         config = run_config(run, (), ()) if resumed else load_recipe(recipe, overrides)
     dataset = open_dataset(config.data)
+    if not resumed:
+        say_what_is_ignored(file, changes, dataset.tokenizer("target").vocab_size)
     judges = make_judges(config, dataset, bleu, samples_to_read() if samples is None else samples)
     signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges)
     if signal:
