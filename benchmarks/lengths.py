@@ -30,10 +30,10 @@ from hark import configfile
 from hark.config import Config
 from hark.data.batches import PackedStream
 from hark.model import Transformer, kernels
+from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, Streams
 
-RECIPES = Path(__file__).parents[1] / "recipes"
 LENGTHS = tuple(2**power for power in range(6, 15))
 BATCH_TOKENS = 32_768
 WARM_UP, STEPS = 2, 5

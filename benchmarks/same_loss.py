@@ -20,6 +20,7 @@ from hark.config import Config
 from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.model import Transformer
+from hark.recipes import FOLDER as RECIPES
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import build_optimiser
 from hark.train.passes import build_passes, why_not_recorded
@@ -27,7 +28,6 @@ from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 from hark.train.start import resolve
 
-RECIPES = Path(__file__).parents[1] / "recipes"
 LAST = 20
 WARMUP = 1000
 """Steps: fewer than the paper's, so that 200 teach something; with fewer still neither path is stable."""

@@ -30,10 +30,10 @@ from hark import configfile
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
+from hark.recipes import FOLDER as RECIPES
 from hark.rundir import RunDir
 from hark.train.start import open_dataset, resolve
 
-RECIPES = Path(__file__).parents[1] / "recipes"
 FASTEST = "bf16"
 """Of Marian's variants, by benchmarks/train_speed.py."""
 

@@ -29,6 +29,7 @@ from hark import configfile
 from hark.config import Config
 from hark.data.batches import Batch, PackedBatch
 from hark.model import Transformer
+from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import build_optimiser
@@ -37,7 +38,6 @@ from hark.train.processes import Processes
 
 PEAK = 990e12
 """Dense bfloat16 operations a second of an H100 or H200, by the vendor."""
-RECIPES = Path(__file__).parents[1] / "recipes"
 BATCH_TOKENS = {"ours": (25_600,), "hf": (25_600, 102_400), "torch": (25_600,)}
 """Where none are asked for. Marian was found to be faster with batches beyond the paper's: it gets such a one too."""
 PEERS = {"hf": Marian, "torch": TorchTransformer}
@@ -212,7 +212,7 @@ class Bench:
 
     def run_system(self, size: str, system: str) -> None:
         if system == "hf" and find_spec("transformers") is None:
-            self.say(f"{size}, {NAMES[system]}: not measured, transformers is not installed (pip install 'hark[hf]')")
+            self.say(f"{size}, {NAMES[system]}: not measured, needs transformers: pip install 'hark-translate[hf]'")
             return
         names = self.arguments.variants.split(",")
         variants: list[Variant | None] = [None] if system == "ours" else [VARIANTS[name] for name in names]

@@ -30,7 +30,7 @@ step "2. And into English."
 translate en "Wo ist der nächste Bahnhof?" "bis morgen" "ICH HABE DAS BUCH SCHON GELESEN!"
 
 step "3. Make a dataset of 20,000 sentence pairs from Tatoeba, in the model's own vocabulary, and keep 1,000 to measure with."
-run prepare recipes/fine-tune.toml -o datasets/demo --force
+run prepare fine-tune -o datasets/demo --force
 
 step "4. Measure both models on the 1,000 sentences, beside what people wrote."
 run evaluate en-de --brief --dataset datasets/demo
@@ -38,7 +38,7 @@ run evaluate de-en --brief --dataset datasets/demo
 
 step "5. Fine-tune the English-German model on the others for a moment, and watch it (Ctrl-C saves; --resume goes on)."
 rm -rf runs/demo
-run train recipes/fine-tune.toml data.dataset=datasets/demo -o runs/demo
+run train fine-tune data.dataset=datasets/demo -o runs/demo
 
 step "6. Measure again: the tuned model, and the one that it came from, which knew such sentences before. Yours it would learn."
 run evaluate runs/demo en-de --brief --dataset datasets/demo
@@ -50,5 +50,5 @@ cat <<END
   # What the model looked at, word by word: a page for your browser.
   $hark look "The dog did not cross the street because it was too tired."
   # The same with sentence pairs of yours: then hark train and hark evaluate as above (docs/training.md).
-  $hark prepare recipes/fine-tune.toml --train my.en my.de --dev dev.en dev.de -o datasets/mine
+  $hark prepare fine-tune --train my.en my.de --dev dev.en dev.de -o datasets/mine
 END

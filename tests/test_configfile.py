@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark import configfile
+from hark import configfile, recipes
 from hark.config import BatchConfig, Config, CorpusConfig, DataConfig, DecodeConfig, ModelConfig, TrainConfig
 from hark.errors import UserError
 from hark.settings import Section, SettingError, field_name, settings_of, without_none
 
-RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
+RECIPES = sorted(recipes.FOLDER.glob("*.toml"))
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)

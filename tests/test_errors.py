@@ -1,12 +1,19 @@
 """The plain install does without PyTorch, and says in one line what is missing."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from hark import errors
 from hark.errors import HarkError, MissingExtraError, UserError, require
 
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None"  # Python's own way to make an import fail
 
 
@@ -15,7 +22,7 @@ def test_codes_of_a_mistake_and_of_a_failure() -> None:
 
 
 def test_a_missing_extra_names_itself() -> None:
-    with pytest.raises(MissingExtraError, match=r"hark\.x needs nosuchthing.*pip install 'hark\[train\]'"):
+    with pytest.raises(MissingExtraError, match=r"hark\.x needs nosuchthing.*pip install 'hark-translate\[train\]'"):
         require("nosuchthing", extra="train", needed_by="hark.x")
     require("json", extra="train", needed_by="hark.x")
 
@@ -26,4 +33,58 @@ def test_rooms_that_need_torch_say_so(room: str) -> None:
         [sys.executable, "-c", f"{WITHOUT_TORCH}\nimport hark.{room}"], capture_output=True, text=True, check=False
     )
     last = run.stderr.strip().splitlines()[-1]
-    assert f"hark.{room} needs torch, which is not installed: pip install 'hark[train]'" in last
+    assert f"hark.{room} needs torch, which is not installed: pip install 'hark-translate[train]'" in last
+
+
+CPU_ONLY = "--extra-index-url https://download.pytorch.org/whl/cpu"
+
+
+@pytest.mark.parametrize(
+    ("platform", "gpu", "torch", "spared"),
+    [
+        ("linux", False, False, True),
+        ("linux", True, False, False),
+        ("linux", False, True, False),  # it is there, whatever it was built for
+        ("darwin", False, False, False),
+    ],
+)
+def test_a_linux_without_a_gpu_is_spared_cuda(
+    platform: str, gpu: bool, torch: bool, spared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr(errors, "NVIDIA", (tmp_path / "driver", tmp_path if gpu else tmp_path / "dxg"))
+    monkeypatch.setattr(errors, "find_spec", lambda name: (torch and name == "torch") or None)
+    assert (CPU_ONLY in errors.how_to_install("train")) == spared
+    assert CPU_ONLY not in errors.how_to_install("serve")
+    assert errors.how_to_install("train").startswith("pip install 'hark-translate[train]'")
+
+
+def hints() -> Iterator[tuple[str, str]]:
+    """Every command that tells somebody to install something, with its file."""
+    texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")]
+    code = [path for folder in ("src", "tools", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.*")]
+    for path in [*texts, *(path for path in code if path.suffix in (".py", ".sh", ".toml", ".md"))]:
+        for found in re.finditer(r"pip install ([^`\n]*)", path.read_text()):
+            yield str(path.relative_to(ROOT)), found[1]
+
+
+def test_every_hint_names_our_package_or_one_that_we_need() -> None:
+    """`pip install hark` would install a stranger's."""
+    needed = [re.split(r"[<>=]", each)[0] for each in PROJECT["dependencies"]]
+    found = list(hints())
+    assert {"src/hark/errors.py", "docs/training.md", "README.md", "Makefile"} <= {path for path, _ in found}
+    for path, command in found:
+        words = [
+            word for word in re.split(r"[\s;]+", command) if not word.startswith("--") and word != "constraints.txt"
+        ]
+        name, _, extras = words[0].strip("'\")").partition("[")
+        assert name in ("hark-translate", "{DISTRIBUTION}", ".", *needed), (path, command)
+        for extra in filter(None, extras.removesuffix("]").split(",")):
+            assert extra in (*PROJECT["optional-dependencies"], "{extra}"), (path, command)
+
+
+def test_the_distribution_has_one_name() -> None:
+    assert PROJECT["name"] == errors.DISTRIBUTION
+    everything = PROJECT["optional-dependencies"]["all"]
+    assert everything == [f"{errors.DISTRIBUTION}[train,data,serve,documents,onnx,hf,tensorboard]"]
+    assert PROJECT["scripts"] == {"hark": "hark.cli:main"}

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import hark
+from hark import configfile
 from hark.errors import UserError
 from hark.models import Known, choose, list_models, named_folder, places, user_folder
 from tests.decode.bundles import make_bundle
@@ -108,3 +109,26 @@ def test_a_model_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hark.models.places", list)
     with pytest.raises(UserError, match=r"^small-en-de: no such model; name a folder or a run, or see hark models$"):
         named_folder("small-en-de")
+
+
+def test_a_run_that_has_no_model_yet(home: Path) -> None:
+    run = home / "runs" / "new"
+    (run / "checkpoints").mkdir(parents=True)
+    settings = ['data.dev=[{source="dev.en", target="dev.de"}]', "train.average_last=3"]
+    config = run / "config.toml"
+    config.write_text(configfile.dump(configfile.load(None, settings)))
+    for named in (run, run / "best"):
+        with pytest.raises(UserError) as refused:
+            named_folder(str(named))
+        assert str(refused.value) == f"{named}: the run has no model yet: the first comes at step 1,000"
+    (run / "checkpoints" / "step-50").mkdir()
+    with pytest.raises(UserError, match=rf"step 1,000, or use hark average {run} --last 1 -o FOLDER$"):
+        named_folder(str(run))
+    config.write_text(configfile.dump(configfile.load(None, [*settings, "train.steps=20", "train.warmup_steps=5"])))
+    with pytest.raises(UserError, match="the first comes at step 20, or"):  # the end is measured, too
+        named_folder(str(run))
+    config.write_text(configfile.dump(configfile.load()))
+    with pytest.raises(UserError, match="the run has no dev set, so it keeps no model by itself; use hark average"):
+        named_folder(str(run))
+    make_bundle(run / "best")
+    assert named_folder(str(run)) == run / "best"

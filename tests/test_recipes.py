@@ -1,5 +1,6 @@
-"""Every recipe loads and builds; base and big are the paper's."""
+"""Every recipe loads and builds, and is found by its name; base and big are the paper's."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,14 @@ import torch
 
 from hark import configfile
 from hark.config import Config
+from hark.data.corpus import corpus_files
+from hark.errors import UserError
 from hark.model import Transformer
+from hark.recipes import FOLDER as RECIPES
+from hark.recipes import find_recipe, names, split_words, summary
 
-RECIPES = Path(__file__).parents[1] / "recipes"
 
-
-@pytest.mark.parametrize("name", sorted(path.stem for path in RECIPES.glob("*.toml")))
+@pytest.mark.parametrize("name", names())
 def test_every_recipe_builds(name: str) -> None:
     with torch.device("meta"):  # shapes only: big would need a gigabyte
         Transformer(configfile.load(RECIPES / f"{name}.toml").model)
@@ -51,3 +54,43 @@ def test_a_student_fits_in_the_package(name: str) -> None:
     assert size + tokenizer + 100_000 < 25_000_000
     assert config.data.vocab_size == config.model.vocab_size
     assert f"{config.data.source}-{config.data.target}" == name.removeprefix("student-")
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_first_line_says_what_a_recipe_is_for(name: str) -> None:
+    assert re.fullmatch(r"[A-Z].{20,61}\.", summary(name))  # a sentence, with the name in one row of a terminal
+
+
+def test_a_file_comes_before_a_recipe_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny").mkdir()
+    assert find_recipe("tiny") == RECIPES / "tiny.toml"  # a folder is no recipe
+    (tmp_path / "tiny").rmdir()
+    (tmp_path / "tiny").write_text("")
+    assert find_recipe("tiny") == Path("tiny")
+    assert split_words("tiny", ["train.steps=1"]) == (Path("tiny"), ["train.steps=1"])
+    assert split_words("train.steps=1", []) == (None, ["train.steps=1"])
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("tyni", "tyni: no such recipe; did you mean tiny?"),
+        ("recipes/base.toml", "recipes/base.toml: no such file; did you mean base, which comes with hark?"),
+        ("mine.toml", "mine.toml: no such file"),
+        ("xyz", "xyz: no such recipe; known here: base, big, "),
+    ],
+)
+def test_a_recipe_that_is_not_there(given: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as refused:
+        find_recipe(given)
+    assert str(refused.value) == says or (says.endswith(", ") and str(refused.value).startswith(says))
+
+
+def test_the_text_of_fine_tune_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = configfile.load(RECIPES / "fine-tune.toml").data
+    files = [path for corpus in (*data.train, *data.dev, *data.test) for path in corpus_files(corpus)]
+    assert len(files) == 6
+    assert all(path.is_file() for path in files)

@@ -18,6 +18,7 @@ ROOMS = {
     "config": 0,
     "moved": 0,
     "configfile": 0,
+    "recipes": 0,
     "facts": 0,
     "card": 0,
     "old_card": 0,

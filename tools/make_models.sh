@@ -4,7 +4,7 @@
 #
 #   tools/make_models.sh FOLDER [SECTION.KEY=VALUE of the teachers ...]
 #
-# FOLDER/dataset was made by `hark prepare recipes/europarl-en-de.toml -o FOLDER/dataset`; both directions share it. TATOEBA is
+# FOLDER/dataset was made by `hark prepare europarl-en-de -o FOLDER/dataset`; both directions share it. TATOEBA is
 # where Tatoeba's own text is (datasets/tatoeba-en-de). Every step goes on where it was stopped, so this may be killed at any time and
 # started again; a step that is done is left alone. HARK says how hark is called; STUDENT has settings of the students' trainings, for
 # trying things out. Text is prepared for one student on the CPU while the GPU works for the other.
@@ -13,7 +13,6 @@ folder=$1
 shift
 hark=${HARK:-hark}
 tatoeba=${TATOEBA:-datasets/tatoeba-en-de}
-recipes=$(dirname "$0")/../recipes
 
 train() { # RUN RECIPE SETTINGS...
   local run=$1
@@ -27,7 +26,7 @@ prepare() { # DIRECTION
   local source=${1%-*} target=${1#*-} dataset=$folder/dataset-student-$1 distilled=$folder/distilled-$1
   if [ -e "$dataset/report.json" ]; then return; fi
   # The text was cleaned before it was distilled; the detector of languages need not be installed here.
-  $hark prepare "$recipes/student-$1.toml" data.clean.language=1 \
+  $hark prepare "student-$1" data.clean.language=1 \
     --train "$distilled/europarl.$source" "$distilled/europarl.$target" --weight 1 \
     --train "$folder/original/tatoeba-original.$source.xz" "$folder/original/tatoeba-original.$target.xz" --weight 4 \
     --train "$distilled/tatoeba.$source" "$distilled/tatoeba.$target" --weight 2 \
@@ -45,7 +44,7 @@ for direction in de-en en-de; do
   teacher=$folder/teacher-$direction
   reverse=false
   [ $direction = de-en ] && reverse=true
-  train "$teacher" "$recipes/speedrun.toml" data.dataset="$folder/dataset" data.reverse=$reverse "$@"
+  train "$teacher" speedrun data.dataset="$folder/dataset" data.reverse=$reverse "$@"
   $hark distil "$teacher/best" "$folder/dataset" -o "$folder/distilled-$direction"
   prepare $direction &
   preparing[$direction]=$!
@@ -53,7 +52,7 @@ done
 
 for direction in de-en en-de; do
   wait "${preparing[$direction]}"
-  train "$folder/student-$direction" "$recipes/student-$direction.toml" data.dataset="$folder/dataset-student-$direction" ${STUDENT:-}
+  train "$folder/student-$direction" "student-$direction" data.dataset="$folder/dataset-student-$direction" ${STUDENT:-}
   if [ -e "$folder/$direction/manifest.json" ]; then continue; fi
   $hark shrink "$folder/student-$direction" --weights int8 -o "$folder/$direction"
 done

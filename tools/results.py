@@ -1,7 +1,7 @@
 """Write a page of docs/results from what runs and evaluations left behind: no figure is typed by hand.
 
     python tools/results.py RUN... -o docs/results/NAME.md --title "Multi30k, English to German" \\
-        --command "hark train recipes/multi30k.toml" --evaluation scores.json \\
+        --command "hark train multi30k" --evaluation scores.json \\
         --published "lower_bleu:test_2016_flickr=41.0" --published-by "Wu et al., 2021: Transformer-tiny"
 
 RUN is a run folder, or a copy of its config.toml and metrics.jsonl; several are one recipe from several seeds.

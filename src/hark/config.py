@@ -25,7 +25,9 @@ Best = Literal["dev", "last"]
 class CorpusConfig(Section):
     """One parallel corpus: two line-aligned files, or one file (TSV, JSONL, TMX) that holds both sides."""
 
-    source: str = setting("", "file of the source side, or the one file that holds both sides")
+    source: str = setting(
+        "", "file of the source side, or the one file that holds both sides; hark:sample/NAME comes with hark"
+    )
     target: str = setting("", "file of the target side; empty where `source` holds both")
     name: str = setting("", "what reports call it; empty: the name of the file")
     weight: float = setting(1.0, "times that it is seen while a corpus of weight 1 is seen once", more_than(0))

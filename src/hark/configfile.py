@@ -59,12 +59,6 @@ def laid_over(beneath: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, 
     return merged
 
 
-def split_words(recipe: str | None, overrides: Sequence[str] | None) -> tuple[str | None, list[str]]:
-    """What a verb was given: a recipe, which may be left out, and overrides."""
-    words = [*([recipe] if recipe else []), *(overrides or [])]
-    return (words[0], words[1:]) if words and "=" not in words[0] else (None, words)
-
-
 def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import hark
-from hark import manifest
+from hark import configfile, manifest
 from hark.bundle import KIND, read_facts
 from hark.card import describe_pairs
 from hark.configfile import suggest
 from hark.errors import UserError
 from hark.facts import Pair
+from hark.rundir import RunDir
 from hark.text.detector import base_language
 
 
@@ -103,10 +104,24 @@ def named_folder(name: str) -> Path:
     for each in models:
         if each.name == name:
             return each.folder
+    run = RunDir(path.parent if path.name == "best" else path)
+    if run.exists and run.checkpoints.is_dir():
+        raise UserError(f"{name}: {why_no_model(run)}")
     if path.exists() or os.sep in name:
         return path  # opening it says what is wrong
     none = "; name a folder or a run, or see hark models"
     raise UserError(f"{name}: no such model" + (suggest(name, [each.name for each in models]) if models else none))
+
+
+def why_no_model(run: RunDir) -> str:
+    """Why a run has no model yet, and what to do about it."""
+    config = configfile.load(run.config)
+    last = min(run.saved, config.train.average_last)
+    remedy = f"hark average {run.path} --last {last} -o FOLDER" if last else ""
+    if not config.data.dev:
+        return "the run has no dev set, so it keeps no model by itself" + (f"; use {remedy}" if remedy else "")
+    first = min(config.train.eval_steps, config.train.steps)
+    return f"the run has no model yet: the first comes at step {first:,}" + (f", or use {remedy}" if remedy else "")
 
 
 def choose(source: str | None, target: str | None, models: Sequence[Known]) -> list[Known]:

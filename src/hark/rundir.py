@@ -40,6 +40,11 @@ class RunDir:
         return self.path / "best"
 
     @property
+    def saved(self) -> int:
+        """How many checkpoints it has; half-made ones bear other names."""
+        return sum(1 for _ in self.checkpoints.glob("step-[0-9]*"))
+
+    @property
     def offending(self) -> Path:
         """Where the batch is kept whose loss or gradient was not a number."""
         return self.path / "offending-batch.npz"

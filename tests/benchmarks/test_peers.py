@@ -13,9 +13,9 @@ from hark import configfile
 from hark.config import BatchConfig, Config
 from hark.data.batches import Corpus, PaddedBatch, make_batches
 from hark.model import Transformer
+from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
-from tests.benchmarks.conftest import BENCHMARKS
 from tests.model.oracle import build, module_pairs, weight_pairs
 
 CPU = torch.device("cpu")
@@ -124,7 +124,7 @@ def test_a_full_batch_needs_no_mask(kind: type[peers.Peer]) -> None:
 @pytest.mark.parametrize("kind", PEERS)
 @pytest.mark.parametrize("size", ["base", "big"])
 def test_as_many_weights_as_ours(kind: type[peers.Peer], size: str) -> None:
-    config = configfile.load(BENCHMARKS.parent / "recipes" / f"{size}.toml").model
+    config = configfile.load(RECIPES / f"{size}.toml").model
     with torch.device("meta"):
         if kind is peers.Marian:
             pytest.importorskip("transformers")

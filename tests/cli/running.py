@@ -37,6 +37,12 @@ def make_runner(
     return run
 
 
+def look_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let stdout and stderr pass for a terminal."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+
+
 def figures(done: subprocess.CompletedProcess[str]) -> Any:
     """What it said with --json."""
     assert done.returncode == 0, done.stderr

@@ -7,16 +7,19 @@ import pytest
 from hark import configfile
 from hark.cli.config import config
 from hark.errors import UserError
+from hark.recipes import FOLDER, names
 
-TINY = str(Path(__file__).parents[2] / "recipes" / "tiny.toml")
+TINY = "tiny"
 
 
 def test_prints_a_file_that_reads_back_equal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     config(TINY, ["model.norm=pre"])
     printed = capsys.readouterr().out
+    config(TINY, ["model.norm=pre"], output=Path("-"))
+    assert capsys.readouterr().out == printed
     config(TINY, ["model.norm=pre"], output=tmp_path / "resolved.toml")
     assert (tmp_path / "resolved.toml").read_text() == printed
-    assert configfile.load(tmp_path / "resolved.toml") == configfile.load(TINY, ["model.norm=pre"])
+    assert configfile.load(tmp_path / "resolved.toml") == configfile.load(FOLDER / "tiny.toml", ["model.norm=pre"])
 
 
 def test_overrides_may_stand_without_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,3 +41,12 @@ def test_explain_shows_meaning_default_allowed_and_what_differs(capsys: pytest.C
 def test_an_output_that_cannot_be_written_is_a_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be written"):
         config(output=tmp_path / "no" / "such.toml")
+
+
+def test_the_recipes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    config(recipes=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == names()
+    assert all(len(line) <= 80 for line in lines)
+    with pytest.raises(UserError, match="leave the rest out"):
+        config("tiny", recipes=True)

@@ -8,7 +8,7 @@ import pytest
 
 from hark.bundle import Bundle
 from hark.decode.alignment_heads import AlignmentHeads
-from tests.cli.running import Hark, figures, make_runner, refused
+from tests.cli.running import Hark, figures, look_on, make_runner, refused
 from tests.decode.bundles import make_bundle
 
 SOURCES = ["the cat sees a red house .", "we have been here before ,", "", "it is not an old tree"]
@@ -59,9 +59,26 @@ def test_pictures_and_a_curve_with_bleu(hark: Hark) -> None:
     curve = figures(done)["importance"]["curve"]
     assert [each["removed"] for each in curve] == list(range(21))
     assert all(each["bleu"] >= 0 for each in curve)
-    assert done.stderr.split() == ["heads.svg", "curve.svg"]
+    assert done.stderr == ""
     for name in ("heads.svg", "curve.svg"):
         assert Path(name).read_text().startswith("<svg")
+
+
+def test_a_picture_on_stdout_takes_the_place_of_the_table(hark: Hark) -> None:
+    done = hark("small", *ON, "-o", "-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("<svg")
+    assert "looks at" not in done.stdout
+    assert not Path("-").exists()
+    assert "both write to stdout" in refused(hark("small", *ON, "-o", "-", "--json"))
+
+
+def test_a_person_is_told_what_was_written(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as changed:
+        look_on(changed)
+        done = hark("small", *ON, "--gold", "gold.talp", "--store", "-o", "heads.svg", "--json")
+    assert "heads.svg" in done.stderr
+    assert "stored alignment heads" in done.stderr
 
 
 def test_the_best_heads_are_stored_and_used(hark: Hark) -> None:
@@ -72,7 +89,6 @@ def test_the_best_heads_are_stored_and_used(hark: Hark) -> None:
     assert stored is not None
     assert [[stored.layer + 1, head + 1] for head in stored.heads] == best["heads"]
     assert stored.step == best["step"]
-    assert "stored alignment heads 1:" in done.stderr or "stored alignment heads 2:" in done.stderr
     assert re.search(r"alignment error rate 0\.\d{3} on 3 pairs of our words\n", bundle.card)
 
 

@@ -46,6 +46,10 @@ def test_a_page_is_written_and_its_path_told(hark_look: Hark, tmp_path: Path) ->
     assert page.startswith("<!doctype html>")
     assert "<title>the cat sees a house · hark</title>" in page
     assert hark_look("the cat", "--changes", "0").stdout == "look.html\n"
+    piped = hark_look("the cat", "--changes", "0", "-o", "-", "--open")
+    assert piped.stdout.startswith("<!doctype html>")
+    assert piped.stdout.rstrip().endswith("</html>")
+    assert "opened" not in piped.stderr  # there is no file to open
 
 
 def test_bytes_that_are_no_text(hark_look: Hark, tmp_path: Path) -> None:

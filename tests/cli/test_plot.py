@@ -1,5 +1,6 @@
 """`hark plot`: a file with every run that was named, or one clear line."""
 
+import sys
 import webbrowser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,6 +25,14 @@ def test_a_page_with_all_runs(run: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert "base" in page
     assert "big &amp; &lt;b&gt;" in page
     assert "<b>" not in page.replace("<figcaption><b>", "")
+
+
+def test_a_page_on_stdout(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plot([run], Path("-"))
+    sys.stdout.flush()
+    page = capfd.readouterr().out
+    assert page.startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")  # and no name of a file
 
 
 def test_a_picture_for_documents(run: Path, tmp_path: Path) -> None:

@@ -117,3 +117,28 @@ def test_mistakes_are_one_line_and_exit_2(text, arguments, line):
     if line is not None:
         assert last == line
     assert not (text / "d").exists()
+
+
+def test_swapped_files_are_suspected(tmp_path):
+    english = [f"The dog runs quickly through the old forest, and it is {i} minutes past three." for i in range(300)]
+    german = [f"Der Hund läuft schnell durch den alten Wald, und es ist {i} Minuten nach drei." for i in range(300)]
+    short = [f"{one}{two} {two}{one}" for one in ("oma", "ruby", "fado", "kilo") for two in "abcdefghijklmnopqrstuvwxy"]
+    (tmp_path / "a.en").write_text("\n".join([*english, *short]) + "\n")
+    (tmp_path / "a.de").write_text("\n".join([*german, *map(str.title, short[::-1])]) + "\n")
+    flags = ("--pair", "en", "de", "--vocab", "320", "--processes", "1")
+    swapped = hark(*flags, "--train", "a.de", "a.en", "-o", "swapped", cwd=tmp_path)
+    assert swapped.returncode == 0
+    assert swapped.stderr.splitlines()[-1] == (
+        "a: 100 of 400 kept: are the files swapped? What was dropped is de on the en side, and en on the de side"
+    )
+    right = hark(*flags, "--vocab", "400", "--train", "a.en", "a.de", "-o", "right", cwd=tmp_path)
+    assert (right.returncode, "swapped" in right.stderr) == (0, False)
+    (tmp_path / "b.en").write_text("\n".join(english) + "\n")
+    (tmp_path / "b.de").write_text("\n".join(german) + "\n")
+    nothing = hark(*flags, "--train", "b.de", "b.en", "-o", "nothing", cwd=tmp_path)
+    assert nothing.returncode == 2
+    assert nothing.stderr.splitlines()[-1] == "hark: b.de: 0 of 300 kept: are the files swapped?"
+    french = "\n".join(f"Le chien court vite à travers la vieille forêt, et il est {i} heures." for i in range(300))
+    (tmp_path / "c.fr").write_text(french + "\n")
+    other = hark(*flags, "--train", "c.fr", "b.de", "-o", "other", cwd=tmp_path)
+    assert "nothing is left after cleaning: of 300 pairs language dropped 300" in other.stderr

@@ -29,8 +29,14 @@ def test_a_changed_setting_on_resume_needs_permission(trained: Callable[..., Run
         train("train.steps=6", ["train.warmup_steps=3"], resume=run.path, allow=["train.steps"])
     train("train.steps=6", resume=run.path, allow=["train.steps"])
     assert read_metrics(run.metrics).step == 6
+    with pytest.raises(UserError, match=r"^--allow train\.step: no such setting; did you mean train\.steps\?$"):
+        train("train.steps=8", resume=run.path, allow=["train.step"])
+    with pytest.raises(UserError, match=r"^--allow nosuch: no such setting; hark config --explain lists them$"):
+        train(resume=run.path, allow=["nosuch"])
+    with pytest.raises(UserError, match="add --resume RUN"):
+        train("train.steps=8", allow=["train.steps"])
     with pytest.raises(UserError, match="a resumed run has its own recipe"):
-        train("recipes/tiny.toml", resume=run.path)
+        train("tiny", resume=run.path)
     with pytest.raises(UserError, match=r"is not a run; it has no config\.toml"):
         train(resume=run.path / "checkpoints")
 
@@ -45,6 +51,23 @@ def test_the_run_is_named_after_the_recipe(
     (tmp_path / "mine.toml").write_text(configfile.dump(config))
     train("mine.toml")
     assert RunDir(tmp_path / "runs" / "mine").exists
+    train("tiny", [*SETTINGS, f"data.dataset={dataset}", "train.steps=1"])
+    assert RunDir(tmp_path / "runs" / "tiny").exists
+
+
+def test_a_size_of_the_vocabulary_that_the_dataset_does_not_have(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [*SETTINGS, f"data.dataset={dataset}", "train.steps=1"]
+    told = "model.vocab_size is ignored: the dataset decides, and it has 400, not 1,234 (hark prepare --vocab chooses)"
+    train("model.vocab_size=1234", settings, output=tmp_path / "a")
+    assert capsys.readouterr().err.count(told) == 1
+    (tmp_path / "recipe.toml").write_text("[model]\nvocab_size = 1234\n")
+    train(str(tmp_path / "recipe.toml"), settings, output=tmp_path / "b")
+    assert told in capsys.readouterr().err
+    train("model.vocab_size=400", settings, output=tmp_path / "c")
+    train(settings[0], settings[1:], output=tmp_path / "d")  # nobody said anything, so there is nothing to ignore
+    assert "vocab_size" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("terminal", "term", "samples"), [(True, "xterm", 2), (True, "dumb", 0), (False, "xterm", 0)])

@@ -80,7 +80,7 @@ def test_the_recipe_of_the_demo_tunes_the_shipped_model(monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("HARK_MODELS", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    config = load_recipe(str(Path(__file__).parents[2] / "recipes" / "fine-tune.toml"), [])
+    config = load_recipe("fine-tune", [])
     assert config.train.from_ == str(known.folder)
     assert config.model == Bundle.open(known.folder).config.model
     assert config.data.tokenizer == str(known.folder / "tokenizer.model")
@@ -95,8 +95,7 @@ def test_they_are_listed(tmp_path: Path) -> None:
         assert row["bytes"] == each.size > 1_000_000
         assert row["summary"]
     table = hark(tmp_path, "models")
-    assert "comes with hark" in table.stderr
-    assert "put others here" in table.stderr
+    assert [line.split()[0] for line in table.stdout.splitlines()] == list(rows)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -230,7 +230,7 @@ def test_tensorboard_is_asked_for_in_one_line_when_it_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hark.errors.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'hark\[tensorboard\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'hark-translate\[tensorboard\]'"):
         Board(tmp_path)
 
 

@@ -5,63 +5,40 @@ tools: 2 for a user's mistake, 1 for a failure, 128 and the number of a signal (
 """
 
 import errno
-import importlib
 import os
 import sys
 from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-import hark
+from hark.cli.completion import answer_shell
 from hark.cli.interrupts import Interrupts, describe_interrupt
 from hark.cli.stdio import drop_output, fill_missing_streams, stdout_is_closed
-from hark.errors import HarkError, UserError
+from hark.cli.verbs import VERBS, Verbs, show_version
+from hark.errors import HarkError
 
-VERBS = (
-    "translate", "models", "prepare", "train", "average", "distil", "shrink", "shortlist", "evaluate", "look", "heads",
-    "runs", "plot", "config",
-)  # fmt: skip
-"""In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`; its docstring is its help."""
+__all__ = ["VERBS", "app", "main"]
 
+TAKE_TEXT = ("translate", "look")
+"""Verbs whose argument may be a text."""
 
-class Verbs(TyperGroup):
-    """Looks a verb up by importing its file, so that no verb pays for another's imports."""
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        return list(VERBS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        if cmd_name not in VERBS:
-            return None
-        verb = getattr(importlib.import_module(f"hark.cli.{cmd_name}"), cmd_name)
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(cmd_name)(verb)
-        return typer.main.get_command(app)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in VERBS and not args[0].startswith("-"):
-            from hark.configfile import suggest
-
-            raise UserError(f"{args[0]}: no such verb" + suggest(args[0], VERBS))
-        return super().resolve_command(ctx, args)
-
-
-def show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"hark {hark.__version__}")
-        raise typer.Exit
-
-
-app = typer.Typer(cls=Verbs, add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(
+    cls=Verbs,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    subcommand_metavar="VERB ...",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="hark help VERB says more about a verb, with examples.",
+)
 
 
 @app.callback()
 def root(
     version: Annotated[  # its callback does the work
         bool,
-        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit."),
+        typer.Option("-V", "--version", callback=show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
     debug: Annotated[  # main() reads it, wherever it stands on the line
         bool, typer.Option("--debug", help="Show the traceback of an error.")
@@ -80,6 +57,7 @@ def main() -> None:
     if debug:
         arguments.remove("--debug")
     fill_missing_streams()
+    answer_shell()
     with Interrupts() as interrupts:
         try:
             status = app(arguments, prog_name="hark", standalone_mode=False)
@@ -108,7 +86,7 @@ def describe(error: Exception) -> tuple[str, int]:
     if isinstance(error, HarkError):
         return str(error), error.exit_code
     if hasattr(error, "format_message"):  # typer's own: a wrong option, a missing argument
-        return error.format_message(), 2
+        return error.format_message() + dash_hint(error), 2
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return f"cannot write any more: {error.strerror}; make room and run it again", 1
     if isinstance(error, OSError) and error.errno == errno.EBADF and stdout_is_closed():
@@ -116,6 +94,14 @@ def describe(error: Exception) -> tuple[str, int]:
         return "stdout is closed, so there is nowhere to write to; leave it open, or name a file", 1
     where = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"unexpected failure: {where} (run again with --debug to see where)", 1
+
+
+def dash_hint(error: Any) -> str:
+    """For text that begins with a dash, and was taken for an option that there is not."""
+    ctx = getattr(error, "ctx", None)
+    if type(error).__name__ != "NoSuchOption" or error.possibilities or getattr(ctx, "info_name", "") not in TAKE_TEXT:
+        return ""
+    return "; to translate text that begins with a dash, put -- before it"
 
 
 def stop(message: str, status: int) -> None:

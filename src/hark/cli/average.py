@@ -1,7 +1,7 @@
 """`hark average`: the mean of a run's last checkpoints, or of several models, as a bundle."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,18 +11,30 @@ if TYPE_CHECKING:
     from hark.weights import Storage
 
 
+EXAMPLES = (
+    "hark average runs/mine -o mine",
+    "hark average runs/mine --last 5 --weights int8 -o mine",
+    "hark average runs/a runs/b -o both",
+)
+
+
 def average(
-    models: Annotated[list[str], typer.Argument(help="Folder of a run, or several models: folders, runs or names.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN|MODEL...", help="A run, or several models: folders, runs or names."),
+    ],
+    output: options.NewModel,
     last: Annotated[
-        int | None, typer.Option("--last", min=1, help="How many checkpoints of the run; by default the recipe's.")
+        int | None,
+        typer.Option("--last", min=1, metavar="N", help="How many checkpoints of the run; by default the recipe's."),
     ] = None,
-    weights: Annotated[
-        Literal["float32", "bfloat16", "float16", "int8"], typer.Option("--weights", help="What they are stored in.")
-    ] = "float32",
+    weights: options.Storage = "float32",
     force: options.Force = False,
 ) -> None:
-    """Average a run's last checkpoints into a bundle, or several models that began as one."""
+    """Average a run's last checkpoints, or several models.
+
+    The result is a model. Several models must have begun as one.
+    """
     from hark.errors import UserError
 
     if len(models) == 1:

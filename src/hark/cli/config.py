@@ -1,39 +1,58 @@
 """`hark config`: the settings, resolved or explained."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hark.cli import options
+from hark.cli.streams import writer
 from hark.config import Config, CorpusConfig
 from hark.errors import UserError
 
+EXAMPLES = (
+    "hark config --recipes",
+    "hark config base model.norm=pre -o mine.toml",
+    "hark config --explain | grep -A2 dropout",
+)
+
 
 def config(
-    recipe: Annotated[
-        str | None,
-        typer.Argument(help="A recipe, and then section.key=value overrides.", metavar="[RECIPE.toml]"),
-    ] = None,
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[SECTION.KEY=VALUE]...")] = None,
+    recipe: options.Recipe = None,
+    overrides: options.Overrides = None,
+    recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes that come with hark.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Every setting with its meaning and default.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file instead.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - for stdout.")
+    ] = None,
 ) -> None:
-    """Show or explain every setting."""
+    """Show or explain settings, or list recipes.
+
+    Without a recipe, all settings are hark's own: the paper's base model.
+    """
     from hark import configfile
     from hark.cli.recipe import say_what_moved
+    from hark.recipes import split_words
 
-    file, changes = configfile.split_words(recipe, overrides)
-    tree = configfile.load(file, changes)
-    say_what_moved(file, changes)
-    text = explanation(tree) if explain else configfile.dump(tree)
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{output}: cannot be written: {error.strerror}") from None
+    if recipes and (recipe or explain):
+        raise UserError("--recipes lists all recipes; leave the rest out")
+    if recipes:
+        text = recipe_list()
+    else:
+        file, changes = split_words(recipe, overrides)
+        tree = configfile.load(file, changes)
+        say_what_moved(file, changes)
+        text = explanation(tree) if explain else configfile.dump(tree)
+    with writer(output) as out:
+        out.write(text.encode())
+
+
+def recipe_list() -> str:
+    """A line for each: its name, and what it is for."""
+    from hark.recipes import names, summary
+
+    width = max(map(len, names()))
+    return "".join(f"{name.ljust(width)}  {summary(name)}\n" for name in names())
 
 
 def explanation(tree: Config) -> str:

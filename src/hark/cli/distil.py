@@ -16,10 +16,16 @@ BETWEEN_COLLECTIONS = 10_000
 part of a circle, so that its usual looks took a sixth of the host's time (docs/results/decode-host.txt)."""
 
 
+EXAMPLES = (
+    "hark distil runs/teacher mine -o distilled",
+    "hark distil runs/teacher mine --limit 1000 --beam 1 -o try",
+)
+
+
 def distil(
-    teacher: Annotated[str, typer.Argument(help="The bundle that translates: a folder, a run or a name.")],
-    dataset: Annotated[Path, typer.Argument(help="A prepared dataset, in either direction.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the text is written.")],
+    teacher: options.OneModel,
+    dataset: options.PreparedText,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The text to write.")],
     beam: Annotated[
         int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; by default the teacher's.")
     ] = None,
@@ -31,14 +37,15 @@ def distil(
     device: options.Device = "auto",
     precision: options.Precision = "auto",
     processes: Annotated[
-        int | None, typer.Option("--processes", min=1, metavar="N", help="That turn translations into text.")
+        int | None, typer.Option("--processes", min=1, metavar="N", help="How many turn translations into text.")
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Translate the training text of a dataset by a teacher, as parallel text for a smaller student.
+    """Translate a dataset by a model, for a smaller one to learn from.
 
-    Writes NAME.SOURCE and NAME.TARGET for each corpus, which hark prepare reads. Where a translation is faulty, the
-    corpus's own target stands instead. It may be stopped at any moment: the same command goes on where it was.
+    The model is the teacher; what it makes of the training text is parallel text for a student. Writes NAME.SOURCE and
+    NAME.TARGET for each corpus, which hark prepare reads. Where a translation is faulty, the corpus's own target stands
+    instead. It may be stopped at any moment: the same command goes on where it was.
     """
     from hark.cli.translate import leave_at_once, search_changes
     from hark.data.dataset import Dataset

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hark.cli import options
-from hark.errors import UserError, require
+from hark.cli import candidates, options
+from hark.cli.streams import STDOUT, say, writer
+from hark.errors import HarkError, UserError, require
 
 if TYPE_CHECKING:
     from hark.evaluate.evaluation import Evaluation
@@ -21,12 +22,23 @@ if TYPE_CHECKING:
 WORSE = 3
 """Exit code for scores that fell below the baseline's: neither a mistake nor a failure."""
 NBEST = 4
+GLANCE = 100
+"""Lines by which the language of a test set is told."""
 BRIEF: "tuple[Measure, ...]" = ("bleu", "chrf2")
+
+
+EXAMPLES = (
+    "hark evaluate runs/mine --source test.en --reference test.de",
+    "hark evaluate runs/new runs/old --dataset mine -o report.html",
+    "hark evaluate --hypothesis other.de --source test.en --reference test.de",
+    "hark evaluate en-de --dataset mine --baseline old.json --worse-than 0.5",
+)
 
 
 def evaluate(
     bundles: Annotated[
-        list[str] | None, typer.Argument(help="Models: folders, runs or names.", metavar="[BUNDLE...]")
+        list[str] | None,
+        typer.Argument(metavar="[MODEL]...", help="Models: folders, runs or names.", autocompletion=candidates.models),
     ] = None,
     source: Annotated[
         list[Path] | None,
@@ -48,7 +60,10 @@ def evaluate(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page to read (.html).")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write a page to read (.html); - for stdout, instead of the table."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All figures as JSON on stdout.")] = False,
     brief: Annotated[bool, typer.Option("--brief", help="BLEU, chrF2 and speed only, a line for each system.")] = False,
@@ -58,20 +73,27 @@ def evaluate(
     ] = None,
     worse_than: Annotated[
         float | None,
-        typer.Option("--worse-than", min=0, metavar="X", help="With --baseline: exit code 3 if worse by more than X."),
+        typer.Option(
+            "--worse-than", min=0, metavar="NUMBER", help="With --baseline: exit code 3 if worse by more than this."
+        ),
     ] = None,
     metric: Annotated[
         Literal["bleu", "chrf2", "ter", "paper_bleu", "lower_bleu", "comet"],
-        typer.Option("--metric", help="What is compared with the baseline."),
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="What is compared with the baseline: bleu, chrf2, ter, paper_bleu, lower_bleu or comet.",
+        ),
     ] = "bleu",
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="For intervals and significance; 0: none.")
     ] = 1000,
     tokenise: Annotated[
-        Literal["auto", "13a", "intl", "zh", "char"], typer.Option("--tokenise", help="By sacreBLEU, for BLEU.")
+        Literal["auto", "13a", "intl", "zh", "char"],
+        typer.Option("--tokenise", metavar="TOKENISER", help="sacreBLEU's, for BLEU: auto, 13a, intl, zh or char."),
     ] = "auto",
     comet: Annotated[
-        Path | None, typer.Option("--comet", metavar="MODEL", help="Score by this COMET model, too.")
+        Path | None, typer.Option("--comet", metavar="PATH", help="Score by this COMET model, too.")
     ] = None,
     examples: Annotated[
         int, typer.Option("--examples", min=1, metavar="N", help="Sentences of each kind on the page.")
@@ -85,7 +107,7 @@ def evaluate(
     precision: options.Precision = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Measure models, or translations in files, on text whose translation is known.
+    """Measure models, or files of translations, against references.
 
     BLEU, chrF2 and TER with their signatures, by sacreBLEU, and the paper's own BLEU; by test set and by length; with
     intervals, the significance of differences from the first system, and speed.
@@ -105,7 +127,7 @@ def evaluate(
         raise UserError("--worse-than needs a --baseline to be worse than")
     if metric == "comet" and comet is None:
         raise UserError("--metric comet needs a model of it: add --comet")
-    check_output(output)
+    check_output(output, as_json)
     changes = search_changes(search or [], beam, 1)
     given = bundles or []
     models = [
@@ -113,6 +135,9 @@ def evaluate(
         for called, each in zip(name_models(given), given, strict=True)
     ]
     sets, pair = open_sets(source or [], reference or [], name or [], dataset, models[0].pair if models else None)
+    if models and pair is None:
+        for line in wrong_direction(sets, models[0].pair):
+            sys.stderr.write(line + "\n")
     before = Baseline.read(baseline) if baseline else None
     if before:
         before.check([each.name for each in sets], metric)
@@ -134,8 +159,9 @@ def evaluate(
         leave_at_once(interrupt)
     if output:
         write_page(output, page)
-    lines = brief_table(result) if brief else table(result)
-    sys.stdout.write(result.to_json() if as_json else "\n".join([*lines, ""]))
+    if output != STDOUT:
+        lines = brief_table(result) if brief else table(result)
+        sys.stdout.write(result.to_json() if as_json else "\n".join([*lines, ""]))
     for verdict in verdicts:
         sys.stderr.write(f"{verdict}\n")
     if any(verdict.exceeds(worse_than or 0.0) for verdict in verdicts):
@@ -165,8 +191,28 @@ def open_sets(
     return read_sets(source, reference, names), None
 
 
-def check_output(output: Path | None) -> None:
-    if output is None:
+def wrong_direction(sets: "list[HeldOutSet]", pair: tuple[str, str]) -> Iterator[str]:
+    """A line for each test set whose source looks like what the model should translate into."""
+    from hark.text.detector import base_language, guess_language, known_languages
+
+    source, target = pair
+    try:
+        known = sorted(known_languages())
+    except HarkError:  # scores need no detector
+        return
+    for each in sets:
+        found = guess_language(" ".join(each.sources[:GLANCE]), known)
+        if found == base_language(target) != base_language(source):
+            yield (
+                f"{each.name}: the source looks like {target}, but the model translates from {source} to {target}: "
+                "are --source and --reference swapped?"
+            )
+
+
+def check_output(output: Path | None, as_json: bool) -> None:
+    if output == STDOUT and as_json:
+        raise UserError("-o - and --json both write to stdout; name a file for the page")
+    if output is None or output == STDOUT:
         return
     if output.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"{output}: the page is HTML; name it .html (figures as JSON: --json)")
@@ -200,11 +246,9 @@ def make_page(result: "Evaluation", systems: "list[System]", examples: int) -> s
 
 
 def write_page(output: Path, page: str) -> None:
-    from hark.cli.streams import writer
-
     with writer(output) as file:
         file.write(page.encode("utf-8", "replace"))
-    sys.stderr.write(f"{output}\n")
+    say(str(output))
 
 
 def table(result: "Evaluation") -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hark.cli import options
+from hark.cli.streams import STDOUT, say, writer
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -24,12 +25,21 @@ IMPORTANCE = 100
 """Sentence pairs that heads are weighed on, unless told otherwise."""
 
 
+EXAMPLES = (
+    "hark heads en-de --on test.en test.de -o heads.svg",
+    "hark heads runs/mine --on test.tsv - --importance 100 --curve curve.svg",
+    "hark heads runs/mine --on test.en test.de --gold test.align --store",
+)
+
+
 def heads(
-    bundle: Annotated[str, typer.Argument(help="A model: its folder, a run or a name.", metavar="BUNDLE")],
+    bundle: options.OneModel,
     on: Annotated[
         tuple[str, str],
         typer.Option(
-            "--on", metavar="SRC TGT", help="Text and its translation: two line-aligned files, or one .tsv and then -."
+            "--on",
+            metavar="FILE FILE",
+            help="Text and its translation: two line-aligned files, or one .tsv and -.",
         ),
     ],
     gold: Annotated[
@@ -58,7 +68,10 @@ def heads(
     ] = None,
     bleu: Annotated[bool, typer.Option("--bleu", help="With --curve: translate, and measure BLEU, too.")] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Draw the heads (.svg).")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Draw the heads (.svg); - for stdout, instead of the table."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All figures as JSON on stdout.")] = False,
     store: Annotated[
@@ -67,10 +80,11 @@ def heads(
     device: options.Device = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Say what each head of a model looks at, how well it aligns words, and what it is worth.
+    """Say what each head of a model does, and what it is worth.
 
-    Translations by people are read with the model, and the weights of every head are measured. With gold alignments the
-    heads that align words best are found; --store keeps them for hark translate --align.
+    That is what it looks at, how well it aligns words, and what is lost without it. Translations by people are read
+    with the model, and the weights of every head are measured. With gold alignments the heads that align words best are
+    found; --store keeps them for hark translate --align.
     """
     require("torch", "train", "looking inside a model")
     from hark.decode.load import Loaded
@@ -79,7 +93,9 @@ def heads(
     from hark.models import named_folder
 
     # All that can be refused is refused before anything is measured.
-    for path in (output, curve):
+    if output == STDOUT and as_json:
+        raise UserError("-o - and --json both write to stdout; name a file for the picture")
+    for path in (None if output == STDOUT else output, curve):
         check_picture(path)
     if store and gold is None:
         raise UserError("--store keeps the heads that align best, which only gold alignments tell: add --gold")
@@ -112,14 +128,14 @@ def heads(
     write_pictures(report, output, curve)
     if as_json:
         sys.stdout.write(json.dumps(report.to_tree(), indent=1) + "\n")
-    else:
+    elif output != STDOUT:
         show(report)
     if store and alignment is not None:
         from hark.card import describe_alignment
         from hark.inspect.heads.store import store as store_heads
 
         stored = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
-        sys.stderr.write(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}\n")
+        say(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}")
 
 
 def check_picture(path: Path | None) -> None:
@@ -193,7 +209,6 @@ def corpus_name(on: tuple[str, str]) -> str:
 
 
 def write_pictures(report: "Report", output: Path | None, curve: Path | None) -> None:
-    from hark.cli.streams import writer
     from hark.inspect.heads import curve as curve_picture
     from hark.inspect.heads import picture as grid_picture
 
@@ -205,7 +220,7 @@ def write_pictures(report: "Report", output: Path | None, curve: Path | None) ->
     for path, picture in drawn.items():
         with writer(path) as file:
             file.write(picture.encode("utf-8", "replace"))
-        sys.stderr.write(f"{path}\n")
+        say(str(path))
 
 
 def show(report: "Report") -> None:

@@ -11,23 +11,34 @@ from typing import Annotated, Any, Literal
 import typer
 
 from hark.cli import options
+from hark.cli.streams import STDOUT, writer
 from hark.errors import UserError, require
+
+EXAMPLES = (
+    'hark look "The dog did not cross the street because it was too tired."',
+    'hark look -m runs/mine "I have seen it." -o seen.html --no-open',
+    "hark look --preset anaphora --changes 0",
+)
 
 
 def look(
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="A sentence, or a file of text; - or nothing: stdin.", metavar="[TEXT | FILE | -]"),
+        typer.Argument(metavar="[TEXT|FILE|-]", help="A sentence, or a file of text; - or nothing: stdin."),
     ] = None,
     model: options.Model = None,
     source: options.Source = None,
     target: options.Target = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page (.html).")] = Path(
-        "look.html"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The page (.html); - for stdout.")
+    ] = Path("look.html"),
     preset: Annotated[
         Literal["long-distance", "anaphora", "structure"] | None,
-        typer.Option("--preset", help="A sentence of ours, and the heads that show what the paper's figures 3-5 show."),
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="A sentence of ours, and heads as in the paper's figures 3-5: long-distance, anaphora or structure.",
+        ),
     ] = None,
     beam: Annotated[int | None, typer.Option("--beam", min=1, max=16, metavar="N", help="Width of the search.")] = None,
     changes: Annotated[
@@ -45,15 +56,15 @@ def look(
         bool | None, typer.Option("--open/--no-open", help="Open it in the browser; by default on a desktop.")
     ] = None,
 ) -> None:
-    """See inside a translation: every head, every step of the search, and what makes a difference.
+    """See inside a translation, in your browser.
 
-    Writes one page that needs no network, and opens it. Of a text the first sentence is shown.
+    Shows every head, every step of the search, and what makes a difference, on one page that needs no network. Of a
+    text the first sentence is shown.
     """
     require("torch", "train", "hark look")
     check_output(output)
     import torch
 
-    from hark.cli.streams import writer
     from hark.cli.translate import own_codes, which_model
     from hark.decode.load import Loaded
     from hark.inspect.look import look_inside
@@ -75,6 +86,8 @@ def look(
         sys.stderr.write(f"{note}\n")
     with writer(output) as file:
         file.write(page.html.encode("utf-8", "replace"))
+    if output == STDOUT:
+        return
     sys.stdout.write(f"{output}\n")
     sys.stdout.flush()
     if on_a_desktop() if show is None else show:
@@ -85,6 +98,8 @@ def look(
 
 def check_output(output: Path) -> None:
     """Refuse before the work is done."""
+    if output == STDOUT:
+        return
     if output.suffix.lower() not in (".html", ".htm"):
         raise UserError(f"{output}: the page is HTML; name it .html")
     if output.is_dir():

@@ -7,20 +7,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hark.cli import candidates
+from hark.cli.streams import say, watched
+
 if TYPE_CHECKING:
     from hark.models import Known
 
+EXAMPLES = ("hark models", "hark models en-de", "hark models --json")
 NARROW = 60
 """Columns that a terminal is taken to have at least."""
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(help="Show the card of this model.", metavar="[MODEL]")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[MODEL]",
+            help="Show the card of this one: a folder, a run or a name.",
+            autocompletion=candidates.models,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for other programs.")] = False,
 ) -> None:
-    """List the models that hark translate finds by itself, or show what one says of itself.
+    """List the models that are here, or show the card of one.
 
-    They come with hark, or lie in your own folder or in those that HARK_MODELS names; the first of a pair is taken.
+    They are those that hark translate finds by itself. They come with hark, or lie in your own folder or in those that
+    HARK_MODELS names; the first of a pair is taken.
     """
     from hark.models import list_models
 
@@ -33,7 +45,8 @@ def models(
         return
     show_table(found)
     sys.stdout.flush()
-    show_places(bool(found))
+    if watched() or not found:
+        show_places(bool(found))
 
 
 def show_card(name: str) -> None:
@@ -43,7 +56,7 @@ def show_card(name: str) -> None:
     bundle = Bundle.open(named_folder(name))
     sys.stdout.write(bundle.card)
     sys.stdout.flush()
-    sys.stderr.write(f"{bundle.folder}\n")
+    say(str(bundle.folder))
 
 
 def as_tree(model: "Known") -> dict[str, Any]:

@@ -6,18 +6,31 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from hark.cli.streams import STDOUT, writer
 from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.train.curves import Run
 
 
+EXAMPLES = (
+    "hark plot runs/mine",
+    "hark plot runs/a runs/b --axis time -o curves.svg",
+)
+
+
 def plot(
-    folders: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN...")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="A page (.html) or a picture (.svg).")] = Path(
-        "curves.html"
-    ),
-    axis: Annotated[Literal["step", "tokens", "time"], typer.Option("--axis", help="What runs to the right.")] = "step",
+    folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs, each its folder.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A page (.html) or a picture (.svg); - for stdout, as a page."
+        ),
+    ] = Path("curves.html"),
+    axis: Annotated[
+        Literal["step", "tokens", "time"],
+        typer.Option("--axis", metavar="AXIS", help="What runs to the right: step, tokens or time."),
+    ] = "step",
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = False,
 ) -> None:
     """Draw the curves of one or several runs.
@@ -26,17 +39,17 @@ def plot(
     """
     from hark.train import curves_page, curves_picture
 
-    kind = output.suffix.lower()
+    kind = ".html" if output == STDOUT else output.suffix.lower()
     if kind not in (".html", ".htm", ".svg"):
         raise UserError(f"{output}: curves are written as .html or .svg; name the file so")
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file")
     runs = read_runs(folders)
     text = curves_picture.draw(runs, axis) if kind == ".svg" else curves_page.render(runs, axis)
-    try:
-        output.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"{output}: cannot be written: {error.strerror}") from None
+    with writer(output) as file:
+        file.write(text.encode("utf-8", "replace"))
+    if output == STDOUT:
+        return
     sys.stdout.write(f"{output}\n")
     if show:
         import webbrowser

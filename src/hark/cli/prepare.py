@@ -1,7 +1,7 @@
 """`hark prepare`: from raw parallel text to a dataset."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,27 +16,34 @@ from hark.settings import SettingError
 
 if TYPE_CHECKING:
     from hark.data.dataset import Dataset
+    from hark.data.report import Report
 
 TWO_FILES: Any = (str, str)
 """Typer has no option that takes two words and may be repeated; the parser beneath it has."""
 ONE_FILE = "-"
 
 
+EXAMPLES = (
+    "hark prepare --pair en de --train my.en my.de --dev dev.en dev.de -o mine",
+    "hark prepare --train a.tsv - --train b.tsv - --weight 2 --vocab 8000 -o mine",
+    "hark prepare fine-tune --train my.en my.de -o datasets/mine",
+)
+
+
 def prepare(
-    recipe: Annotated[str | None, typer.Argument(help="A recipe.", metavar="[RECIPE.toml]")] = None,
-    overrides: Annotated[
-        list[str] | None, typer.Argument(help="Settings to change, see hark config.", metavar="[SECTION.KEY=VALUE]...")
-    ] = None,
+    recipe: options.Recipe = None,
+    overrides: options.Overrides = None,
     pair: Annotated[
-        tuple[str, str] | None, typer.Option("--pair", metavar="SRC TGT", help="The two languages, e.g. en de.")
+        tuple[str, str] | None,
+        typer.Option("--pair", metavar="LANG LANG", help="The languages, source and target, e.g. en de."),
     ] = None,
     train: Annotated[
         list[str] | None,
         typer.Option(
             "--train",
-            metavar="SRC TGT",
+            metavar="FILE FILE",
             click_type=TWO_FILES,
-            help="A corpus to train on: two line-aligned files, or one .tsv, .jsonl or .tmx and then - "
+            help="A corpus to train on, source and target: two line-aligned files, or one .tsv, .jsonl or .tmx and - "
             "(each may end in .gz, .xz, .bz2 or .zst). Again for each corpus.",
         ),
     ] = None,
@@ -46,23 +53,23 @@ def prepare(
     ] = None,
     dev: Annotated[
         list[str] | None,
-        typer.Option("--dev", metavar="SRC TGT", click_type=TWO_FILES, help="A set to watch during training."),
+        typer.Option("--dev", metavar="FILE FILE", click_type=TWO_FILES, help="A set to watch during training."),
     ] = None,
     test: Annotated[
         list[str] | None,
-        typer.Option("--test", metavar="SRC TGT", click_type=TWO_FILES, help="A set to measure on in the end."),
+        typer.Option("--test", metavar="FILE FILE", click_type=TWO_FILES, help="A set to measure on in the end."),
     ] = None,
     vocab: Annotated[int | None, typer.Option("--vocab", metavar="N", help="Size of the vocabulary.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DATASET", help="The folder to make; by default data.dataset."),
+        typer.Option("-o", "--output", metavar="FOLDER", help="The dataset to write; by default data.dataset."),
     ] = None,
     processes: Annotated[
-        int | None, typer.Option("--processes", min=1, metavar="N", help="By default as many as there are cores.")
+        int | None, typer.Option("--processes", min=1, metavar="N", help="How many; by default one a core.")
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Make a dataset of raw parallel text.
+    """Make a dataset from raw parallel text.
 
     Cleans it, learns a vocabulary, encodes it, and reports what was dropped and why.
 
@@ -91,6 +98,9 @@ def prepare(
         prepared = make_dataset(config, folder, processes, progress, force)
     if prepared.made:
         typer.echo(summary(prepared.dataset))
+        sys.stdout.flush()
+        for line in suspicions(prepared.dataset.report):
+            sys.stderr.write(line + "\n")
     else:
         typer.echo(f"{folder}: prepared before from the same files and settings; nothing to do")
 
@@ -139,3 +149,16 @@ def summary(dataset: "Dataset") -> str:
             f"report: {dataset.folder / 'report.html'}",
         ]
     )
+
+
+def suspicions(report: "Report") -> Iterator[str]:
+    """What a person should look at before training on it."""
+    from hark.data.language import looks_swapped
+
+    for corpus in report.corpora:
+        samples = [(each.source, each.target) for each in corpus.samples["language"]]
+        if looks_swapped(corpus.dropped, corpus.kept, samples, report.source, report.target):
+            yield (
+                f"{corpus.name}: {corpus.kept:,} of {corpus.read:,} kept: are the files swapped? What was dropped is "
+                f"{report.target} on the {report.source} side, and {report.source} on the {report.target} side"
+            )

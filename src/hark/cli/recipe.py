@@ -16,10 +16,11 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     So a person who fine-tunes need not know how large the model is, which languages it has, or which tokenizer.
     """
     from hark import configfile
+    from hark.recipes import split_words
 
-    file, changes = configfile.split_words(recipe, overrides)
+    file, changes = split_words(recipe, overrides)
     say_what_moved(file, changes)
-    name = start_of(file, changes)
+    name = str(said(file, changes, "train", "from") or "")  # it decides what the rest must fit
     if not name:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
@@ -34,18 +35,33 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     return replace(config, data=data, train=train)
 
 
-def start_of(file: str | None, changes: Sequence[str]) -> str:
-    """What `train.from` is, before the rest is looked at: it decides what the rest must fit."""
+def said(file: Path | None, changes: Sequence[str], section: str, key: str) -> Any:
+    """What a recipe or the command line says of a setting, before the rest is looked at; None where neither does."""
     from hark import configfile
 
     changed: dict[str, Any] = {}
     for each in changes:
         configfile.apply_override(changed, each)
-    for tree in (changed, configfile.read_toml(Path(file)) if file else {}):
-        section = tree.get("train")
-        if isinstance(section, dict) and "from" in section:
-            return str(section["from"])
-    return ""
+    for tree in (changed, configfile.read_toml(file) if file else {}):
+        values = tree.get(section)
+        if isinstance(values, dict) and key in values:
+            return values[key]
+    return None
+
+
+def say_what_is_ignored(file: Path | None, changes: Sequence[str], vocab_size: int) -> None:
+    """Tell a person who chose a size of the vocabulary for training that the dataset has its own."""
+    chosen = said(file, changes, "model", "vocab_size")
+    if leads() and chosen not in (None, vocab_size):
+        sys.stderr.write(
+            f"model.vocab_size is ignored: the dataset decides, and it has {vocab_size:,}, not {chosen:,} "
+            "(hark prepare --vocab chooses)\n"
+        )
+
+
+def leads() -> bool:
+    """Of the processes that torchrun starts, one talks."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def inherited(config: Config) -> dict[str, Any]:
@@ -58,10 +74,10 @@ def inherited(config: Config) -> dict[str, Any]:
     return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}
 
 
-def say_what_moved(file: str | None, changes: Sequence[str]) -> None:
+def say_what_moved(file: Path | None, changes: Sequence[str]) -> None:
     """Tell a person, on stderr, which settings of a recipe or of the command line have another name now."""
     from hark import configfile
 
-    if os.environ.get("RANK", "0") == "0":  # of the processes that torchrun starts, one talks
+    if leads():
         for line in configfile.outdated(file, changes):
             sys.stderr.write(line + "\n")

@@ -14,13 +14,14 @@ from hark.errors import UserError
 if TYPE_CHECKING:
     from hark.train.overview import Overview
 
+EXAMPLES = ("hark runs", "hark runs experiments", "hark runs --json")
 COLUMNS = ("run", "state", "step", "loss", "best", "tokens/s", "age", "size")
 STYLES = {"running": "cyan", "finished": "green", "interrupted": "yellow"}
 TOKENS, SIZE = COLUMNS.index("tokens/s"), COLUMNS.index("size")
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(help="Where to look.", metavar="[FOLDER]")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where the runs lie.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for other programs.")] = False,
 ) -> None:
     """List training runs, the newest first."""

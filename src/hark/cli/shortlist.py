@@ -1,23 +1,18 @@
 """`hark shortlist`: a model that chooses from fewer tokens."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from hark.cli import options
 
+EXAMPLES = ("hark shortlist mine datasets/mine",)
 
-def shortlist(
-    model: Annotated[str, typer.Argument(help="A bundle: its folder, a run or a name.")],
-    dataset: Annotated[
-        Path, typer.Argument(help="A prepared dataset, in either direction, with the model's tokenizer.")
-    ],
-    force: options.Force = False,
-) -> None:
-    """Let a model choose from those tokens only that can translate a sentence's own: a small one is much faster so.
 
-    The list is learnt from the dataset, and stored in the bundle. It is used where hark computes in int8 on a CPU.
+def shortlist(model: options.OneModel, dataset: options.PreparedText, force: options.Force = False) -> None:
+    """Let a model choose from likely tokens only, which is faster.
+
+    They are those that can translate a sentence's own; the smaller a model, the more that saves. The list is learnt
+    from the dataset, which must have the model's tokenizer, and stored in the model. It is used where hark computes in
+    int8 on a CPU.
     """
     from dataclasses import replace
 

@@ -7,12 +7,18 @@ import typer
 
 from hark.cli import options
 
+EXAMPLES = (
+    "hark shrink runs/mine -o mine",
+    "hark shrink runs/mine --weights bfloat16 -o mine",
+)
+
 
 def shrink(
-    bundle: Annotated[str, typer.Argument(help="A bundle: its folder, a run or a name.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The bundle to write.")],
+    bundle: options.OneModel,
+    output: options.NewModel,
     weights: Annotated[
-        Literal["int8", "bfloat16", "float16"], typer.Option("--weights", help="What they are stored in.")
+        Literal["int8", "bfloat16", "float16"],
+        typer.Option("--weights", metavar="TYPE", help="Store weights as int8, bfloat16 or float16."),
     ] = "int8",
     force: options.Force = False,
 ) -> None:

@@ -17,6 +17,19 @@ Errors = Literal["strict", "replace"]
 CHUNK = 1 << 16
 PAUSE = 0.2
 """Seconds in which the next line of a paragraph must come; a program that wants an answer first sends none."""
+STDOUT = Path("-")
+"""What `-o -` names."""
+
+
+def watched() -> bool:
+    """Whether a person looks on: what was asked for goes to a terminal, not to a pipe or a file."""
+    return sys.stdout.isatty() and sys.stderr.isatty()
+
+
+def say(line: str) -> None:
+    """Tell a person who looks on something in passing."""
+    if watched():
+        sys.stderr.write(line + "\n")
 
 
 def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
@@ -80,6 +93,10 @@ class ArrivingLines:
             self.read()
         return bool(self.lines) or not self.open
 
+    def ended(self) -> bool:
+        """Whether nothing is left, as far as can be told without waiting."""
+        return self.ready() and not self.lines
+
     def read(self) -> None:
         chunk = os.read(self.descriptor, CHUNK)
         *lines, self.rest = (self.rest + chunk).split(b"\n")
@@ -115,7 +132,7 @@ class ArrivingUnits:
 @contextmanager
 def writer(path: Path | None) -> Iterator[BinaryIO]:
     """Where output goes: stdout, or a file that appears whole or not at all. Devices and pipes are written directly."""
-    if path is None:
+    if path is None or path == STDOUT:
         yield sys.stdout.buffer
         return
     try:
@@ -152,7 +169,8 @@ def writer(path: Path | None) -> Iterator[BinaryIO]:
 @contextmanager
 def shown_progress(given: Path | str | None, output: Path | None) -> Iterator[Callable[[str], None]]:
     """To be told of each line that is done; shown on stderr if a person looks at it and the lines go elsewhere."""
-    if isinstance(given, str) or not sys.stderr.isatty() or (output is None and sys.stdout.isatty()):
+    to_stdout = output is None or output == STDOUT
+    if isinstance(given, str) or not sys.stderr.isatty() or (to_stdout and sys.stdout.isatty()):
         yield lambda _: None
         return
     from rich import progress

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hark.cli import candidates, options
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,17 +19,32 @@ SAMPLES = 2
 """Translations that a person sees on the live panel."""
 
 
+EXAMPLES = (
+    "hark train tiny data.dataset=mine",
+    "hark train base data.dataset=mine model.dropout=0.2 -o runs/mine",
+    "hark train --resume runs/mine",
+    "hark train --resume runs/mine train.steps=200000 --allow train.steps",
+)
+
+
 def train(
-    recipe: Annotated[str | None, typer.Argument(help="A recipe.", metavar="[RECIPE.toml]")] = None,
-    overrides: Annotated[
-        list[str] | None, typer.Argument(help="Settings to change, see hark config.", metavar="[SECTION.KEY=VALUE]...")
-    ] = None,
+    recipe: options.Recipe = None,
+    overrides: options.Overrides = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the run; by default runs/ and the recipe's name.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FOLDER", help="The run; by default runs/ and the recipe's name."),
     ] = None,
-    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with a run, exactly where it was.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run, exactly where it was.")
+    ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option("--allow", help="A setting that may differ from the run's on --resume.")
+        list[str] | None,
+        typer.Option(
+            "--allow",
+            metavar="SETTING",
+            help="With --resume: a setting that may differ from the run's. Again for each.",
+            autocompletion=candidates.setting_names,
+        ),
     ] = None,
     bleu: Annotated[
         int,
@@ -44,17 +60,21 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a model. It may be killed at any moment: --resume goes on from the last checkpoint.
+    """Train a model.
+
+    It may be killed at any moment: --resume goes on from the last checkpoint.
 
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
-    from hark import configfile
-    from hark.cli.recipe import load_recipe, say_what_moved
+    from hark.cli.recipe import load_recipe, say_what_is_ignored, say_what_moved
+    from hark.recipes import split_words
     from hark.rundir import RunDir
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
 
-    file, changes = configfile.split_words(recipe, overrides)
+    file, changes = split_words(recipe, overrides)
+    if allow and resume is None:
+        raise UserError("--allow is about the settings of a run that exists: add --resume RUN")
     if resume is not None:
         if file is not None:
             raise UserError(f"{file}: a resumed run has its own recipe; give changes only, each with --allow")
@@ -62,11 +82,13 @@ def train(
         run, resumed = RunDir(resume), True
         config = run_config(run, changes, allow or [])
     else:
-        run = RunDir(output or Path("runs") / (Path(file).stem if file else "run"))
+        run = RunDir(output or Path("runs") / (file.stem if file else "run"))
         # A worker that torchrun starts again after a failure goes on with what its first start began.
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
         config = run_config(run, (), ()) if resumed else load_recipe(recipe, overrides)
     dataset = open_dataset(config.data)
+    if not resumed:
+        say_what_is_ignored(file, changes, dataset.tokenizer("target").vocab_size)
     judges = make_judges(config, dataset, bleu, samples_to_read() if samples is None else samples)
     signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges)
     if signal:

@@ -26,18 +26,26 @@ SHORT = 60
 LIKE_A_FILE = re.compile(
     r"\S+\.(?:txt|md|rst|tex|html?|xml|csv|tsv|jsonl?|ya?ml|po|srt|vtt|docx?|odt|rtf|pdf|xliff?|log)", re.IGNORECASE
 )
+EXAMPLES = (
+    'hark translate -t de "Where is the nearest train station?"',
+    "hark translate -t en letter.txt -o letter.en.txt",
+    "hark translate -m runs/mine --beam 1 < test.en > test.de",
+    'hark translate -t de --json --align -- "-5 degrees"',
+)
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def translate(
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Text, or a file of text; - or nothing: stdin.", metavar="[TEXT | FILE | -]"),
+        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of text; - or nothing: stdin."),
     ] = None,
     model: options.Model = None,
     source: options.Source = None,
     target: options.Target = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to a file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - for stdout.")
+    ] = None,
     beam: Annotated[
         int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; 1 is fastest.")
     ] = None,
@@ -128,16 +136,16 @@ def leave_at_once(interrupt: KeyboardInterrupt) -> NoReturn:
 
 def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
     """The lines of what was given, with their ends."""
-    from hark.cli.streams import ArrivingLines, file_lines
+    from hark.cli.streams import ArrivingLines, file_lines, say
 
     if isinstance(given, Path):
-        sys.stderr.write(f"{given}: a file; its text is translated\n")
+        say(f"{given}: a file; its text is translated")
         return file_lines(given, errors)
     if given is not None:
         return LINE.findall(given if given.endswith("\n") else given + "\n")
     if sys.stdin is None or sys.stdin.closed:
         raise UserError("nothing to translate: stdin is closed; give a text or a file")
-    if sys.stdin.isatty():
+    if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write("type text; Ctrl-D ends it\n")
     return ArrivingLines(sys.stdin.fileno(), errors)
 
@@ -176,10 +184,17 @@ def which_model(
         source, lines = told_from_text(sources, lines, fitting)
         fitting = models.choose(source, target, fitting)
     targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
-    if len(targets) > 1:
+    if len(targets) > 1 and has_text(lines):
         spoken = fitting[0].pairs[0][0]
         raise UserError(f"models from {spoken} translate to {', '.join(targets)}; choose with -t")
     return fitting[0].folder, source, lines
+
+
+def has_text(lines: Iterable[str]) -> bool:
+    """Whether there is anything to translate. An empty pipe or file needs no choice, so nobody is asked for one."""
+    from hark.cli.streams import ArrivingLines
+
+    return not lines.ended() if isinstance(lines, ArrivingLines) else next(iter(lines), None) is not None
 
 
 def told_from_text(candidates: set[str], lines: Iterable[str], known: "list[Known]") -> tuple[str, Iterable[str]]:
@@ -198,6 +213,8 @@ def told_from_text(candidates: set[str], lines: Iterable[str], known: "list[Know
     guess = guess_language(text, sorted(candidates))
     if guess is None and 0 < len(text.strip()) <= SHORT:
         guess = told_by_models(text.strip(), candidates, known)
+    if not text.strip():
+        guess = min(candidates)  # no words, so any model will do
     if guess is None:
         raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
     if isinstance(rest, ArrivingLines):

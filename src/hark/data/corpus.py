@@ -15,6 +15,8 @@ from hark.errors import UserError
 
 Pair = tuple[str, str]
 HEAD = 1 << 13
+OURS = "hark:"
+HERE = Path(__file__).parent
 
 
 class PairReader:
@@ -59,7 +61,12 @@ def read_pairs(corpus: CorpusConfig, source: str, target: str) -> Iterator[Pair]
 
 
 def corpus_files(corpus: CorpusConfig) -> list[Path]:
-    return [Path(name) for name in (corpus.source, corpus.target) if name]
+    return [locate(name) for name in (corpus.source, corpus.target) if name]
+
+
+def locate(name: str) -> Path:
+    """Where a file lies: `hark:sample/train.en.xz` is text that comes with hark, wherever that is installed."""
+    return HERE / name.removeprefix(OURS) if name.startswith(OURS) else Path(name)
 
 
 def read_aligned(source: ByteStream, target: ByteStream) -> Iterator[Pair]:

@@ -1,6 +1,8 @@
-"""Whether a line is in the language that it should be in."""
+"""Whether text is in the language that it should be in."""
 
-from hark.text.detector import base_language, known_languages, load_detector, plain
+from collections.abc import Mapping, Sequence
+
+from hark.text.detector import base_language, guess_language, known_languages, load_detector, plain
 
 # On fewer letters the detector only guesses.
 MIN_LETTERS = 20
@@ -60,3 +62,19 @@ class LanguageCheck:
         best = max(guesses, key=guesses.__getitem__)
         expected = max(guesses.get(each, 0.0) for each in self.expected)
         return best not in self.expected and guesses[best] >= self.confidence and expected < DOUBT
+
+
+def looks_swapped(
+    dropped: Mapping[str, int], kept: int, samples: Sequence[tuple[str, str]], source: str, target: str
+) -> bool:
+    """Whether a corpus lost most of its pairs because each language stands on the other's side.
+
+    `samples` are pairs that were dropped for their language.
+    """
+    if 2 * dropped["language"] <= kept + sum(dropped.values()):
+        return False
+    swapped = sum(
+        guess_language(one, [source, target]) == target and guess_language(other, [source, target]) == source
+        for one, other in samples
+    )
+    return 2 * swapped > len(samples)

@@ -24,6 +24,7 @@ from hark.data.corpus import PairReader, corpus_files
 from hark.data.dataset import ROLES, Dataset, Manifest, Shard, is_dataset
 from hark.data.duplicates import DuplicateFinder
 from hark.data.filters import HeldOut
+from hark.data.language import looks_swapped
 from hark.data.lexicon import find_words
 from hark.data.plan import NamedCorpus, Plan, Tokenizers, make_plan
 from hark.data.progress import Progress, silent
@@ -214,6 +215,9 @@ class Preparation:
             if any(each.left for each in own):
                 continue
             dropped = self.tallies[corpus.name].dropped | {"duplicates": sum(len(each.repeats) for each in own)}
+            samples = [(each.source, each.target) for each in self.tallies[corpus.name].samples["language"]]
+            if looks_swapped(dropped, 0, samples, self.data.source, self.data.target):
+                raise UserError(f"{corpus.config.source}: 0 of {sum(dropped.values()):,} kept: are the files swapped?")
             read, rule = sum(dropped.values()), max(dropped, key=lambda rule: dropped[rule])
             raise UserError(
                 f"{corpus.config.source}: nothing is left after cleaning: of {read:,} pairs {rule} dropped "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 import torch
@@ -84,6 +85,12 @@ def run_config(run: RunDir, overrides: Sequence[str], allowed: Sequence[str]) ->
     allowed = [current_name(name) for name in allowed]
     if not run.exists:
         raise UserError(f"{run.path}: is not a run; it has no {run.config.name}")
+    known = [each.key for each in configfile.explain(Config())]
+    for name in allowed:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else "hark config --explain lists them"
+            raise UserError(f"--allow {name}: no such setting; {hint}")
     began, now = configfile.load(run.config), configfile.load(run.config, overrides)
     for before, after in zip(configfile.explain(began), configfile.explain(now), strict=True):
         if before.value != after.value and before.key not in allowed:

@@ -1,0 +1,70 @@
+"""What a shell completes: names of models, languages, recipes, settings. Everything is imported when TAB is pressed."""
+
+from typing import TYPE_CHECKING, get_args
+
+if TYPE_CHECKING:
+    from hark.models import Known
+
+Candidates = list[tuple[str, str]]
+"""What may be typed, each with a few words about it."""
+
+
+def verbs() -> Candidates:
+    from hark.cli.verbs import VERBS
+
+    return [(verb, "") for verb in VERBS]
+
+
+def usable_models() -> "list[Known]":
+    from hark.models import list_models
+
+    return [each for each in list_models() if not each.problem]
+
+
+def models() -> Candidates:
+    return list({each.name: (each.name, each.languages) for each in usable_models()}.values())
+
+
+def source_languages() -> Candidates:
+    return [(code, "") for code in sorted({pair[0] for each in usable_models() for pair in each.pairs})]
+
+
+def target_languages() -> Candidates:
+    return [(code, "") for code in sorted({pair[1] for each in usable_models() for pair in each.pairs})]
+
+
+def recipes() -> Candidates:
+    from hark.recipes import names, summary
+
+    return [(name, summary(name)) for name in names()]
+
+
+def settings(incomplete: str = "") -> Candidates:
+    """`model.norm=`; and behind the sign what a setting allows, where that can be listed."""
+    from hark.config import Config
+    from hark.configfile import explain
+    from hark.settings import Section, hints, without_none
+
+    name, equals, _ = incomplete.partition("=")
+    if not equals:
+        return [(f"{each.key}=", each.meaning) for each in explain(Config())]
+    *sections, key = name.split(".")
+    section: type[Section] = Config
+    for each in sections:
+        section = hints(section).get(each, Section)
+    kind = without_none(hints(section).get(key)) if issubclass(section, Section) else None
+    values = ("true", "false") if kind is bool else get_args(kind)
+    return [(f"{name}={value}", "") for value in values if isinstance(value, str)]
+
+
+def setting_names() -> Candidates:
+    return [(name.removesuffix("="), meaning) for name, meaning in settings()]
+
+
+def search_settings() -> Candidates:
+    return [(name.removeprefix("decode."), meaning) for name, meaning in settings() if name.startswith("decode.")]
+
+
+def recipe_or_settings(incomplete: str) -> Candidates:
+    """What may stand first behind `hark train`."""
+    return [*recipes(), *settings(incomplete)] if "." not in incomplete else settings(incomplete)

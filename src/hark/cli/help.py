@@ -1,0 +1,30 @@
+"""`hark help`: what a verb does and takes."""
+
+from typing import Annotated
+
+import typer
+
+from hark.cli import candidates
+from hark.cli.verbs import Verbs, no_such_verb
+
+EXAMPLES = ("hark help", "hark help translate")
+
+
+def help(  # noqa: A001
+    context: typer.Context,
+    verb: Annotated[
+        str | None,
+        typer.Argument(metavar="[VERB]", help="Which one; hark itself if left out.", autocompletion=candidates.verbs),
+    ] = None,
+) -> None:
+    """Show the help of hark or of one verb."""
+    root = context.find_root()
+    if verb is None:
+        typer.echo(root.get_help())
+        return
+    verbs = root.command
+    assert isinstance(verbs, Verbs)
+    command = verbs.get_command(root, verb)
+    if command is None:
+        raise no_such_verb(verb)
+    typer.echo(command.make_context(verb, [], parent=root, resilient_parsing=True).get_help())
