@@ -45,6 +45,8 @@ class Line:
     """It has at least and at most this many words."""
     flagged: Warn = ""
     """Whether the result may or must carry a warning; otherwise a warning on a good translation is a false alarm."""
+    good: str = ""
+    """A translation of which all of this holds; it shows that the conditions can be met."""
 
     def __post_init__(self) -> None:
         if self.flagged not in get_args(Warn):

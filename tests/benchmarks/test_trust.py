@@ -24,10 +24,12 @@ def test_the_lines_of_both_directions() -> None:
         assert len(every) >= 110
         assert len({line.text for line in every} | {*others}) == len(every) + len(others)
         for line in every:
-            # An answer that keeps nothing and says nothing is wrong.
-            assert line.wrong("", "something"), line
+            assert line.same != bool(line.good), line
+            good = line.text if line.same else line.good
+            assert line.wrong(good, good) == "", line
+            assert line.wrong("", good), line
+            assert line.text == good or line.wrong(line.text, good), line  # what is not translated is wrong
             assert all(kept in line.text for kept in line.keeps), line
-            assert not line.same or line.wrong(line.text) == "", line
             assert not line.starts or all(each.startswith(line.starts) for each in line.text.split("\n")), line
             assert not line.columns or max(map(len, line.text.split("\n"))) <= line.columns, line
 
