@@ -54,8 +54,8 @@ class _Plan:
     unit: Unit
     layout: Layout
     cuts: tuple[list[str], ...]
-    phrase: str | None = None
-    """What the phrase table says for it."""
+    phrases: tuple[str | None, ...] = ()
+    """What the phrase table says for each sentence."""
 
 
 class Translator:
@@ -90,19 +90,22 @@ class Translator:
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
         keyed = [
-            self._task(sentence, piece, chosen, inner=i < len(cut) - 1)
+            self._task(sentence, phrase, piece, chosen, inner=i < len(cut) - 1)
             for plan in plans
-            if plan.phrase is None
-            for sentence, cut in zip(plan.layout.sentences, plan.cuts, strict=True)
+            for sentence, phrase, cut in zip(plan.layout.sentences, plan.phrases, plan.cuts, strict=True)
             for i, piece in enumerate(cut)
             if i % 2 == 0
         ]
         keys, tasks = [key for key, _ in keyed], [task for _, task in keyed]
         return self._tasks.begin(tasks, partial(assemble, text, plans), chosen.urgent, keys)
 
-    def _task(self, sentence: str, piece: str, options: Options, inner: bool) -> tuple[Hashable, Task[Piece]]:
+    def _task(
+        self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool
+    ) -> tuple[Hashable, Task[Piece]]:
         """A task, and what makes two of them the same, so that repeated sentences are translated once."""
         languages = options.source or self.language, options.target or self.target
+        if phrase is not None:
+            return None, say(piece, phrase)
         key = None if options.search.sample else (piece, inner, options)
         if options.detect and (other := other_language(sentence, *languages)):
             return key, leave(piece, other, languages[1])
@@ -155,13 +158,22 @@ class Translator:
             return _Plan(unit, Layout((unit.text,), ()), ())
         text = unit.joined.after if unit.joined else unit.text
         layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
-        if self.phrases is not None and options.protect and len(layout.sentences) <= PHRASE_SENTENCES:
-            start, end = len(layout.gaps[0]), len(text) - len(layout.gaps[-1])
-            phrase = self.phrases.lookup(text[start:end]) if layout.sentences else None
-            if phrase is not None:
-                whole = Layout((layout.gaps[0], layout.gaps[-1]), (text[start:end],))
-                return _Plan(unit, whole, ([text[start:end]],), phrase)
-        return _Plan(unit, layout, tuple(self._cut(sentence, options) for sentence in layout.sentences))
+        if self.phrases is None or not options.protect:
+            phrases: list[str | None] = [None] * len(layout.sentences)
+        else:
+            if 1 < len(layout.sentences) <= PHRASE_SENTENCES:  # one phrase may have several sentences
+                core = text[len(layout.gaps[0]) : len(text) - len(layout.gaps[-1])]
+                if self.phrases.lookup(core) is not None:
+                    layout = Layout((layout.gaps[0], layout.gaps[-1]), (core,))
+            phrases = [
+                self.phrases.lookup(sentence) if stands_alone(layout, i) else None
+                for i, sentence in enumerate(layout.sentences)
+            ]
+        cuts = [
+            [sentence] if phrase is not None else self._cut(sentence, options)
+            for sentence, phrase in zip(layout.sentences, phrases, strict=True)
+        ]
+        return _Plan(unit, layout, tuple(cuts), tuple(phrases))
 
     def _split(self, text: str, options: Options) -> list[str]:
         pieces = split_sentences(text, options.source or self.language)
@@ -179,6 +191,19 @@ class Translator:
 
 def not_split(text: str) -> list[str]:
     return [text]
+
+
+def stands_alone(layout: Layout, place: int) -> bool:
+    """Whether a sentence is all of its line, or of its column."""
+    before, after = layout.gaps[place], layout.gaps[place + 1]
+    first, last = place == 0, place == len(layout.sentences) - 1
+    return (first or before.strip(" ") != "") and (last or after.strip(" ") != "")
+
+
+def say(piece: str, phrase: str) -> Task[Piece]:
+    """A phrase whose translation is known."""
+    yield ()
+    return Piece(piece, phrase, flags=frozenset({"phrase"}))
 
 
 def leave(piece: str, language: str, target: str) -> Task[Piece]:
@@ -224,10 +249,7 @@ def _inside(wrapped: Rewriting, sentence: Sentence, link: Link) -> Span:
 def _sentences(plan: _Plan, rest: Iterator[Piece]) -> Iterator[Sentence]:
     source_start, start = len(plan.layout.gaps[0]), len(plan.layout.gaps[0])
     for source, cut, gap in zip(plan.layout.sentences, plan.cuts, plan.layout.gaps[1:], strict=True):
-        if plan.phrase is not None:
-            sentence = Sentence(source, plan.phrase, None, 0, ("phrase",), source_start=source_start, start=start)
-        else:
-            sentence = put_together(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
+        sentence = put_together(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
         yield sentence
         source_start += len(source) + len(gap)
         start += len(sentence.text) + len(gap)

@@ -36,7 +36,7 @@ _LABELLED = (
     r"klick\w*|drück\w*|tipp\w*|wähl\w*|gib|geben|befehl|datei|ordner|taste|knopf|schaltfläche|menü\w*|feld|option|"
     r"registerkarte|namens|meldung|fehler\w*|variable|funktion|spalte|status|wert|setze\w*|steht"
 )
-_QUOTED = r"\"[^\"\n]{1,60}\"|“[^”“\n]{1,60}[”“]|„[^“”„\n]{1,60}[“”]|«[^»\n]{1,60}»|»[^«\n]{1,60}«|‚[^‘’\n]{1,60}[‘’]"
+_QUOTED = r"(?<!\w)'[^'\n]{1,40}'(?!\w)|\"[^\"\n]{1,60}\"|“[^”“\n]{1,60}[”“]|„[^“”„\n]{1,60}[“”]|«[^»\n]{1,60}»|»[^«\n]{1,60}«|‚[^‘’\n]{1,60}[‘’]"
 
 SHAPES: tuple[tuple[Kind, str], ...] = (
     ("code", r"```[^\n]*?```|`[^`\n]+`"),
@@ -63,6 +63,9 @@ SHAPES: tuple[tuple[Kind, str], ...] = (
         r"(?<![\w+])(?:\+|00)\d{1,3}[ /-]?(?:\(0\) ?)?\(?\d{1,5}\)?(?:[ /-]?\d{2,}){1,5}\b|(?<!\w)\(0?\d{2,5}\)[ /-]?\d{2,}(?:[ -]\d{2,})*\b|"
         r"\b0\d{2,5}(?:[ /]|-(?=\d{3}))\d{2,}(?:[ -]\d{2,})*\b|\b\d{3}-\d{3,4}-\d{4}\b|\b\d{3}-\d{4}\b",
     ),
+    # Addresses of houses are written alike in every language.
+    ("identifier", r"\b[A-ZÄÖÜ][\wäöüß]+(?:straße|strasse|str\.|platz|weg|allee|gasse|ring|damm|ufer)\s\d+[a-z]?\b"),
+    ("identifier", r"\b\d+[a-z]?\s(?:[A-Z][\w'’]+\s)+(?:Street|Road|Avenue|Lane|Drive|Square|Way|St|Rd|Ave)\b"),
     ("literal", rf"(?i:(?<=\b)(?:{_LABELLED})(?:\W+\w+){{0,2}}?\W+?)(?P<quoted>{_QUOTED})"),
     ("identifier", r"\b(?!\d{1,3}(?:\.\d{3})+\b)[vV]?\d+(?:\.\d+){2,}(?:[-+.]\w+)*\b|\b[vV]\d+(?:\.\d+)*\b"),
     ("identifier", r"\b[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?\b"),
