@@ -1,0 +1,191 @@
+"""What tidying is worth for text as people type it: no apostrophes, ae for ä, letters held down.
+
+    python benchmarks/slips.py MODEL [--source FILE --reference FILE] [--lines N] [--json FILE]
+    python benchmarks/slips.py --language LANGUAGE --touched FILE...
+
+A test set (unless named, the 1,000 sentences of Tatoeba that come with hark) is typed as it should not be, and
+translated as it is and after `hark.text.spelling.tidy`, beside the plain text: BLEU and chrF of the sentences that the
+slip changes, and how many of these tidying restores exactly. `--touched` shows what tidying does to text that needs
+none: every sentence that it changes. It needs no model.
+"""
+
+import argparse
+import json
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from everyday import MEASURES, sample_set
+
+from hark.data.compression import ByteStream
+from hark.data.corpus import read_lines
+from hark.decode.load import Loaded
+from hark.errors import HarkError, UserError
+from hark.evaluate.held_out import HeldOutSet, read_sets
+from hark.evaluate.measures import TITLES, Measure, choose_tokenisation, make_measures
+from hark.models import named_folder
+from hark.text.spelling import tidy
+from hark.text.spelling.german import transliterate
+
+SEED = 22
+_INNER = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_CAPITAL = re.compile("[ÄÖÜ]")
+Slip = Callable[[str, random.Random], str]
+
+
+def drop_apostrophes(text: str, _: random.Random) -> str:
+    return _INNER.sub("", text)
+
+
+def type_accents(text: str, chance: random.Random) -> str:
+    """Another key for the apostrophe."""
+    return _INNER.sub(lambda _: chance.choice("´`’"), text)
+
+
+def drop_umlauts(text: str, _: random.Random) -> str:
+    return transliterate(_CAPITAL.sub(lambda letter: transliterate(letter[0].lower()).capitalize(), text))
+
+
+def hold_a_letter(text: str, chance: random.Random) -> str:
+    """A letter of one word, three to six times."""
+    words = list(_WORD.finditer(text))
+    if not words:
+        return text
+    word = chance.choice(words)
+    at = chance.randrange(word.start(), word.end())
+    return text[:at] + text[at] + text[at].lower() * chance.randrange(2, 6) + text[at + 1 :]
+
+
+def all_of(*slips: Slip) -> Slip:
+    def slip(text: str, chance: random.Random) -> str:
+        for each in slips:
+            text = each(text, chance)
+        return text
+
+    return slip
+
+
+SLIPS: dict[str, dict[str, Slip]] = {
+    "en": {
+        "no apostrophes": drop_apostrophes,
+        "´, ` and ’ for '": type_accents,
+        "a letter held down": hold_a_letter,
+        "no apostrophes, letter held": all_of(drop_apostrophes, hold_a_letter),
+    },
+    "de": {
+        "no umlauts": drop_umlauts,
+        "a letter held down": hold_a_letter,
+        "no umlauts, letter held": all_of(drop_umlauts, hold_a_letter),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One slip: the sentences that it changes, and their scores."""
+
+    slip: str
+    sentences: int
+    restored: int
+    """How many tidying gives back exactly."""
+    plain: dict[Measure, float]
+    typed: dict[Measure, float]
+    tidied: dict[Measure, float]
+
+
+def tidied(text: str, language: str) -> str:
+    found = tidy(text, language)
+    return found.after if found else text
+
+
+def measure(model: Loaded, held_out: HeldOutSet) -> list[Outcome]:
+    language = model.config.data.source
+    measures = make_measures(choose_tokenisation(model.config.data.target))
+    known: dict[str, str] = {}
+
+    def translate(texts: Sequence[str]) -> list[str]:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, (each.text for each in model.translate(new, split=False)), strict=True))
+        return [known[text] for text in texts]
+
+    found = []
+    for name, slip in SLIPS[language].items():
+        chance = random.Random(SEED)
+        typed = [slip(text, chance) for text in held_out.sources]
+        changed = [at for at, text in enumerate(typed) if text != held_out.sources[at]]
+        references = [held_out.references[at] for at in changed]
+        ways = (
+            [held_out.sources[at] for at in changed],
+            [typed[at] for at in changed],
+            [tidied(typed[at], language) for at in changed],
+        )
+        restored = sum(plain == mended for plain, _, mended in zip(*ways, strict=True))
+        scores = [
+            {each: float(measures[each].corpus_score(translations, [references]).score) for each in MEASURES}
+            for translations in map(translate, ways)
+        ]
+        found.append(Outcome(name, len(changed), restored, *scores))
+    return found
+
+
+def table(test_set: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    heads = "".join(f"  {TITLES[each]:>5} {'typed':>7} {'tidied':>7}" for each in MEASURES)
+    yield f"{test_set}: sentences as they are, typed with a slip, and tidied"
+    yield f"  {'slip':<28} {'sentences':>9} {'restored':>9} {heads}"
+    for each in outcomes:
+        cells = "".join(f"  {each.plain[of]:>5.1f} {each.typed[of]:>7.1f} {each.tidied[of]:>7.1f}" for of in MEASURES)
+        yield f"  {each.slip:<28} {each.sentences:>9,} {each.restored / max(1, each.sentences):>9.0%} {cells}"
+
+
+def touched(language: str, files: Sequence[Path]) -> Iterator[str]:
+    """What tidying changes in text that needs none."""
+    for file in files:
+        count = total = 0
+        with ByteStream(file) as stream:
+            for total, text in enumerate(read_lines(stream), start=1):  # noqa: B007
+                found = tidy(text, language)
+                if found:
+                    count += 1
+                    edits = ((found.before[slice(*old)], found.after[slice(*new)]) for old, new in found.edits)
+                    yield f"  {', '.join(f'{old} -> {new}' for old, new in edits)}   in: {text}"
+        yield f"{file.name}: {count:,} of {total:,} sentences touched"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", help="a folder, a run or a name")
+    parser.add_argument("--source", type=Path, metavar="FILE", help="a test set in place of Tatoeba's")
+    parser.add_argument("--reference", type=Path, metavar="FILE")
+    parser.add_argument("--lines", type=int, metavar="N", help="no more than its first N sentences")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--touched", type=Path, nargs="+", metavar="FILE", help="show what is changed in plain text")
+    parser.add_argument("--language", help="of the files of --touched")
+    given = parser.parse_args()
+    if not given.model and not (given.touched and given.language):
+        parser.error("name a model, or --language and --touched")
+    try:
+        if given.touched:
+            print("\n".join(touched(given.language, given.touched)))
+            return
+        model = Loaded(named_folder(given.model))
+        held_out = sample_set(model.config.data.source)
+        if given.source or given.reference:
+            (held_out,) = read_sets(*([file] if file else [] for file in (given.source, given.reference)))
+        held_out = HeldOutSet(held_out.name, held_out.sources[: given.lines], held_out.references[: given.lines])
+        outcomes = measure(model, held_out)
+    except (UserError, HarkError) as error:
+        sys.exit(f"slips: {error}")
+    print("\n".join(table(held_out.name, outcomes)))
+    if given.json:
+        tree: dict[str, Any] = {"kind": "hark slips", "model": given.model, "test_set": held_out.name}
+        tree["slips"] = [asdict(each) for each in outcomes]
+        given.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Which words of a corpus become words with umlauts and with doubled letters."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+
+def test_words_of_a_corpus() -> None:
+    from make_spellings import Words, doubled  # type: ignore[import-not-found]
+
+    words = Words()
+    words.read([("The street is long for Müller.", "Die Straße ist lang für Müller.")] * 30)
+    words.read([("The mass and the measures, he must.", "Die Masse und die Maße, er muß.")] * 30)
+    words.read([("Rare.", "Selten schön.")] * 4)
+    words.read([("A daemon.", "Ein Dämon.")] * 30)
+    words.read([("Be a bee, a good one.", "Sei eine Biene, eine gute.")] * 20)
+    words.read([("Be.", "Sei.")] * 20_000)
+    assert set(words.umlauts()) == {"Straße", "für"}
+    assert set(doubled(words.english)) == {"street", "müller", "mass", "good"}
