@@ -253,6 +253,15 @@ class TestWhichModel:
         assert "translates en to de, not fr to de" in refused(hark("-m", "small-en-de", "-s", "fr", "The cat."))
         assert "no such bundle" in refused(hark("-m", "./nowhere", "The cat."))
 
+    def test_an_edited_card_is_one_line_on_stderr(self, hark: Hark, tmp_path: Path) -> None:
+        folder = make_bundle(tmp_path / "mine")
+        (folder / "card.md").write_text("edited")
+        done = hark("-m", str(folder), "The cat.")
+        assert done.returncode == 0
+        assert done.stdout
+        (warned,) = [line for line in done.stderr.decode().splitlines() if "card.md" in line]
+        assert warned.startswith(f"hark: warning: {folder}/card.md: was changed or removed since hark wrote it; ")
+
     def test_a_broken_bundle(self, hark: Hark, tmp_path: Path) -> None:
         broken = make_bundle(tmp_path / "broken")
         weights = (broken / "model.safetensors").read_bytes()

@@ -8,6 +8,7 @@ import errno
 import importlib
 import os
 import sys
+import warnings
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from typer.core import TyperGroup
 import hark
 from hark.cli.interrupts import Interrupts, describe_interrupt
 from hark.cli.stdio import drop_output, fill_missing_streams, stdout_is_closed
-from hark.errors import HarkError, UserError
+from hark.errors import HarkError, HarkWarning, UserError
 
 VERBS = (
     "translate", "models", "prepare", "train", "average", "distil", "shrink", "shortlist", "evaluate", "look", "heads",
@@ -80,7 +81,8 @@ def main() -> None:
     if debug:
         arguments.remove("--debug")
     fill_missing_streams()
-    with Interrupts() as interrupts:
+    with warnings.catch_warnings(), Interrupts() as interrupts:
+        warnings.showwarning = show_warning  # type: ignore[assignment]
         try:
             status = app(arguments, prog_name="hark", standalone_mode=False)
             sys.stdout.flush()
@@ -116,6 +118,12 @@ def describe(error: Exception) -> tuple[str, int]:
         return "stdout is closed, so there is nowhere to write to; leave it open, or name a file", 1
     where = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"unexpected failure: {where} (run again with --debug to see where)", 1
+
+
+def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """A warning of ours as one line, without the line of code that it comes from; those of others as ever."""
+    ours = issubclass(category, HarkWarning)
+    sys.stderr.write(f"hark: warning: {message}\n" if ours else warnings.formatwarning(message, category, *where[:2]))
 
 
 def stop(message: str, status: int) -> None:

@@ -95,8 +95,8 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number, handler in caught.items():
             signal.signal(number, handler)
-        for number in arrived:
-            signal.raise_signal(number)
+        for each in arrived:
+            signal.raise_signal(each)
 
 
 # What this process, if it is a worker, does: made by its first job, so that errors in making it travel like any other.
