@@ -17,11 +17,11 @@ from typing import Any
 from everyday import check_lines, read_lines, sample_set
 from start import GREETINGS, seconds
 
-from hark.decode.engines.ctranslate2 import available_cores
 from hark.decode.load import Loaded
 from hark.evaluate.evaluation import evaluate
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model
+from hark.machine import available_cores
 from hark.models import Known, list_models, shipped_folder
 
 STARTS = 5

@@ -141,6 +141,7 @@ def test_settings_of_the_search_and_the_engine(hark: Hark) -> None:
         hark("--search", "bean=1", "-t", "de", "The cat.")
     )
     assert "there is no such GPU here" in refused(hark("-t", "de", "--device", "cuda:77", "The cat."))
+    assert "--threads 100000: must be 1 to " in refused(hark("-t", "de", "--threads", "100000", "The cat."))
     assert "--align requires --json" in refused(hark("-t", "de", "--align", "The cat."))
 
 

@@ -28,4 +28,15 @@ Precision = Annotated[
     typer.Option("--precision", help="By default int8 on a CPU and bfloat16 on a GPU."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, metavar="N", help="On a CPU; by default one a core.")]
+
+
+def check_threads(given: int | None) -> int | None:
+    from hark.machine import check_workers
+
+    return check_workers(given, "--threads")
+
+
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, metavar="N", callback=check_threads, help="On a CPU; by default one a core."),
+]
