@@ -27,9 +27,10 @@ from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
 from hark.decode.engines.conversion import convert
-from hark.decode.engines.ctranslate2 import ComputeType, CTranslate2Engine, available_cores
+from hark.decode.engines.ctranslate2 import ComputeType, CTranslate2Engine
 from hark.decode.request import Request
 from hark.facts import Facts
+from hark.machine import available_cores
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL, Tokenizer, train_tokenizer
 from hark.train.checkpoint import write_tensors

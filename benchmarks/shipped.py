@@ -18,11 +18,11 @@ from everyday import LINES, check_lines, sample_set
 from lines import read_lines
 from start import GREETINGS, seconds
 
-from hark.decode.engines.ctranslate2 import available_cores
 from hark.decode.load import Loaded
 from hark.evaluate.evaluation import evaluate
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model
+from hark.machine import available_cores
 from hark.models import Known, list_models, shipped_folder
 
 STARTS = 5

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from hark.cli.evaluate import open_sets
-from hark.decode.engines.ctranslate2 import available_cores
 from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.evaluate.evaluation import KIND, evaluate
 from hark.evaluate.held_out import HeldOutSet
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model, check_systems, name_models
+from hark.machine import available_cores
 from hark.models import named_folder
 
 HEADS = ("test set", "sentences", "teacher", "student", "loss", "p", "teacher/s", "student/s", "ratio")

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 import torch
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines.ctranslate2 import CTranslate2Engine, available_cores
+from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.request import Request
+from hark.machine import available_cores
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL
 from hark.weights import store

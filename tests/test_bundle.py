@@ -1,5 +1,6 @@
 """A bundle with other facts is sound, its card says the same, and a failure leaves the old one."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from hark import bundle as bundling
 from hark import facts as facts_file
 from hark.bundle import Bundle, write_facts
-from hark.errors import HarkError, UserError
+from hark.errors import HarkError, HarkWarning, UserError
 from tests.decode.bundles import make_bundle
 
 
@@ -60,3 +61,23 @@ def test_facts_from_a_newer_hark_are_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"written by a newer hark .*; update hark to change this model"):
         write_facts(bundle, bundle.facts)
     assert facts_file.load(folder / "facts.json").minor == 7
+
+
+def test_an_edited_or_missing_card_is_a_warning_and_the_model_works(tmp_path: Path) -> None:
+    folder = make_bundle(tmp_path / "model")
+    sound = Bundle.open(folder)
+    (folder / "card.md").write_text("# Mine\n")
+    with pytest.warns(HarkWarning, match=r"model/card\.md: was changed or removed .*; the model is unchanged"):
+        edited = Bundle.open(folder)
+    assert (edited.card, edited.facts) == ("# Mine\n", sound.facts)
+    (folder / "card.md").unlink()
+    with pytest.warns(HarkWarning, match="changed or removed"):
+        lost = Bundle.open(folder)
+    assert "- Languages: en to de\n" in lost.card
+    write_facts(lost, sound.facts)  # whatever changes the bundle writes the card again
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Bundle.open(folder).card
+    (folder / "tokenizer.model").write_bytes(b"x")
+    with pytest.raises(UserError, match=r"tokenizer\.model: has 1 bytes"):
+        Bundle.open(folder)

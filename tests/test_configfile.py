@@ -90,6 +90,7 @@ def test_an_override_beats_the_file(tmp_path: Path) -> None:
     [
         ("[model]\nd_modle = 1", "a.toml: model.d_modle: no such setting; did you mean d_model?"),
         ("[modle]\nd_model = 1", "a.toml: modle: no such setting; did you mean model?"),
+        (f"[train]\nsteps = {'9' * 5000}", "a.toml: not valid TOML: Exceeds the limit"),
         ("model = 3", "a.toml: model: 3 is not allowed; must be a table of settings"),
         ("[model]\ndropout = -0.5", "a.toml: model.dropout: -0.5 is not allowed; must be a number, from 0"),
         ("[model]\npositions = 'x'", "a.toml: model.positions: 'x' is not allowed; must be one of sinusoidal"),
@@ -152,3 +153,10 @@ def test_explain_lists_every_setting_with_its_value_here() -> None:
     assert rows["model.d_k"].default == "unset"
     assert "data.clean.max_words" in rows
     assert len(rows) > 40
+
+
+def test_a_number_of_more_digits_than_python_reads_is_a_setting_error() -> None:
+    with pytest.raises(
+        UserError, match=r"train\.steps: '9{39}\.\.\. \(5002 characters\) is not allowed; must be a whole"
+    ):
+        configfile.load(None, [f"train.steps={'9' * 5000}"])

@@ -11,6 +11,7 @@ from hark import configfile, manifest
 from hark.bundle import FORMAT, KIND, Bundle, write_facts
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.load import Loaded
+from hark.errors import HarkWarning
 from hark.facts import AlignmentFacts, Facts, ParentModel, TextFacts
 from hark.model import Transformer
 from hark.models import look_at
@@ -47,6 +48,14 @@ def test_an_old_bundle_opens_and_translates(old: Path) -> None:
     known = look_at(old)
     assert (known.pairs, known.problem) == ((("en", "de"),), "")
     assert known.summary.startswith("Small and quick: BLEU 25.9 (europarl-test)")
+
+
+def test_an_old_bundle_without_its_card_still_translates(old: Path) -> None:
+    (old / "card.md").unlink()
+    with pytest.warns(HarkWarning, match="changed or removed"):
+        loaded = Loaded(old, "ctranslate2", "cpu")
+    assert loaded.translate("the cat").text
+    assert loaded.facts.pairs == (("en", "de"),)
 
 
 def test_what_is_read_of_the_card() -> None:

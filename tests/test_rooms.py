@@ -14,6 +14,7 @@ ROOMS = {
     "errors": 0,
     "atomic": 0,
     "manifest": 0,
+    "machine": 0,
     "settings": 0,
     "config": 0,
     "moved": 0,

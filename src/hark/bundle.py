@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from hark import card, configfile, manifest, old_card
 from hark import facts as facts_file
 from hark.atomic import new_folder
 from hark.config import Config
-from hark.errors import HarkError, UserError
+from hark.errors import HarkError, HarkWarning, UserError
 from hark.facts import Facts
 
 KIND = "hark bundle"
@@ -27,7 +28,10 @@ SHORTLIST = "shortlist.npz"
 
 @dataclass(frozen=True)
 class Bundle:
-    """A verified bundle: every file is there and is the one that was written."""
+    """A verified bundle: every file is there and is the one that was written.
+
+    The card is for people: one that was edited or lost is told, and stops nothing.
+    """
 
     folder: Path
     config: Config
@@ -38,8 +42,13 @@ class Bundle:
         folder = Path(folder)
         if not folder.is_dir():
             raise UserError(f"{folder}: no such bundle")
-        manifest.verify(folder, KIND, FORMAT)
-        for name in (WEIGHTS, CONFIG, CARD):  # the files of the vocabulary depend on its kind: `hark.text.opening`
+        if manifest.verify(folder, KIND, FORMAT, for_people=(CARD,)):
+            warnings.warn(
+                f"{folder / CARD}: was changed or removed since hark wrote it; the model is unchanged",
+                HarkWarning,
+                stacklevel=2,
+            )
+        for name in (WEIGHTS, CONFIG):  # the files of the vocabulary depend on its kind: `hark.text.opening`
             if not (folder / name).is_file():
                 raise UserError(f"{folder}: has no {name}; the bundle is incomplete")
         return cls(folder, configfile.load(folder / CONFIG), read_facts(folder))
@@ -50,8 +59,8 @@ class Bundle:
 
     @property
     def card(self) -> str:
-        """For people; code reads `facts`."""
-        return (self.folder / CARD).read_text(encoding="utf-8")
+        """For people; code reads `facts`. One that is lost is written again from them."""
+        return read_card(self.folder) or card.render(self.facts, self.config.model)
 
     @property
     def shortlist(self) -> Path | None:
@@ -85,12 +94,15 @@ def read_facts(folder: Path) -> Facts:
     """The facts of a bundle, which is not verified for it. An old bundle has none: its card is read into facts."""
     if (folder / FACTS).is_file():
         return facts_file.load(folder / FACTS)
-    config = configfile.load(folder / CONFIG)
+    return old_card.read_card(read_card(folder), configfile.load(folder / CONFIG))
+
+
+def read_card(folder: Path) -> str:
+    """The card as it stands there, edited or not; empty if there is none."""
     try:
-        text = (folder / CARD).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder / CARD}: cannot be read: {error}") from None
-    return old_card.read_card(text, config)
+        return (folder / CARD).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def write_bundle(

@@ -6,7 +6,7 @@ The defaults are the paper's base model and recipe (Vaswani et al., 2017). Stand
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hark.settings import Section, SettingError, at_least, between, fraction, more_than, setting
+from hark.settings import Section, SettingError, any_seed, at_least, between, fraction, more_than, setting
 
 Norm = Literal["post", "pre"]
 Activation = Literal["relu", "gelu", "swiglu"]
@@ -94,15 +94,15 @@ class DataConfig(Section):
     clean: CleanConfig = field(default_factory=CleanConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     tokenizer: str = setting("", "a tokenizer.model to use; empty: learn one from the training text")
-    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", at_least(300))
+    vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(300, 16_777_216))
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
     bpe_dropout: float = setting(
         0.0, "probability of leaving out a BPE merge in training text; 0 turns it off", fraction()
     )
     bpe_variants: int = setting(
-        4, "segmentations written of each sentence, one a pass, when bpe_dropout is on", at_least(1)
+        4, "segmentations written of each sentence, one a pass, when bpe_dropout is on", between(1, 1_000)
     )
-    seed: int = setting(1, "seed of everything random in preparing text", at_least(0))
+    seed: int = setting(1, "seed of everything random in preparing text", any_seed())
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,13 @@ class BatchConfig(Section):
     """How training reads a prepared dataset: its batches, and their order."""
 
     kind: Batching = setting("packed", "sentences end to end with no padding (packed), or in rows by length (padded)")
-    batch_tokens: int = setting(25000, "source tokens, and target tokens, in one batch (paper, 5.1)", at_least(1))
-    max_length: int = setting(250, "longest sentence, in tokens, to train on; longer pairs are skipped", at_least(2))
-    seed: int = setting(1, "seed of the order of sentences; a recipe that sets only data.seed sets both", at_least(0))
+    batch_tokens: int = setting(
+        25000, "source tokens, and target tokens, in one batch (paper, 5.1)", between(1, 16_777_216)
+    )
+    max_length: int = setting(
+        250, "longest sentence, in tokens, to train on; longer pairs are skipped", between(2, 16_777_216)
+    )
+    seed: int = setting(1, "seed of the order of sentences; a recipe that sets only data.seed sets both", any_seed())
 
     def check(self) -> None:
         if self.max_length > self.batch_tokens:
@@ -126,27 +130,27 @@ class BatchConfig(Section):
 class ModelConfig(Section):
     """The Transformer (paper, section 3)."""
 
-    d_model: int = setting(512, "width of every layer's input and output", at_least(1))
-    d_ff: int = setting(2048, "width inside the feed-forward network", at_least(1))
-    n_heads: int = setting(8, "attention heads", at_least(1))
+    d_model: int = setting(512, "width of every layer's input and output", between(1, 65_536))
+    d_ff: int = setting(2048, "width inside the feed-forward network", between(1, 1_048_576))
+    n_heads: int = setting(8, "attention heads", between(1, 4_096))
     d_k: int | None = setting(None, "width of a head's queries and keys; unset: d_model / n_heads", at_least(1))
     d_v: int | None = setting(None, "width of a head's values; unset: d_model / n_heads", at_least(1))
-    n_encoder_layers: int = setting(6, "layers of the encoder", at_least(1))
-    n_decoder_layers: int = setting(6, "layers of the decoder", at_least(1))
+    n_encoder_layers: int = setting(6, "layers of the encoder", between(1, 1_000))
+    n_decoder_layers: int = setting(6, "layers of the decoder", between(1, 1_000))
     dropout: float = setting(0.1, "dropout on sub-layer outputs and on embeddings (paper, 5.4)", fraction())
     norm: Norm = setting("post", "layer norm after the residual sum (post, the paper) or before the sub-layer (pre)")
     activation: Activation = setting("relu", "non-linearity of the feed-forward network; the paper's is relu")
     positions: Positions = setting("sinusoidal", "how positions are told apart (paper, 3.5)")
-    max_positions: int = setting(2048, "positions that the tables of position encodings reach", at_least(1))
+    max_positions: int = setting(2048, "positions that the tables of position encodings reach", between(1, 16_777_216))
     attention_bias: bool = setting(
         True,
         "biases in the attention projections, as PyTorch and most toolkits have; the paper's formula has none",
     )
     vocab_size: int = setting(
-        37000, "entries of the target vocabulary, and of the source's where it is shared", at_least(2)
+        37000, "entries of the target vocabulary, and of the source's where it is shared", between(2, 16_777_216)
     )
     source_vocab_size: int | None = setting(
-        None, "entries of a source vocabulary of its own; unset: shared", at_least(2)
+        None, "entries of a source vocabulary of its own; unset: shared", between(2, 16_777_216)
     )
     tie: Tie = setting(
         "all",
@@ -204,7 +208,7 @@ class TrainConfig(Section):
     clip_norm: float | None = setting(None, "largest norm of the gradient; unset: not clipped", more_than(0))
     label_smoothing: float = setting(0.1, "probability spread over the whole vocabulary (paper, 5.4)", fraction())
     ema: float | None = setting(None, "decay of a moving average of the weights; unset: none is kept", fraction())
-    seed: int = setting(1, "seed of initial weights and of dropout", at_least(0))
+    seed: int = setting(1, "seed of initial weights and of dropout", any_seed())
     log_steps: int = setting(50, "steps between records of the loss", at_least(1))
     eval_steps: int = setting(1000, "steps between measurements on the dev sets", at_least(1))
     best: Best = setting(
@@ -259,7 +263,7 @@ class DecodeConfig(Section):
     top_k: int = setting(0, "of sampling: draw from so many of the likeliest tokens; 0: from all", at_least(0))
     top_p: float = setting(1.0, "of sampling: draw from the likeliest tokens of this probability", between(0, 1))
     shortlist: bool = setting(True, "choose from the tokens that the model's shortlist has, where it has one")
-    seed: int = setting(1, "of sampling: the same seed gives the same translation", at_least(0))
+    seed: int = setting(1, "of sampling: the same seed gives the same translation", any_seed())
 
     @property
     def wanted(self) -> int:

@@ -68,7 +68,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, a thousand brackets
         raise UserError(f"{path}: not valid TOML: {error}") from None
 
 
@@ -130,7 +130,7 @@ def parse_value(text: str, kind: Any) -> Any:
     """What a person typed: a TOML value, or else plain text, so that `model.norm=pre` needs no quotes."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, or a number of more digits than Python reads
         return text
     return text if without_none(kind) is str and not isinstance(value, str) else value
 

@@ -29,6 +29,10 @@ class MissingExtraError(HarkError, ImportError):
     """A part of hark needs packages that the plain install leaves out."""
 
 
+class HarkWarning(UserWarning):
+    """Something that a person should know of, and that stops nothing. The command line shows it as one line."""
+
+
 def require(package: str, extra: str, needed_by: str) -> None:
     """Refuse in one line, and name the remedy, when `package` of an optional extra is not installed."""
     if find_spec(package) is None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,11 @@ def seal(folder: Path, kind: str, version: int) -> None:
     (folder / NAME).write_text(text, encoding="utf-8")
 
 
-def verify(folder: Path, kind: str, version: int) -> None:
-    """Refuse a folder that is of another kind, from a newer hark, incomplete or changed."""
+def verify(folder: Path, kind: str, version: int, for_people: Collection[str] = ()) -> list[str]:
+    """Refuse a folder that is of another kind, from a newer hark, incomplete or changed.
+
+    Files that only people read may be changed or missing; what is wrong with those is returned, a line for each.
+    """
     found = read_manifest(folder)
     if found is None or found.get("kind") != kind:
         raise UserError(f"{folder}: is not a {kind}")
@@ -30,16 +34,24 @@ def verify(folder: Path, kind: str, version: int) -> None:
         raise UserError(
             f"{folder}: is of format {found.get('format')}; this hark reads {version}; use the one that made it"
         )
+    problems = []
     for name, expected in found["files"].items():
-        path = folder / name
-        if not path.is_file():
-            raise UserError(f"{path}: is missing; the {kind} is incomplete")
-        if path.stat().st_size != expected["bytes"]:
-            raise UserError(
-                f"{path}: has {path.stat().st_size} bytes where {expected['bytes']} were written; it is damaged"
-            )
-        if sha256(path) != expected["sha256"]:
-            raise UserError(f"{path}: its sha256 is not the one that was written; it is damaged or was changed")
+        problem = find_problem(folder / name, expected, kind)
+        if problem is not None and name not in for_people:
+            raise UserError(problem)
+        problems += [problem] if problem is not None else []
+    return problems
+
+
+def find_problem(path: Path, expected: Mapping[str, Any], kind: str) -> str | None:
+    """What is wrong with a file, if anything is."""
+    if not path.is_file():
+        return f"{path}: is missing; the {kind} is incomplete"
+    if path.stat().st_size != expected["bytes"]:
+        return f"{path}: has {path.stat().st_size} bytes where {expected['bytes']} were written; it is damaged"
+    if sha256(path) != expected["sha256"]:
+        return f"{path}: its sha256 is not the one that was written; it is damaged or was changed"
+    return None
 
 
 def is_kind(folder: Path, kind: str) -> bool:

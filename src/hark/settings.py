@@ -3,14 +3,20 @@
 `config.py` declares settings with this; `configfile.py` reads and writes them. Standard library only.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cache
 from keyword import iskeyword
+from math import isfinite
 from types import UnionType
 from typing import Any, Literal, Self, Union, cast, get_args, get_origin, get_type_hints
 
 from hark.errors import UserError
+
+LARGEST = 2**31 - 1
+"""Of any whole number: what all libraries beneath can count to."""
+LARGEST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Allowed:
 
 
 def at_least(low: float) -> Allowed:
-    return Allowed(f"{low} or more", lambda value: value >= low)
+    return Allowed(f"{low} or more", lambda value: value >= low and (type(value) is float or value <= LARGEST))
 
 
 def more_than(low: float) -> Allowed:
@@ -33,12 +39,20 @@ def between(low: float, high: float) -> Allowed:
     return Allowed(f"from {low} to {high}", lambda value: low <= value <= high)
 
 
+def any_seed() -> Allowed:
+    return between(0, LARGEST_SEED)
+
+
 def fraction() -> Allowed:
     return Allowed("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
 
 
 def setting(default: Any, meaning: str, allowed: Allowed | None = None) -> Any:
     return field(default=default, metadata={"meaning": meaning, "allowed": allowed})
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
 
 
 class SettingError(UserError):
@@ -120,6 +134,8 @@ class Declared:
             return value in self.members
         if self.origin is tuple:
             return isinstance(value, tuple) and all(isinstance(each, self.members[0]) for each in value)
+        if self.inner is float:
+            return isinstance(value, float) and isfinite(value)
         return isinstance(value, self.inner) and (self.inner is not int or not isinstance(value, bool))
 
 
@@ -162,14 +178,17 @@ class Section:
     def __post_init__(self) -> None:
         for each in self.declared():
             value, allowed = getattr(self, each.field), each.allowed
-            if each.inner is float and type(value) is int:
+            if each.inner is float and type(value) is int and abs(value) <= sys.float_info.max:
                 value = float(value)
                 object.__setattr__(self, each.field, value)  # a frozen value may still be completed while it is made
             if each.is_section:
                 if not isinstance(value, each.kind):
                     raise SettingError(each.name, "must be a table of settings")
             elif not each.fits(value) or (value is not None and allowed is not None and not allowed.holds(value)):
-                raise SettingError(each.name, f"{value!r} is not allowed; must be {describe(each.kind, allowed)}")
+                words = describe(each.kind, allowed)
+                if type(value) is int and each.inner is int and value > LARGEST and "from" not in words:
+                    words += f", at most {LARGEST}"
+                raise SettingError(each.name, f"{shorten(repr(value))} is not allowed; must be {words}")
         self.check()
 
     def check(self) -> None:

@@ -141,6 +141,7 @@ def test_settings_of_the_search_and_the_engine(hark: Hark) -> None:
         hark("--search", "bean=1", "-t", "de", "The cat.")
     )
     assert "there is no such GPU here" in refused(hark("-t", "de", "--device", "cuda:77", "The cat."))
+    assert "--threads 100000: must be 1 to " in refused(hark("-t", "de", "--threads", "100000", "The cat."))
     assert "--align requires --json" in refused(hark("-t", "de", "--align", "The cat."))
 
 
@@ -277,6 +278,15 @@ class TestWhichModel:
         assert "no such model; did you mean small-" in refused(hark("-m", "small-en-dd", "The cat."))
         assert "translates en to de, not fr to de" in refused(hark("-m", "small-en-de", "-s", "fr", "The cat."))
         assert "no such bundle" in refused(hark("-m", "./nowhere", "The cat."))
+
+    def test_an_edited_card_is_one_line_on_stderr(self, hark: Hark, tmp_path: Path) -> None:
+        folder = make_bundle(tmp_path / "mine")
+        (folder / "card.md").write_text("edited")
+        done = hark("-m", str(folder), "The cat.")
+        assert done.returncode == 0
+        assert done.stdout
+        (warned,) = [line for line in done.stderr.decode().splitlines() if "card.md" in line]
+        assert warned.startswith(f"hark: warning: {folder}/card.md: was changed or removed since hark wrote it; ")
 
     def test_a_broken_bundle(self, hark: Hark, tmp_path: Path) -> None:
         broken = make_bundle(tmp_path / "broken")

@@ -402,6 +402,16 @@ class TestStream:
         with pytest.raises(ValueError, match="line 3"):
             next(stream)
 
+    @pytest.mark.parametrize("wrong", [None, 3, b"the cat", ["the cat"]])
+    def test_what_is_no_text_is_named_by_its_place_and_shifts_nothing(self, wrong: object) -> None:
+        made, _ = translator()
+        answers = made.stream(["the cat", "a tree", wrong, "the dog"])  # type: ignore[list-item]
+        assert [next(answers).text, next(answers).text] == ["the cat", "a tree"]
+        with pytest.raises(TypeError, match=r"^text 3 is .*, not a string$"):
+            next(answers)
+        with pytest.raises(TypeError, match="a text is a string, not"):
+            made.submit(wrong)  # type: ignore[arg-type]
+
     def test_two_streams_and_a_submitted_text_share_an_engine(self) -> None:
         made, engine = translator()
         urgent = made.submit("We run.", Options(urgent=True))

@@ -114,8 +114,8 @@ def swap(dataset: Path, use: str) -> tuple[CorpusConfig, ...]:
 
 def test_a_bundle_that_was_changed_is_refused(trained: Trained) -> None:
     run = trained("run", "train.steps=2")
-    (run.best / "card.md").write_text("better than it is")
-    with pytest.raises(UserError, match=r"card\.md: has .* bytes where"):
+    (run.best / "config.toml").write_text("better than it is")
+    with pytest.raises(UserError, match=r"config\.toml: has .* bytes where"):
         Bundle.open(run.best)
     with pytest.raises(UserError, match="no such bundle"):
         hark.load(run.path / "nowhere")

@@ -101,3 +101,18 @@ Threads = Annotated[
     int | None, typer.Option("--threads", min=1, metavar="N", help="Threads on a CPU; by default one a core.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+<<<<<<< HEAD
+=======
+
+
+def check_threads(given: int | None) -> int | None:
+    from hark.machine import check_workers
+
+    return check_workers(given, "--threads")
+
+
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, metavar="N", callback=check_threads, help="On a CPU; by default one a core."),
+]
+>>>>>>> safety

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from hark.errors import HarkError
+from hark.machine import available_cores, check_workers
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -21,8 +22,7 @@ MOST = 16  # one process reads for all of them, so more would wait for it
 
 
 def available_processes() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST)
+    return min(available_cores(), MOST)
 
 
 def run_jobs(
@@ -33,6 +33,7 @@ def run_jobs(
     `build` makes the function that does a job: here, where one process is enough, else once in each. Whoever may fail
     between two results has to close the generator, which ends the processes.
     """
+    check_workers(processes, "--processes")
     if processes == 1:
         yield from map(build(), jobs)
         return
@@ -95,8 +96,8 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number, handler in caught.items():
             signal.signal(number, handler)
-        for number in arrived:
-            signal.raise_signal(number)
+        for each in arrived:
+            signal.raise_signal(each)
 
 
 # What this process, if it is a worker, does: made by its first job, so that errors in making it travel like any other.

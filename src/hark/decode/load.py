@@ -14,10 +14,14 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine
 from hark.decode.piece import Options
 from hark.decode.translation import Translation
-from hark.decode.translator import Translator
+from hark.decode.translator import Translator, describe_value
 from hark.errors import UserError, require
 from hark.facts import Facts
+<<<<<<< HEAD
 from hark.models import phrases_folder
+=======
+from hark.machine import check_workers
+>>>>>>> safety
 from hark.settings import SettingError
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import SHIPPED, Phrases, find_table, read_phrases
@@ -109,6 +113,7 @@ class Loaded:
         precision: ComputePrecision = "auto",
         threads: int | None = None,
     ) -> None:
+        check_workers(threads, "--threads")
         self.bundle = Bundle.open(path)
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
@@ -187,6 +192,8 @@ class Loaded:
         options = Options(settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect)
         if isinstance(texts, str):
             return self.translator.translate(texts, options)
+        if isinstance(texts, bytes) or not isinstance(texts, Iterable):
+            raise TypeError(f"a text is a string, or several are an iterable of strings, not {describe_value(texts)}")
         return self.translator.stream(texts, options)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:

@@ -86,6 +86,8 @@ class Translator:
 
     def submit(self, text: str, options: Options | None = None) -> "Future[Translation]":
         """Begin to translate a text, in any thread. Its future is ready after enough steps, and may be cancelled."""
+        if not isinstance(text, str):
+            raise TypeError(f"a text is a string, not {describe_value(text)}")
         chosen = options or Options()
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
@@ -122,9 +124,10 @@ class Translator:
 
         Texts are taken as there is room for them, so they may be without end; of an iterator that is `Arriving`, only
         when one is there or nothing else is to be done. An error that the iterable raises comes after the translations
-        of all before it.
+        of all before it; so does a TypeError for an item that is not a string, which names its place.
         """
         rest = iter(texts)
+        place = 0
         ready = rest.ready if isinstance(rest, Arriving) else lambda: True
         under_way: deque[Future[Translation]] = deque()
         error: Exception | None = None
@@ -135,7 +138,11 @@ class Translator:
                     yield under_way.popleft().result()
                 if not ended and len(under_way) < window and self.room > 0 and (not under_way or ready()):
                     try:
-                        under_way.append(self.submit(next(rest), options))
+                        text = next(rest)
+                        place += 1
+                        if not isinstance(text, str):
+                            raise TypeError(f"text {place:,} is {describe_value(text)}, not a string")
+                        under_way.append(self.submit(text, options))
                     except StopIteration:
                         ended = True
                     except Exception as raised:
@@ -187,6 +194,11 @@ class Translator:
             return [sentence]
         items = protect.find(sentence, self.coder.unknown) if options.protect else ()
         return clauses.cut(sentence, fits, [item.span for item in items])
+
+
+def describe_value(value: object) -> str:
+    """What something is that is not a text, in a few words."""
+    return "None" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
 
 
 def not_split(text: str) -> list[str]:

@@ -15,7 +15,6 @@ on batch composition.
 """
 
 import math
-import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from hark.decode.engines.conversion import convert
 from hark.decode.engines.waiting import BATCH_TOKENS, Batcher, CallOptions, Waiting
 from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
 from hark.errors import UserError
+from hark.machine import available_cores
 from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds
 from hark.weights import Weights, read_weights
@@ -397,7 +397,3 @@ class CTranslate2Engine(Engine):
 def wait(result: Any) -> None:
     while not result.done():
         time.sleep(POLL_SECONDS)
-
-
-def available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
