@@ -16,12 +16,8 @@ import typer
 from hark.cli.completion import answer_shell
 from hark.cli.interrupts import Interrupts, describe_interrupt
 from hark.cli.stdio import drop_output, fill_missing_streams, stdout_is_closed
-<<<<<<< HEAD
 from hark.cli.verbs import VERBS, Verbs, show_version
-from hark.errors import HarkError
-=======
-from hark.errors import HarkError, HarkWarning, UserError
->>>>>>> safety
+from hark.errors import HarkError, HarkWarning
 
 __all__ = ["VERBS", "app", "main"]
 
@@ -62,13 +58,9 @@ def main() -> None:
     if debug:
         arguments.remove("--debug")
     fill_missing_streams()
-<<<<<<< HEAD
     answer_shell()
-    with Interrupts() as interrupts:
-=======
     with warnings.catch_warnings(), Interrupts() as interrupts:
         warnings.showwarning = show_warning  # type: ignore[assignment]
->>>>>>> safety
         try:
             status = app(arguments, prog_name="hark", standalone_mode=False)
             sys.stdout.flush()
@@ -106,19 +98,18 @@ def describe(error: Exception) -> tuple[str, int]:
     return f"unexpected failure: {where} (run again with --debug to see where)", 1
 
 
-<<<<<<< HEAD
 def dash_hint(error: Any) -> str:
     """For text that begins with a dash, and was taken for an option that there is not."""
     ctx = getattr(error, "ctx", None)
     if type(error).__name__ != "NoSuchOption" or error.possibilities or getattr(ctx, "info_name", "") not in TAKE_TEXT:
         return ""
     return "; to translate text that begins with a dash, put -- before it"
-=======
+
+
 def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
     """A warning of ours as one line, without the line of code that it comes from; those of others as ever."""
     ours = issubclass(category, HarkWarning)
     sys.stderr.write(f"hark: warning: {message}\n" if ours else warnings.formatwarning(message, category, *where[:2]))
->>>>>>> safety
 
 
 def stop(message: str, status: int) -> None:

@@ -97,12 +97,7 @@ Precision = Annotated[
         help="auto (int8 on a CPU, bfloat16 on a GPU), int8, int16, float32 or bfloat16.",
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, metavar="N", help="Threads on a CPU; by default one a core.")
-]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
-<<<<<<< HEAD
-=======
 
 
 def check_threads(given: int | None) -> int | None:
@@ -115,4 +110,3 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, metavar="N", callback=check_threads, help="On a CPU; by default one a core."),
 ]
->>>>>>> safety

@@ -17,11 +17,8 @@ from hark.decode.translation import Translation
 from hark.decode.translator import Translator, describe_value
 from hark.errors import UserError, require
 from hark.facts import Facts
-<<<<<<< HEAD
-from hark.models import phrases_folder
-=======
 from hark.machine import check_workers
->>>>>>> safety
+from hark.models import phrases_folder
 from hark.settings import SettingError
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import SHIPPED, Phrases, find_table, read_phrases
