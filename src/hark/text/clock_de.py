@@ -16,18 +16,21 @@ from hark.text.clocktime import (
     twelve,
 )
 
-_NAMES = number_names("de") | {"ein": 1, "zwo": 2, "dreissig": 30}
-_HOUR = any_of(_NAMES, 1, 12)
+_NAMES = number_names("de") | {"zwo": 2, "dreissig": 30}
+_MINUTE = any_of(_NAMES, 1, 59)
+_FEW_MINUTES = any_of(_NAMES, 1, 29)
+_NAMES["ein"] = 1  # an hour, no minutes: "um sechs Uhr ein"
+_HOUR, _HOUR_OF_DAY = any_of(_NAMES, 1, 12), any_of(_NAMES, 0, 24)
+_NAMES["eine"] = 1  # eine Minute
 # No noun that is counted, as in "zehn vor zwei Jahren", and no longer figure.
 _REST = r"\b(?![:/%]|[.,]\d)(?!\s(?!Uhr\b)(?-i:[A-ZÄÖÜ])\w)(?:\sUhr\b)?"
-_MINUTE = any_of(_NAMES, 1, 59)
 _TIME = re.compile(
     rf"""(?<![\w:.,/$€£-])(?:
-      (?P<minutes>{any_of(_NAMES, 1, 29)})(?:\sMinuten?)?\s(?P<side>vor|nach)\s
+      (?P<minutes>{_FEW_MINUTES}|eine(?=\sMinute))(?:\sMinuten?)?\s(?P<side>vor|nach)\s
       (?P<half>halb\s)?(?P<minutes_hour>{_HOUR}){_REST}
     | halb\s(?P<half_hour>{_HOUR})\b(?![:/%]|[.,]\d)(?:\sUhr\b)?
     | (?P<quarter>drei\s?viertel|viertel)\s(?:(?P<quarter_side>vor|nach)\s)?(?P<quarter_hour>{_HOUR}){_REST}
-    | (?P<hour>{any_of(_NAMES, 0, 24)})(?:[:.](?P<minute>[0-5]\d))?\s?Uhr\b(?:\s(?P<late>{_MINUTE}){_REST})?
+    | (?P<hour>{_HOUR_OF_DAY})(?:[:.](?P<minute>[0-5]\d))?\s?Uhr\b(?:\s(?P<late>{_MINUTE}){_REST})?
     | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
     )""",
     re.VERBOSE | re.IGNORECASE,
@@ -114,9 +117,9 @@ def say(hour: int, minute: int, spelled: bool) -> str:
 
 def ways(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
     """Patterns for a time that a model was shown in figures; `hours` and `names` are patterns for its hour."""
-    late = rf"\s(?:{minute:02}|{number_word(minute, 'de')})\b"
-    yield rf"{hours}[:.]{minute:02}(?:\s?Uhr\b(?:{late})?)?"
     names += "|ein" if twelve(hour) == 1 else ""
+    late = rf"\s(?:{minute:02}|{number_word(minute, 'de')})\b"
+    yield rf"(?:{hours}|{names})[:.]{minute:02}(?:\s?Uhr\b(?:{late})?)?"
     yield rf"(?:{hours}|{names})\s?Uhr\b" + (late if minute else "")
     for spelled in (True, False):
         yield say(hour, minute, spelled)

@@ -18,6 +18,8 @@ from hark.text.clocktime import (
 
 _NAMES = number_names("en")
 _HOUR = any_of(_NAMES, 1, 12)
+_HOUR_WORD = "|".join(number_word(n, "en") for n in range(1, 13))
+_MINUTE_WORD = "|".join(sorted((number_word(n, "en") for n in range(10, 60)), key=len, reverse=True))
 _HALF_DAY = r"(?:[ap]\.\s?m\b\.?|[ap]m\b)"
 # What follows a time: the end, a sign, or a word that goes on with the sentence; not what is counted, as in "ten to
 # twelve people".
@@ -31,6 +33,7 @@ _TIME = re.compile(
     | (?:a\s)?quarter\s(?P<quarter>past|after|to|before|till?)\s(?P<quarter_hour>{_HOUR})\b{_REST}
     | (?P<minutes>{any_of(_NAMES, 1, 29)})(?P<unit>\sminutes?)?\s(?P<side>past|after|to|before|till?)\s
       (?P<minutes_hour>{_HOUR})\b{_REST}
+    | (?P<said_hour>{_HOUR_WORD})[\s-](?P<said_minute>{_MINUTE_WORD})\b{_REST}
     | (?P<clock>{_HOUR}|{DIGITAL_HOUR})\so['’]clock\b
     | (?P<hour>{_HOUR})(?:[:.](?P<minute>[0-5]\d))?(?=\s?{_HALF_DAY})
     | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
@@ -51,8 +54,10 @@ _HINTS = (
     "five till",
     "twenty till",
 )
-_HALF_DAY_HINT = re.compile(r"[\dntexr]\s?[ap]\.?\s?m\b")
-_AT = r"at|by|until|till?|it['’]?s|it\sis|it\swas"
+_HALF_DAY_HINT = re.compile(
+    r"[\dntexrvy]\s?[ap]\.?\s?m\b|[eornvtx][\s-](?:ten|eleven|twe|thi|fo|fi|sixt|sev|eight|nine)"
+)
+_AT = r"at|by|until|till?|it['’]?s|it\sis|it\swas|is\sit|was\sit"
 _JUST = r"(?:\s(?:about|around|almost|nearly|exactly|just|already|only|now))?"
 # Bare figures (6:45) are a time after such a word, or at the beginning: not in "John 3:16" or "a ratio of 1:20".
 _BEFORE_FIGURES = re.compile(
@@ -81,6 +86,11 @@ def find(text: str) -> Iterator[ClockTime]:
             minute = _value(match["minutes"])
             sure = match["unit"] or match["side"].lower() == "past"
             if not sure and (minute % 5 or not _BEFORE_MINUTES.search(text, *before)):
+                continue
+        elif name := match["said_hour"]:  # "at six-thirty"
+            minute = _value(match["said_minute"])
+            style = "digital" if minute % 5 else "phrase"
+            if not _BEFORE_FIGURES.search(text, *before) and not match["half_day"]:
                 continue
         elif name := match["clock"]:
             style = "hour"
@@ -132,9 +142,10 @@ def ways(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
     """Patterns for a time that a model was shown in figures; `hours` and `names` are patterns for its hour."""
     half = r"(?:\s?(?:[ap]\.\s?m\b(?:\.(?!\s*$))?|[ap]m\b))"
     clock = r"(?:\so['’]clock)"
-    yield rf"{hours}[:.]{minute:02}(?:\shours\b)?{clock}?{half}?"
+    yield rf"(?:{hours}|{names})[:.]{minute:02}(?:\shours\b)?{clock}?{half}?"
     if minute == 0:
         yield rf"(?:{hours}|{names})(?:{clock}{half}?|{half})"
+        yield "noon|midnight" if twelve(hour) == 12 else r"(?!)"
     for spelled in (True, False):
         phrase = say(hour, minute, spelled)
         yield f"(?:a )?{phrase.removeprefix('a ')}"

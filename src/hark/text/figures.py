@@ -68,7 +68,9 @@ _NAME = re.compile(
     r"[ \u00a0]?$",
 )
 _MEASURE = re.compile(
-    rf"{_SPACE}?(?:[%‰°]|(?:percent|per|[mbtr]n|hundred|thousand|[mbtr]?illions?|[kcm]?m|k?g|l|[a-z]+s)\b)"
+    rf"{_SPACE}?(?:[%‰°]|(?:per|percent|points?|times|bn|mn|hundred|thousand|[mbt]r?illions?|[kcm]?m|k?g|l|degrees|feet|foot|"
+    r"inch(?:es)?|miles?|(?:kilo|centi|milli)?met(?:er|re)s?|(?:kilo)?grams?|lit(?:er|re)s?|pounds?|tons?|tonnes?|euros?|"
+    r"dollars?|cents?|seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b)"
 )
 
 

@@ -144,7 +144,7 @@ def lexicon_of(language: str) -> Lexicon:
         hyphenated=re.compile("|".join(map(re.escape, hyphens)), re.IGNORECASE) if hyphens else None,
         beginning=beginning,
         scale=re.compile(scales),
-        scaled=re.compile(rf"[ \u00a0\u202f-]?\b({scales})\b", re.IGNORECASE),
+        scaled=re.compile(rf"\+?[ \u00a0\u202f-]?\b({scales})\b", re.IGNORECASE),
     )
 
 
