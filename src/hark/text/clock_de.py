@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from hark.text.clocktime import (
     DIGITAL_HOUR,
@@ -24,17 +25,6 @@ _HOUR, _HOUR_OF_DAY = any_of(_NAMES, 1, 12), any_of(_NAMES, 0, 24)
 _NAMES["eine"] = 1  # eine Minute
 # No noun that is counted, as in "zehn vor zwei Jahren", and no longer figure.
 _REST = r"\b(?![:/%]|[.,]\d)(?!\s(?!Uhr\b)(?-i:[A-ZÄÖÜ])\w)(?:\sUhr\b)?"
-_TIME = re.compile(
-    rf"""(?<![\w:.,/$€£-])(?:
-      (?P<minutes>{_FEW_MINUTES}|eine(?=\sMinute))(?:\sMinuten?)?\s(?P<side>vor|nach)\s
-      (?P<half>halb\s)?(?P<minutes_hour>{_HOUR}){_REST}
-    | halb\s(?P<half_hour>{_HOUR})\b(?![:/%]|[.,]\d)(?:\sUhr\b)?
-    | (?P<quarter>drei\s?viertel|viertel)\s(?:(?P<quarter_side>vor|nach)\s)?(?P<quarter_hour>{_HOUR}){_REST}
-    | (?P<hour>{_HOUR_OF_DAY})(?:[:.](?P<minute>[0-5]\d))?\s?Uhr\b(?:\s(?P<late>{_MINUTE}){_REST})?
-    | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
 # One of these is in every text with a time.
 _HINTS = (":", "uhr", "halb ", "viertel ")
 _MINUTES_HINT = re.compile(r"[fnigeflsr0-9](?: minuten?)? (?:vor|nach) [0-9ezdvfsan]")
@@ -45,13 +35,29 @@ _BEFORE_FIGURES = re.compile(
 _BEFORE_QUARTER = re.compile(r"\b(?:um|gegen|ist|war|bis|seit|ab|vor|nach|schon|erst)\s$", re.IGNORECASE)
 
 
+@cache
+def _time() -> re.Pattern[str]:
+    """A time of day. Compiled when a text first hints at one, which takes as long as translating a sentence."""
+    return re.compile(
+        rf"""(?<![\w:.,/$€£-])(?:
+      (?P<minutes>{_FEW_MINUTES}|eine(?=\sMinute))(?:\sMinuten?)?\s(?P<side>vor|nach)\s
+      (?P<half>halb\s)?(?P<minutes_hour>{_HOUR}){_REST}
+    | halb\s(?P<half_hour>{_HOUR})\b(?![:/%]|[.,]\d)(?:\sUhr\b)?
+    | (?P<quarter>drei\s?viertel|viertel)\s(?:(?P<quarter_side>vor|nach)\s)?(?P<quarter_hour>{_HOUR}){_REST}
+    | (?P<hour>{_HOUR_OF_DAY})(?:[:.](?P<minute>[0-5]\d))?\s?Uhr\b(?:\s(?P<late>{_MINUTE}){_REST})?
+    | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
+    )""",
+        re.VERBOSE | re.IGNORECASE,
+    )
+
+
 def find(text: str) -> Iterator[ClockTime]:
     """The times of day in a German text."""
     small = text.lower()
     if not any(hint in small for hint in _HINTS) and not _MINUTES_HINT.search(small):
         return
     end = -1
-    for match in _TIME.finditer(text):
+    for match in _time().finditer(text):
         start, stop = match.span()
         before = max(0, start - 24), start
         style: TimeStyle = "phrase"
