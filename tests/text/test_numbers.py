@@ -109,8 +109,8 @@ def test_any_length() -> None:
 
 
 FIGURES = (
-    "7|1,250.5|3.5 million|$120|6:45 pm|half past three|12/07/1989|1990s|3rd|50%|007|007 million|Python 3.11|2 to 3 million|'68|"
-    "1/2|twelve|a|+49 30 1234567|MP3|.08|25.8.|18.45 Uhr|and|people|,|(|May"
+    "7|1,250.5|3.5 million|$120|6:45 pm|half past three|12/07/1989|1990s|3rd|50%|007|007 million|Python 3.11|"
+    "2 to 3 million|'68|1/2|twelve|a|+49 30 1234567|MP3|.08|25.8.|18.45 Uhr|and|people|,|(|May"
 )
 
 

@@ -42,9 +42,8 @@ _HINTS = (
     "five till",
     "twenty till",
 )
-_HALF_DAY_HINT = re.compile(
-    r"[\dntexrvy]\s?[ap]\.?\s?m\b|[eornvtx][\s-](?:ten|eleven|twe|thi|fo|fi|sixt|sev|eight|nine)"
-)
+_HALF_DAY_HINT = re.compile(r"[\dntexrvy]\s?[ap]\.?\s?m\b")
+_SAID_HINT = re.compile(rf"(?:{_HOUR_WORD})[\s-](?:{_MINUTE_WORD})")
 _AT = r"at|by|until|till?|it['’]?s|it\sis|it\swas|is\sit|was\sit"
 _END = re.compile(r"[\"'”’)\]\s]*$")
 _JUST = r"(?:\s(?:about|around|almost|nearly|exactly|just|already|only|now))?"
@@ -77,7 +76,7 @@ def _time() -> re.Pattern[str]:
 def find(text: str) -> Iterator[ClockTime]:
     """The times of day in an English text."""
     small = text.lower()
-    if not any(hint in small for hint in _HINTS) and not _HALF_DAY_HINT.search(small):
+    if not any(hint in small for hint in _HINTS) and not _HALF_DAY_HINT.search(small) and not _SAID_HINT.search(small):
         return
     end = -1
     for match in _time().finditer(text):
