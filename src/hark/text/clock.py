@@ -5,12 +5,15 @@ which it copies; they are found in its translation (`time_pattern`) and replaced
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from hark.text import clock_de, clock_en
 from hark.text.clocktime import ClockTime, number_word, twelve
+from hark.text.rewrite import Rewriting, Span
 
 _LANGUAGES = {"en": clock_en, "de": clock_de}
+_APART_BEFORE, _APART_AFTER = r"(?<![\w:])(?<!\d[.,])", r"(?!\w|[.,:]\d)"
 
 
 def find_times(text: str, language: str) -> tuple[ClockTime, ...]:
@@ -20,10 +23,7 @@ def find_times(text: str, language: str) -> tuple[ClockTime, ...]:
 
 
 def write_time(time: ClockTime, target_language: str) -> str:
-    """A time as the target language says it, in the style of the source.
-
-    It begins with a small letter, also where it begins a sentence. Unchanged in a language without rules.
-    """
+    """A time as the target language says it, in the style of the source; unchanged in a language without rules."""
     hour, minute = time.hour, time.minute
     target = target_language[:2].lower()
     if target == time.language or target not in _LANGUAGES:
@@ -43,9 +43,18 @@ def write_time(time: ClockTime, target_language: str) -> str:
 
 
 def shown_time(time: ClockTime) -> str:
-    """What a model is shown in place of a time, so that it translates the sentence around it."""
-    figures = f"{time.hour}:{time.minute:02}"
-    return f"{figures} Uhr" if time.language == "de" else figures
+    """What a model is shown in place of a time, so that it translates the sentence around it.
+
+    It need not be the time itself, only one that models copy. English hours of which nothing more is known are shown as
+    those of the afternoon: 3:30 came out as "halb drei", 15:30 does not. A minute of two equal digits is shown as a
+    later one: more than half of the sentences with 11:55 came out with 11:5 or 11:555.
+    """
+    hour = time.hour % 12 + 12 if time.language == "en" and not time.period else time.hour
+    return f"{hour}:{_shown_minute(time.minute):02}" + (" Uhr" if time.language == "de" else "")
+
+
+def _shown_minute(minute: int) -> int:
+    return minute + 2 if minute and minute % 11 == 0 else minute
 
 
 def time_pattern(time: ClockTime, target_language: str) -> re.Pattern[str]:
@@ -54,17 +63,49 @@ def time_pattern(time: ClockTime, target_language: str) -> re.Pattern[str]:
     It takes in the full stop after it where the time that is written ends with one itself ("6 p.m.").
     """
     target = target_language[:2].lower()
+    if target not in _LANGUAGES:
+        return re.compile(rf"{_APART_BEFORE}{re.escape(shown_time(time))}{_APART_AFTER}")
     return _pattern(time.hour, time.minute, target, write_time(time, target).endswith("."))
+
+
+def restore_times(translation: str, times: Sequence[ClockTime], target_language: str) -> Rewriting | None:
+    """The translation of a text in which times were shown in figures, with these as the target language says them.
+
+    A time that cannot be found may have been translated wrongly ("halb drei" for 3:30): if the translation has as many
+    other times as are missing, they are replaced in order. None if a time remains missing.
+    """
+    places: dict[Span, ClockTime] = {}
+
+    def is_free(span: Span) -> bool:
+        return all(span[1] <= start or end <= span[0] for start, end in places)
+
+    missing: list[ClockTime] = []
+    for time in times:
+        spans = (match.span() for match in time_pattern(time, target_language).finditer(translation))
+        place = next(filter(is_free, spans), None)
+        if place is None:
+            missing.append(time)
+        else:
+            places[place] = time
+    if missing:
+        others = [other.span for other in find_times(translation, target_language) if is_free(other.span)]
+        if len(others) != len(missing):
+            return None
+        places |= zip(others, missing, strict=True)
+    written = {span: write_time(time, target_language) for span, time in places.items()}
+    first = len(translation) - len(translation.lstrip(" \"'„“‚‘»("))
+    return Rewriting.of(
+        translation,
+        ((span, text[0].upper() + text[1:] if span[0] == first else text) for span, text in sorted(written.items())),
+    )
 
 
 @lru_cache(maxsize=1024)
 def _pattern(hour: int, minute: int, target: str, takes_stop: bool) -> re.Pattern[str]:
-    rules = _LANGUAGES.get(target)
-    if rules is None:
-        return re.compile(rf"(?<![\w:])(?<!\d[.,])0?{hour}[:.]{minute:02}(?!\w|[.,:]\d)")
     same = {hour, twelve(hour), hour % 12, hour % 12 + 12}
     hours = "0?(?:" + "|".join(map(str, sorted(same, reverse=True))) + ")"
     names = "|".join(sorted(number_word(each, target) for each in same))
-    ways = "|".join(rules.ways(hours, names, hour, minute))
+    minutes = sorted({minute, _shown_minute(minute)})
+    ways = "|".join(way for each in minutes for way in _LANGUAGES[target].ways(hours, names, hour, each))
     stop = r"(?:\.(?!\w))?" if takes_stop else ""
-    return re.compile(rf"(?<![\w:])(?<!\d[.,])(?:{ways}){stop}(?!\w|[.,:]\d)", re.IGNORECASE)
+    return re.compile(rf"{_APART_BEFORE}(?:{ways}){stop}{_APART_AFTER}", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from hark.text.clocktime import (
     DIGITAL_HOUR,
@@ -16,22 +17,14 @@ from hark.text.clocktime import (
     twelve,
 )
 
-_NAMES = number_names("de") | {"ein": 1, "zwo": 2, "dreissig": 30}
-_HOUR = any_of(_NAMES, 1, 12)
+_NAMES = number_names("de") | {"zwo": 2, "dreissig": 30}
+_MINUTE = any_of(_NAMES, 1, 59)
+_FEW_MINUTES = any_of(_NAMES, 1, 29)
+_NAMES["ein"] = 1  # an hour, no minutes: "um sechs Uhr ein"
+_HOUR, _HOUR_OF_DAY = any_of(_NAMES, 1, 12), any_of(_NAMES, 0, 24)
+_NAMES["eine"] = 1  # eine Minute
 # No noun that is counted, as in "zehn vor zwei Jahren", and no longer figure.
 _REST = r"\b(?![:/%]|[.,]\d)(?!\s(?!Uhr\b)(?-i:[A-ZÄÖÜ])\w)(?:\sUhr\b)?"
-_MINUTE = any_of(_NAMES, 1, 59)
-_TIME = re.compile(
-    rf"""(?<![\w:.,/$€£-])(?:
-      (?P<minutes>{any_of(_NAMES, 1, 29)})(?:\sMinuten?)?\s(?P<side>vor|nach)\s
-      (?P<half>halb\s)?(?P<minutes_hour>{_HOUR}){_REST}
-    | halb\s(?P<half_hour>{_HOUR})\b(?![:/%]|[.,]\d)(?:\sUhr\b)?
-    | (?P<quarter>drei\s?viertel|viertel)\s(?:(?P<quarter_side>vor|nach)\s)?(?P<quarter_hour>{_HOUR}){_REST}
-    | (?P<hour>{any_of(_NAMES, 0, 24)})(?:[:.](?P<minute>[0-5]\d))?\s?Uhr\b(?:\s(?P<late>{_MINUTE}){_REST})?
-    | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
 # One of these is in every text with a time.
 _HINTS = (":", "uhr", "halb ", "viertel ")
 _MINUTES_HINT = re.compile(r"[fnigeflsr0-9](?: minuten?)? (?:vor|nach) [0-9ezdvfsan]")
@@ -42,13 +35,29 @@ _BEFORE_FIGURES = re.compile(
 _BEFORE_QUARTER = re.compile(r"\b(?:um|gegen|ist|war|bis|seit|ab|vor|nach|schon|erst)\s$", re.IGNORECASE)
 
 
+@cache
+def _time() -> re.Pattern[str]:
+    """A time of day. Compiled when a text first hints at one, which takes as long as translating a sentence."""
+    return re.compile(
+        rf"""(?<![\w:.,/$€£-])(?:
+      (?P<minutes>{_FEW_MINUTES}|eine(?=\sMinute))(?:\sMinuten?)?\s(?P<side>vor|nach)\s
+      (?P<half>halb\s)?(?P<minutes_hour>{_HOUR}){_REST}
+    | halb\s(?P<half_hour>{_HOUR})\b(?![:/%]|[.,]\d)(?:\sUhr\b)?
+    | (?P<quarter>drei\s?viertel|viertel)\s(?:(?P<quarter_side>vor|nach)\s)?(?P<quarter_hour>{_HOUR}){_REST}
+    | (?P<hour>{_HOUR_OF_DAY})(?:[:.](?P<minute>[0-5]\d))?\s?Uhr\b(?:\s(?P<late>{_MINUTE}){_REST})?
+    | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
+    )""",
+        re.VERBOSE | re.IGNORECASE,
+    )
+
+
 def find(text: str) -> Iterator[ClockTime]:
     """The times of day in a German text."""
     small = text.lower()
     if not any(hint in small for hint in _HINTS) and not _MINUTES_HINT.search(small):
         return
     end = -1
-    for match in _TIME.finditer(text):
+    for match in _time().finditer(text):
         start, stop = match.span()
         before = max(0, start - 24), start
         style: TimeStyle = "phrase"
@@ -114,9 +123,9 @@ def say(hour: int, minute: int, spelled: bool) -> str:
 
 def ways(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
     """Patterns for a time that a model was shown in figures; `hours` and `names` are patterns for its hour."""
-    late = rf"\s(?:{minute:02}|{number_word(minute, 'de')})\b"
-    yield rf"{hours}[:.]{minute:02}(?:\s?Uhr\b(?:{late})?)?"
     names += "|ein" if twelve(hour) == 1 else ""
+    late = rf"\s(?:{minute:02}|{number_word(minute, 'de')})\b"
+    yield rf"(?:{hours}|{names})[:.]{minute:02}(?:\s?Uhr\b(?:{late})?)?"
     yield rf"(?:{hours}|{names})\s?Uhr\b" + (late if minute else "")
     for spelled in (True, False):
         yield say(hour, minute, spelled)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from hark.text.clocktime import (
     DIGITAL_HOUR,
@@ -18,6 +19,8 @@ from hark.text.clocktime import (
 
 _NAMES = number_names("en")
 _HOUR = any_of(_NAMES, 1, 12)
+_HOUR_WORD = "|".join(number_word(n, "en") for n in range(1, 13))
+_MINUTE_WORD = "|".join(sorted((number_word(n, "en") for n in range(10, 60)), key=len, reverse=True))
 _HALF_DAY = r"(?:[ap]\.\s?m\b\.?|[ap]m\b)"
 # What follows a time: the end, a sign, or a word that goes on with the sentence; not what is counted, as in "ten to
 # twelve people".
@@ -25,19 +28,7 @@ _REST = (
     r"(?=\s?(?:$|[.,;:!?)\]\"”’–—-]|(?:in|at|on|when|and|but|or|o['’]clock|today|tomorrow|tonight|yesterday|this|sharp|"
     r"already|now|so|because|by|for|until|till|as|we|i|you|he|she|they|it|the|every|each|if|before|after|[ap]\.?m)\b))"
 )
-_TIME = re.compile(
-    rf"""(?<![\w:.,/$€£-])(?:
-      half\spast\s(?P<half_past>{_HOUR})\b
-    | (?:a\s)?quarter\s(?P<quarter>past|after|to|before|till?)\s(?P<quarter_hour>{_HOUR})\b{_REST}
-    | (?P<minutes>{any_of(_NAMES, 1, 29)})(?P<unit>\sminutes?)?\s(?P<side>past|after|to|before|till?)\s
-      (?P<minutes_hour>{_HOUR})\b{_REST}
-    | (?P<clock>{_HOUR}|{DIGITAL_HOUR})\so['’]clock\b
-    | (?P<hour>{_HOUR})(?:[:.](?P<minute>[0-5]\d))?(?=\s?{_HALF_DAY})
-    | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
-    )(?:\s?(?P<half_day>{_HALF_DAY}))?""",
-    re.VERBOSE | re.IGNORECASE,
-)
-# One of these is in every text with a time; looking for them takes a tenth of the time that `_TIME` takes.
+# One of these is in every text with a time; looking for them takes a tenth of the time that `_time` takes.
 _HINTS = (
     ":",
     "clock",
@@ -51,8 +42,10 @@ _HINTS = (
     "five till",
     "twenty till",
 )
-_HALF_DAY_HINT = re.compile(r"[\dntexr]\s?[ap]\.?\s?m\b")
-_AT = r"at|by|until|till?|it['’]?s|it\sis|it\swas"
+_HALF_DAY_HINT = re.compile(r"[\dntexrvy]\s?[ap]\.?\s?m\b")
+_SAID_HINT = re.compile(rf"(?:{_HOUR_WORD})[\s-](?:{_MINUTE_WORD})")
+_AT = r"at|by|until|till?|it['’]?s|it\sis|it\swas|is\sit|was\sit"
+_END = re.compile(r"[\"'”’)\]\s]*$")
 _JUST = r"(?:\s(?:about|around|almost|nearly|exactly|just|already|only|now))?"
 # Bare figures (6:45) are a time after such a word, or at the beginning: not in "John 3:16" or "a ratio of 1:20".
 _BEFORE_FIGURES = re.compile(
@@ -62,13 +55,31 @@ _BEFORE_FIGURES = re.compile(
 _BEFORE_MINUTES = re.compile(rf"\b(?:{_AT}){_JUST}\s$", re.IGNORECASE)
 
 
+@cache
+def _time() -> re.Pattern[str]:
+    """A time of day. Compiled when a text first hints at one, which takes as long as translating a sentence."""
+    return re.compile(
+        rf"""(?<![\w:.,/$€£-])(?:
+      half\spast\s(?P<half_past>{_HOUR})\b
+    | (?:a\s)?quarter\s(?P<quarter>past|after|to|before|till?)\s(?P<quarter_hour>{_HOUR})\b{_REST}
+    | (?P<minutes>{any_of(_NAMES, 1, 29)})(?P<unit>\sminutes?)?\s(?P<side>past|after|to|before|till?)\s
+      (?P<minutes_hour>{_HOUR})\b{_REST}
+    | (?P<said_hour>{_HOUR_WORD})[\s-](?P<said_minute>{_MINUTE_WORD})\b{_REST}
+    | (?P<clock>{_HOUR}|{DIGITAL_HOUR})\so['’]clock\b
+    | (?P<hour>{_HOUR})(?:[:.](?P<minute>[0-5]\d))?(?=\s?{_HALF_DAY})
+    | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
+    )(?:\s?(?P<half_day>{_HALF_DAY}))?""",
+        re.VERBOSE | re.IGNORECASE,
+    )
+
+
 def find(text: str) -> Iterator[ClockTime]:
     """The times of day in an English text."""
     small = text.lower()
-    if not any(hint in small for hint in _HINTS) and not _HALF_DAY_HINT.search(small):
+    if not any(hint in small for hint in _HINTS) and not _HALF_DAY_HINT.search(small) and not _SAID_HINT.search(small):
         return
     end = -1
-    for match in _TIME.finditer(text):
+    for match in _time().finditer(text):
         start, stop = match.span()
         before = max(0, start - 24), start
         style: TimeStyle = "phrase"
@@ -81,6 +92,11 @@ def find(text: str) -> Iterator[ClockTime]:
             minute = _value(match["minutes"])
             sure = match["unit"] or match["side"].lower() == "past"
             if not sure and (minute % 5 or not _BEFORE_MINUTES.search(text, *before)):
+                continue
+        elif name := match["said_hour"]:  # "at six-thirty"
+            minute = _value(match["said_minute"])
+            style = "digital" if minute % 5 else "phrase"
+            if not _BEFORE_FIGURES.search(text, *before) and not match["half_day"]:
                 continue
         elif name := match["clock"]:
             style = "hour"
@@ -101,7 +117,7 @@ def find(text: str) -> Iterator[ClockTime]:
             hour = hour % 12 + (12 if period == "pm" else 0)
         elif not 1 <= hour <= 12 or (style == "digital" and name[0] == "0"):
             period = "24h"
-        if text[stop - 1] == "." and not text[stop:].strip("\"'”’)] \n"):
+        if text[stop - 1] == "." and _END.match(text, stop):
             stop -= 1  # the full stop of the sentence
         yield ClockTime((start, stop), text[start:stop], "en", hour, minute, period, style, not name.isdigit())
         end = stop
@@ -132,9 +148,10 @@ def ways(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
     """Patterns for a time that a model was shown in figures; `hours` and `names` are patterns for its hour."""
     half = r"(?:\s?(?:[ap]\.\s?m\b(?:\.(?!\s*$))?|[ap]m\b))"
     clock = r"(?:\so['’]clock)"
-    yield rf"{hours}[:.]{minute:02}(?:\shours\b)?{clock}?{half}?"
+    yield rf"(?:{hours}|{names})[:.]{minute:02}(?:\shours\b)?{clock}?{half}?"
     if minute == 0:
         yield rf"(?:{hours}|{names})(?:{clock}{half}?|{half})"
+        yield "noon|midnight" if twelve(hour) == 12 else r"(?!)"
     for spelled in (True, False):
         phrase = say(hour, minute, spelled)
         yield f"(?:a )?{phrase.removeprefix('a ')}"

@@ -1,4 +1,4 @@
-"""Numbers in figures: found in a text, read by a language's convention, and written by another's."""
+"""Numbers in figures: found in a text, and read by its language's convention."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from hark.text.numerals import Amount, Numerals, numerals_of
-from hark.text.rewrite import Rewriting, Span
+from hark.text.rewrite import Span
 
 FigureKind = Literal[
     "integer",
@@ -31,8 +31,8 @@ Value = Amount | str | tuple[int, ...]
 LONGEST = 40
 """Characters of a figure that is read as a number; a longer one is a code. Python reads no more than 4,300 digits."""
 _SPACE = "[ \u00a0\u202f]"
-_SIGN = "[€$£¥]"
-_CODE = "EUR|USD|GBP|CHF|JPY|CAD|AUD"
+SIGN = "[€$£¥]"
+CODE = "EUR|USD|GBP|CHF|JPY|CAD|AUD"
 _DIGIT = re.compile("[0-9]")
 _OPENING = re.compile(r"(?<![\w.,+])[+(]{1,2}$|(?<![\w.,/])\.$")
 """What may stand before the first digit and belongs to the figure."""
@@ -51,9 +51,8 @@ _FIGURE = re.compile(
     """,
     re.VERBOSE,
 )
-_BEFORE = re.compile(rf"(?:\b[A-Z]{{1,2}})?{_SIGN}{_SPACE}?$|\b(?:{_CODE}){_SPACE}$")
-_AFTER = re.compile(rf"{_SPACE}?(?:(?:[A-Z]{{1,2}})?{_SIGN}(?![0-9])|(?:{_CODE})\b)")
-_MONEY = re.compile(rf"(?:\b[A-Z]{{1,2}})?{_SIGN}|\b(?:{_CODE})\b")
+_BEFORE = re.compile(rf"(?:\b[A-Z]{{1,2}})?{SIGN}{_SPACE}?$|\b(?:{CODE}){_SPACE}$")
+_AFTER = re.compile(rf"{_SPACE}?(?:(?:[A-Z]{{1,2}})?{SIGN}(?![0-9])|(?:{CODE})\b)")
 _PERCENT = re.compile(rf"{_SPACE}?%")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"[0-9]+")
@@ -68,7 +67,9 @@ _NAME = re.compile(
     r"[ \u00a0]?$",
 )
 _MEASURE = re.compile(
-    rf"{_SPACE}?(?:[%‰°]|(?:percent|per|[mbtr]n|hundred|thousand|[mbtr]?illions?|[kcm]?m|k?g|l|[a-z]+s)\b)"
+    rf"{_SPACE}?(?:[%‰°]|(?:per|percent|points?|times|bn|mn|hundred|thousand|[mbt]r?illions?|[kcm]?m|k?g|l|degrees|feet|foot|"
+    r"inch(?:es)?|miles?|(?:kilo|centi|milli)?met(?:er|re)s?|(?:kilo)?grams?|lit(?:er|re)s?|pounds?|tons?|tonnes?|euros?|"
+    r"dollars?|cents?|seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b)"
 )
 
 
@@ -85,6 +86,11 @@ class Figure:
     """Every value that it may have, `value` first: 1.250 and 1250."""
     digits: Span
     """The span of the figures alone, without signs of currency, percent or order."""
+
+    @property
+    def raw(self) -> str:
+        """The figures alone."""
+        return self.text[self.digits[0] - self.span[0] : self.digits[1] - self.span[0]]
 
 
 def find_figures(text: str, language: str) -> tuple[Figure, ...]:
@@ -224,54 +230,3 @@ def read_figure(raw: str, numerals: Numerals) -> tuple[Value, ...]:
     if fraction:
         readings.insert(last != numerals.decimal, Decimal("".join(groups[:-1]) + "." + groups[-1]))
     return tuple(readings) or (integers,)
-
-
-def localise(figure: str, source_language: str, target_language: str) -> str:
-    """Write a figure, or all figures of a text, as the target language does: 7.4% is 7,4 % in German.
-
-    Years, versions, dates, times, phone numbers, and whatever is part of a word stay as they are.
-    """
-    figures = find_figures(figure, source_language)
-    written = ((each.span, write_figure(each, source_language, target_language)) for each in figures)
-    return Rewriting.of(figure, written).after
-
-
-def write_figure(figure: Figure, source_language: str, target_language: str) -> str:
-    """A figure of a source as the target language writes it."""
-    source, target = numerals_of(source_language), numerals_of(target_language)
-    if source is target:
-        return figure.text
-    start, end = figure.digits
-    raw = figure.text[start - figure.span[0] : end - figure.span[0]]
-    groups: list[str] = _DIGITS.findall(raw)
-    if isinstance(figure.value, Decimal):
-        digits = target.thousands.join(groups[:-1]) + target.decimal + groups[-1]
-    else:
-        digits = target.thousands.join(groups)
-    match figure.kind:
-        case "decimal" | "grouped":
-            return digits
-        case "percent":
-            return digits + target.percent
-        case "ordinal":
-            return digits + (_english_ending(groups[-1]) if target.ordinal == "th" else target.ordinal)
-        case "currency":
-            return _write_money(figure.text, raw, digits, source, target)
-        case _:
-            return figure.text
-
-
-def _english_ending(digits: str) -> str:
-    return "th" if digits[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")
-
-
-def _write_money(text: str, raw: str, digits: str, source: Numerals, target: Numerals) -> str:
-    sign = _MONEY.search(text)
-    assert sign is not None
-    size = text.replace(sign[0], "", 1).replace(raw, "", 1).strip(" \u00a0\u202f-")
-    if size:
-        size = next((name for name, value in target.magnitudes.items() if value == source.magnitudes[size]), size)
-        digits += (" " if len(size) > 2 else "") + size
-    if sign[0].isalpha():  # a code stays before or after the amount
-        return f"{sign[0]} {digits}" if sign.start() == 0 else f"{digits} {sign[0]}"
-    return target.currency.format(amount=digits, sign=sign[0])

@@ -1,6 +1,6 @@
 """Whether a translation has the numbers of its source: what was lost, changed or invented.
 
-`find_figures` and `localise` are in `figures.py`, number words in `spelled.py`, times of day in `clock.py`.
+`figures.py` finds figures, `localisation.py` writes them; number words are in `spelled.py`, times of day in `clock.py`.
 """
 
 import re
@@ -13,9 +13,10 @@ from types import MappingProxyType
 
 from hark.text.clock import find_times
 from hark.text.clocktime import ClockTime, twelve
-from hark.text.figures import Figure, Value, find_figures, localise
+from hark.text.figures import Figure, Value, find_figures
+from hark.text.localisation import localise
 from hark.text.numerals import Amount, numerals_of
-from hark.text.spelled import lexicon_of, named_months, spelled_values
+from hark.text.spelled import named_months, scale_pattern, spelled_values
 
 __all__ = ["NumberChange", "compare_numbers", "find_figures", "localise", "spelled_values"]
 
@@ -113,9 +114,9 @@ def _same_figures(source: str, translation: str, source_language: str, target_la
         for one, other in zip(ours, theirs, strict=True)
     ):
         return False
-    scaled = lexicon_of(source_language).scaled, lexicon_of(target_language).scaled
-    return not any(scaled[0].match(source, run.end()) for run in ours) and not any(
-        scaled[1].match(translation, run.end()) for run in theirs
+    our_scale, their_scale = scale_pattern(source_language), scale_pattern(target_language)
+    return not any(our_scale.match(source, run.end()) for run in ours) and not any(
+        their_scale.match(translation, run.end()) for run in theirs
     )
 
 
@@ -185,8 +186,8 @@ def _numbers(
 
 def _scale(text: str, figure: Figure, language: str) -> Amount:
     """What a word after a figure multiplies it by: 1,000,000 in "2 million"."""
-    match = lexicon_of(language).scaled.match(text, figure.digits[1]) if figure.kind != "currency" else None
-    return lexicon_of(language).numerals.scales[match[1].lower()] if match else 1
+    match = scale_pattern(language).match(text, figure.digits[1]) if figure.kind != "currency" else None
+    return numerals_of(language).scales[match[1].lower()] if match else 1
 
 
 def _parts(text: str, figure: Figure, scale: Amount, ranging: bool, language: str) -> Iterator[_Number]:
@@ -212,7 +213,7 @@ def _parts(text: str, figure: Figure, scale: Amount, ranging: bool, language: st
         more += (text[start:end].translate(_POINT),)
         if figure.kind == "version":  # 2.10 is not 2.1
             readings = ()
-    if scale != 1:
+    if scale != 1 and amounts:
         scaled = tuple(each * scale for each in amounts)
         readings = (*readings, *scaled) if ranging else scaled
     elif text[start - 1 : start] in ("'", "’"):  # the summer of '68

@@ -114,7 +114,7 @@ ENGLISH = Numerals(
     fractions=_table((Decimal("0.5"), "half halves"), (Decimal("0.25"), "quarter quarters"), (1, "once"), (2, "twice")),
     implied=_table(
         (0, "no none null midnight"),
-        (1, "a an per each every single another firstly"),
+        (1, "a an per each every single another firstly hourly daily weekly monthly yearly annually"),
         (2, "both pair couple double secondly biennial"),
         (3, "triple thirdly treble"),
         (4, "quadruple"),
@@ -132,6 +132,7 @@ ENGLISH = Numerals(
         (r"year and a half", 18),
         (r"(?:two|2) weeks", 14),
         (r"non-?zero", 0),
+        (r"\bcarbon\b", 2),  # CO2
     ),
     endings="fold|some|pence|penny|teen",
     months=(
@@ -208,6 +209,7 @@ GERMAN = Numerals(
         (r"(?:anderthalb|eineinhalb) jahr", 18),
         (r"(?:zwei|2) wochen", 14),
         (r"achtelfinal", 16),
+        (r"kohlendioxid|\bdoppel", 2),
         (r"\bzweit\w", 2),
         (r"\bdritt\w", 3),
     ),

@@ -54,6 +54,13 @@ def named_months(text: str, language: str) -> frozenset[int]:
     return frozenset(months[name] for name in names & months.keys())
 
 
+@lru_cache(maxsize=16)
+def scale_pattern(language: str) -> re.Pattern[str]:
+    """A scale after a figure, in its first group: "2 million"."""
+    scales = "|".join(sorted(numerals_of(language).scales, key=len, reverse=True))
+    return re.compile(rf"\+?[ \u00a0\u202f-]?\b({scales})\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Word:
     """What a word says of numbers."""
@@ -82,8 +89,6 @@ class Lexicon:
     """A number word at the beginning of a longer word, where the language builds such words."""
     scale: re.Pattern[str]
     """A scale inside a longer word."""
-    scaled: re.Pattern[str]
-    """A scale after a figure."""
 
     def cardinal(self, word: str) -> Amount | None:
         """The value of a word in lower case, also of a German compound."""
@@ -144,7 +149,6 @@ def lexicon_of(language: str) -> Lexicon:
         hyphenated=re.compile("|".join(map(re.escape, hyphens)), re.IGNORECASE) if hyphens else None,
         beginning=beginning,
         scale=re.compile(scales),
-        scaled=re.compile(rf"[ \u00a0\u202f-]?\b({scales})\b", re.IGNORECASE),
     )
 
 

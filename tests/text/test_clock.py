@@ -1,0 +1,218 @@
+"""Times of day: found, shown to a model, found again, and written by rule."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.text.clock import find_times, restore_times, shown_time, time_pattern, write_time
+from hark.text.clocktime import ClockTime
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "written"),
+    [
+        ("It's half past three.", "half past three", "halb vier"),
+        ("Half past 3 is late.", "Half past 3", "halb 4"),
+        ("half past twelve", "half past twelve", "halb eins"),
+        ("at a quarter to eight", "a quarter to eight", "Viertel vor acht"),
+        ("at quarter past nine", "quarter past nine", "Viertel nach neun"),
+        ("a quarter to one", "a quarter to one", "Viertel vor eins"),
+        ("at ten past five", "ten past five", "zehn nach fünf"),
+        ("Come at ten to five.", "ten to five", "zehn vor fünf"),
+        ("Is it already five to twelve?", "five to twelve", "fünf vor zwölf"),
+        ("twenty-five past seven", "twenty-five past seven", "fünf vor halb acht"),
+        ("twelve minutes past two", "twelve minutes past two", "zwölf Minuten nach zwei"),
+        ("It was seven thirty.", "seven thirty", "halb acht"),
+        ("at six-thirty", "six-thirty", "halb sieben"),
+        ("at two thirty-one", "two thirty-one", "2:31 Uhr"),
+        ("The train leaves at 6:45 pm.", "6:45 pm", "18:45 Uhr"),
+        ("at 6.45 p.m. today", "6.45 p.m.", "18:45 Uhr"),
+        ("We meet at 6 p.m.", "6 p.m", "18 Uhr"),
+        ("at 6am", "6am", "6 Uhr"),
+        ("at seven PM", "seven PM", "neunzehn Uhr"),
+        ("12 am", "12 am", "0 Uhr"),
+        ("12:30 a.m. it is", "12:30 a.m.", "0:30 Uhr"),
+        ("at 12 pm", "12 pm", "12 Uhr"),
+        ("half past three p.m.", "half past three p.m", "15:30 Uhr"),
+        ("8 o'clock", "8 o'clock", "8 Uhr"),
+        ("at one o’clock", "one o’clock", "ein Uhr"),
+        ("at 18:45", "18:45", "18:45 Uhr"),
+        ("The 6:45 train", "6:45", "6:45 Uhr"),
+        ("opens at 08:30", "08:30", "8:30 Uhr"),
+    ],
+)
+def test_english_to_german(text: str, found: str, written: str) -> None:
+    (time,) = find_times(text, "en")
+    assert (time.text, text[slice(*time.span)]) == (found, found)
+    assert write_time(time, "de") == written
+    assert write_time(time, "en") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "written"),
+    [
+        ("Es ist halb vier.", "halb vier", "half past three"),
+        ("um halb 4", "halb 4", "half past 3"),
+        ("halb eins", "halb eins", "half past twelve"),
+        ("um Viertel nach drei", "Viertel nach drei", "a quarter past three"),
+        ("um viertel vor acht", "viertel vor acht", "a quarter to eight"),
+        ("um drei viertel acht", "drei viertel acht", "a quarter to eight"),
+        ("dreiviertel acht", "dreiviertel acht", "a quarter to eight"),
+        ("um viertel acht", "viertel acht", "a quarter past seven"),
+        ("fünf vor halb neun", "fünf vor halb neun", "twenty-five past eight"),
+        ("fünf nach halb drei", "fünf nach halb drei", "twenty-five to three"),
+        ("zehn nach fünf", "zehn nach fünf", "ten past five"),
+        ("drei Minuten vor zwölf", "drei Minuten vor zwölf", "three minutes to twelve"),
+        ("um 18:45 Uhr", "18:45 Uhr", "6:45 p.m."),
+        ("um 18.45 Uhr", "18.45 Uhr", "6:45 p.m."),
+        ("um 18:45", "18:45", "6:45 p.m."),
+        ("um 8 Uhr 30", "8 Uhr 30", "8:30"),
+        ("acht Uhr dreißig", "acht Uhr dreißig", "8:30"),
+        ("08:30 Uhr", "08:30 Uhr", "8:30 a.m."),
+        ("0:15 Uhr", "0:15 Uhr", "12:15 a.m."),
+        ("um 8 Uhr", "8 Uhr", "8 o'clock"),
+        ("um ein Uhr", "ein Uhr", "one o'clock"),
+        ("um sechs Uhr ein", "sechs Uhr", "six o'clock"),
+        ("siebzehn Uhr", "siebzehn Uhr", "5 p.m."),
+        ("um 24 Uhr", "24 Uhr", "midnight"),
+    ],
+)
+def test_german_to_english(text: str, found: str, written: str) -> None:
+    (time,) = find_times(text, "de")
+    assert (time.text, text[slice(*time.span)]) == (found, found)
+    assert write_time(time, "en") == written
+
+
+def test_several_times() -> None:
+    assert [time.text for time in find_times("from 9:30 to 11:15 and 2 pm", "en")] == ["9:30", "11:15", "2 pm"]
+    assert [time.text for time in find_times("von 8:30 bis 9:15 Uhr", "de")] == ["8:30", "9:15 Uhr"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("half the people, half past", "en"),
+        ("a quarter of ten", "en"),
+        ("He gave a quarter to ten people.", "en"),
+        ("at ten people", "en"),
+        ("from ten to five", "en"),
+        ("about ten to twelve people", "en"),
+        ("twenty to thirty", "en"),
+        ("John 3:16 says", "en"),
+        ("Genesis 1:26 and 2:10", "en"),
+        ("They won 3:1.", "en"),
+        ("a ratio of 16:10", "en"),
+        ("It took 3:30 minutes.", "en"),
+        ("I am six", "en"),
+        ("two fifty cars", "en"),
+        ("$6 a month", "en"),
+        ("halb so viel", "de"),
+        ("das Viertel nach dem Krieg", "de"),
+        ("ein Viertel der Leute", "de"),
+        ("im Viertel zwei", "de"),
+        ("eine Uhr und zwei Uhren", "de"),
+        ("zehn vor zwei Jahren", "de"),
+        ("Johannes 3:16", "de"),
+        ("Sie gewannen 3:1.", "de"),
+        ("in 3:30 Minuten", "de"),
+        ("half past three", "fr"),
+    ],
+)
+def test_no_time(text: str, language: str) -> None:
+    assert find_times(text, language) == ()
+
+
+def time(hour: int, minute: int, language: str, style: str = "phrase") -> ClockTime:
+    return ClockTime((0, 0), "", language, hour, minute, None, style, True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("hour", "minute", "translation", "found"),
+    [
+        (3, 30, "Der Zug fährt um 3:30 Uhr ab.", "3:30 Uhr"),
+        (3, 30, "um 3.30 Uhr", "3.30 Uhr"),
+        (3, 30, "Wir trafen uns um 15:30.", "15:30"),
+        (3, 30, "um 3 Uhr 30", "3 Uhr 30"),
+        (3, 30, "um drei Uhr dreißig", "drei Uhr dreißig"),
+        (3, 30, "um halb vier", "halb vier"),
+        (1, 30, "um ein Uhr dreißig", "ein Uhr dreißig"),
+        (8, 0, "um acht Uhr da", "acht Uhr"),
+        (8, 0, "um 20:00 Uhr", "20:00 Uhr"),
+        (11, 55, "um 23:57 Uhr", "23:57 Uhr"),
+        (11, 55, "um 11:55 Uhr", "11:55 Uhr"),
+    ],
+)
+def test_shown_times_are_found_in_german(hour: int, minute: int, translation: str, found: str) -> None:
+    match = time_pattern(time(hour, minute, "en"), "de").search(translation)
+    assert match is not None
+    assert match[0] == found
+
+
+@pytest.mark.parametrize(
+    ("hour", "minute", "translation", "found"),
+    [
+        (3, 30, "The train leaves at 3:30.", "3:30"),
+        (3, 30, "at 3.30 p.m. today", "3.30 p.m."),
+        (3, 30, "We met at 3:30 p.m.", "3:30 p.m"),
+        (3, 30, "at 15:30 p.m. sharp", "15:30 p.m."),
+        (3, 30, "half past three", "half past three"),
+        (7, 45, "a quarter to eight", "a quarter to eight"),
+        (8, 0, "at 8 o'clock", "8 o'clock"),
+        (8, 0, "at eight o'clock", "eight o'clock"),
+        (8, 0, "at 8 am", "8 am"),
+        (12, 0, "until noon", "noon"),
+    ],
+)
+def test_shown_times_are_found_in_english(hour: int, minute: int, translation: str, found: str) -> None:
+    match = time_pattern(time(hour, minute, "de"), "en").search(translation)
+    assert match is not None
+    assert match[0] == found
+
+
+@pytest.mark.parametrize(
+    "translation",
+    ["13:30:15", "33:30", "3:300", "um 2:30 Uhr", "3.305", "1.3:30", "3:31", "v3:30x", "halb viert", "3 Uhr"],
+)
+def test_other_figures_are_not_the_shown_time(translation: str) -> None:
+    assert time_pattern(time(3, 30, "en"), "de").search(translation) is None
+
+
+def restored(source: str, translation: str, language: str, target: str) -> str | None:
+    rewriting = restore_times(translation, find_times(source, language), target)
+    return rewriting.after if rewriting else None
+
+
+def test_restore() -> None:
+    assert restored("It's half past three.", "Es ist 15:30 Uhr.", "en", "de") == "Es ist halb vier."
+    assert restored("Half past three is late.", "15:30 Uhr ist spät.", "en", "de") == "Halb vier ist spät."
+    assert restored("um 18:45 Uhr.", "at 18:45.", "de", "en") == "at 6:45 p.m."
+    assert restored("um 18:45 Uhr da", "there at 18:45 p.m. today", "de", "en") == "there at 6:45 p.m. today"
+    assert restored("from 8 am to 4 pm", "von 8 Uhr bis 16:00 Uhr", "en", "de") == "von 8 Uhr bis 16 Uhr"
+
+
+def test_restore_a_time_that_was_translated_wrongly() -> None:
+    assert restored("It's half past three.", "Es ist halb drei.", "en", "de") == "Es ist halb vier."
+    assert restored("It's half past three.", "Es ist spät.", "en", "de") is None
+    assert restored("It's half past three.", "um 2:30 Uhr und um 3 Uhr", "en", "de") is None
+
+
+@given(st.integers(1, 12), st.integers(0, 59), st.sampled_from(["en", "de"]), st.booleans())
+def test_a_phrase_there_and_back(hour: int, minute: int, language: str, spelled: bool) -> None:
+    """What is written is found in a sentence of its own, and is the same time."""
+    target = "de" if language == "en" else "en"
+    clock = ClockTime((0, 0), "", language, hour, minute, None, "phrase", spelled)
+    sentence = {"de": "Wir kommen um {}.", "en": "We come at {}."}[target].format(write_time(clock, target))
+    (found,) = find_times(sentence, target)
+    assert (found.hour % 12, found.minute, found.spelled) == (hour % 12, minute, spelled)
+
+
+@given(st.integers(0, 23), st.integers(0, 59), st.sampled_from(["en", "de"]))
+def test_a_shown_time_that_is_copied_is_found(hour: int, minute: int, language: str) -> None:
+    target = "de" if language == "en" else "en"
+    clock = ClockTime((0, 0), "", language, hour, minute, "24h", "digital", False)
+    figures = re.sub(" Uhr", "", shown_time(clock))
+    match = time_pattern(clock, target).search(f"x {figures} x")
+    assert match is not None
+    assert match[0] == figures

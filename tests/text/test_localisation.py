@@ -1,0 +1,108 @@
+"""Figures as another language writes them."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.text.figures import find_figures
+from hark.text.localisation import localise, localise_copies, write_figure
+from hark.text.numerals import NUMERALS
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        ("7.4%", "7,4 %"),
+        ("1.88 m", "1,88 m"),
+        ("1,250", "1.250"),
+        ("12,345.67", "12.345,67"),
+        ("1,250,000", "1.250.000"),
+        ("$120", "120 $"),
+        ("€1,250.50", "1.250,50 €"),
+        ("EUR 1,250.50", "EUR 1.250,50"),
+        ("US$5.99", "5,99 US$"),
+        ("£3.5m", "3,5 Mio. £"),
+        ("US$5m", "5 Mio. US$"),
+        ("$2bn", "2 Mrd. $"),
+        ("3rd", "3."),
+        ("21st", "21."),
+        ("12th", "12."),
+    ],
+)
+def test_localise_there_and_back(english: str, german: str) -> None:
+    assert localise(english, "en", "de") == german
+    assert localise(german, "de", "en") == english
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1990", "10000", "v1.2.3", "192.168.0.1", "12/07/1989", "2024-01-31", "6:45", "3:1", "24/7", "+49 30 1234567",
+        "007", "MP3", ".22 calibre", "in the 1990s", "Python 3.11", "-5", "120 people",
+    ],
+)  # fmt: skip
+def test_what_is_no_amount_stays(text: str) -> None:
+    assert localise(text, "en", "de") == text
+    assert localise(text, "en", "fr") == text
+
+
+def test_localise_a_sentence() -> None:
+    assert localise("Up 7.4% to $2.5 million (1,250 each).", "en", "de") == "Up 7,4 % to 2,5 Mio. $ (1.250 each)."
+    assert localise("2,5 % von 1.250,50 €", "de", "fr") == "2,5\u00a0% von 1\u202f250,50\u00a0€"
+    assert localise("1,250.5", "en", "en-GB") == "1,250.5"
+
+
+def test_a_figure_keeps_the_reading_of_its_sentence() -> None:
+    """By itself, 3.11 is a decimal number."""
+    (figure,) = find_figures("Python 3.11 is out", "en")
+    assert write_figure(figure, "en", "de") == "3.11"
+    assert localise("3.11", "en", "de") == "3,11"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("6,500 light years", "6,500 Lichtjahre", "6.500 Lichtjahre"),
+        ("It rose 7.4%.", "Es stieg um 7.4%.", "Es stieg um 7,4 %."),
+        ("It rose 7.4%.", "Es stieg um 7,4%.", "Es stieg um 7,4 %."),
+        ("$1,250.50", "$1,250.50", "$1.250,50"),
+        ("12 of 1,250", "12 von 1.250", "12 von 1.250"),
+        ("Python 3.11 has 1.5 MB", "Python 3.11 hat 1.5 MB", "Python 3.11 hat 1,5 MB"),
+        ("no number", "3.5", "3.5"),
+    ],
+)
+def test_copied_figures(source: str, translation: str, expected: str) -> None:
+    rewriting = localise_copies(source, translation, "en", "de")
+    assert (rewriting.before, rewriting.after) == (translation, expected)
+
+
+def test_copied_figures_in_english() -> None:
+    assert localise_copies("Er ist 1,88 m groß.", "He is 1,88 m tall.", "de", "en").after == "He is 1.88 m tall."
+    assert localise_copies("7,4 % von 1.250", "7,4 % of 1.250", "de", "en").after == "7.4% of 1,250"
+
+
+LANGUAGES = st.sampled_from(sorted(NUMERALS))
+
+
+def written(value: Decimal, language: str) -> str:
+    grouped = f"{value:,}"
+    numerals = NUMERALS[language]
+    return grouped.translate(str.maketrans({",": numerals.thousands, ".": numerals.decimal}))
+
+
+@given(st.decimals(min_value=0, max_value=10**9, places=2), LANGUAGES, LANGUAGES)
+def test_localise_keeps_the_value(value: Decimal, source: str, target: str) -> None:
+    text = written(value, source)
+    there = localise(text, source, target)
+    assert there == written(value, target)
+    assert [figure.value for figure in find_figures(there, target)] == [value]
+    assert localise(there, target, source) == text
+
+
+@given(st.text(alphabet="0123456789.,:/ -+(%$€£ amkMio'", max_size=40), LANGUAGES, LANGUAGES)
+def test_localise_keeps_the_digits(text: str, source: str, target: str) -> None:
+    digits = list(filter(str.isdigit, text))
+    assert list(filter(str.isdigit, localise(text, source, target))) == digits
+    assert list(filter(str.isdigit, localise_copies(text, text, source, target).after)) == digits
