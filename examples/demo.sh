@@ -7,7 +7,11 @@ hark=${HARK:-.venv/bin/hark}
 bold='' plain=''
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
 
-step() { printf '\n%s%s%s\n' "$bold" "$1" "$plain"; }
+step() { # says how long the last one took, as the list at the start says how long each takes
+  if [ -n "${began:-}" ]; then printf '(%s s)\n' $((SECONDS - began)); fi
+  began=$SECONDS
+  printf '\n%s%s%s\n' "$bold" "$1" "$plain"
+}
 run() { # shows a command as a person would type it, and runs it
   local word shown='$ hark'
   for word in "$@"; do
@@ -23,6 +27,14 @@ translate() { # LANGUAGE SENTENCES...
 }
 
 started=$SECONDS
+cat <<END
+About 2 minutes on two cores:
+  1, 2  translate        about 5 s
+  3     prepare a text   about 10 s, and no time if it was prepared before
+  4     measure          about 20 s
+  5     fine-tune        about 60 s
+  6     measure again    about 25 s
+END
 step "1. Translate into German, offline, with the model that comes with hark."
 translate de "Where is the nearest train station?" "see you tomorrow" "The meeting of 12 May 2024 was moved to https://example.org/room5."
 
