@@ -132,6 +132,20 @@ def test_ctrl_c_while_modules_are_imported_is_130_too(module: str) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "hark: interrupted\n")
 
 
+@pytest.mark.parametrize("words", [["plot", "runs/x"], ["prepare", "--train", "a", "b", "-o", "d"]])
+def test_a_deleted_working_folder(tmp_path: Path, words: list[str]) -> None:
+    folder = str(tmp_path / "gone")
+    code = (
+        f"import os\nos.mkdir({folder!r})\nos.chdir({folder!r})\nos.rmdir({folder!r})\n"
+        "from hark.cli import main\nmain()"
+    )
+    assert run("config", code=code).returncode == 0  # needs none
+    result = run(*words, code=code)
+    assert result.returncode == 2
+    assert result.stderr.startswith("hark: the working folder does not exist any more; change to another one")
+    assert result.stderr.count("\n") == 1
+
+
 def closed(redirection: str, *words: str) -> subprocess.CompletedProcess[str]:
     shell = f'"$0" -m hark "$@" {redirection}'
     command = ["bash", "-c", shell, sys.executable, *words]

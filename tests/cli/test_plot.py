@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hark.cli.plot import plot, read_runs
-from hark.errors import UserError
+from hark.errors import HarkWarning, UserError
 from tests.train.records import dev, make_run, start, stop, train
 
 
@@ -68,3 +68,19 @@ def test_what_cannot_be_drawn_is_one_line_and_leaves_no_file(run: Path, tmp_path
     with pytest.raises(UserError, match="is a folder"):
         plot([run], tmp_path / "folder.html")
     assert not list(tmp_path.glob("curves.*"))
+
+
+def test_garbage_among_the_records_is_told_and_nothing_but_garbage_refused(run: Path, tmp_path: Path) -> None:
+    with (run / "metrics.jsonl").open("ab") as file:
+        file.write(b'\xff\x00garbage\n{"kind": "train"}\n\n[1]\n')
+    with pytest.warns(HarkWarning, match=r"metrics\.jsonl: 3 lines are not a record of a run, and left out"):
+        (read,) = read_runs([run])
+    assert len(read.history.train) == 2
+    (run / "metrics.jsonl").write_bytes(b"[" * 100_000 + b"\ngarbage\n")
+    with pytest.raises(UserError, match=r"metrics\.jsonl: none of its 2 lines is a record of a run"):
+        plot([run], tmp_path / "curves.html")
+    for empty in ([], [start()]):
+        begun = make_run(tmp_path / f"begun-{len(empty)}", *empty)
+        with pytest.raises(UserError, match="no figures yet"):
+            plot([begun], tmp_path / "curves.html")
+    assert not (tmp_path / "curves.html").exists()

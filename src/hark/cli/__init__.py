@@ -94,6 +94,8 @@ def describe(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.errno == errno.EBADF and stdout_is_closed():
         drop_output()
         return "stdout is closed, so there is nowhere to write to; leave it open, or name a file", 1
+    if isinstance(error, FileNotFoundError) and not working_folder_exists():
+        return "the working folder does not exist any more; change to another one (cd) and run it again", 2
     where = f"{type(error).__name__}: {error}".splitlines()[0]
     return f"unexpected failure: {where} (run again with --debug to see where)", 1
 
@@ -104,6 +106,14 @@ def dash_hint(error: Any) -> str:
     if type(error).__name__ != "NoSuchOption" or error.possibilities or getattr(ctx, "info_name", "") not in TAKE_TEXT:
         return ""
     return "; to translate text that begins with a dash, put -- before it"
+
+
+def working_folder_exists() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:

@@ -1,13 +1,14 @@
 """`hark plot`: the curves of one or several runs, overlaid."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hark.cli.streams import STDOUT, writer
-from hark.errors import UserError
+from hark.errors import HarkWarning, UserError
 
 if TYPE_CHECKING:
     from hark.train.curves import Run
@@ -75,5 +76,13 @@ def read_runs(folders: list[Path]) -> "list[Run]":
     for run in dirs:
         name = run.name if names.count(run.name) == 1 else str(run.path)
         history = read_metrics(run.metrics)
+        if not history.records and history.unreadable:
+            raise UserError(f"{run.metrics}: none of its {history.unreadable:,} lines is a record of a run")
+        if history.unreadable:
+            lines = "1 line is" if history.unreadable == 1 else f"{history.unreadable:,} lines are"
+            warnings.warn(f"{run.metrics}: {lines} not a record of a run, and left out", HarkWarning, stacklevel=2)
         runs.append(Run(describe_run(run, name, history), history))
+    if not any(run.history.train or run.history.dev for run in runs):
+        names = ", ".join(str(run.path) for run in dirs)
+        raise UserError(f"{names}: no figures yet; the first are told after train.log_steps steps")
     return runs

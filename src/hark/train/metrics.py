@@ -181,6 +181,8 @@ class History:
     """The records of a run that count, in the order of writing."""
 
     records: tuple[Record, ...] = ()
+    unreadable: int = field(default=0, compare=False)
+    """Lines of the file that hold no record: torn by a kill, from a newer hark, or garbage."""
 
     @cached_property
     def train(self) -> tuple[TrainRecord, ...]:
@@ -233,13 +235,15 @@ class History:
 def read_metrics(path: Path) -> History:
     """The history of a run, without what a killed process did in vain."""
     kept: list[Record] = []
+    unreadable = 0
     for values in read_objects(path):
-        record = read_record(values)
+        record = None if values is None else read_record(values)
+        unreadable += record is None
         if isinstance(record, StartRecord):
             kept = still_true(kept, record)
         if record is not None:
             kept.append(record)
-    return History(tuple(once(kept)))
+    return History(tuple(once(kept)), unreadable)
 
 
 def still_true(records: Iterable[Record], begun: StartRecord) -> list[Record]:
@@ -263,7 +267,7 @@ def read_samples(path: Path) -> tuple[Sample, ...]:
     kept: dict[tuple[int, str], Sample] = {}
     if not path.exists():
         return ()
-    for values in read_objects(path):
+    for values in filter(None, read_objects(path)):
         try:
             sample = made(Sample, values)
         except (KeyError, TypeError):
@@ -274,17 +278,18 @@ def read_samples(path: Path) -> tuple[Sample, ...]:
     return tuple(kept.values())
 
 
-def read_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file, one a line; a line that is not one was torn by a kill, and is passed over."""
+def read_objects(path: Path) -> Iterator[dict[str, Any] | None]:
+    """The JSON objects of a file, one a line; None for a line that is not one: a kill may have torn it."""
     try:
         with path.open("rb") as lines:
             for line in lines:
+                if line.isspace():
+                    continue
                 try:
                     values = json.loads(line)
-                except ValueError:  # also text that is not UTF-8
-                    continue
-                if isinstance(values, dict):
-                    yield values
+                except (ValueError, RecursionError):  # also text that is not UTF-8
+                    values = None
+                yield values if isinstance(values, dict) else None
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except OSError as error:
