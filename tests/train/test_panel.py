@@ -110,6 +110,17 @@ def test_a_resumed_run_goes_on_with_its_curve_and_its_best() -> None:
     assert panel.view.losses.values == ()
 
 
+def test_how_long_it_will_take_is_told_before_the_first_step() -> None:
+    begun = replace(start(7200), step_seconds=0.5)
+    words = "a step takes about 0.5 s, all of them about 1 h 00 min; Ctrl-C saves and ends"
+    assert words in spoken(begun)
+    assert "waiting for the first figures ... (a step takes about 0.5 s" in seen(view_of([begun]))
+
+
+def test_a_failure_is_told_by_the_command_line_alone() -> None:
+    assert spoken(start(), stop(3, "failed", "disk is full"))[-1] == "failed at step 3"
+
+
 def test_pairs_that_are_never_trained_on_are_told_at_the_start() -> None:
     def told(too_long: int, pairs: int) -> list[str]:
         return spoken(replace(start(), pairs=pairs, too_long=too_long, max_length=250))[1:]

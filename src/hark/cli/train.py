@@ -86,13 +86,30 @@ def train(
         # A worker that torchrun starts again after a failure goes on with what its first start began.
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
         config = run_config(run, (), ()) if resumed else load_recipe(recipe, overrides)
+    config, notes = (config, []) if resumed else suit_machine(config, file, changes)
     dataset = open_dataset(config.data)
     if not resumed:
         say_what_is_ignored(file, changes, dataset.tokenizer("target").vocab_size)
     judges = make_judges(config, dataset, bleu, samples_to_read() if samples is None else samples)
-    signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges)
+    signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges, notes)
     if signal:
         raise typer.Exit(128 + signal)
+
+
+def suit_machine(config: "Config", file: str | None, changes: list[str]) -> "tuple[Config, list[str]]":
+    """On a CPU, a model that it can train, where nobody said how large it is to be; and a line that says so."""
+    from hark import configfile
+    from hark.moved import move_settings
+    from hark.train.processes import choose_device
+    from hark.train.sizing import suit_cpu
+
+    if choose_device(config.train.device, 0).type != "cpu":
+        return config, []
+    given = move_settings(configfile.read_toml(Path(file)) if file else {})[0]
+    for each in changes:
+        configfile.apply_override(given, each)
+    config, note = suit_cpu(config, given)
+    return config, [note] if note else []
 
 
 def samples_to_read() -> int:

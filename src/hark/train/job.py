@@ -106,6 +106,7 @@ class Job:
         self.progress.step += 1
         self.progress.target_tokens += tokens
         self.progress.skipped_pairs += skipped_pairs
+        self.signals.worth_saving = True
         self.tick()
 
     def tick(self) -> float:
@@ -121,9 +122,10 @@ class Job:
             torch.cuda.synchronize(self.processes.device)
         self.tick()
 
-    def prove_memory(self) -> None:
-        """The largest batch there can be, forwards and backwards: out of memory now, or never."""
+    def prove_memory(self) -> float:
+        """The largest batch there can be, forwards and backwards: out of memory now, or never. How long it took."""
         batch = to_tensors(self.batches.worst_case(), self.processes.device)
+        began = time.monotonic()
         try:
             self.passes(batch, 1.0, last=True)
             self.optimiser.allocate()
@@ -134,6 +136,7 @@ class Job:
                 f"a batch of {self.config.batches.batch_tokens} tokens does not fit in the memory of "
                 f"{self.processes.device}; lower batches.batch_tokens and raise train.batches_per_step"
             ) from None
+        return time.monotonic() - began
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
@@ -200,7 +203,8 @@ class Job:
         self.optimiser.skipped.fill_(state["skipped"])
         self.optimiser.bad_in_a_row.fill_(state["bad_in_a_row"])
 
-    def begin(self, kind: type[StartRecord]) -> None:
+    def begin(self, kind: type[StartRecord], batch_seconds: float) -> None:
+        """Say that it begins. `batch_seconds` is what a batch took on trial: on a CPU a step takes about as long."""
         weights = sum(weight.numel() for weight in self.model.parameters())
         step, tokens, device = self.progress.step, self.progress.target_tokens, self.processes.device
         name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
@@ -208,7 +212,8 @@ class Job:
         because = self.plain_because
         passes = "our kernels, in a CUDA graph" if because is None else f"plain path: {because}"
         pairs = self.batches.n_pairs, self.batches.n_excluded, self.config.batches.max_length
-        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes, *pairs))
+        step_seconds = batch_seconds * self.batches_here if device.type == "cpu" else 0.0
+        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes, *pairs, step_seconds))
         self.ticked_at = self.saved_at = self.meter.started = time.monotonic()
 
     def pause(self) -> None:

@@ -22,6 +22,8 @@ def lines(record: Record | Sample, view: View) -> Iterable[str]:
         case StartRecord():
             verb = "resumed" if isinstance(record, ResumeRecord) else "started"
             yield f"{verb} {view.name} at step {where(record.step, view)}  {machine(record)}"
+            if record.step_seconds:
+                yield time_words(record)
             if record.too_long:
                 yield too_long_words(record)
         case TrainRecord():
@@ -69,6 +71,12 @@ def machine(begun: StartRecord) -> str:
     return f"{begun.device}{processes}, {figures.short(begun.weights)} weights{passes}"
 
 
+def time_words(begun: StartRecord) -> str:
+    """How long it will take, before any step was taken."""
+    left = figures.duration(begun.step_seconds * (begun.steps - begun.step))
+    return f"a step takes about {begun.step_seconds:.2g} s, all of them about {left}; Ctrl-C saves and ends"
+
+
 def too_long_words(begun: StartRecord) -> str:
     """How much of the text is never trained on."""
     longer, skipped = ("is longer", "is skipped") if begun.too_long == 1 else ("are longer", "are skipped")
@@ -85,7 +93,8 @@ def scores_words(dev: DevRecord) -> str:
 
 def stop_words(stop: StopRecord) -> str:
     reason = {"early": "stopped early"}.get(stop.reason, stop.reason)
-    return f"{reason} at step {stop.step}" + (f": {one_line(stop.message)}" if stop.message else "")
+    told = stop.message and stop.reason != "failed"  # the command line says why it failed
+    return f"{reason} at step {stop.step}" + (f": {one_line(stop.message)}" if told else "")
 
 
 def one_line(text: str) -> str:

@@ -35,6 +35,7 @@ class StartRecord:
     pairs: int = 0  # of the training text
     too_long: int = 0  # of those, pairs longer than max_length, which never enter a batch
     max_length: int = 0
+    step_seconds: float = 0.0  # that a step will take, as far as a trial on the CPU can tell; 0: not known
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import math
 import os
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -54,6 +55,15 @@ class Panel:
         for line in lines(record, self.view):
             self.stream.write(line + "\n")
         self.stream.flush()
+
+    def say(self, line: str) -> None:
+        """Tell a person something that is no record, in any thread."""
+        with suppress(OSError):  # the terminal may be gone
+            if self.live is not None:
+                self.live.console.print(line, markup=False, highlight=False)
+            else:
+                self.stream.write(line + "\n")
+                self.stream.flush()
 
     def __enter__(self) -> "Panel":
         if self.live is not None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from hark.train import figures
-from hark.train.lines import machine, one_line
+from hark.train.lines import machine, one_line, time_words
 from hark.train.metrics import (
     DevRecord,
     StopRecord,
@@ -111,7 +111,8 @@ def loss_block(view: View, width: int, plain: bool) -> Any:
     from rich.text import Text
 
     if view.train is None:
-        return Text("waiting for the first figures ...", "dim")
+        known = f" ({time_words(view.begun)})" if view.begun is not None and view.begun.step_seconds else ""
+        return Text(f"waiting for the first figures ...{known}", "dim")
     words = Text.assemble(("loss ", "dim"), (figures.loss(view.train.loss), "bold"))
     words.append("   smoothed ", "dim")
     words.append(figures.loss(view.smoothed.value))

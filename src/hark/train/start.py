@@ -139,9 +139,9 @@ def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
 
 def begin(job: Job, resumed: bool) -> None:
     """Prove that the largest batch fits, load the last checkpoint if there is one, and say that it begins."""
-    job.prove_memory()
+    batch_seconds = job.prove_memory()
     if resumed and checkpoint.list_checkpoints(job.run.checkpoints):
         job.resume(checkpoint.latest(job.run.checkpoints))
-        job.begin(ResumeRecord)
+        job.begin(ResumeRecord, batch_seconds)
     else:
-        job.begin(StartRecord)
+        job.begin(StartRecord, batch_seconds)
