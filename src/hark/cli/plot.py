@@ -83,11 +83,6 @@ def read_runs(folders: list[Path]) -> "list[Run]":
             warnings.warn(f"{run.metrics}: {lines} not a record of a run, and left out", HarkWarning, stacklevel=2)
         runs.append(Run(describe_run(run, name, history), history))
     if not any(run.history.train or run.history.dev for run in runs):
-<<<<<<< HEAD
         where = ", ".join(str(run.path) for run in dirs)
         raise UserError(f"{where}: no figures yet; the first are told after train.log_steps steps")
-=======
-        listed = ", ".join(str(run.path) for run in dirs)
-        raise UserError(f"{listed}: no figures yet; the first are told after train.log_steps steps")
->>>>>>> safety
     return runs
