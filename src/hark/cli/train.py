@@ -96,7 +96,7 @@ def train(
         raise typer.Exit(128 + signal)
 
 
-def suit_machine(config: "Config", file: str | None, changes: list[str]) -> "tuple[Config, list[str]]":
+def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tuple[Config, list[str]]":
     """On a CPU, a model that it can train, where nobody said how large it is to be; and a line that says so."""
     from hark import configfile
     from hark.moved import move_settings
@@ -105,7 +105,7 @@ def suit_machine(config: "Config", file: str | None, changes: list[str]) -> "tup
 
     if choose_device(config.train.device, 0).type != "cpu":
         return config, []
-    given = move_settings(configfile.read_toml(Path(file)) if file else {})[0]
+    given = move_settings(configfile.read_toml(file) if file else {})[0]
     for each in changes:
         configfile.apply_override(given, each)
     config, note = suit_cpu(config, given)
