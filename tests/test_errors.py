@@ -63,7 +63,10 @@ def hints() -> Iterator[tuple[str, str]]:
     """Every command that tells somebody to install something, with its file."""
     texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")]
     code = [path for folder in ("src", "tools", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.*")]
-    for path in [*texts, *(path for path in code if path.suffix in (".py", ".sh", ".toml", ".md"))]:
+    for path in [
+        *texts,
+        *(path for path in code if path.suffix in (".py", ".sh", ".toml", ".md") and path.name != "trust.toml"),
+    ]:
         for found in re.finditer(r"pip install ([^`\n]*)", path.read_text()):
             yield str(path.relative_to(ROOT)), found[1]
 
@@ -87,4 +90,4 @@ def test_the_distribution_has_one_name() -> None:
     assert PROJECT["name"] == errors.DISTRIBUTION
     everything = PROJECT["optional-dependencies"]["all"]
     assert everything == [f"{errors.DISTRIBUTION}[train,data,serve,documents,onnx,hf,tensorboard]"]
-    assert PROJECT["scripts"] == {"hark": "hark.cli:main"}
+    assert PROJECT["scripts"] == {"hark": "hark.__main__:main"}
