@@ -63,10 +63,8 @@ def hints() -> Iterator[tuple[str, str]]:
     """Every command that tells somebody to install something, with its file."""
     texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")]
     code = [path for folder in ("src", "tools", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.*")]
-    for path in [
-        *texts,
-        *(path for path in code if path.suffix in (".py", ".sh", ".toml", ".md") and path.name != "trust.toml"),
-    ]:
+    read = [path for path in code if path.suffix in (".py", ".sh", ".toml", ".md") and path.name != "trust.toml"]
+    for path in [*texts, *read]:
         for found in re.finditer(r"pip install ([^`\n]*)", path.read_text()):
             yield str(path.relative_to(ROOT)), found[1]
 

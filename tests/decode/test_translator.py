@@ -244,7 +244,8 @@ def test_sentences_longer_than_in_training_are_cut_between_clauses() -> None:
 
 def test_a_word_of_5000_letters_is_translated_whole() -> None:
     made, engine = translator(lambda text, _: text.upper())
-    word = "".join(chain.from_iterable(Random(1).sample(ascii_lowercase, 25) for _ in range(200)))
+    chance = Random(1)
+    word = "".join(chain.from_iterable(chance.sample(ascii_lowercase, 25) for _ in range(200)))
     result = made.translate(f"{word} is it")
     assert result.text == f"{word.upper()} IS IT"
     assert len(engine.asked) > 80
