@@ -62,4 +62,6 @@ def describe_cpu_cost(config: Config) -> str:
     if free is None:
         return line
     line += f" ({figures.size(free)} are free)"
-    return line if memory <= free else f"{line}: more than there is; lower batches.batch_tokens, or name a smaller model"
+    if memory > free:
+        line += ": more than there is; lower batches.batch_tokens, or name a smaller model"
+    return line
