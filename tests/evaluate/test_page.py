@@ -48,6 +48,17 @@ def test_the_worst_and_the_most_changed_sentences() -> None:
     assert [each.line for each in all_of_them.changed] == [4, 2, 3]  # the first line is the same in both
 
 
+def test_sentences_to_read_come_before_what_is_looked_up() -> None:
+    result = small_evaluation()
+    page = render(result, choose_examples(result, systems(), 3, 4))
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    order = [titles.index(title) for title in ("Scores", "By length", "Signatures")]
+    worst = next(at for at, title in enumerate(titles) if title.startswith("The worst sentences of"))
+    assert order == sorted(order)
+    assert order[0] < worst < order[1]
+    assert titles[-1] == "Signatures"
+
+
 def test_figures_signatures_and_sentences_stand_on_the_page() -> None:
     result = small_evaluation()
     page = render(result, choose_examples(result, systems(), 3, 4))

@@ -1,7 +1,6 @@
-"""Without heads, without words: the same as silencing and masking them by hand, in a pass and in a search."""
+"""Without heads: the same as silencing them by hand, in a pass and in a search."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,9 @@ from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Hypothesis, Request
 from hark.errors import UserError
-from hark.inspect.ablation import without_heads, without_words
+from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head, observe
 from hark.model import Transformer, padded_layout
-from hark.model.patterns import Padded
 from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.inspect.reference import Reference
 from tests.model.oracle import build
@@ -100,36 +98,3 @@ def test_the_search_goes_without_the_heads() -> None:
 def test_a_head_that_is_not_there(head: Head, words: str) -> None:
     with pytest.raises(UserError, match=f"{words}.*: the model has 2 such layers of 4 heads"):
         without_heads(build(), [head])
-
-
-@pytest.mark.parametrize("hidden", [{2}, {0, 4}, {5}])
-def test_hidden_words_are_seen_by_nobody(hidden: set[int]) -> None:
-    model = build()
-    changed, source = without_words(model, SOURCE, hidden)
-    assert source == tuple(SOURCE[position] for position in range(6) if position not in hidden)
-    expected = Reference(model, hidden=hidden).run(SOURCE, TARGET)
-    np.testing.assert_allclose(log_probs(changed, list(source), TARGET), expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("positions", ["learned", "rotary", "none", "sinusoidal"])
-def test_leaving_out_is_masking_with_all_kinds_of_positions(positions: str) -> None:
-    model = build(positions=positions)
-    changed, source = without_words(model, SOURCE, {1, 3})
-    layout = padded_layout(torch.tensor([len(SOURCE)]), torch.tensor([len(TARGET)]))
-    keys = Padded(torch.tensor([[position not in (1, 3) for position in range(6)]]))
-    masked = replace(layout, encoder=keys, cross=keys)
-    with torch.no_grad():
-        expected = model(torch.tensor([SOURCE]), torch.tensor([TARGET]), masked)[0].log_softmax(-1).numpy()
-    np.testing.assert_allclose(log_probs(changed, list(source), TARGET), expected, atol=1e-5)
-
-
-def test_the_search_does_not_see_hidden_words() -> None:
-    model = build()
-    changed, source = without_words(model, SOURCE, {2})
-    found = searched(changed, source)
-    assert found.log_prob == pytest.approx(expected_log_prob(Reference(model, hidden={2}), found), abs=1e-4)
-
-
-def test_something_must_be_left_to_see() -> None:
-    with pytest.raises(UserError, match="every word of the source is hidden"):
-        without_words(build(), SOURCE, range(6))

@@ -7,11 +7,14 @@ import pytest
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.load import Loaded
 from hark.decode.request import Request
+from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head
-from hark.inspect.changed import Change, translations, without
+from hark.inspect.changed import translations
 from hark.inspect.effects import importance
 from hark.inspect.recording import Recording, record
+from hark.inspect.variants import Change, Variants
 from hark.text.tokenizer import SPECIAL
+from tests.inspect.hidden import without_words
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +23,10 @@ def recording(loaded: Loaded) -> Recording:
 
 
 def alone(loaded: Loaded, recording: Recording, change: Change) -> Any:
-    model, source = without(loaded.model, recording, change)
+    if isinstance(change, Head):
+        model, source = without_heads(loaded.model, [change]), recording.source_ids
+    else:
+        model, source = without_words(loaded.model, recording.source_ids, recording.source.tokens_of(change))
     ((_, hypotheses),) = TorchEngine(model, SPECIAL).run([Request(source, recording.search.request.search)])
     return hypotheses[0]
 
@@ -28,7 +34,7 @@ def alone(loaded: Loaded, recording: Recording, change: Change) -> Any:
 def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
     """Every head of the model and every word: more than fit in a block, of all kinds."""
     changes: list[Change] = [*importance(loaded.model, recording), *recording.source.spoken]
-    found = translations(loaded.model, recording, changes)
+    found = translations(Variants(loaded.model, recording), changes)
     assert len(found) == len(changes) == 10 + 6
     for change, hypothesis in zip(changes, found, strict=True):
         expected = alone(loaded, recording, change)
@@ -40,9 +46,9 @@ def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
 
 def test_the_model_is_as_it_was(loaded: Loaded, recording: Recording) -> None:
     before = {name: each.clone() for name, each in loaded.model.state_dict().items()}
-    translations(loaded.model, recording, [Head("cross", 1, 0), 2])
+    translations(Variants(loaded.model, recording), [Head("cross", 1, 0), 2])
     assert all(bool((each == before[name]).all()) for name, each in loaded.model.state_dict().items())
 
 
 def test_nothing_to_do(loaded: Loaded, recording: Recording) -> None:
-    assert translations(loaded.model, recording, []) == []
+    assert translations(Variants(loaded.model, recording), []) == []

@@ -8,13 +8,16 @@ import torch
 import torch.nn.functional as F
 
 from hark.decode.coder import Coder
+from hark.decode.engines.torch import TorchEngine
 from hark.decode.load import Loaded
 from hark.inspect import effects as module
-from hark.inspect.ablation import attention_of, without_heads, without_words
+from hark.inspect.ablation import attention_of, without_heads
 from hark.inspect.attention import Head
-from hark.inspect.effects import Effects, count_measurements, importance, log_probs, measure
+from hark.inspect.effects import Effects, count_measurements, importance, measure
 from hark.inspect.recording import Recording, record
 from hark.model import Transformer, padded_layout
+from hark.text.tokenizer import SPECIAL
+from tests.inspect.hidden import without_words
 
 SENTENCE = "the small cat sees red house"
 
@@ -58,13 +61,18 @@ def test_the_greatest_come_first_and_are_translated_again(recording: Recording, 
 def test_what_is_measured_is_what_the_changed_model_says(
     loaded: Loaded, recording: Recording, effects: Effects
 ) -> None:
-    word = effects.words[0].change
+    word, head = effects.words[0].change, effects.heads[0].change
     assert isinstance(word, int)
-    changed, source = without_words(loaded.model, recording.source_ids, recording.source.tokens_of(word))
-    assert log_probs(changed, source, recording) == effects.words[0].log_probs
-    head = effects.heads[0].change
     assert isinstance(head, Head)
-    assert log_probs(without_heads(loaded.model, [head]), recording.source_ids, recording) == effects.heads[0].log_probs
+    changed, source = without_words(loaded.model, recording.source_ids, recording.source.tokens_of(word))
+    silenced = without_heads(loaded.model, [head])
+    for model, ids, effect in (
+        (loaded.model, recording.source_ids, effects),
+        (changed, source, effects.words[0]),
+        (silenced, recording.source_ids, effects.heads[0]),
+    ):
+        (expected,) = TorchEngine(model, SPECIAL).score([(ids, recording.hypothesis.tokens)])
+        assert effect.log_probs == pytest.approx(expected, abs=1e-5)
 
 
 def loss_of(model: Transformer, recording: Recording) -> float:
@@ -100,7 +108,7 @@ def test_progress_is_told_as_often_as_it_was_said(
     told: list[int] = []
     coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
     found = measure(loaded.model, recording, coder.decode, 1, lambda: told.append(1))
-    assert len(told) == count_measurements(recording, 1) == 4 + 3 + 1 + 1
+    assert len(told) == count_measurements(recording, 1) == 1 + 4 + 3 + 1 + 1
     assert (len(found.words), len(found.heads), found.heads_in_all) == (4, 3, 10)
 
 

@@ -16,6 +16,7 @@ from hark.train import curves_page, curves_picture
 from hark.train.curves import POINTS, Run, charts_of, place, smooth, thin
 from hark.train.metrics import History, Record
 from hark.train.overview import describe_run
+from tests.inspect.browser import chromium
 from tests.train.records import dev, start, stop, train
 
 EVIL = "</script><img src=x onerror=alert(1)>&"
@@ -95,6 +96,37 @@ def test_every_run_and_every_figure_has_a_curve() -> None:
         (0, "dev", 100),
         (1, "other", 50),
     ]
+
+
+def steady_run() -> Run:
+    """Its speed varies by a hundredth, far from zero."""
+    return run_of("steady", *(train(step, tokens_per_second=100_000 + 500 * (step % 3)) for step in range(1, 30)))
+
+
+def test_speed_alone_is_drawn_from_zero_in_the_picture() -> None:
+    charts = {chart.title: chart for chart in charts_of([steady_run()])}
+    assert [title for title, chart in charts.items() if chart.from_zero] == ["Speed"]
+    assert curves_picture.heights(charts["Speed"].curves[0].values, from_zero=True) == (0.0, pytest.approx(106_050))
+    assert curves_picture.heights(charts["Speed"].curves[0].values)[0] > 99_000
+    root = ElementTree.fromstring(curves_picture.draw([steady_run()]))
+    labels = [[each.text for each in chart.findall("{*}text[@class='end']")][1:] for chart in root.findall("{*}g")]
+    assert labels[-1][0] == "0"
+    assert labels[-1][-1] == "100k"
+
+
+def test_speed_alone_is_drawn_from_zero_on_the_page(tmp_path: Path) -> None:
+    (tmp_path / "curves.html").write_text(curves_page.render([steady_run()]), encoding="utf-8")
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((tmp_path / "curves.html").as_uri())
+
+        def lowest(title: str) -> str:
+            return str(page.locator(f'svg[aria-label="{title}"] text[text-anchor=end]').first.text_content())
+
+        assert lowest("Speed") == "0"
+        assert lowest("Learning rate") != "0"
+        page.click("[data-scale=log]")
+        assert lowest("Speed") == "100k"  # there is no zero on this scale
 
 
 def test_figures_that_are_not_finite_are_left_out() -> None:

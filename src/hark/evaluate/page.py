@@ -31,10 +31,10 @@ def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
         f"<title>{escape(title)} · hark evaluation</title>\n<style>\n{style}</style>\n<main>\n"
         f'<header><p class="over">Hark evaluation</p>\n<h1>{escape(title)}</h1></header>\n'
         + scores_section(evaluation)
-        + signatures_section(evaluation)
-        + speed_section(evaluation)
-        + lengths_section(evaluation)
         + "".join(map(examples_section, examples))
+        + lengths_section(evaluation)
+        + speed_section(evaluation)
+        + signatures_section(evaluation)
         + "<footer>Made by <code>hark evaluate</code>. <code>--json</code> gives the same figures.</footer>\n</main>\n"
         f"<script>\n{script}</script>\n</html>\n"
     )
@@ -42,7 +42,7 @@ def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
 
 def scores_section(evaluation: Evaluation) -> str:
     several = len(evaluation.sets[0].systems) > 1
-    note = "Scores of whole sets."
+    note = "Scores of whole sets; their signatures stand at the end of the page."
     if evaluation.resamples:
         note += f" ± is half of the 95% interval ({count(evaluation.resamples)} bootstrap resamples)."
         if several:

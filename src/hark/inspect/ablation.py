@@ -1,23 +1,24 @@
-"""A model without some of its heads, or that does not see some source words: what changes is what they were for.
+"""A model without some of its heads: what changes is what they were for.
 
-Both are changes of the model that is handed over and not of the code that runs it: the results are ordinary
-`Transformer`s that share every weight they can, and a forced pass, the search of our engine and observing work on them
-as they are.
+It is a change of the model that is handed over and not of the code that runs it: the result is an ordinary
+`Transformer` that shares every weight it can, and a forced pass, the search of our engine and observing work on it as
+they are. Many changes at once, for one sentence, are `variants`.
 """
 
 import copy
-from collections.abc import Collection, Iterable, Sequence
-from typing import cast
+from collections.abc import Iterable
+from typing import TypeVar, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from hark.errors import UserError
 from hark.inspect.attention import Head
 from hark.model import Transformer
 from hark.model.attention import MultiHeadAttention
 from hark.model.layers import Layer
-from hark.model.positions import Positions, Rotation
+
+Module = TypeVar("Module", bound=nn.Module)
 
 
 def without_heads(model: Transformer, heads: Iterable[Head]) -> Transformer:
@@ -38,43 +39,12 @@ def without_heads(model: Transformer, heads: Iterable[Head]) -> Transformer:
     return found
 
 
-def without_words(
-    model: Transformer, source: Sequence[int], hidden: Collection[int]
-) -> tuple[Transformer, tuple[int, ...]]:
-    """A model, and the source for it, in which nobody sees the source tokens at some positions.
-
-    The tokens are left out, and the others keep their positions. That is the same as hiding their keys from the
-    encoder's attention and the decoder's, since what they compute themselves then reaches nobody; and unlike a mask it
-    works in every engine that runs the model. Leaving words out of the text would also move all words after them.
-    """
-    kept = [position for position in range(len(source)) if position not in hidden]
-    if not kept:
-        raise UserError("every word of the source is hidden; leave one to be seen")
-    found = sharing(model)
-    found.source_positions = Kept(model.source_positions, torch.tensor(kept, device=model.output_weight.device))
-    return found, tuple(source[position] for position in kept)
-
-
-class Kept(Positions):
-    """Positions of the tokens that are left, as they were when all were there."""
-
-    kept: Tensor
-
-    def __init__(self, positions: Positions, kept: Tensor) -> None:
-        super().__init__()
-        self.positions = positions
-        self.register_buffer("kept", kept, persistent=False)
-
-    def add(self, x: Tensor, positions: Tensor) -> Tensor:
-        return self.positions.add(x, self.kept[positions])
-
-    def rotation(self, positions: Tensor) -> Rotation | None:
-        return self.positions.rotation(self.kept[positions])
-
-
-def sharing(model: Transformer) -> Transformer:
-    """A model of its own, with the same weights and tables in memory."""
-    return copy.deepcopy(model, {id(each): each for each in (*model.parameters(), *model.buffers())})
+def sharing(module: Module) -> Module:
+    """A module of its own, with submodules of its own, and the same weights and tables in memory."""
+    found = copy.copy(module)
+    found._modules = {name: sharing(child) if child is not None else None for name, child in module._modules.items()}
+    found._parameters, found._buffers = module._parameters.copy(), module._buffers.copy()
+    return found
 
 
 def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:

@@ -6,7 +6,7 @@ the finished translation, so that the search and its fast kernels stay as they a
 Besides the package's legend: L layers.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.model import Transformer, padded_layout
+from hark.model import Layout, Transformer, padded_layout
 
 Kind = Literal["encoder", "decoder", "cross"]
 """The paper's three uses of attention (3.2.3): the encoder's own, the decoder's own, the decoder's over the memory."""
@@ -58,9 +58,17 @@ class Attention:
                 return self.cross_LHTS
 
 
-def observe(model: Transformer, source: Sequence[int], target: Sequence[int]) -> Attention:
-    """The weights of one pair. Row t of the target is the step that reads `target[t]` and predicts the token after."""
-    (attention,) = observe_batch(model, [(source, target)])
+def observe(
+    model: Transformer,
+    source: Sequence[int],
+    target: Sequence[int],
+    wrap: Callable[[Layout], Layout] = lambda layout: layout,
+) -> Attention:
+    """The weights of one pair. Row t of the target is the step that reads `target[t]` and predicts the token after.
+
+    `wrap` may put patterns of its own around those that the pass is made with.
+    """
+    (attention,) = observe_batch(model, [(source, target)], wrap)
     return attention
 
 
@@ -106,7 +114,9 @@ def size_of(pair: Pair) -> int:
 
 
 @torch.no_grad()
-def observe_batch(model: Transformer, pairs: Sequence[Pair]) -> list[Attention]:
+def observe_batch(
+    model: Transformer, pairs: Sequence[Pair], wrap: Callable[[Layout], Layout] = lambda layout: layout
+) -> list[Attention]:
     device = model.output_weight.device
     source_BS, source_lengths = rectangle([source for source, _ in pairs], device)
     target_BT, target_lengths = rectangle([target for _, target in pairs], device)
@@ -114,7 +124,7 @@ def observe_batch(model: Transformer, pairs: Sequence[Pair]) -> list[Attention]:
     decoder: list[Tensor] = []
     cross: list[Tensor] = []
     layout = padded_layout(source_lengths, target_lengths).observed(encoder.append, decoder.append, cross.append)
-    model.hidden(source_BS, target_BT, layout)
+    model.hidden(source_BS, target_BT, wrap(layout))
     encoder_BLHSS, decoder_BLHTT, cross_BLHTS = (
         torch.stack(layers, dim=1).float().cpu().numpy() for layers in (encoder, decoder, cross)
     )
@@ -129,7 +139,7 @@ def observe_batch(model: Transformer, pairs: Sequence[Pair]) -> list[Attention]:
     return found
 
 
-def rectangle(sentences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+def rectangle(sentences: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
     """Sentences as rows, padded at the end, and their lengths."""
     lengths = [len(sentence) for sentence in sentences]
     longest = max(lengths)

@@ -14,33 +14,22 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Hypothesis, Request
 from hark.errors import HarkError
-from hark.inspect.ablation import without_heads, without_words
 from hark.inspect.attention import Head, Kind
 from hark.inspect.beam import PLACES
-from hark.inspect.recording import Recording
-from hark.model import Transformer
-
-Change = Head | int
-"""Without a head, or without a source word, by its number."""
-
-
-def without(model: Transformer, recording: Recording, change: Change) -> tuple[Transformer, tuple[int, ...]]:
-    """The model without a head or a word, and the source for it."""
-    if isinstance(change, Head):
-        return without_heads(model, [change]), recording.source_ids
-    return without_words(model, recording.source_ids, recording.source.tokens_of(change))
+from hark.inspect.variants import Advance, Change, Variants
 
 
 class Changes(Watch):
     """Lets each request be translated by a model with a change of its own."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
+    def __init__(self, variants: Variants) -> None:
+        self.variants = variants
         self.of: dict[int, Change] = {}
         """By the number of the request."""
 
-    def encoder(self, number: int, model: Transformer) -> Transformer:
-        return without(model, self.recording, self.of[number])[0]
+    def memory(self, number: int, encode: Callable[[], Tensor]) -> Tensor:  # noqa: ARG002
+        (memory_SD,) = self.variants.memories([self.of[number]])
+        return memory_SD
 
     def attended(self, kind: Kind, layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:  # noqa: ARG002
         """Zero for the heads of a layer that a sentence goes without."""
@@ -52,16 +41,15 @@ class Changes(Watch):
         return out_BWHK * gates_BH[:, None, :, None]
 
 
-def translations(
-    model: Transformer, recording: Recording, changes: Sequence[Change], advance: Callable[[], object] = lambda: None
-) -> list[Hypothesis]:
-    """The best translation of one sentence by a model with each of some changes; `advance` is told of each."""
-    watch = Changes(recording)
-    engine = TorchEngine(model, recording.special, "cpu", "float32", places=PLACES, watch=watch)
+def translations(variants: Variants, changes: Sequence[Change], advance: Advance = lambda: None) -> list[Hypothesis]:
+    """The best translation of the sentence by a model with each of some changes; `advance` is told of each."""
+    watch, recording = Changes(variants), variants.recording
+    engine = TorchEngine(variants.model, recording.special, "cpu", "float32", places=PLACES, watch=watch)
     wanted = recording.search.request
+    variants.memories(changes)  # all at once: the engine asks one by one
     for change in changes:
-        _, source = without(model, recording, change)
-        watch.of[engine.submit(Request(source, wanted.search, wanted.prefix, wanted.banned))] = change
+        request = Request(variants.source(change), wanted.search, wanted.prefix, wanted.banned)
+        watch.of[engine.submit(request)] = change
     found: dict[int, Hypothesis] = {}
     while len(found) < len(changes):
         for number, answer in engine.step():

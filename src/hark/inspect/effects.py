@@ -1,23 +1,21 @@
 """What a head, or a source word, does for one translation: it is taken away, and what changes is measured.
 
 Attention tells where a model looked, and not what made the difference. Two things are measured: how likely the same
-translation still is, token by token (one forced pass); and what is translated instead (a search, which takes fifty
-times as long, so that it is made for the changes of greatest effect only, all of them at once).
+translation still is, token by token (a row of one forced pass); and what is translated instead (a search, which takes
+longer, so that it is made for the changes of greatest effect only, all of them at once).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from hark.decode.engines.torch import TorchEngine
-from hark.inspect.attention import KINDS, Head, Kind
-from hark.inspect.changed import Change, translations, without
+from hark.inspect.attention import KINDS, Head
+from hark.inspect.changed import translations
 from hark.inspect.recording import Recording
+from hark.inspect.variants import Advance, Change, Variants, gated, open_gates
 from hark.model import Transformer, padded_layout
-from hark.model.patterns import Pattern
 
 HEADS = 12
 """Heads that are measured: those that a gradient says matter most."""
@@ -25,8 +23,6 @@ WORDS = 48
 """Words that are measured: all of a sentence of usual length, else those that are looked at most."""
 
 Decode = Callable[[tuple[int, ...]], str]
-Advance = Callable[[], object]
-"""Told of each measurement that is done."""
 
 
 @dataclass(frozen=True)
@@ -59,29 +55,23 @@ def count_measurements(recording: Recording, searched: int) -> int:
     """How many times `measure` will tell that it got on."""
     heads = min(HEADS, sum(len(weights_HTS) for kind in KINDS for weights_HTS in recording.attention.of(kind)))
     words = min(WORDS, len(hideable(recording)))
-    return heads + words + min(searched, heads) + min(searched, words)
+    return 1 + heads + words + min(searched, heads) + min(searched, words)
 
 
 def measure(
     model: Transformer, recording: Recording, decode: Decode, searched: int, advance: Advance = lambda: None
 ) -> Effects:
     """Take away heads and words one by one. `searched`: of how many of each to find the new translation."""
-    before = log_probs(model, recording.source_ids, recording)
-
-    def ranked(changes: Sequence[Change]) -> list[Effect]:
-        """Measured, the greatest effect first."""
-        found = []
-        for change in changes:
-            changed, source = without(model, recording, change)
-            found.append(Effect(change, log_probs(changed, source, recording)))
-            advance()
-        return sorted(found, key=lambda effect: -effect.loss(before))
-
-    estimated = importance(model, recording)
-    heads = ranked(sorted(estimated, key=lambda head: -estimated[head])[:HEADS])
-    words = ranked(most_looked_at(recording)[:WORDS])
+    variants, estimated = Variants(model, recording), importance(model, recording)
+    by_slope = sorted(estimated, key=lambda head: -estimated[head])
+    changes: list[Change] = [*by_slope[:HEADS], *most_looked_at(recording)[:WORDS]]
+    before, *after = variants.log_probs([None, *changes], advance)
+    measured = [Effect(change, log_probs) for change, log_probs in zip(changes, after, strict=True)]
+    measured.sort(key=lambda effect: -effect.loss(before))
+    heads = [effect for effect in measured if isinstance(effect.change, Head)]
+    words = [effect for effect in measured if not isinstance(effect.change, Head)]
     chosen = [*heads[:searched], *words[:searched]]
-    again = translations(model, recording, [effect.change for effect in chosen], advance)
+    again = translations(variants, [effect.change for effect in chosen], advance)
     found = {}
     for effect, hypothesis in zip(chosen, again, strict=True):
         found[effect.change] = replace(effect, text=decode(hypothesis.tokens), score=hypothesis.score)
@@ -105,46 +95,14 @@ def hideable(recording: Recording) -> tuple[int, ...]:
     return spoken if len(spoken) < len(recording.source.words) or len(spoken) > 1 else ()
 
 
-def log_probs(model: Transformer, source: Sequence[int], recording: Recording) -> tuple[float, ...]:
-    """Of each token that was written. The scorer adds EOS, which a translation may lack."""
-    (found,) = TorchEngine(model, recording.special, "cpu", "float32").score([(source, recording.hypothesis.tokens)])
-    return found[: len(recording.written_ids)]
-
-
-@dataclass(frozen=True, eq=False)
-class Gated(Pattern):
-    """Another pattern, each head's output multiplied by a gate of its own; layer after layer."""
-
-    pattern: Pattern
-    gates: Iterator[Tensor]
-
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return self.pattern(q, k, v) * next(self.gates)[:, None]
-
-    def visible(self, q: Tensor, k: Tensor) -> Tensor:
-        return self.pattern.visible(q, k)
-
-
 def importance(model: Transformer, recording: Recording) -> dict[Head, float]:
     """How much each head matters for the translation, to first order: the derivative of its log-probability by a gate
     on the head, which one pass backwards gives for all heads at once (Michel et al., 2019)."""
-    config = model.config
-    layers: dict[Kind, int] = {
-        "encoder": config.n_encoder_layers,
-        "decoder": config.n_decoder_layers,
-        "cross": config.n_decoder_layers,
-    }
-    gates = {kind: torch.ones(layers[kind], config.n_heads, requires_grad=True) for kind in KINDS}
+    gates = {kind: each.requires_grad_() for kind, each in open_gates(model.config).items()}
     source, read, written = (
         torch.tensor([[*ids]]) for ids in (recording.source_ids, recording.read_ids, recording.written_ids)
     )
-    layout = padded_layout(torch.tensor([source.shape[1]]), torch.tensor([read.shape[1]]))
-    layout = replace(
-        layout,
-        encoder=Gated(layout.encoder, iter(gates["encoder"])),
-        decoder=Gated(layout.decoder, iter(gates["decoder"])),
-        cross=Gated(layout.cross, iter(gates["cross"])),
-    )
+    layout = gated(padded_layout(torch.tensor([source.shape[1]]), torch.tensor([read.shape[1]])), gates)
     with torch.enable_grad():
         loss = F.cross_entropy(model(source, read, layout)[0], written[0], reduction="sum")
         slopes = torch.autograd.grad(loss, [gates[kind] for kind in KINDS])

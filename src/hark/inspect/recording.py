@@ -26,7 +26,7 @@ from hark.errors import UserError
 from hark.inspect.attention import Attention, Kind, observe
 from hark.inspect.beam import PLACES, Search, SearchRecorder
 from hark.inspect.words import Spelling
-from hark.model import Transformer, padded_layout
+from hark.model import Layout, Transformer
 from hark.model.patterns import Pattern
 from hark.text.segments import lay_out
 from hark.text.sentences import split_sentences
@@ -95,7 +95,7 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
         notes.append(f"hark translate gives “{translation}”, from several tries or parts; this page shows the first")
     source_ids = tuple(found.request.source)
     written_ids = (*hypothesis.tokens, special.end) if hypothesis.complete else hypothesis.tokens
-    read_ids = (special.start, *written_ids[:-1])
+    attention, vectors = overhear(model, source_ids, (special.start, *written_ids[:-1]))
     return Recording(
         model=loaded.bundle.folder.resolve().name,
         languages=(config.data.source, config.data.target),
@@ -108,8 +108,8 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
         written_ids=written_ids,
         special=special,
         hypothesis=hypothesis,
-        attention=observe(model, source_ids, read_ids),
-        vectors=overhear(model, source_ids, read_ids),
+        attention=attention,
+        vectors=vectors,
         search=found,
         alignment=AlignmentHeads.of_facts(loaded.facts.alignment, config.model) or AlignmentHeads.default(config.model),
         notes=tuple(notes),
@@ -155,20 +155,20 @@ class Overheard(Pattern):
         return self.pattern.visible(q, k)
 
 
-@torch.no_grad()
-def overhear(model: Transformer, source: Sequence[int], target: Sequence[int]) -> dict[Kind, Vectors]:
-    """The vectors of every layer and head for one pair; `target` is the decoder's input."""
-    source_BS, target_BT = torch.tensor([[*source]]), torch.tensor([[*target]])
-    layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(target)]))
+def overhear(model: Transformer, source: Sequence[int], target: Sequence[int]) -> tuple[Attention, dict[Kind, Vectors]]:
+    """The weights and the vectors of every layer and head for one pair; `target` is the decoder's input."""
     heard: dict[Kind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
-    layout = replace(
-        layout,
-        encoder=Overheard(layout.encoder, heard["encoder"].append),
-        decoder=Overheard(layout.decoder, heard["decoder"].append),
-        cross=Overheard(layout.cross, heard["cross"].append),
-    )
-    model.hidden(source_BS, target_BT, layout)
-    return {
+
+    def wrap(layout: Layout) -> Layout:
+        return replace(
+            layout,
+            encoder=Overheard(layout.encoder, heard["encoder"].append),
+            decoder=Overheard(layout.decoder, heard["decoder"].append),
+            cross=Overheard(layout.cross, heard["cross"].append),
+        )
+
+    attention = observe(model, source, target, wrap)
+    return attention, {
         kind: Vectors(*(torch.cat(each).float().numpy() for each in zip(*layers, strict=True)))
         for kind, layers in heard.items()
     }

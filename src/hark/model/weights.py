@@ -1,12 +1,14 @@
 """Weights from files into a model, after it is sure that they are its own."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from hark.bundle import Bundle
 from hark.errors import UserError
@@ -37,9 +39,26 @@ def matched(model: nn.Module, values: Mapping[str, Tensor], where: object) -> li
     return weights
 
 
+class Undrawn(TorchFunctionMode):
+    """Modules made inside have weights of whatever was in memory: drawing them takes longer than reading a file."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if func in (nn.init.kaiming_uniform_, nn.init.uniform_, nn.init.normal_, Tensor.uniform_, Tensor.normal_):
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
 def load_model(bundle: Bundle, device: torch.device | str = "cpu") -> Transformer:
     """The network of a bundle, ready to be used."""
-    model, values = Transformer(bundle.config.model), read_tensors(bundle.weights)
+    with Undrawn():
+        model = Transformer(bundle.config.model)
+    values = read_tensors(bundle.weights)
     with torch.no_grad():
         for name, weight in matched(model, values, bundle.folder):
             weight.copy_(values[name])

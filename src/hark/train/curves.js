@@ -83,8 +83,8 @@ function reach(curves) {
   return [0, Math.max(0, ...curves.map((curve) => curve[state.axis].at(-1) ?? 0)) || 1];
 }
 
-function heights(curves, [from, to]) {
-  let low = Infinity, high = -Infinity;
+function heights(curves, [from, to], fromZero) {
+  let low = fromZero && !state.log ? 0 : Infinity, high = -Infinity;
   for (const curve of curves) {
     const xs = curve[state.axis];
     curve.values.forEach((value, i) => {
@@ -130,7 +130,7 @@ function draw(index) {
   svg.replaceChildren();
   const curves = visible(chart);
   const span = state.zoom ?? reach(data.charts.flatMap(visible));
-  const [low, high] = heights(curves, span);
+  const [low, high] = heights(curves, span, chart.fromZero);
   const scale = state.log ? Math.log : (value) => value;
   const x = (value) => left + ((value - span[0]) / (span[1] - span[0])) * (width - left - right);
   const y = (value) => above + (1 - (scale(value) - scale(low)) / (scale(high) - scale(low))) * (height - above - bottom);

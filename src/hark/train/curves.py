@@ -54,6 +54,7 @@ class Chart:
     note: str
     curves: tuple[Curve, ...]
     dots: bool = False  # measured now and then, rather than all the time
+    from_zero: bool = False  # where a share matters: a dip of a tenth must not look like a stop
 
 
 def charts_of(runs: Sequence[Run]) -> list[Chart]:
@@ -63,7 +64,12 @@ def charts_of(runs: Sequence[Run]) -> list[Chart]:
         *dev_charts(runs),
         Chart("Learning rate", "", train_curves(runs, lambda each: each.rate)),
         Chart("Gradient norm", "before clipping", noisy_curves(runs, lambda each: each.grad_norm)),
-        Chart("Speed", "target tokens a second", noisy_curves(runs, lambda each: each.tokens_per_second)),
+        Chart(
+            "Speed",
+            "target tokens a second",
+            noisy_curves(runs, lambda each: each.tokens_per_second),
+            from_zero=True,
+        ),
     ]
     return [chart for chart in charts if any(curve.step for curve in chart.curves)]
 

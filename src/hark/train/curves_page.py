@@ -112,7 +112,12 @@ def data_of(runs: Sequence[Run], charts: Sequence[Chart], axis: Axis) -> dict[st
         "axis": axis,
         "runs": [run.overview.name for run in runs],
         "charts": [
-            {"title": chart.title, "dots": chart.dots, "curves": [curve_data(each, chart) for each in chart.curves]}
+            {
+                "title": chart.title,
+                "dots": chart.dots,
+                "fromZero": chart.from_zero,
+                "curves": [curve_data(each, chart) for each in chart.curves],
+            }
             for chart in charts
         ],
     }

@@ -47,7 +47,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def draw_chart(chart: Chart, axis: Axis, reach: float, width: int) -> str:
-    low, high = heights([each for curve in chart.curves for each in curve.values])
+    low, high = heights([each for curve in chart.curves for each in curve.values], chart.from_zero)
     floor, end = HEIGHT - BOTTOM, width - RIGHT
 
     def x(value: float) -> float:
@@ -84,9 +84,9 @@ def path(curve: Curve, axis: Axis, x: Callable[[float], float], y: Callable[[flo
     return "M" + "L".join(f"{x(at):.1f} {y(value):.1f}" for at, value in points) if curve.values else ""
 
 
-def heights(values: Sequence[float]) -> tuple[float, float]:
-    """What the vertical axis spans: the values and a little room, from zero where they come near it."""
-    low, high = min(values), max(values)
+def heights(values: Sequence[float], from_zero: bool = False) -> tuple[float, float]:
+    """What the vertical axis spans: the values and a little room, from zero where they come near it, or must."""
+    low, high = min(0.0 if from_zero else math.inf, *values), max(values)
     room = 0.05 * (high - low) or abs(low) / 2 or 1.0
     return (0.0 if 0 <= low < high / 10 else low - room), high + room
 

@@ -14,7 +14,7 @@ import copy
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -229,10 +229,11 @@ class TorchEngine(Engine):
     def remember(self, entered: Sequence[Entered[Job]]) -> None:
         """Encode sources, and put their keys and values at their places."""
         for batch in ([each] for each in entered) if self.exact else (entered,):
-            model = self.model if self.watch is None else self.watch.encoder(batch[0].job.number, self.model)
             sources = [each.job.request.source for each in batch]
             text = PackedText.of(sources, self.device, [each.start for each in batch])
-            self.machine.decoder.remember(text.encode(model), text.places_N, self.machine.cache)
+            encode = partial(text.encode, self.model)
+            memory_ND = encode() if self.watch is None else self.watch.memory(batch[0].job.number, encode)
+            self.machine.decoder.remember(memory_ND, text.places_N, self.machine.cache)
 
     def advance(self) -> None:
         """Start the next steps, and ask who is done after them."""

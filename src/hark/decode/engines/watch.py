@@ -3,7 +3,7 @@
 Besides the package's legend, numbers are those of requests; -1 stands for a row that is nobody's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,6 @@ from torch import Tensor
 
 from hark.decode.request import Hypotheses, Request
 from hark.decode.state import Beams, Candidates, Terms
-from hark.model import Transformer
 from hark.model.cache import Kept, Operations, Rows, history_attention, memory_attention
 
 
@@ -32,9 +31,9 @@ class Watch:
     numbers: Sequence[int] = ()
     """The request of each of the B sentences of the step under way."""
 
-    def encoder(self, number: int, model: Transformer) -> Transformer:  # noqa: ARG002
-        """The model that encodes a request's source."""
-        return model
+    def memory(self, number: int, encode: Callable[[], Tensor]) -> Tensor:  # noqa: ARG002
+        """The memory of a request's source, (S, D), which `encode` computes."""
+        return encode()
 
     def attended(self, kind: Literal["decoder", "cross"], layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:  # noqa: ARG002
         """The heads' outputs in one layer, before W^O, and their weights; what is returned takes the outputs' place."""
