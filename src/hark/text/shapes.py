@@ -38,7 +38,11 @@ _LABELLED = (
 )
 _QUOTED = r"(?<!\w)'[^'\n]{1,40}'(?!\w)|\"[^\"\n]{1,60}\"|“[^”“\n]{1,60}[”“]|„[^“”„\n]{1,60}[“”]|«[^»\n]{1,60}»|»[^«\n]{1,60}«|‚[^‘’\n]{1,60}[‘’]"
 
+ENDLESS = 500
+"""Characters of ASCII without a space that are no word of any language: data, which is copied."""
+
 SHAPES: tuple[tuple[Kind, str], ...] = (
+    ("code", rf"[!-~]{{{ENDLESS},}}"),
     ("code", r"```[^\n]*?```|`[^`\n]+`"),
     ("address", r"\b[a-z][a-z\d+.-]{1,20}://[^\s<>\"“”]*[\w/=&#~$+-]|\bmailto:[^\s<>\"]*\w|\bwww\.[^\s<>\"“”]*[\w/=&#~$+-]"),
     ("address", r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w@])@\w(?:[\w.]*\w)?"),
@@ -78,7 +82,7 @@ SHAPES: tuple[tuple[Kind, str], ...] = (
     ("number", rf"(?<!\w){_FIGURE}"),
 )  # fmt: skip
 ITEMS = re.compile("|".join(f"(?P<{kind}_{i}>{shape})" for i, (kind, shape) in enumerate(SHAPES)))
-HINT = re.compile(r"[\d`@<&{%$€£¥\\#~/]|\w\.\w|\w\(\)|::|[a-z][A-Z]|(?:^|\s)-|mailto:|[\"“„«»‚][^\"“”„«»‘’]+[\"“”«»‘’]")
+HINT = re.compile(rf"[!-~]{{{ENDLESS}}}|" r"[\d`@<&{%$€£¥\\#~/]|\w\.\w|\w\(\)|::|[a-z][A-Z]|(?:^|\s)-|mailto:|[\"“„«»‚][^\"“”„«»‘’]+[\"“”«»‘’]")
 """Text without any of these has no item of these shapes; most sentences end here."""
 
 # Words may spell out short and round numbers and the time of day ("twelve", "a thousand", "half past three"); other
