@@ -45,4 +45,4 @@ def how_to_install(extra: str) -> str:
     # Elsewhere than on Linux, PyTorch has no CUDA unless it is asked for.
     if extra != "train" or sys.platform != "linux" or find_spec("torch") or any(each.exists() for each in NVIDIA):
         return command
-    return f"{command} --extra-index-url https://download.pytorch.org/whl/cpu (PyTorch without CUDA: no GPU here)"
+    return f"{command} --extra-index-url https://download.pytorch.org/whl/cpu"  # a line to copy, to its end
