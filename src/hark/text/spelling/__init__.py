@@ -17,6 +17,7 @@ from hark.text.rewrite import Rewriting, Span
 from hark.text.spelling import english, german
 from hark.text.spelling.context import Context
 
+_LANGUAGES = ("en", "de")
 _APOSTROPHES = "’‘´`ʼ′"
 _ODD = re.compile(f"[{_APOSTROPHES}]")
 _WORD = re.compile(rf"[^\W\d_]+(?:['{_APOSTROPHES}][^\W\d_]+)*")
@@ -36,8 +37,8 @@ def tidy(text: str, language: str, keep: Sequence[Span] = ()) -> Rewriting | Non
 
     Spans to `keep`, such as addresses and code, are left alone.
     """
-    base = base_language(language)
-    if base not in ("en", "de") or not _is_suspect(text, base):
+    base = language if language in _LANGUAGES else base_language(language)
+    if base not in _LANGUAGES or not _is_suspect(text, base):
         return None
     taken = Taken(text, keep)
     edits = [(span, new) for span, new in _find_edits(text, base) if taken.leaves(span)]
