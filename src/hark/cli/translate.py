@@ -210,7 +210,7 @@ def told_from_text(candidates: set[str], lines: Iterable[str], known: "list[Know
         if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
             break
     text = "".join(seen)
-    guess = guess_language(text, sorted(candidates))
+    guess = guess_language(text[:LOOK], sorted(candidates))
     if guess is None and 0 < len(text.strip()) <= SHORT:
         guess = told_by_models(text.strip(), candidates, known)
     if not text.strip():

@@ -82,7 +82,10 @@ SHAPES: tuple[tuple[Kind, str], ...] = (
     ("number", rf"(?<!\w){_FIGURE}"),
 )  # fmt: skip
 ITEMS = re.compile("|".join(f"(?P<{kind}_{i}>{shape})" for i, (kind, shape) in enumerate(SHAPES)))
-HINT = re.compile(rf"[!-~]{{{ENDLESS}}}|" r"[\d`@<&{%$€£¥\\#~/]|\w\.\w|\w\(\)|::|[a-z][A-Z]|(?:^|\s)-|mailto:|[\"“„«»‚][^\"“”„«»‘’]+[\"“”«»‘’]")
+HINT = re.compile(
+    rf"[!-~]{{{ENDLESS}}}|"
+    r"[\d`@<&{%$€£¥\\#~/]|\w\.\w|\w\(\)|::|[a-z][A-Z]|(?:^|\s)-|mailto:|[\"“„«»‚][^\"“”„«»‘’]+[\"“”«»‘’]"
+)
 """Text without any of these has no item of these shapes; most sentences end here."""
 
 # Words may spell out short and round numbers and the time of day ("twelve", "a thousand", "half past three"); other
