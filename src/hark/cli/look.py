@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from hark.cli import options
-from hark.cli.streams import STDOUT
+from hark.cli.streams import STDOUT, writer
 from hark.errors import UserError, require
 
 EXAMPLES = (
