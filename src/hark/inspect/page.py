@@ -28,8 +28,8 @@ from hark.inspect.words import VISIBLE_SPACE, Spelling
 from hark.text.vocabulary import SPACE, Vocabulary
 
 MODULES = (
-    "dom", "colour", "pen", "picture", "stage", "look", "sentence", "grid", "lines", "matrix", "why", "search",
-    "effects", "main",
+    "dom", "colour", "pen", "picture", "route", "stage", "look", "sentence", "grid", "lines", "matrix", "why",
+    "search", "effects", "main",
 )  # fmt: skip
 """Each after those that it imports."""
 LARGEST = 2_800_000

@@ -1,5 +1,7 @@
 // Elements from plain values. Text is always text: nothing on the page is ever parsed as HTML.
 
+const PEEK = 30;
+
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -53,6 +55,13 @@ export function roving(group, members, moved = () => {}) {
     next.focus();
     moved(next);
   });
+}
+
+/** Scrolls a row of things sideways so that one of them is seen, and a little of the next. The page itself stays. */
+export function revealIn(row, member) {
+  const [frame, box] = [row.getBoundingClientRect(), member.getBoundingClientRect()];
+  if (box.left - PEEK < frame.left) row.scrollLeft += box.left - PEEK - frame.left;
+  else if (box.right + PEEK > frame.right) row.scrollLeft += box.right + PEEK - frame.right;
 }
 
 /** Puts the focus back where it was after a group was made anew: on what has the same data-value. */

@@ -1,7 +1,7 @@
 // Puts the views together: `mount(root, look)` makes the whole page inside an element. The page in a file, a notebook and
 // a server use it alike.
 
-import { choice, el, keepingFocus, roving, toggle } from "./dom.js";
+import { choice, el, keepingFocus, revealIn, roving, toggle } from "./dom.js";
 import { Theme } from "./colour.js";
 import { EffectsView } from "./effects.js";
 import { GridView } from "./grid.js";
@@ -174,6 +174,8 @@ export function mount(root, look, seams = {}) {
     caption.replaceChildren(...captionOf(look, store));
     keepingFocus(tools, () => tools.replaceChildren(...toolsOf(look, store, shell, all)));
     tools.hidden = !tools.children.length;
+    revealIn(tabs, views.get(store.view).button);
+    for (const on of tools.querySelectorAll('.choice [aria-checked="true"]')) revealIn(on.parentElement, on);
     return render();
   }
 

@@ -25,6 +25,7 @@ export class CanvasPen {
     }
   }
 
+  /** A straight line, or cubic curves end to end: the first point, then two control points and an end for each. */
   path(points, { stroke, width = 1, alpha = 1, dash = [] } = {}) {
     const { context } = this;
     context.globalAlpha = alpha;
@@ -33,8 +34,8 @@ export class CanvasPen {
     context.setLineDash(dash);
     context.beginPath();
     context.moveTo(points[0], points[1]);
-    if (points.length === 8) context.bezierCurveTo(...points.slice(2));
-    else context.lineTo(points[2], points[3]);
+    if (points.length === 4) context.lineTo(points[2], points[3]);
+    else for (let at = 2; at < points.length; at += 6) context.bezierCurveTo(...points.slice(at, at + 6));
     context.stroke();
     context.setLineDash([]);
   }
@@ -77,7 +78,7 @@ export class SvgPen {
 
   path(points, { stroke, width = 1, alpha = 1, dash = [] } = {}) {
     const [x, y, ...rest] = points.map(short);
-    const d = `M${x} ${y}${rest.length === 6 ? "C" : "L"}${rest.join(" ")}`;
+    const d = `M${x} ${y}${rest.length === 2 ? "L" : "C"}${rest.join(" ")}`;
     const dashes = dash.length ? dash.join(" ") : null;
     this.add("path", { d, fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dashes, opacity: opaque(alpha) });
   }

@@ -8,6 +8,7 @@ import { Stage } from "./stage.js";
 const ROW = 32;
 const TOP = 18;
 const SIZE = 14;
+const GAP = 44; // between columns
 const PACE = 900; // milliseconds a step, when it plays by itself
 
 export class SearchView {
@@ -105,7 +106,7 @@ export class SearchView {
     const x = [0];
     for (let column = 0; column <= steps.length; column++) {
       const widths = nodes.filter((node) => node.column === column).map(({ label }) => widthOf(theme, label, SIZE, 600));
-      x.push(x[column] + Math.max(24, ...widths) + 44);
+      x.push(x[column] + Math.max(24, ...widths) + GAP);
     }
     const rows = Math.max(...nodes.map(({ row }) => row)) + 1;
     return { nodes, x, rows };
@@ -128,11 +129,14 @@ export class SearchView {
       const [fromX, fromY] = at(node.parent);
       const [toX, toY] = at(node);
       const start = fromX + widthOf(theme, node.parent.label, SIZE, node.parent.onPath ? 600 : 400) + 6;
-      const bend = Math.max(8, (toX - start) / 2);
+      // Straight on until its column ends, so that it crosses no longer word of another row.
+      const turn = Math.max(start, toX - GAP + 6);
+      const bend = (toX - 6 - turn) / 2;
       const look = node.onPath
         ? { stroke: theme.accent, width: 2.2, alpha: alpha(node) }
         : { stroke: theme.faint, width: 1.1, alpha: 0.7 * alpha(node) };
-      pen.path([start, fromY, start + bend, fromY, toX - 6 - bend, toY, toX - 6, toY], look);
+      const straight = [start, fromY, start, fromY, turn, fromY, turn, fromY];
+      pen.path([...straight, turn + bend, fromY, toX - 6 - bend, toY, toX - 6, toY], look);
     }
     for (const node of nodes) {
       if (!inView(node)) continue;

@@ -2,6 +2,7 @@
 
 import { el, percent, quoted, roving } from "./dom.js";
 import { CanvasPen } from "./pen.js";
+import { Router } from "./route.js";
 
 const KEY =
   "Needed: the share of its chance that is lost when the word of the source is hidden. Looked at: the share of attention.";
@@ -110,10 +111,10 @@ export class SentenceView {
 
   drawLinks() {
     const { theme } = this.shell;
-    if (!this.shares || !this.pair.clientWidth) return;
+    if (!this.shares || !this.links.clientWidth) return;
     const scale = window.devicePixelRatio || 1;
-    this.links.width = Math.ceil(this.pair.clientWidth * scale);
-    this.links.height = Math.ceil(this.pair.clientHeight * scale);
+    this.links.width = Math.ceil(this.links.clientWidth * scale);
+    this.links.height = Math.ceil(this.links.clientHeight * scale);
     const context = this.links.getContext("2d");
     context.scale(scale, scale);
     this.paintLinks(new CanvasPen(context, theme), 0, 0);
@@ -121,20 +122,23 @@ export class SentenceView {
 
   paintLinks(pen, x, y) {
     const { chosen } = this;
-    const frame = this.pair.getBoundingClientRect();
-    const place = ({ button }) => {
-      const box = button.getBoundingClientRect();
-      return { x: x + box.left - frame.left + box.width / 2, top: y + box.top - frame.top, bottom: y + box.bottom - frame.top };
-    };
-    const here = this[chosen.side].words.find(({ at }) => at === chosen.at);
+    const frame = this.links.getBoundingClientRect();
+    const boxes = (side) =>
+      this[side].words.map(({ at, button }) => {
+        const { left, right, top, bottom } = button.getBoundingClientRect();
+        const [dx, dy] = [x - frame.left, y - frame.top];
+        return { at, left: left + dx, right: right + dx, top: top + dy, bottom: bottom + dy };
+      });
+    const [upper, lower] = [boxes("source"), boxes("written")];
+    const [own, others] = chosen.side === "source" ? [upper, lower] : [lower, upper];
+    const here = own.find(({ at }) => at === chosen.at);
     if (!here) return;
+    const router = new Router(upper, lower, here);
     const ties = this.ties(chosen);
-    for (const other of this[chosen.side === "source" ? "written" : "source"].words) {
+    for (const other of others) {
       const tie = ties[other.at];
       if (tie < SHOWN) continue;
-      const [above, below] = chosen.side === "source" ? [place(here), place(other)] : [place(other), place(here)];
-      const bend = (below.top - above.bottom) * 0.5;
-      const points = [above.x, above.bottom, above.x, above.bottom + bend, below.x, below.top - bend, below.x, below.top];
+      const points = chosen.side === "source" ? router.path(here, other) : router.path(other, here);
       pen.path(points, { stroke: pen.theme.accent, width: 1 + 3 * Math.min(1, tie), alpha: 0.25 + 0.65 * Math.min(1, tie) });
     }
   }
@@ -170,7 +174,7 @@ export class SentenceView {
       ),
     );
     const key = needed && el("p", { class: "soft key" }, KEY);
-    return [el("div", { class: "account" }, rows.length ? [table, key] : this.nothing(title, side)), this.lesson(chosen, rows)];
+    return [el("div", { class: "account" }, rows.length ? [el("div", { class: "wide" }, table), key] : this.nothing(title, side)), this.lesson(chosen, rows)];
   }
 
   nothing(title, side) {

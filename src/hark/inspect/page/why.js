@@ -150,7 +150,7 @@ export class WhyView {
       "2",
       "Better than the others?",
       `Every word has a score. The softmax turns them into shares that add up to 1; a score that is higher by one gets 2.7 times the share. ${mask}`,
-      el("table", { class: "scores" }, el("thead", {}, el("tr", {}, titles)), el("tbody", {}, rows)),
+      el("div", { class: "wide" }, el("table", { class: "scores" }, el("thead", {}, el("tr", {}, titles)), el("tbody", {}, rows))),
     );
   }
 

@@ -1,0 +1,125 @@
+"""The page on a phone: nothing is wider than the screen, tabs stand in one row, and lines cross no word."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark.inspect.page import render
+from tests.inspect.browser import Opened, chromium
+from tests.inspect.made_up import make_effects, make_recording
+from tests.inspect.scripts import ARABIC, ENGLISH, GERMAN, HEBREW, tokenizer
+
+VIEWS = ("sentence", "grid", "lines", "matrix", "why", "search", "effects")
+WIDTH = 390
+LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen"
+TEXTS = {
+    "long": (ENGLISH, GERMAN),
+    "short": ("the cat sleeps", "die Katze schläft"),
+    "one long word": (f"the {LONG_WORD} sleeps", f"der {LONG_WORD} schläft unter dem Baum"),
+    "from the right": (ARABIC, HEBREW),
+}
+STICKING_OUT = """() => {
+  const scrolls = (each) => each && (getComputedStyle(each).overflowX !== "visible" || scrolls(each.parentElement));
+  const visible = (each) => each.getBoundingClientRect().width && !scrolls(each.parentElement);
+  return [...document.querySelectorAll("#hark-look *")]
+    .filter((each) => visible(each) && each.getBoundingClientRect().right > innerWidth + 0.5)
+    .map((each) => `${each.tagName}.${each.className}`);
+}"""
+CROSSED = """() => {
+  const canvas = document.querySelector(".links");
+  const [frame, context] = [canvas.getBoundingClientRect(), canvas.getContext("2d")];
+  const inked = ({ left, top, right, bottom }) => {
+    const inside = [left - frame.left + 1, top - frame.top + 1, right - left - 2, bottom - top - 2];
+    const { data } = context.getImageData(...inside);
+    return data.some((each, at) => at % 4 === 3 && each);
+  };
+  const words = [...document.querySelectorAll("#view-sentence .word")];
+  return words.filter((each) => inked(each.getBoundingClientRect())).map((each) => each.textContent);
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """As many layers and heads as the model has that comes with hark."""
+    folder = tmp_path_factory.mktemp("phone")
+    found = {}
+    for name, (source, written) in TEXTS.items():
+        recording = make_recording(tokenizer(), source, written, layers=12, heads=5)
+        found[name] = folder / f"{name}.html"
+        render(recording, tokenizer(), make_effects(recording)).save(found[name])
+    return found
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Any) -> Opened:
+    return Opened(browser.new_context(viewport={"width": WIDTH, "height": 844}, has_touch=True))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_nothing_is_wider_than_the_screen(phone: Opened, pages: dict[str, Path], name: str) -> None:
+    phone.goto(pages[name])
+    for view in VIEWS:
+        phone.show(view)
+        assert phone.page.evaluate("document.documentElement.scrollWidth") == WIDTH, view
+        assert phone.page.evaluate(STICKING_OUT) == [], view
+    assert phone.wrong == []
+
+
+def test_tabs_stand_in_one_row_and_the_open_one_is_seen(phone: Opened, pages: dict[str, Path]) -> None:
+    phone.goto(pages["long"])
+    for view in (*VIEWS, VIEWS[0]):
+        phone.show(view)
+        boxes = [each.bounding_box() for each in phone.page.locator("[role=tab]").all()]
+        assert len({box["y"] for box in boxes}) == 1
+        open_one = boxes[VIEWS.index(view)]
+        assert open_one["x"] >= 0
+        assert open_one["x"] + open_one["width"] <= WIDTH
+
+
+def test_of_twelve_layers_the_chosen_one_is_seen(phone: Opened, pages: dict[str, Path]) -> None:
+    phone.goto(pages["long"])
+    phone.show("lines")
+    phone.page.click("[data-value=encoder]")
+    layers = phone.page.locator('[aria-label="Layer"]')
+    for number in (12, 1):
+        layers.locator("button", has_text=str(number)).first.click()
+        phone.settle()
+        row, chosen = layers.bounding_box(), layers.locator("[aria-checked=true]").bounding_box()
+        assert row["x"] + row["width"] <= WIDTH
+        assert row["x"] <= chosen["x"]
+        assert chosen["x"] + chosen["width"] <= row["x"] + row["width"] + 1
+
+
+def test_a_table_that_is_too_wide_scrolls_in_its_box(phone: Opened, pages: dict[str, Path]) -> None:
+    phone.goto(pages["one long word"])
+    phone.page.locator("#view-sentence .written .word").nth(1).click()
+    box = "#view-sentence .wide"
+    assert phone.page.eval_on_selector(box, "(each) => each.scrollWidth > each.clientWidth")
+    phone.page.eval_on_selector(box, "(each) => each.scrollBy(500, 0)")
+    assert phone.page.eval_on_selector(box, "(each) => each.scrollLeft") > 0
+    assert phone.page.evaluate("document.documentElement.scrollWidth") == WIDTH
+
+
+@pytest.mark.parametrize("width", [WIDTH, 700, 1280])
+@pytest.mark.parametrize("name", TEXTS)
+def test_lines_cross_no_word(browser: Any, pages: dict[str, Path], name: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 844})
+    opened = Opened(context)
+    opened.goto(pages[name])
+    drawn = 0
+    for side in ("source", "written"):
+        for word in opened.page.locator(f"#view-sentence .{side} .word").all():
+            word.click()
+            drawn += opened.inked("#view-sentence .links") > 1
+            assert opened.page.evaluate(CROSSED) == [], word.inner_text()
+    assert drawn > 2
+    assert opened.wrong == []
+    context.close()
