@@ -154,6 +154,14 @@ def test_from_int8_come_the_same_translations_to_the_last_bit(bundle: Bundle, tm
         shrink(small, tmp_path / "smaller", "bfloat16")
 
 
+def test_loading_draws_no_weights_that_the_file_replaces(bundle: Bundle) -> None:
+    before = torch.get_rng_state()
+    model, values = load_model(bundle), read_tensors(bundle.weights)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(torch.equal(each, values[name]) for name, each in model.named_parameters())
+    assert all(each.requires_grad for each in model.parameters())
+
+
 def test_a_shortlist_stays_with_its_model(tmp_path: Path) -> None:
     wide = Bundle.open(make_bundle(tmp_path / "wide"))
     common = np.arange(3, 300, dtype=np.uint16)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hark.cli import main
-from hark.cli.translate import what, which_model
+from hark.cli.translate import LOOK, told_from_text, what, which_model
 from hark.errors import UserError
 from hark.models import Known
 from tests.decode.bundles import make_bundle
@@ -354,3 +354,17 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     assert (folder, list(lines)) == (Path("many"), french)
     with pytest.raises(UserError, match=r"^models from fr translate to de, en; choose with -t$"):
         which_model(None, "fr", None, french)
+
+
+def test_the_language_of_a_huge_line_is_told_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def guess(text: str, candidates: list[str]) -> str:
+        seen.append(len(text))
+        return candidates[0]
+
+    monkeypatch.setattr("hark.text.detector.guess_language", guess)
+    line = "x" * 5_000_000 + "\n"
+    guessed, lines = told_from_text({"de", "en"}, [line, "more\n"])
+    assert (guessed, seen) == ("de", [LOOK])
+    assert list(lines) == [line, "more\n"]  # nothing is lost

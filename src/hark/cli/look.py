@@ -1,17 +1,21 @@
 """`hark look`: see inside a translation."""
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from hark.cli import options
 from hark.errors import UserError, require
+
+if TYPE_CHECKING:
+    from hark.decode.load import Loaded
+    from hark.inspect.presets import PresetName
 
 
 def look(
@@ -39,6 +43,9 @@ def look(
             help="Translate again without each of N heads and N words: up to 6, fewer if it is long; 0: no measuring.",
         ),
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only what the model did, without measuring; the same as --changes 0.")
+    ] = False,
     errors: options.Errors = "strict",
     threads: options.Threads = None,
     show: Annotated[
@@ -51,26 +58,24 @@ def look(
     """
     require("torch", "train", "hark look")
     check_output(output)
-    import torch
-
-    from hark.cli.streams import writer
-    from hark.cli.translate import own_codes, which_model
-    from hark.decode.load import Loaded
-    from hark.inspect.look import look_inside
-    from hark.inspect.presets import LANGUAGE
-
     if preset and words:
         raise UserError("--preset has a sentence of its own; leave the text out")
-    if threads is not None:
-        torch.set_num_threads(threads)
-    spoken = source or (LANGUAGE if preset else None)
-    folder, _, lines = which_model(model, spoken, target, [] if preset else given_lines(words or [], errors))
-    loaded = Loaded(folder)
-    own_codes(loaded, source, target)
-    text = None if preset else first_lines(lines)
-    search: dict[str, Any] = {} if beam is None else {"beam": beam}
-    with shown_progress() as progress:
-        page, recording = look_inside(loaded, text, preset, changes, progress, **search)
+    if quick and changes:
+        raise UserError("--quick measures nothing; leave --changes out")
+    text = None if preset else read_beginning(words or [], errors)
+    with shown_status() as tell:
+        tell("loading the model")
+        from hark.cli.streams import writer
+
+        with no_collection():
+            loaded = load_for(text, preset, model, source, target)
+            import torch
+
+            from hark.inspect.look import look_inside
+        if threads is not None:
+            torch.set_num_threads(threads)
+        search: dict[str, Any] = {} if beam is None else {"beam": beam}
+        page, recording = look_inside(loaded, text, preset, 0 if quick else changes, tell, **search)
     for note in recording.notes:
         sys.stderr.write(f"{note}\n")
     with writer(output) as file:
@@ -93,15 +98,66 @@ def check_output(output: Path) -> None:
         raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
 
 
-def given_lines(words: list[str], errors: Literal["strict", "replace"]) -> Iterable[str]:
-    from hark.cli.translate import lines_of, what
+def load_for(
+    text: str | None, preset: "PresetName | None", model: str | None, source: str | None, target: str | None
+) -> "Loaded":
+    """The model for a text or a preset. What cannot be shown is refused here, before torch takes its seconds."""
+    from hark.cli.translate import own_codes, which_model
+    from hark.decode.load import Loaded
 
-    return lines_of(what(words), errors)
+    spoken = source
+    if preset:
+        from hark.inspect.presets import LANGUAGE, sentence_of
+
+        spoken = source or LANGUAGE
+    folder, _, _ = which_model(model, spoken, target, [] if text is None else [text])
+    loaded = Loaded(folder)
+    own_codes(loaded, source, target)
+    if preset:
+        sentence_of(preset, loaded.config.data.source)
+    else:
+        from hark.inspect.beginning import first_sentence
+
+        first_sentence(text or "", loaded.config.data.source)
+    return loaded
 
 
-def first_lines(lines: Iterable[str]) -> str:
-    """The first line that has text, and the next one, so that it can be told that there is more."""
-    return "".join(islice((line for line in lines if line and line.strip()), 2))
+def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> str:
+    """The first line that has text, and the next one, so that it can be told that there is more; of a huge line only
+    as much as is looked at."""
+    from hark.cli.streams import decode_line, open_file
+    from hark.cli.translate import what
+    from hark.inspect.beginning import BEGINNING
+
+    given = what(words)
+    if isinstance(given, str):
+        return given[:BEGINNING]
+    if given is None and (sys.stdin is None or sys.stdin.closed):
+        raise UserError("nothing to look at: stdin is closed; give a sentence or a file")
+    if given is None and sys.stdin.isatty():
+        sys.stderr.write("type a sentence; Ctrl-D ends it\n")
+    found: list[str] = []
+    most = 4 * BEGINNING  # bytes: a character has four at the most
+    with open_file(given) if given else nullcontext(sys.stdin.buffer) as file:
+        for number, raw in enumerate(iter(lambda: file.readline(most), b""), start=1):
+            whole = whole_characters(raw) if len(raw) == most else raw
+            line = decode_line(whole, number, str(given or "stdin"), errors).lstrip()
+            found += [line] if line else []
+            if len(found) > 1 or len(line) >= BEGINNING:
+                break
+    return "".join(found)[:BEGINNING]
+
+
+def whole_characters(raw: bytes) -> bytes:
+    """Without the beginning of a character at the end, where a long line was cut."""
+    for size in range(1, 4):
+        first = raw[-size]
+        if first < 0x80:
+            break
+        if first >= 0xC0:
+            needed = 2 + (first >= 0xE0) + (first >= 0xF0)
+            return raw[:-size] if size < needed else raw
+    return raw
 
 
 def on_a_desktop() -> bool:
@@ -112,20 +168,32 @@ def on_a_desktop() -> bool:
 
 
 @contextmanager
-def shown_progress() -> Iterator[Callable[[int], Callable[[], object]]]:
-    """To be told how many measurements there will be, and of each; shown on stderr if a person looks at it."""
+def shown_status() -> Iterator[Callable[[str], object]]:
+    """To be told what is being done; a line on stderr says so, if a person looks at it, and is gone afterwards."""
     if not sys.stderr.isatty():
-        yield lambda _: lambda: None
+        yield lambda _: None
         return
-    from rich import progress
-    from rich.console import Console
+    width = 0
 
-    said = progress.TextColumn("measuring {task.completed} of {task.total}")
-    columns = (progress.BarColumn(), said, progress.TimeElapsedColumn())
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    def tell(words: str) -> None:
+        nonlocal width
+        sys.stderr.write(f"\r{words:<{width}}")  # over what stood there, which may be longer
+        sys.stderr.flush()
+        width = len(words)
 
-        def begin(total: int) -> Callable[[], object]:
-            bar = bars.add_task("", total=total)
-            return lambda: bars.advance(bar)
+    try:
+        yield tell
+    finally:
+        tell("")
+        sys.stderr.write("\r")
+        sys.stderr.flush()
 
-        yield begin
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """While modules are imported, thousands of objects come and none goes: looking for garbage costs 0.3 s."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -9,7 +9,6 @@ Besides the package's legend: L layers.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import torch
@@ -25,11 +24,10 @@ from hark.decode.translator import Translator
 from hark.errors import UserError
 from hark.inspect.attention import Attention, Kind, observe
 from hark.inspect.beam import PLACES, Search, SearchRecorder
+from hark.inspect.beginning import first_sentence
 from hark.inspect.words import Spelling
 from hark.model import Layout, Transformer
 from hark.model.patterns import Pattern
-from hark.text.segments import lay_out
-from hark.text.sentences import split_sentences
 from hark.text.vocabulary import SpecialIds
 
 
@@ -114,14 +112,6 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
         alignment=AlignmentHeads.of_facts(loaded.facts.alignment, config.model) or AlignmentHeads.default(config.model),
         notes=tuple(notes),
     )
-
-
-def first_sentence(text: str, language: str) -> tuple[str, list[str]]:
-    """The first sentence of a text, and what to say if there are more."""
-    sentences = lay_out(text, partial(split_sentences, language=language)).sentences
-    if not sentences:
-        raise UserError("there is no text to look at; give a sentence")
-    return sentences[0], ["the text has several sentences; this page shows the first"] if sentences[1:] else []
 
 
 def find_shown(

@@ -16,7 +16,7 @@ export class EffectsView {
 
   async render() {
     if (!this.effects) {
-      this.element.replaceChildren(el("p", { class: "soft" }, "Nothing was measured for this page. hark look --changes 6 measures."));
+      this.element.replaceChildren(el("p", { class: "soft" }, "Nothing was measured for this page: it was made with --quick, or with --changes 0."));
       return;
     }
     const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.value : null;

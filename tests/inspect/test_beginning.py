@@ -1,0 +1,43 @@
+"""Of a text of any size the first sentence is found at once, or refused in a line."""
+
+import pytest
+
+from hark.errors import UserError
+from hark.inspect import beginning
+from hark.inspect.beginning import BEGINNING, LONGEST, first_sentence
+
+
+def test_the_first_of_several_and_that_there_are_more() -> None:
+    assert first_sentence("The cat sees.", "en") == ("The cat sees.", [])
+    sentence, notes = first_sentence(" \n The cat sees. The tree runs here.\nMore.", "en")
+    assert sentence == "The cat sees."
+    assert notes == ["the text has several sentences; this page shows the first"]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_no_text(text: str) -> None:
+    with pytest.raises(UserError, match="there is no text to look at"):
+        first_sentence(text, "en")
+
+
+@pytest.mark.parametrize("text", ["a" * 5_000_000, "the cat sees a house and " * 200_000, "x" * (LONGEST + 1)])
+def test_what_is_too_long_is_refused_with_the_limit(text: str) -> None:
+    with pytest.raises(UserError, match="the first sentence has more than 1,000 characters"):
+        first_sentence(text, "en")
+
+
+def test_the_longest_sentence_is_taken() -> None:
+    assert first_sentence("x" * LONGEST, "en") == ("x" * LONGEST, [])
+
+
+def test_no_more_than_the_beginning_of_a_text_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def split(text: str, language: str) -> list[str]:
+        assert language == "en"
+        seen.append(len(text))
+        return [text[:13], text[13:]]
+
+    monkeypatch.setattr(beginning, "split_sentences", split)
+    assert first_sentence("The cat sees. " * 400_000, "en")[0] == "The cat sees."
+    assert seen == [BEGINNING]
