@@ -130,6 +130,84 @@ def test_blank_lines_before_the_text(hark_look: Hark, tmp_path: Path) -> None:
     assert "<title>The cat sees. · hark</title>" in (tmp_path / "look.html").read_text(encoding="utf-8")
 
 
+def test_quickly_without_measuring(hark_look: Hark, tmp_path: Path) -> None:
+    hark_look("the cat sees a house", "--changes", "0", "-o", "none.html")
+    assert hark_look("the cat sees a house", "--changes", "0", "--quick", "-o", "quick.html").stdout == "quick.html\n"
+    assert (tmp_path / "quick.html").read_text(encoding="utf-8") == (tmp_path / "none.html").read_text(encoding="utf-8")
+    refused = hark_look("the cat sees a house", "--quick")  # beside --changes 1
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "hark: --quick measures nothing; leave --changes out\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_being_done_is_told_on_a_terminal_and_gone_afterwards(
+    hark_look: Hark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hark_look("the cat sees a house").stderr == ""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    hark_look("the cat sees a house")
+    told = [each.rstrip() for each in terminal.getvalue().split("\r")]
+    measured = [each for each in told if each.startswith("measuring")]
+    total = 1 + 6 + 5 + 1 + 1  # as it is, without each of 6 heads and 5 words; one search of either
+    assert told[:4] == ["", "loading the model", "translating", f"measuring 0 of {total}"]
+    assert measured == [f"measuring {done} of {total}" for done in range(total + 1)]
+    assert told[-2:] == ["", ""]
+    # Each is written over the one before, whatever its length.
+    widths = [len(each) for each in terminal.getvalue().split("\r")]
+    assert all(width >= len(before) for width, before in zip(widths[1:], told[:-2], strict=False))
+
+
+def test_the_line_is_gone_before_an_error(hark_look: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    hark_look("2014", "--quick", "--changes", "0")
+    before, said = terminal.getvalue().rsplit("\r", 1)
+    assert said.startswith("hark: ")
+    assert before.split("\r")[-1].strip() == ""
+
+
+def test_a_word_of_five_megabytes_is_refused_before_torch_is_imported(tmp_path: Path, bundle: Path) -> None:
+    (tmp_path / "word.txt").write_text("ä" * 2_500_000, encoding="utf-8")
+    code = """
+import sys
+from hark.cli import main
+sys.argv = ["hark", "look", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as left:
+    print(left.code, "torch" in sys.modules)
+"""
+    command = [sys.executable, "-c", code, "-m", str(bundle)]
+    message = (
+        "hark: the first sentence has more than 1,000 characters, the most that a page shows; give a shorter one\n"
+    )
+    from_file = subprocess.run([*command, "word.txt"], cwd=tmp_path, capture_output=True, text=True)
+    assert (from_file.stdout, from_file.stderr) == ("2 False\n", message)
+    with (tmp_path / "word.txt").open() as stdin:
+        from_stdin = subprocess.run(command, cwd=tmp_path, stdin=stdin, capture_output=True, text=True)
+        assert stdin.buffer.raw.tell() < 100_000  # the rest was not read
+    assert (from_stdin.stdout, from_stdin.stderr) == ("2 False\n", message)
+
+
+@pytest.mark.parametrize("more", ["", "x", "xy", "xyz"])
+def test_a_long_line_is_cut_between_characters(hark_look: Hark, tmp_path: Path, more: str) -> None:
+    (tmp_path / "long.txt").write_text(f"The {more} cat sees. " + "ein Käse für 5 € 🐈 und " * 5000, encoding="utf-8")
+    done = hark_look("long.txt", "--changes", "0")
+    assert done.stdout == "look.html\n"
+    assert "this page shows the first" in done.stderr
+
+
+def test_blank_lines_before_the_text(hark_look: Hark, tmp_path: Path) -> None:
+    (tmp_path / "late.txt").write_text(" " * 100_000 + "\n" * 1000 + "  The cat sees.\n", encoding="utf-8")
+    assert hark_look("late.txt", "--changes", "0").stderr == ""
+    assert "<title>The cat sees. · hark</title>" in (tmp_path / "look.html").read_text(encoding="utf-8")
+
+
 def test_bytes_that_are_no_text(hark_look: Hark, tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes("the caf\xe9\n".encode("latin-1"))
     refused = hark_look("latin.txt", "--changes", "0")

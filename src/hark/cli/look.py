@@ -210,5 +210,4 @@ def no_collection() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
         gc.enable()
