@@ -54,7 +54,8 @@ def find_kept(folder: Path) -> list[Kept]:
         minute = float(each.name.removeprefix("minute-"))
         row = next(row for row in rows if row.seconds >= 60 * minute)  # measured when it was kept
         found.append(Kept(row.seconds, row.steps, each / WEIGHTS))
-    return sorted(found, key=lambda each: each.seconds)
+    # Where a step takes longer than a minute of the list, several were kept at the same second.
+    return sorted(found, key=lambda each: (each.seconds, float(each.weights.parent.name.removeprefix("minute-"))))
 
 
 def score_folder(folder: Path, dataset: Path | None, sets: Sequence[str], device: torch.device) -> Iterator[TestScore]:

@@ -34,10 +34,10 @@ def test_the_lines_of_both_directions() -> None:
 
 @pytest.mark.parametrize("pair", ["en-de", "de-en"])
 def test_phrases_of_the_table_are_good_translations(pair: str) -> None:
-    from everyday import read_lines
+    from everyday import LINES, read_lines
 
     phrases = open_phrases(*pair.split("-"))
-    lines = read_lines(pair)
+    lines = read_lines(LINES, pair)
     answers = {line: phrases.lookup(line.text) for of_kind in lines.values() for line in of_kind}
     known = {line: answer for line, answer in answers.items() if answer is not None}
     assert [(line.text, answer) for line, answer in known.items() if not line.like and line.wrong(answer)] == []
