@@ -21,7 +21,7 @@ from hark.machine import check_workers
 from hark.models import phrases_folder
 from hark.settings import SettingError
 from hark.text.opening import open_vocabularies
-from hark.text.phrases import SHIPPED, Phrases, find_table, read_phrases
+from hark.text.phrases import Phrases, open_phrases
 from hark.text.vocabulary import SpecialIds
 
 if TYPE_CHECKING:
@@ -145,9 +145,7 @@ class Loaded:
     @cached_property
     def phrases(self) -> Phrases:
         """Lines whose translation is known: hark's own table for the pair, and the user's, which wins."""
-        source, target = self.config.data.source, self.config.data.target
-        found = (find_table(folder, source, target) for folder in (SHIPPED, phrases_folder()))
-        return Phrases(read_phrases(path) for path in found if path is not None)
+        return open_phrases(self.config.data.source, self.config.data.target, folder=phrases_folder())
 
     @cached_property
     def model(self) -> "Transformer":
