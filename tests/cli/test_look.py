@@ -1,5 +1,6 @@
 """`hark look` as a person meets it."""
 
+import gc
 import io
 import subprocess
 import sys
@@ -25,6 +26,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hark_look(tmp_path: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gc, "freeze", lambda: None)  # what this process holds is not the command's alone
     monkeypatch.setattr(webbrowser, "open", lambda url: sys.stderr.write(f"opened {url}\n"))
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
