@@ -165,7 +165,7 @@ def told_from_text(candidates: set[str], lines: Iterable[str]) -> tuple[str, Ite
         enough = sum(map(len, seen)) > LOOK
         if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
             break
-    guess = guess_language("".join(seen), sorted(candidates))
+    guess = guess_language("".join(seen)[: 2 * LOOK], sorted(candidates))  # the last line may be of any length
     if guess is None:
         raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
     if isinstance(rest, ArrivingLines):

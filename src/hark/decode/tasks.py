@@ -5,7 +5,7 @@ its outcome. So what is done with a sentence reads from top to bottom in one fun
 of all tasks to choose from.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from threading import RLock
@@ -18,17 +18,23 @@ from hark.errors import HarkError
 Outcome = TypeVar("Outcome")
 Result = TypeVar("Result")
 Task = Generator[Sequence[Request], Sequence[Hypotheses], Outcome]
+UNDER_WAY = 4096
+"""Tasks of one group at a time: more than any engine can use, and few beside the sentences of a line of megabytes."""
 
 
 @dataclass(eq=False)
 class _Group(Generic[Outcome]):
     """Tasks that have one result."""
 
-    outcomes: list[Outcome | None]
-    open: int
+    rest: Iterator[Task[Outcome]]
+    """Those that are not begun yet."""
     finish: Callable[[list[Outcome]], Any]
     future: "Future[Any]"
     urgent: bool
+    outcomes: list[Outcome | None] = field(default_factory=list)
+    open: int = 0
+    """Tasks that are begun and not done."""
+    all_begun: bool = False
     asked: set[int] = field(default_factory=set)
     """Its requests that the engine has not answered."""
 
@@ -57,17 +63,17 @@ class Tasks(Generic[Outcome]):
         return self.engine.room
 
     def begin(
-        self, tasks: Sequence[Task[Outcome]], finish: Callable[[list[Outcome]], Result], urgent: bool = False
+        self, tasks: Iterable[Task[Outcome]], finish: Callable[[list[Outcome]], Result], urgent: bool = False
     ) -> "Future[Result]":
-        """Begin tasks; in the end `finish` makes one result of their outcomes. Cancelling the future cancels them."""
+        """Begin tasks; in the end `finish` makes one result of their outcomes. Cancelling the future cancels them.
+
+        Of many, the last are taken from the iterable when the first are done.
+        """
         future: Future[Result] = Future()
-        group = _Group[Outcome]([None] * len(tasks), len(tasks), finish, future, urgent)
+        group = _Group[Outcome](iter(tasks), finish, future, urgent)
         future.add_done_callback(lambda done: self._abandon(group) if done.cancelled() else None)
         with self._lock:
-            for place, task in enumerate(tasks):
-                self._advance(_Running(task, group, place), None)
-            if not tasks:
-                self._conclude(group)
+            self._go_on(group)
         return future
 
     def step(self) -> None:
@@ -75,6 +81,19 @@ class Tasks(Generic[Outcome]):
         for number, answer in self.engine.step():
             with self._lock:
                 self._receive(number, answer)
+
+    def _go_on(self, group: _Group[Outcome]) -> None:
+        """Begin as many tasks of a group as may be under way; conclude it after its last."""
+        while not group.all_begun and group.open < UNDER_WAY and not group.future.done():
+            task = next(group.rest, None)
+            if task is None:
+                group.all_begun = True
+                break
+            group.outcomes.append(None)
+            group.open += 1
+            self._advance(_Running(task, group, len(group.outcomes) - 1), None)
+        if group.all_begun and not group.open and not group.future.done():
+            self._conclude(group)
 
     def _advance(self, running: _Running[Outcome], answers: Sequence[Hypotheses] | None) -> None:
         """Give a task its answers, and submit what it asks next."""
@@ -86,8 +105,6 @@ class Tasks(Generic[Outcome]):
         except StopIteration as end:
             group.outcomes[running.place] = end.value
             group.open -= 1
-            if not group.open:
-                self._conclude(group)
             return
         except Exception as error:  # of one text: the others go on
             self._fail(group, error)
@@ -110,6 +127,7 @@ class Tasks(Generic[Outcome]):
         running.open -= 1
         if not running.open:
             self._advance(running, running.answers)
+            self._go_on(running.group)
 
     def _conclude(self, group: _Group[Outcome]) -> None:
         try:

@@ -17,9 +17,10 @@ from hark.decode.align import Link
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
 from hark.decode.piece import Options, Piece, translate_piece
-from hark.decode.tasks import Tasks
+from hark.decode.tasks import Task, Tasks
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
 from hark.text import clauses, protect
+from hark.text.rewrite import Span
 from hark.text.segments import Layout, lay_out
 from hark.text.sentences import join_across, split_sentences
 from hark.text.vocabulary import Vocabulary
@@ -68,12 +69,14 @@ class Translator:
             raise TypeError(f"a text is a string, not {describe_value(text)}")
         chosen = options or Options()
         plan = self._plan(text, chosen)
-        tasks = [
-            translate_piece(piece, self.coder, chosen, inner=i < len(cut) - 1)
+        tasks = (
+            copy_piece(piece)
+            if clauses.is_unbroken(piece)
+            else translate_piece(piece, self.coder, chosen, inner=i < len(cut) - 1)
             for cut in plan.cuts
             for i, piece in enumerate(cut)
             if i % 2 == 0
-        ]
+        )
         return self._tasks.begin(tasks, partial(assemble, plan), chosen.urgent)
 
     def step(self) -> None:
@@ -128,17 +131,43 @@ class Translator:
         return _Plan(text, layout, tuple(self._cut(sentence, options) for sentence in layout.sentences))
 
     def _split(self, text: str, options: Options) -> list[str]:
-        pieces = split_sentences(text, options.source or self.language)
-        if len(pieces) < 2 or not options.protect:
-            return pieces
-        return join_across(pieces, [item.span for item in protect.find(text, self.coder.unknown)])
+        found: list[str] = []
+        for stretch in clauses.set_apart(text):
+            pieces = [stretch]
+            if not clauses.is_unbroken(stretch):
+                pieces = split_sentences(stretch, options.source or self.language)
+            if len(pieces) > 1 and options.protect:
+                pieces = join_across(pieces, self._spans(stretch))
+            found += pieces
+        return found
 
     def _cut(self, sentence: str, options: Options) -> list[str]:
         fits = partial(self.coder.fits, limit=self.limit)
         if fits(sentence):
             return [sentence]
-        items = protect.find(sentence, self.coder.unknown) if options.protect else ()
-        return clauses.cut(sentence, fits, [item.span for item in items])
+        parts: list[str] = []
+        for stretch in clauses.set_apart(sentence):
+            if clauses.is_unbroken(stretch):
+                cut = [stretch]
+            else:
+                cut = clauses.cut(stretch, fits, self._spans(stretch) if options.protect else ())
+            parts += ["", *cut] if parts else cut
+        return parts
+
+    def _spans(self, text: str) -> list[Span]:
+        """Where the items of a text stand, looked for in bounded stretches of it."""
+        spans: list[Span] = []
+        start = 0
+        for stretch in clauses.bounded(text):
+            spans += [(start + item.start, start + item.end) for item in protect.find(stretch, self.coder.unknown)]
+            start += len(stretch)
+        return spans
+
+
+def copy_piece(text: str) -> Task[Piece]:
+    """What is not shown to a model: one "word" of many thousand letters is data, and would take it hours."""
+    return Piece(text, text, flags=frozenset({"untranslated"}))
+    yield  # a task is a generator, even one that asks nothing
 
 
 def describe_value(value: object) -> str:
