@@ -93,7 +93,7 @@ def places(stream, n_pairs: int) -> list:
 
 @pytest.mark.parametrize("batching", KINDS)
 @few
-@given(many=corpora(), batch_tokens=st.integers(25, 300), seed=st.integers(0, 2**32))
+@given(many=corpora(), batch_tokens=st.integers(25, 300), seed=st.integers(0, 2**32 - 1))
 def test_every_pair_once_an_epoch(many: list[Corpus], batching: str, batch_tokens: int, seed: int) -> None:
     batches = make(many, config(batching, batch_tokens, seed=seed))
     length = batches.batches_per_epoch
@@ -112,7 +112,7 @@ def test_every_pair_once_an_epoch(many: list[Corpus], batching: str, batch_token
 @given(
     many=corpora(weights=(0.25, 0.4, 1.0, 1.7, 3.0, 12.0)),
     batch_tokens=st.integers(80, 300),
-    seed=st.integers(0, 2**32),
+    seed=st.integers(0, 2**32 - 1),
 )
 def test_every_pair_once_a_pass_whatever_the_weights(
     many: list[Corpus], batching: str, batch_tokens: int, seed: int

@@ -1,6 +1,6 @@
 """Tasks on an engine: each gets its own answers, may ask again, fails alone, and can be cancelled."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from threading import Thread
 
@@ -93,6 +93,26 @@ def test_cancelled_futures_ask_no_more() -> None:
     assert not gone.cancel() or gone.cancelled()
     assert not any(text.startswith("0") for text in engine.asked[1:])
     assert not engine.held
+
+
+def test_a_cancelled_group_begins_no_more_of_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hark.decode.tasks.UNDER_WAY", 3)
+    begun: list[int] = []
+
+    def many() -> Iterator[Task[str]]:
+        for number in range(100):
+            begun.append(number)
+            yield conversation(number, [1])
+
+    tasks: Tasks[str] = Tasks(Stub())
+    future = tasks.begin(many(), list)
+    assert begun == [0, 1, 2]
+    tasks.step()
+    assert len(begun) == 4
+    assert future.cancel()
+    kept = tasks.begin([conversation(7, [2])], list)
+    finish(tasks, [kept])
+    assert len(begun) == 4
 
 
 def test_urgent_tasks_submit_urgent_requests() -> None:

@@ -74,7 +74,7 @@ def loop(_text: str, _: Request) -> str:
 @given(DOCUMENT, st.sampled_from([reverse, grow, nothing, loop]))
 def test_the_structure_stays_whatever_the_engine_says(document: str, answer) -> None:
     made, engine = translator(answer, max_length=20)
-    result = made.translate(document)
+    result = made.translate(document, Options(join=False))  # what is joined is wrapped anew
     assert shape(result.text) == shape(document)
     assert [each.source for each in result.sentences] == list(result.layout.sentences)
     for each in result.sentences:
@@ -255,6 +255,31 @@ def test_a_word_of_many_letters_is_translated_whole() -> None:
     result = made.translate(f"{word} is it")
     assert result.text == f"{word.upper()} IS IT"
     assert len(engine.asked) > 7
+
+
+def test_what_is_no_word_is_copied_and_flagged() -> None:
+    made, engine = translator(lambda text, _: text.upper())
+    blob = "QUJD/+" * 2000
+    for options in (Options(), Options(split=False)):
+        result = made.translate(f"the cat {blob} and the dog", options)
+        assert result.text == f"THE CAT {blob} AND THE DOG"
+        assert "untranslated" in result.flags
+    assert all(blob[:50] not in asked for asked in engine.asked)
+    assert made.translate(blob * 20).text == blob * 20
+
+
+def test_of_a_long_line_a_few_sentences_are_under_way_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hark.decode.tasks.UNDER_WAY", 50)
+    made, engine = translator(lambda text, _: text.upper())
+    line = " ".join(f"the cat sees {number} small red houses." for number in range(1000))
+    future = made.submit(line)
+    waiting = []
+    while not future.done():
+        waiting.append(len(engine.intake) + len(engine.held))
+        made.step()
+    assert max(waiting) <= 50
+    assert future.result().text == line.upper()
+    assert len(future.result().sentences) == 1000
 
 
 class TestCapitals:

@@ -34,7 +34,7 @@ def test_a_trained_run_translates_and_loses_nothing(trained: Callable[..., RunDi
     assert [line.startswith(("# ", "  - ")) for line in lines] == [line.startswith(("# ", "  - ")) for line in expected]
     assert [not line.strip() for line in lines] == [not line.strip() for line in expected]
     assert lines[5].endswith("\r")
-    for item in ("{name}", "https://example.com/a?b=c", "%1$s", "12.5 kg", "\t👍"):
+    for item in ("{name}", "https://example.com/a?b=c", "%1$s", "12,5 kg", "\t👍"):
         assert text.count(item) == 1, item
 
     ours = translate(run, "--engine", "torch", "--device", "cpu", "--json", text=DOCUMENT)

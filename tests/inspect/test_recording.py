@@ -19,7 +19,7 @@ SENTENCES = [
     "the small cat sees red house",
     "old tree runs here",
     "Katze Dach more file",
-    "cat",  # too short for what it learnt: what it says is wrong, and recorded as it is
+    "runs",  # too short for what it learnt: what it says is wrong, and recorded as it is
     "the cat sees the cat",
     "more more more more more more more",
     "THE OLD TREE RUNS HERE",

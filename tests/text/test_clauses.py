@@ -1,9 +1,11 @@
 """Cutting what is too long: nothing lost, what must stay whole stays whole, the best places first."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.text.clauses import best_place, cut
+from hark.text import clauses
+from hark.text.clauses import best_place, bounded, cut, is_unbroken, set_apart
 
 
 def shorter_than(length: int):
@@ -47,3 +49,59 @@ def test_what_must_stay_whole() -> None:
 def test_letters_keep_their_accents() -> None:
     for part in cut("e\u0301" * 50, shorter_than(9))[::2]:
         assert not part.startswith("\u0301")
+
+
+@given(st.text("ab,; ", min_size=0, max_size=200), st.integers(3, 20), st.integers(10, 40))
+def test_stretches_lose_nothing_either(text: str, length: int, stretch: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clauses, "STRETCH", stretch)
+        parts = cut(text, shorter_than(length))
+        assert "".join(bounded(text)) == text
+        assert all(len(part) <= stretch for part in bounded(text))
+    assert "".join(parts) == text
+    assert len(parts) % 2 == 1
+    assert all(gap.isspace() or not gap for gap in parts[1::2])
+    assert all(len(part) <= length for part in parts[::2])
+
+
+def test_what_must_stay_whole_stays_whole_across_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clauses, "STRETCH", 20)
+    text = "some words <a b c d e f g h i j k l m n o p q> and more words, {x y z} and more"
+    keep = [(text.index("<"), text.index(">") + 1), (text.index("{"), text.index("}") + 1)]
+    parts = cut(text, shorter_than(8), keep)
+    assert "".join(parts) == text
+    assert [text[slice(*span)] in parts for span in keep] == [True, True]
+
+
+class Counted:
+    """Counts the characters that are asked about."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+
+    def __call__(self, text: str) -> bool:
+        self.characters += len(text)
+        return len(text) <= 500
+
+
+@pytest.mark.parametrize("unit", ["x", "word ", "word, ", "a" + " " * 9000])
+def test_the_work_grows_with_the_text_and_no_faster(unit: str) -> None:
+    asked = []
+    for length in (100_000, 400_000):
+        fits = Counted()
+        assert "".join(cut(unit * (length // len(unit)), fits)) == unit * (length // len(unit))
+        asked.append(fits.characters)
+    assert asked[1] < 4.5 * asked[0]
+
+
+def test_what_is_no_word_is_set_apart() -> None:
+    blob = "QUJD/+" * 2000
+    text = f"Before it {blob} and after."
+    assert set_apart(text) == ["Before it ", blob, " and after."]
+    assert [is_unbroken(part) for part in set_apart(text)] == [False, True, False]
+    assert set_apart(blob) == [blob]
+    assert set_apart("x" * 5000) == ["x" * 5000]
+    assert not is_unbroken("x" * 5000)
+    chinese = "\u4e2d\u6587" * 20_000  # which has no spaces in any case
+    assert set_apart(chinese) == [chinese]
+    assert not is_unbroken(chinese)

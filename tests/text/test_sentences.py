@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.errors import HarkError
-from hark.text.sentences import join_across, split_sentences
+from hark.text.sentences import STRETCH, join_across, segment, split_sentences
 
 
 @given(st.text(max_size=60), st.sampled_from(["en", "de", "fr", "zh", "xx", "", "pt-BR"]))
@@ -57,3 +57,21 @@ def test_what_must_stay_whole_is_joined() -> None:
     assert join_across(pieces, [(4, 10)]) == ["See {a. B} now. ", "Go. ", "On."]
     assert join_across(pieces, [(0, 8)]) == pieces  # a boundary at its edge cuts nothing
     assert join_across(pieces, []) == pieces
+
+
+@pytest.mark.parametrize("end", [". ", "! ", '." ', "\u3002"])
+def test_a_long_text_is_split_as_a_short_one(end: str) -> None:
+    sentences = [f"Mr. Smith of sentence {number} goes home, and then nobody knows{end}" for number in range(400)]
+    text = "".join(sentences)
+    assert len(text) > 4 * STRETCH
+    assert split_sentences(text, "en") == segment(text, "en")
+
+
+@pytest.mark.parametrize("unit", ["word ", "x", "\u4e2d", ". ", "<!--", "  \u200b"])
+def test_what_has_no_sentences_is_cut_into_bounded_stretches(unit: str) -> None:
+    text = unit * (20_000 // len(unit))
+    pieces = split_sentences(text, "en")
+    assert "".join(pieces) == text
+    assert max(map(len, pieces)) <= STRETCH
+    if unit == "word ":
+        assert all(piece.endswith(" ") for piece in pieces)

@@ -72,7 +72,8 @@ class ArrivingLines:
     def __init__(self, descriptor: int, errors: Errors, name: str = "stdin") -> None:
         self.descriptor, self.errors, self.name = descriptor, errors, name
         self.lines: deque[bytes] = deque()
-        self.rest = b""
+        self.rest: list[bytes] = []
+        """The beginning of a line whose end has not come yet; joined once, however long it grows."""
         self.number = 0
         self.open = True
 
@@ -99,11 +100,15 @@ class ArrivingLines:
 
     def read(self) -> None:
         chunk = os.read(self.descriptor, CHUNK)
-        *lines, self.rest = (self.rest + chunk).split(b"\n")
+        *lines, last = chunk.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*self.rest, lines[0]])
+            self.rest = []
         self.lines.extend(line + b"\n" for line in lines)
+        self.rest += [last] if last else []
         if not chunk:
             self.open = False
-            self.lines.extend([self.rest] if self.rest else [])
+            self.lines.extend([b"".join(self.rest)] if self.rest else [])
 
     def put_back(self, lines: Iterable[str]) -> None:
         """Lines that were looked at come again."""

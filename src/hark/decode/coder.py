@@ -11,6 +11,10 @@ _SILENT = set(" \u00ad\u200b\u2060\ufeff")
 """Characters that the normalisation takes out, or makes spaces of, so that no model ever sees them."""
 
 
+LONGEST_PIECE = 64
+"""Characters that no token stands for more of; sentencepiece's have 16 at the most."""
+
+
 class Coder:
     """What a translator needs of the vocabularies of both sides. For a model of one pair, languages may be left out."""
 
@@ -39,6 +43,8 @@ class Coder:
         Each has at least a byte, but for the mark of the first space.
         """
         room = limit - self.source.lead
+        if len(text) > LONGEST_PIECE * limit:
+            return False  # and a text of megabytes need not be encoded to know it
         return len(text.encode(errors="surrogatepass")) < room or len(self.encode(text)) <= room
 
     def decode(self, tokens: tuple[int, ...]) -> str:

@@ -78,6 +78,8 @@ def translate_piece(
         piece = yield from _translate(typed.after, coder, options, languages, inner)
         links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
         flags: set[Flag] = {*piece.flags} if "copied" in piece.flags else {*piece.flags, "tidied"}
+        if piece.text == typed.after:  # what a model leaves as it is stays as it was typed
+            return replace(piece, source=text, text=text, links=())
         return replace(piece, source=text, links=links, flags=frozenset(flags))
     return (yield from _translate(text, coder, options, languages, inner))
 

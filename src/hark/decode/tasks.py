@@ -5,9 +5,10 @@ its outcome. So what is done with a sentence reads from top to bottom in one fun
 of all tasks to choose from.
 """
 
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
@@ -18,17 +19,23 @@ from hark.errors import HarkError
 Outcome = TypeVar("Outcome")
 Result = TypeVar("Result")
 Task = Generator[Sequence[Request], Sequence[Hypotheses], Outcome]
+UNDER_WAY = 4096
+"""Tasks of one group at a time: more than any engine can use, and few beside the sentences of a line of megabytes."""
 
 
 @dataclass(eq=False)
 class _Group(Generic[Outcome]):
     """Tasks that have one result."""
 
-    outcomes: list[Outcome | None]
-    open: int
+    rest: Iterator[tuple[Hashable, Task[Outcome]]]
+    """Those that are not begun yet, with their keys."""
     finish: Callable[[list[Outcome]], Any]
     future: "Future[Any]"
     urgent: bool
+    outcomes: list[Outcome | None] = field(default_factory=list)
+    open: int = 0
+    """Tasks that are begun and not done."""
+    all_begun: bool = False
     asked: set[int] = field(default_factory=set)
     """Its requests that the engine has not answered."""
 
@@ -48,7 +55,7 @@ class _Running(Generic[Outcome]):
     """Tasks of the same key, which wait for this one instead of asking the engine the same."""
 
 
-REMEMBERED = 1 << 13
+REMEMBERED = 1 << 10
 """Outcomes that are kept, so that what is repeated later is not asked again."""
 
 
@@ -68,23 +75,21 @@ class Tasks(Generic[Outcome]):
 
     def begin(
         self,
-        tasks: Sequence[Task[Outcome]],
+        tasks: Iterable[Task[Outcome]],
         finish: Callable[[list[Outcome]], Result],
         urgent: bool = False,
-        keys: Sequence[Hashable] | None = None,
+        keys: Iterable[Hashable] | None = None,
     ) -> "Future[Result]":
         """Begin tasks; in the end `finish` makes one result of their outcomes. Cancelling the future cancels them.
 
-        Of tasks with the same key one is run, and all have its outcome; None is no key.
+        Of many, the last are taken from the iterable when the first are done. Of tasks with the same key one is run,
+        and all have its outcome; None is no key.
         """
         future: Future[Result] = Future()
-        group = _Group[Outcome]([None] * len(tasks), len(tasks), finish, future, urgent)
+        group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent)
         future.add_done_callback(lambda done: self._abandon(group) if done.cancelled() else None)
         with self._lock:
-            for place, (task, key) in enumerate(zip(tasks, keys or [None] * len(tasks), strict=True)):
-                self._start(_Running(task, group, place, key))
-            if not tasks:
-                self._conclude(group)
+            self._go_on(group)
         return future
 
     def _start(self, running: _Running[Outcome]) -> None:
@@ -106,14 +111,26 @@ class Tasks(Generic[Outcome]):
             return
         group.outcomes[running.place] = outcome
         group.open -= 1
-        if not group.open:
-            self._conclude(group)
 
     def step(self) -> None:
         """Let the engine go on, and the tasks whose answers are there."""
         for number, answer in self.engine.step():
             with self._lock:
                 self._receive(number, answer)
+
+    def _go_on(self, group: _Group[Outcome]) -> None:
+        """Begin as many tasks of a group as may be under way; conclude it after its last."""
+        while not group.all_begun and group.open < UNDER_WAY and not group.future.done():
+            begun = next(group.rest, None)
+            if begun is None:
+                group.all_begun = True
+                break
+            group.outcomes.append(None)
+            group.open += 1
+            key, task = begun
+            self._start(_Running(task, group, len(group.outcomes) - 1, key))
+        if group.all_begun and not group.open and not group.future.done():
+            self._conclude(group)
 
     def _advance(self, running: _Running[Outcome], answers: Sequence[Hypotheses] | None) -> None:
         """Give a task its answers, and submit what it asks next."""
@@ -130,6 +147,8 @@ class Tasks(Generic[Outcome]):
                 self._outcomes[running.key] = end.value
             for each in (running, *running.followers):
                 self._end(each, end.value)
+            for other in {each.group for each in running.followers} - {group}:
+                self._go_on(other)
             return
         except Exception as error:  # of one text: the others go on
             self._fail(group, error)
@@ -152,6 +171,7 @@ class Tasks(Generic[Outcome]):
         running.open -= 1
         if not running.open:
             self._advance(running, running.answers)
+            self._go_on(running.group)
 
     def _conclude(self, group: _Group[Outcome]) -> None:
         try:
@@ -179,3 +199,4 @@ class Tasks(Generic[Outcome]):
             for orphan in orphans:
                 if not orphan.group.future.done():
                     self._start(orphan)
+                    self._go_on(orphan.group)

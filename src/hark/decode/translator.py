@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, tee
 from typing import Protocol, runtime_checkable
 
 from hark.config import Config
@@ -91,14 +91,15 @@ class Translator:
         chosen = options or Options()
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
-        keyed = [
+        keyed = (
             self._task(sentence, phrase, piece, chosen, inner=i < len(cut) - 1)
             for plan in plans
             for sentence, phrase, cut in zip(plan.layout.sentences, plan.phrases, plan.cuts, strict=True)
             for i, piece in enumerate(cut)
             if i % 2 == 0
-        ]
-        keys, tasks = [key for key, _ in keyed], [task for _, task in keyed]
+        )
+        first, second = tee(keyed)  # read side by side, so that neither is ever held whole
+        tasks, keys = (task for _, task in first), (key for key, _ in second)
         return self._tasks.begin(tasks, partial(assemble, text, plans), chosen.urgent, keys)
 
     def _task(
@@ -108,6 +109,8 @@ class Translator:
         languages = options.source or self.language, options.target or self.target
         if phrase is not None:
             return None, say(piece, phrase)
+        if clauses.is_unbroken(piece):
+            return None, copy_piece(piece)
         key = None if options.search.sample else (piece, inner, options)
         if options.detect and (other := other_language(sentence, *languages)):
             return key, leave(piece, other, languages[1])
@@ -183,17 +186,43 @@ class Translator:
         return _Plan(unit, layout, tuple(cuts), tuple(phrases))
 
     def _split(self, text: str, options: Options) -> list[str]:
-        pieces = split_sentences(text, options.source or self.language)
-        if len(pieces) < 2 or not options.protect:
-            return pieces
-        return join_across(pieces, [item.span for item in protect.find(text, self.coder.unknown)])
+        found: list[str] = []
+        for stretch in clauses.set_apart(text):
+            pieces = [stretch]
+            if not clauses.is_unbroken(stretch):
+                pieces = split_sentences(stretch, options.source or self.language)
+            if len(pieces) > 1 and options.protect:
+                pieces = join_across(pieces, self._spans(stretch))
+            found += pieces
+        return found
 
     def _cut(self, sentence: str, options: Options) -> list[str]:
         fits = partial(self.coder.fits, limit=self.limit)
         if fits(sentence):
             return [sentence]
-        items = protect.find(sentence, self.coder.unknown) if options.protect else ()
-        return clauses.cut(sentence, fits, [item.span for item in items])
+        parts: list[str] = []
+        for stretch in clauses.set_apart(sentence):
+            if clauses.is_unbroken(stretch):
+                cut = [stretch]
+            else:
+                cut = clauses.cut(stretch, fits, self._spans(stretch) if options.protect else ())
+            parts += ["", *cut] if parts else cut
+        return parts
+
+    def _spans(self, text: str) -> list[Span]:
+        """Where the items of a text stand, looked for in bounded stretches of it."""
+        spans: list[Span] = []
+        start = 0
+        for stretch in clauses.bounded(text):
+            spans += [(start + item.start, start + item.end) for item in protect.find(stretch, self.coder.unknown)]
+            start += len(stretch)
+        return spans
+
+
+def copy_piece(text: str) -> Task[Piece]:
+    """What is not shown to a model: one "word" of many thousand letters is data, and would take it hours."""
+    return Piece(text, text, flags=frozenset({"untranslated"}))
+    yield  # a task is a generator, even one that asks nothing
 
 
 def describe_value(value: object) -> str:

@@ -1,8 +1,13 @@
-"""A sentence that is too long for a model, cut where it hurts least: between clauses, between words, or anywhere."""
+"""A sentence that is too long for a model, cut where it hurts least: between clauses, between words, or anywhere.
+
+Whatever its length, the work grows with it and no faster: a text of megabytes is looked at in bounded stretches.
+"""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from math import ceil
 
 from hark.text.rewrite import Span
 
@@ -15,13 +20,45 @@ _PLACES = tuple(
     re.compile(place, re.IGNORECASE)
     for place in (
         r"(?<=[.!?;:…])\s+|(?<=[。！？；：])",
-        r"(?<=[,)–—\]])\s+|\s+(?=[(–—\[])|(?<=[，、])",
-        rf"\s+(?=(?:{_CONJUNCTIONS})\s)",
+        # White space is looked at from its beginning alone: from every place within, a long run of it would take ages.
+        r"(?<=[,)–—\]])\s+|(?<!\s)\s+(?=[(–—\[])|(?<=[，、])",
+        rf"(?<!\s)\s+(?=(?:{_CONJUNCTIONS})\s)",
         r"\s+",
         r"(?<=.)(?=[^\u0300-\u036f\u200d\ufe0f])(?<!\u200d)",
     )
 )
 """Where a sentence may be cut, the best first. White space at a place belongs to neither part."""
+
+STRETCH = 10_000
+"""Characters that are looked at together."""
+# Letters of scripts that set no spaces between words: Thai, Burmese and Khmer, Chinese and Japanese.
+_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+_UNBROKEN = re.compile(rf"(?<![^\s{_SPACELESS}])[^\s{_SPACELESS}]{{{STRETCH + 1},}}")
+_SPACE, _REST = re.compile(r"\s"), re.compile(r"\s*")
+
+
+def set_apart(text: str) -> list[str]:
+    """The text in stretches: those of so many characters without a space that they are no words, and the others."""
+    if len(text) <= STRETCH:
+        return [text]
+    ends = [0, *(place for match in _UNBROKEN.finditer(text) for place in match.span()), len(text)]
+    return [text[start:end] for start, end in pairwise(ends) if start < end]
+
+
+def is_unbroken(text: str) -> bool:
+    """Whether a text is one such "word": data, not language."""
+    return len(text) > STRETCH and _UNBROKEN.fullmatch(text) is not None
+
+
+def bounded(text: str) -> Iterator[str]:
+    """The text in stretches of bounded length that end after white space, where there is any."""
+    start = 0
+    while len(text) - start > STRETCH:
+        spaces = list(_SPACE.finditer(text, start + STRETCH // 2, start + STRETCH))
+        end = spaces[-1].end() if spaces else start + STRETCH
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def cut(text: str, fits: Callable[[str], bool], keep: Sequence[Span] = ()) -> list[str]:
@@ -30,36 +67,63 @@ def cut(text: str, fits: Callable[[str], bool], keep: Sequence[Span] = ()) -> li
     No cut goes through a span that is to be kept whole; they are in order and do not overlap. A part that is nothing
     but such a span may not fit.
     """
+    parts: list[str] = []
+    start = 0
+    while len(text) - start > STRETCH:
+        window = start + STRETCH
+        inside = keep[bisect_left(keep, (start,)) : bisect_left(keep, (window,))]
+        place = best_place(text[start:window], [(one - start, min(other, window) - start) for one, other in inside])
+        if place is None:  # all of it is to be kept whole
+            end = inside[-1][1] if inside else window
+            place = (end - start, end - start)
+        first, last = start + place[0], start + place[1]
+        if last >= len(text):
+            break
+        parts += [*halve(text[start:first], fits, moved(inside, start, first)), text[first:last]]
+        start = last
+    return [*parts, *halve(text[start:], fits, moved(keep[bisect_left(keep, (start,)) :], start, len(text)))]
+
+
+def moved(keep: Sequence[Span], start: int, end: int) -> list[Span]:
+    """The spans inside a part of a text, as they stand in it."""
+    return [(one - start, other - start) for one, other in keep if start <= one and other <= end]
+
+
+def halve(text: str, fits: Callable[[str], bool], keep: Sequence[Span]) -> list[str]:
+    """The same for a text of bounded length: in two near its middle, and these again, until they fit."""
     if fits(text):
         return [text]
     place = best_place(text, keep)
     if place is None:
         return [text]
     start, end = place
-    before = [span for span in keep if span[1] <= start]
-    after = [(one - end, other - end) for one, other in keep if one >= end]
-    return [*cut(text[:start], fits, before), text[start:end], *cut(text[end:], fits, after)]
+    before, after = moved(keep, 0, start), moved(keep, end, len(text))
+    return [*halve(text[:start], fits, before), text[start:end], *halve(text[end:], fits, after)]
 
 
 def best_place(text: str, keep: Sequence[Span] = ()) -> Span | None:
     """The place of the best kind near the middle; if there is none near it, the nearest to it of any kind."""
     middle = len(text) / 2
-    fallback: list[Span] = []
+    near = ceil(middle / 2)
+    whole = _REST.match(text, near).end() if text[near - 1 : near].isspace() else near  # type: ignore[union-attr]
     for kind in _PLACES:
-        places = list(_places(kind, text, keep))
-        near = [place for place in places if abs(place[0] - middle) <= middle / 2]
-        if near:
-            return min(near, key=lambda place: abs(place[0] - middle))
-        fallback += places
-    return min(fallback, key=lambda place: abs(place[0] - middle), default=None)
+        # White space that begins too early is no place near the middle, and neither is the rest of it.
+        place = _nearest(kind, text, keep, middle, near if kind is _PLACES[-1] else whole)
+        if place is not None and abs(place[0] - middle) <= middle / 2:
+            return place
+    found = [place for kind in _PLACES if (place := _nearest(kind, text, keep, middle, 0)) is not None]
+    return min(found, key=lambda place: abs(place[0] - middle), default=None)
 
 
-def _places(kind: re.Pattern[str], text: str, keep: Sequence[Span]) -> Iterator[Span]:
+def _nearest(kind: re.Pattern[str], text: str, keep: Sequence[Span], middle: float, first: int) -> Span | None:
+    """The place of a kind that is nearest to the middle, of those from `first` on."""
+    best: Span | None = None
     ends = [end for _, end in keep]
-    for match in kind.finditer(text):
+    for match in kind.finditer(text, first):
         start, end = match.span()
-        if start == 0 or end == len(text):
-            continue
+        if best is not None and abs(start - middle) >= abs(best[0] - middle):
+            return best  # and all that follow are farther from it
         nearest = bisect_right(ends, start)
-        if nearest == len(keep) or keep[nearest][0] >= end:
-            yield start, end
+        if start > 0 and end < len(text) and (nearest == len(keep) or keep[nearest][0] >= end):
+            best = start, end
+    return best

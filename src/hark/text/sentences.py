@@ -1,6 +1,7 @@
 """Text to sentences, by sentencex: by rules for each language, without a model, and with not a character lost."""
 
 import re
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -15,11 +16,37 @@ Split = Callable[[str], list[str]]
 _ODD = re.compile("[^\\S\t\n\r ]|[\ud800-\udfff]")
 
 
+STRETCH, CONTEXT = 4000, 200
+"""Characters that are split together, and those at their end whose sentences are left to the next stretch."""
+_SPACE = re.compile(r"\s")
+
+
 def split_sentences(text: str, language: str) -> list[str]:
     """The sentences of a text in order, each with the white space that follows it; together they are the text.
 
-    A language that sentencex does not know is split by the rules of its relatives, or of English.
+    A language that sentencex does not know is split by the rules of its relatives, or of English. A text of more than
+    `STRETCH` characters is split a stretch at a time, with what surrounds each place in sight.
     """
+    pieces: list[str] = []
+    start = 0
+    while len(text) - start > STRETCH:
+        found = segment(text[start : start + STRETCH], language)
+        ends = list(accumulate(map(len, found)))
+        sure = bisect_right(ends, STRETCH - CONTEXT)
+        if sure:
+            pieces += found[:sure]
+            start += ends[sure - 1]
+        else:  # a "sentence" as long as that is cut between words; where there are none, anywhere
+            spaces = [match.end() for match in _SPACE.finditer(text, start + CONTEXT, start + STRETCH)]
+            end = spaces[-1] if spaces else start + STRETCH
+            pieces.append(text[start:end])
+            start = end
+    return pieces + segment(text[start:], language)
+
+
+def segment(text: str, language: str) -> list[str]:
+    """The sentences of a text of bounded length: sentencex takes four times as long for one twice as long, where each
+    of its signs might end a sentence."""
     try:
         import sentencex  # type: ignore[import-untyped]  # here: only who splits needs it
     except ImportError:
