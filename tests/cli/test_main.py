@@ -146,6 +146,17 @@ def test_a_deleted_working_folder(tmp_path: Path, words: list[str]) -> None:
     assert result.stderr.count("\n") == 1
 
 
+def test_little_is_imported_before_ctrl_c_is_handled() -> None:
+    """Each module is time in which it would show a traceback."""
+    code = (
+        "import sys, hark.__main__; print({'typing', 'signal', 'enum', 're', 'typer', 'hark.cli'} & set(sys.modules))"
+    )
+    source = str(Path(hark.__file__).parents[1])
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"PYTHONPATH": source})
+    assert done.stdout == "set()\n", done.stderr
+
+
 def closed(redirection: str, *words: str) -> subprocess.CompletedProcess[str]:
     shell = f'"$0" -m hark "$@" {redirection}'
     command = ["bash", "-c", shell, sys.executable, *words]
