@@ -101,7 +101,7 @@ def test_a_recipe_with_flags_on_top(text):
         ),
         (
             ("--vocab", "7", "-o", "d"),
-            "hark: command line: vocab_size: 7 is not allowed; must be a whole number, 300 or more",
+            "hark: command line: vocab_size: 7 is not allowed; must be a whole number, from 300 to 16777216",
         ),
         (("gone.toml", "-o", "d"), "hark: gone.toml: no such file"),
         (("data.vocabulary=3", "-o", "d"), None),
