@@ -44,7 +44,7 @@ clean:
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else "hark needs Python 3.11 to 3.13; this is %d.%d. Try: make PYTHON=python3.11" % v)'
-	@echo "Setting up .venv (once; PyTorch is the large part) ..."
+	@echo "Setting up .venv (once, for a minute or more: PyTorch is the large part) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[train,dev]'
 	@touch $@

@@ -28,12 +28,12 @@ translate() { # LANGUAGE SENTENCES...
 
 started=$SECONDS
 cat <<END
-About 2 minutes on two cores:
+About 2 minutes on two idle cores:
   1, 2  translate        about 5 s
-  3     prepare a text   about 10 s, and no time if it was prepared before
+  3     prepare a text   about 5 s, and no time if it was prepared before
   4     measure          about 20 s
-  5     fine-tune        about 60 s
-  6     measure again    about 25 s
+  5     fine-tune        about 70 s
+  6     measure again    about 20 s
 END
 step "1. Translate into German, offline, with the model that comes with hark."
 translate de "Where is the nearest train station?" "see you tomorrow" "The meeting of 12 May 2024 was moved to https://example.org/room5."

@@ -16,7 +16,7 @@ from hark.errors import UserError
 
 LARGEST = 2**31 - 1
 """Of any whole number: what all libraries beneath can count to."""
-LARGEST_SEED = 2**32 - 1
+LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
