@@ -110,7 +110,7 @@ def measure(model: Loaded, held_out: HeldOutSet) -> list[Outcome]:
 
     def translate(texts: Sequence[str]) -> list[str]:
         new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, (each.text for each in model.translate(new, split=False)), strict=True))
+        known.update(zip(new, (each.text for each in model.translate(new, split=False, tidy=False)), strict=True))
         return [known[text] for text in texts]
 
     found = []

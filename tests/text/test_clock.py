@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.text.clock import find_times, restore_times, shown_time, time_pattern, write_time
+from hark.text.clock import find_times, shown_time, time_pattern, write_time
 from hark.text.clocktime import ClockTime
 
 
@@ -177,25 +177,6 @@ def test_shown_times_are_found_in_english(hour: int, minute: int, translation: s
 )
 def test_other_figures_are_not_the_shown_time(translation: str) -> None:
     assert time_pattern(time(3, 30, "en"), "de").search(translation) is None
-
-
-def restored(source: str, translation: str, language: str, target: str) -> str | None:
-    rewriting = restore_times(translation, find_times(source, language), target)
-    return rewriting.after if rewriting else None
-
-
-def test_restore() -> None:
-    assert restored("It's half past three.", "Es ist 15:30 Uhr.", "en", "de") == "Es ist halb vier."
-    assert restored("Half past three is late.", "15:30 Uhr ist spät.", "en", "de") == "Halb vier ist spät."
-    assert restored("um 18:45 Uhr.", "at 18:45.", "de", "en") == "at 6:45 p.m."
-    assert restored("um 18:45 Uhr da", "there at 18:45 p.m. today", "de", "en") == "there at 6:45 p.m. today"
-    assert restored("from 8 am to 4 pm", "von 8 Uhr bis 16:00 Uhr", "en", "de") == "von 8 Uhr bis 16 Uhr"
-
-
-def test_restore_a_time_that_was_translated_wrongly() -> None:
-    assert restored("It's half past three.", "Es ist halb drei.", "en", "de") == "Es ist halb vier."
-    assert restored("It's half past three.", "Es ist spät.", "en", "de") is None
-    assert restored("It's half past three.", "um 2:30 Uhr und um 3 Uhr", "en", "de") is None
 
 
 @given(st.integers(1, 12), st.integers(0, 59), st.sampled_from(["en", "de"]), st.booleans())

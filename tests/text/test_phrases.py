@@ -59,6 +59,9 @@ def test_every_phrase_stands_once_and_in_a_section(source: str, target: str) -> 
         ("de-en", "Bitte?", "Pardon?"),
         ("de-en", "MFG", "Kind regards"),
         ("de-en", "Wie geht´s?", "How are you?"),
+        ("de-en", "Wie gehts?", "How are you?"),
+        ("de-en", "Mit freundlichen Gruessen", "Kind regards"),
+        ("en-de", "Youre welcome.", "Gern geschehen."),
     ],
 )
 def test_lines_as_people_write_them(pair: str, line: str, translation: str) -> None:

@@ -5,12 +5,10 @@ which it copies; they are found in its translation (`time_pattern`) and replaced
 """
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
 from hark.text import clock_de, clock_en
 from hark.text.clocktime import ClockTime, number_word, twelve
-from hark.text.rewrite import Rewriting, Span
 
 _LANGUAGES = {"en": clock_en, "de": clock_de}
 _APART_BEFORE, _APART_AFTER = r"(?<![\w:])(?<!\d[.,])", r"(?!\w|[.,:]\d)"
@@ -66,38 +64,6 @@ def time_pattern(time: ClockTime, target_language: str) -> re.Pattern[str]:
     if target not in _LANGUAGES:
         return re.compile(rf"{_APART_BEFORE}{re.escape(shown_time(time))}{_APART_AFTER}")
     return _pattern(time.hour, time.minute, target, write_time(time, target).endswith("."))
-
-
-def restore_times(translation: str, times: Sequence[ClockTime], target_language: str) -> Rewriting | None:
-    """The translation of a text in which times were shown in figures, with these as the target language says them.
-
-    A time that cannot be found may have been translated wrongly ("halb drei" for 3:30): if the translation has as many
-    other times as are missing, they are replaced in order. None if a time remains missing.
-    """
-    places: dict[Span, ClockTime] = {}
-
-    def is_free(span: Span) -> bool:
-        return all(span[1] <= start or end <= span[0] for start, end in places)
-
-    missing: list[ClockTime] = []
-    for time in times:
-        spans = (match.span() for match in time_pattern(time, target_language).finditer(translation))
-        place = next(filter(is_free, spans), None)
-        if place is None:
-            missing.append(time)
-        else:
-            places[place] = time
-    if missing:
-        others = [other.span for other in find_times(translation, target_language) if is_free(other.span)]
-        if len(others) != len(missing):
-            return None
-        places |= zip(others, missing, strict=True)
-    written = {span: write_time(time, target_language) for span, time in places.items()}
-    first = len(translation) - len(translation.lstrip(" \"'„“‚‘»("))
-    return Rewriting.of(
-        translation,
-        ((span, text[0].upper() + text[1:] if span[0] == first else text) for span, text in sorted(written.items())),
-    )
 
 
 @lru_cache(maxsize=1024)

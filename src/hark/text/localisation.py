@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from hark.text.figures import CODE, SIGN, Figure, find_figures
 from hark.text.numerals import Numerals, numerals_of
-from hark.text.rewrite import Rewriting, Span
+from hark.text.rewrite import Rewriting
 
 _MONEY = re.compile(f"{SIGN}|{CODE}")
 _SPACES = " \u00a0\u202f-"
@@ -40,26 +40,6 @@ def write_figure(figure: Figure, source_language: str, target_language: str) -> 
             return _write_money(figure, digits, source, target)
         case _:
             return figure.text
-
-
-def localise_copies(source: str, translation: str, source_language: str, target_language: str) -> Rewriting:
-    """The translation with the signs of its own language in figures that were copied as they stood in the source.
-
-    Digits alone: 1,250 becomes 1.250 in German, and the sign of a currency stays where it is. A percent sign gets its
-    space.
-    """
-    target = numerals_of(target_language)
-    copied = {figure.raw: figure for figure in find_figures(source, source_language) if figure.kind in _AMOUNTS}
-    edits: list[tuple[Span, str]] = []
-    if copied and numerals_of(source_language) is not target:
-        for figure in find_figures(translation, target_language):
-            original = copied.get(figure.raw)
-            digits = _write_digits(original, target) if original else figure.raw
-            if figure.kind == "percent":
-                edits.append((figure.span, digits + target.percent))
-            elif digits != figure.raw:
-                edits.append((figure.digits, digits))
-    return Rewriting.of(translation, edits)
 
 
 def _write_digits(figure: Figure, target: Numerals) -> str:

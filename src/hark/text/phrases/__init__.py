@@ -17,6 +17,7 @@ SHIPPED = Path(__file__).parent
 SLACK = 16
 """Characters by which a line may be longer than the longest phrase: spaces and repeated signs at its end."""
 _FINAL = ".,:;!?…"
+_TYPED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "'": ""})
 _QUOTES = str.maketrans(dict.fromkeys("’‘‛´`ʼ′", "'") | dict.fromkeys("“”„‟«»", '"'))
 
 
@@ -69,10 +70,10 @@ class Phrase:
 class Phrases:
     """Translations of lines that are exactly a phrase; later tables win over earlier ones.
 
-    Case, quotes, apostrophes, spaces and final punctuation may differ. A phrase without final punctuation takes that
-    of the line (`Kind regards!`). One with punctuation loses it where the line has none, or takes the line's, unless
-    only one of them asks a question. The phrase with exactly the line's punctuation comes first, then the one with its
-    case (`Morgen` and `morgen`).
+    Case, quotes, apostrophes, umlauts (`Tschuess`), spaces and final punctuation may differ. A phrase without final
+    punctuation takes that of the line (`Kind regards!`). One with punctuation loses it where the line has none, or
+    takes the line's, unless only one of them asks a question. The phrase with exactly the line's punctuation comes
+    first, then the one with its case (`Morgen` and `morgen`).
     """
 
     def __init__(self, tables: Iterable[Mapping[str, str]]) -> None:
@@ -81,7 +82,7 @@ class Phrases:
         for number, table in enumerate(tables):
             for source, target in table.items():
                 core, mark = _split(source)
-                self._phrases.setdefault(core.casefold(), []).append(Phrase(core, mark, target, number))
+                self._phrases.setdefault(_key(core), []).append(Phrase(core, mark, target, number))
                 self._longest = max(self._longest, len(source) + SLACK)
 
     def __len__(self) -> int:
@@ -92,11 +93,16 @@ class Phrases:
         if len(line) > self._longest:  # nearly every sentence
             return None
         core, mark = _split(line)
-        fitting = [each for each in self._phrases.get(core.casefold(), ()) if _agree(each.mark, mark)]
+        fitting = [each for each in self._phrases.get(_key(core), ()) if _agree(each.mark, mark)]
         if not fitting:
             return None
         best = max(fitting, key=lambda each: (each.table, each.mark == mark, not each.mark, each.core == core))
         return _adapt(best, core, mark)
+
+
+def _key(core: str) -> str:
+    """What a phrase is found by, however it is typed: without case, umlauts (ae for ä) or apostrophes."""
+    return core.casefold().translate(_TYPED)
 
 
 def _agree(of_phrase: str, of_line: str) -> bool:
