@@ -201,7 +201,7 @@ class Bench:
     def batch_sizes(self, system: str) -> Sequence[int]:
         if self.arguments.batch_tokens:
             return [int(each) for each in self.arguments.batch_tokens.split(",")]
-        return (512,) if self.arguments.tiny else BATCH_TOKENS[system]
+        return (128,) if self.arguments.tiny else BATCH_TOKENS[system]
 
     def run(self) -> None:
         self.say(f"{self.machine()}; torch {torch.__version__}")
