@@ -32,8 +32,8 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/start.py
-	$(BIN)/python benchmarks/shipped.py
+	$(BIN)/python -m benchmarks.start
+	$(BIN)/python -m benchmarks.shipped
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -1,6 +1,6 @@
 """What each cleaning rule drops of text that is mostly good, and what a pair costs.
 
-python benchmarks/cleaning.py FOLDER    FOLDER holds europarl-en-de/ (every 6th pair is taken) and tatoeba-en-de/
+python -m benchmarks.cleaning FOLDER    FOLDER holds europarl-en-de/ (every 6th pair is taken) and tatoeba-en-de/
 """
 
 import sys

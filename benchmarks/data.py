@@ -1,6 +1,6 @@
 """What `hark prepare` takes, stage by stage, and how fast and how full batches come out of what it made: one table.
 
-python benchmarks/data.py FOLDER [--processes N]    FOLDER holds europarl-en-de/ and tatoeba-en-de/
+python -m benchmarks.data FOLDER [--processes N]    FOLDER holds europarl-en-de/ and tatoeba-en-de/
 """
 
 import argparse

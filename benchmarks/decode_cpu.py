@@ -1,6 +1,6 @@
 """Translating on a CPU, raw text in and out: hark's engine, CTranslate2 called by hand, Hugging Face; and a cold start.
 
-    python benchmarks/decode_cpu.py [--sentences 600] [--repeats 3] [--compute-type int8] [--marian] [--tiny]
+    python -m benchmarks.decode_cpu [--sentences 600] [--repeats 3] [--compute-type int8] [--marian] [--tiny]
 
 The model is the paper's base model with random weights, which never stops by itself: lengths are forced, each output as
 long as its input, so that every system does the same work. Sentences have a few lengths only, since by hand one length

@@ -1,6 +1,6 @@
 """What the host spends on a sentence while a long stream goes through our engine, by part. On a CPU, without a model.
 
-    python benchmarks/decode_host.py [--sentences 20000] [--beam 4] [--profile]
+    python -m benchmarks.decode_host [--sentences 20000] [--beam 4] [--profile]
 
 All bookkeeping is the engine's own, in the way of a GPU: sentences enter while others are under way, are stepped
 together, and who is done is known a round later. Only the model is not there: the encoder gives zeros, and a step lets
@@ -22,15 +22,15 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from decode_speed import draw_sources
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from benchmarks.decode_sources import draw_sources
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.engines import forced
 from hark.decode.engines import lane as lanes
 from hark.decode.engines import torch as engines
-from hark.decode.engines.lane import Lane, Shape
+from hark.decode.engines.lane import Lane, LaneShape
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.decode.scheduler import Scheduler
@@ -166,10 +166,10 @@ class Pretending(TorchEngine):
         self.exact, self.steps_at_once, self.lag = False, steps_at_once, 1  # the way of a GPU
         self.model.encode = lambda tokens_N, *_: torch.zeros(len(tokens_N), 4)  # type: ignore[method-assign]
 
-    def quick_step(self, _: Shape) -> Callable[[Lane, Tensor], None]:
+    def quick_step(self, _: LaneShape) -> Callable[[Lane, Tensor], None]:
         return pretend_step
 
-    def new_lane(self, shape: Shape) -> Lane:
+    def new_lane(self, shape: LaneShape) -> Lane:
         lane = super().new_lane(shape)  # with some translations to read back
         lane.trace_BTW.random_(FIRST_TOKEN * shape.width, VOCABULARY * shape.width)
         return lane

@@ -1,11 +1,11 @@
 """How fast the base model translates: one table.
 
-PYTHONPATH=src python benchmarks/decode_speed.py              on a GPU: ours and Hugging Face's `generate`; then a CPU
-PYTHONPATH=src python benchmarks/decode_speed.py --breakdown  where our time goes: encoder, steps by rows, host, kernels
-PYTHONPATH=src python benchmarks/decode_speed.py --crowd      how often bfloat16 translates otherwise in a crowd
-PYTHONPATH=src python benchmarks/decode_speed.py --stream N   ours, a stream of N sentences as `hark distil` has them
-PYTHONPATH=src python benchmarks/decode_speed.py --align      what word alignment costs, beside scoring the same
-PYTHONPATH=src python benchmarks/decode_speed.py --tiny       anywhere, a tiny model, for correctness only
+PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's `generate`; then a CPU
+PYTHONPATH=src python -m benchmarks.decode_speed --breakdown  where our time goes: encoder, steps by rows, host, kernels
+PYTHONPATH=src python -m benchmarks.decode_speed --crowd      how often bfloat16 translates otherwise in a crowd
+PYTHONPATH=src python -m benchmarks.decode_speed --stream N   ours, a stream of N sentences as `hark distil` has them
+PYTHONPATH=src python -m benchmarks.decode_speed --align      what word alignment costs, beside scoring the same
+PYTHONPATH=src python -m benchmarks.decode_speed --tiny       anywhere, a tiny model, for correctness only
 
 The work: 3,003 sentences with the lengths of news (log-normal, 27 tokens on average; or those of a prepared dataset's
 test set), random weights, a vocabulary of 37,000. Every output is as long as its source, and cannot end before, so that
@@ -28,9 +28,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.decode_sources import Source, draw_sources, read_sources
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.engines.forced import PackedText, Translated
-from hark.decode.engines.lane import Lane, Shape
+from hark.decode.engines.lane import Lane, LaneShape
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Hypotheses, Request
 from hark.decode.state import Candidates
@@ -39,30 +40,10 @@ from hark.text.tokenizer import SPECIAL
 
 SENTENCES, VOCABULARY = 3003, 37_000
 PAD, BOS, EOS = SPECIAL.pad, SPECIAL.start, SPECIAL.end
-FIRST_TOKEN = 300
-"""Below stand the marks and the bytes."""
 HF_BATCH = 256
 SPREAD, SURE = 9, 30.0
 """Lengths that translations of sources of one length have, and the logit of the end where it is due: other logits of
 random weights are a few at the most."""
-
-Source = list[int]
-
-
-def draw_sources(count: int, vocabulary: int) -> list[Source]:
-    """News-like: most sentences of 10 to 50 tokens, few of more than 100. The end is the last token."""
-    chance = np.random.default_rng(0)
-    lengths = np.clip(chance.lognormal(3.17, 0.5, count), 3, 200).astype(int)
-    return [[*chance.integers(min(FIRST_TOKEN, vocabulary // 2), vocabulary, n - 1).tolist(), EOS] for n in lengths]
-
-
-def read_sources(folder: str, count: int) -> list[Source]:
-    """The source side of a dataset's first test set."""
-    from hark.data.dataset import Dataset
-
-    dataset = Dataset.open(folder)
-    store = dataset.store(dataset.shards("test")[0])
-    return [[*store[i][0].tolist(), EOS] for i in range(min(count, len(store)))]
 
 
 def forced(source: Source, beam: int) -> Request:
@@ -141,7 +122,7 @@ class EndingLane(Lane):
 
 
 class EndingEngine(TorchEngine):
-    def new_lane(self, shape: Shape) -> Lane:
+    def new_lane(self, shape: LaneShape) -> Lane:
         return EndingLane(super().new_lane(shape))
 
 
@@ -166,7 +147,7 @@ def measure_stream(engine: TorchEngine, sources: list[Source], beam: int, rounds
 
 def break_down_stream(engine: TorchEngine, sources: list[Source], beam: int) -> None:
     """The host's time by part; where it waits for the device, that is a part of its own."""
-    from decode_host import STEP, Clock, show_parts, watching  # type: ignore[import-not-found]
+    from benchmarks.decode_host import STEP, Clock, show_parts, watching  # type: ignore[import-not-found]
 
     requests, clock = [Request(source, DecodeConfig(beam=beam)) for source in sources], Clock(time.perf_counter)
     with watching(clock):

@@ -1,6 +1,6 @@
 """How many translations a second `hark distil` judges and writes, with an engine that answers at once.
 
-    python benchmarks/distil_speed.py DATASET [--pairs 100000] [--processes 2]
+    python -m benchmarks.distil_speed DATASET [--pairs 100000] [--processes 2]
 
 The engine says each source backwards, so that everything but the translating itself is done: reading tokens, handing
 them to the engine and its answers to other processes, looking for faults, decoding, writing.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from lines import bare
+from benchmarks.lines import bare
 
 Draw = Literal["dev", "test"]
 DRAWS: tuple[Draw, ...] = ("dev", "test")

@@ -1,6 +1,6 @@
 """How a model takes what people type in everyday life: words, greetings, no capitals, no full stop, names, dates.
 
-    python benchmarks/everyday.py MODEL [--json FILE] [--source FILE --reference FILE]
+    python -m benchmarks.everyday MODEL [--json FILE] [--source FILE --reference FILE]
 
 Three measurements. The lines of everyday.toml, each with what must hold of a good translation: the share that holds,
 and the failures. A test set (unless named, the 1,000 sentences of Tatoeba that come with hark) in other spellings, as
@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lines import Line, has_warning, has_word, read_lines, read_tree
-
+from benchmarks.lines import Line, has_warning, has_word, read_lines, read_tree
 from hark.data.augment import FINAL, Variant, vary
 from hark.data.sample import SOURCE, paths
 from hark.data.swaps import find_names, rename

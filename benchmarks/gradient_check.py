@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from peers import Padded, Peer, Training
 from torch import Tensor
+
+from benchmarks.peers import Padded, Peer, Training
 
 
 class Cosines(NamedTuple):

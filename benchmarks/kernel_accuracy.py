@@ -1,6 +1,6 @@
 """How exact our kernels are on a real GPU in bfloat16, beside PyTorch's own: the errors of both against float64.
 
-python benchmarks/kernel_accuracy.py        wants a GPU; some seconds. Exit code 1 where a kernel of ours is worse.
+python -m benchmarks.kernel_accuracy        wants a GPU; some seconds. Exit code 1 where a kernel of ours is worse.
 
 Tests run the kernels through Triton's interpreter in float32; what the compiler and the chip make of them, in the
 precision that training uses, only a GPU can say. Inputs are drawn anew, rounded to bfloat16, and given to three twins:

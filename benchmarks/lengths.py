@@ -1,8 +1,8 @@
 """Time and memory of training at 64 to 16,384 tokens a sequence: a table, and a plot of it.
 
-python benchmarks/lengths.py --out FOLDER                 measure on a GPU; writes lengths.json and lengths.svg
-python benchmarks/lengths.py --draw lengths.json lengths.svg      draw again what was measured
-python benchmarks/lengths.py --tiny                       on any machine, in seconds: for correctness only
+python -m benchmarks.lengths --out FOLDER                 measure on a GPU; writes lengths.json and lengths.svg
+python -m benchmarks.lengths --draw lengths.json lengths.svg      draw again what was measured
+python -m benchmarks.lengths --tiny                       on any machine, in seconds: for correctness only
 
 A step is forward and backward, without the optimiser, whose work does not depend on length. Source and target have
 the same length. Two series: a batch of a fixed number of tokens, in which only attention's work grows with the length;
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from loglog import Panel, draw_panels
-from peers import Padded, TorchTransformer
 from torch import Tensor, nn
 
+from benchmarks.loglog import Panel, draw_panels
+from benchmarks.peers import Padded, TorchTransformer
 from hark import configfile
 from hark.config import Config
 from hark.data.batches import PackedStream

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 
-from hark.train.curves_picture import label
+from hark.pages.axes import label, log_ticks
+from hark.pages.picture import group, picture, swatches
 
 WIDTH, HEIGHT, GAP = 330, 300, 16  # of a panel, in the picture's own units
 LEFT, RIGHT, TOP, BOTTOM = 44, 14, 48, 44  # around its curves
@@ -29,21 +29,13 @@ class Panel:
 def draw_panels(names: Sequence[str], panels: Sequence[Panel], note: str) -> str:
     width, above = GAP + len(panels) * (WIDTH + GAP), GAP + len(names) * LINE
     height = above + GAP + HEIGHT
-    style = files("hark.train").joinpath("curves_picture.css").read_text(encoding="utf-8")
     parts = [
-        f'<rect x="{GAP}" y="{GAP + i * LINE}" width="10" height="10" rx="3" style="fill:var(--run{i})"/>'
-        f'<text class="name" x="{GAP + 18}" y="{GAP + i * LINE + 10}">{escape(name)}</text>\n'
-        for i, name in enumerate(names)
+        swatches(names, GAP, GAP, LINE),
+        f'<text class="end" x="{width - GAP - RIGHT}" y="{GAP + 10}">{escape(note)}</text>\n',
     ]
-    parts.append(f'<text class="end" x="{width - GAP - RIGHT}" y="{GAP + 10}">{escape(note)}</text>\n')
     for i, panel in enumerate(panels):
-        place = f"translate({GAP + i * (WIDTH + GAP)} {above + GAP})"
-        parts.append(f'<g transform="{place}">{draw_panel(panel)}</g>\n')
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
-        f"<title>{escape(', '.join(panel.title for panel in panels))}</title>\n<style>\n{style}</style>\n"
-        f'<rect class="card" width="{width}" height="{height}" rx="10"/>\n{"".join(parts)}</svg>\n'
-    )
+        parts.append(group(GAP + i * (WIDTH + GAP), above + GAP, draw_panel(panel)))
+    return picture(", ".join(panel.title for panel in panels), width, height, "".join(parts))
 
 
 def draw_panel(panel: Panel) -> str:
@@ -61,7 +53,7 @@ def draw_panel(panel: Panel) -> str:
 
     title, unit = escape(panel.title), escape(panel.unit)
     parts = [f'<text class="title" x="0" y="18">{title}</text><text x="0" y="35">{unit}</text>']
-    for tick in ticks(low, high):
+    for tick in log_ticks(low, high):
         parts.append(
             f'<line class="grid" x1="{LEFT}" x2="{end}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
             f'<text class="end" x="{LEFT - 8}" y="{y(tick) + 4:.1f}">{label(tick)}</text>'
@@ -89,11 +81,3 @@ def draw_panel(panel: Panel) -> str:
 def share(value: float, low: float, high: float) -> float:
     """How far along a logarithmic axis it lies."""
     return math.log(value / low) / math.log(high / low) if high > low else 0.5
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten between two numbers, or the powers alone where those are many."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    fine = [each * 10.0**power for power in powers for each in (1, 2, 5)]
-    inside = [each for each in fine if low <= each <= high]
-    return inside if len(inside) <= 9 else [each for each in inside if math.log10(each).is_integer()]

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gradient_check import agreement
-from marian_weights import to_ours, to_theirs
-from peers import VARIANTS, Marian, Padded, Training
-from quality_curves import ROWS, Row, read_lines, write_lines
-from rows import lay_out
 from torch import Tensor
 from torch._dynamo.utils import counters
 
+from benchmarks.gradient_check import agreement
+from benchmarks.marian_weights import to_ours, to_theirs
+from benchmarks.peers import VARIANTS, Marian, Padded, Training
+from benchmarks.quality_curves import ROWS, Row, read_lines, write_lines
+from benchmarks.rows import lay_out
 from hark import configfile
 from hark.config import Config
 from hark.data.batches import Corpus, PackedBatch, PackedBatches, make_batches

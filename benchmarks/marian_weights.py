@@ -8,8 +8,9 @@ from the stream or write to it, do not care. Tensors are named as in `hark.model
 from collections.abc import Iterator, Mapping
 
 import torch
-from peers import Marian
 from torch import Tensor, nn
+
+from benchmarks.peers import Marian
 
 ATTENTION = {"w_q": "q_proj", "w_k": "k_proj", "w_v": "v_proj", "w_o": "out_proj"}
 READS, WRITES = ("w_q", "w_k", "w_v", "w_1"), ("w_o", "w_2", "norm")

@@ -1,20 +1,18 @@
 """Quality against time of training: what was measured, read from folders; as a table, and as a picture."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
+from hark.monitor.curves import Chart, Curve
+from hark.monitor.curves_picture import draw_charts
 from hark.rundir import RunDir
-from hark.train.curves import Chart, Curve
-from hark.train.curves_picture import GAP, HEIGHT, LINE, RIGHT, WIDTH, draw_chart, legend
-from hark.train.metrics import DevRecord, History, ResumeRecord, SaveRecord, StartRecord, TrainRecord, read_metrics
+from hark.train.metrics import History, read_metrics
+from hark.train.records import DevRecord, ResumeRecord, SaveRecord, StartRecord, TrainRecord
 
 ROWS, SCORES = "rows.jsonl", "test_scores.jsonl"
 STEEP = 0.8
@@ -209,34 +207,7 @@ def curve(index: int, measured: Sequence[Row] | Sequence[TestScore], values: Seq
     return Curve(index, steps, (0,) * len(steps), seconds, tuple(values))
 
 
-def dots_of(drawn: str) -> str:
-    """What was measured, as dots on the curves of a chart: a system that was measured once has no line at all."""
-    return "".join(
-        f'<circle cx="{point.split()[0]}" cy="{point.split()[1]}" r="2.5" style="fill:{colour}"/>'
-        for colour, points in re.findall(r'style="stroke:([^"]+)" d="M([^"]+)"', drawn)
-        for point in points.split("L")
-    )
-
-
 def draw(systems: Sequence[System]) -> str:
     """All charts against the time of training, in two columns under one legend."""
-    charts = charts_of(systems)
-    reach = max(each for chart in charts for curve in chart.curves for each in curve.time)
-    width, above = 2 * WIDTH + GAP, GAP + len(systems) * LINE
-    height = above + (len(charts) + 1) // 2 * (HEIGHT + GAP)
-    style = files("hark.train").joinpath("curves_picture.css").read_text(encoding="utf-8")
-    parts = [
-        legend([system.name for system in systems]),
-        f'<text class="end" x="{width - RIGHT}" y="{GAP + 10}">against training time</text>\n',
-    ]
-    for index, chart in enumerate(charts):
-        row, column = divmod(index, 2)
-        place = f"translate({column * (WIDTH + GAP)} {above + row * (HEIGHT + GAP)})"
-        drawn = draw_chart(chart, "time", reach, WIDTH)
-        parts.append(f'<g transform="{place}">{drawn}{dots_of(drawn)}</g>\n')
-    title = escape(" and ".join(system.name for system in systems))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
-        f"<title>{title}: quality against training time</title>\n<style>\n{style}</style>\n"
-        f'<rect class="card" width="{width}" height="{height}" rx="10"/>\n{"".join(parts)}</svg>\n'
-    )
+    names = [system.name for system in systems]
+    return draw_charts(names, charts_of(systems), "time", f"{' and '.join(names)}: quality against training time")

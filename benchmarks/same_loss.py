@@ -1,6 +1,6 @@
 """Whether the fast path learns what the plain one does: the loss of both on real text, from several seeds.
 
-python benchmarks/same_loss.py DATASET [--steps 200] [--seeds 1,2]    DATASET was made by `hark prepare`; wants a GPU
+python -m benchmarks.same_loss DATASET [--steps 200] [--seeds 1,2]    DATASET was made by `hark prepare`; wants a GPU
 
 The plain path is float32 without any kernel of ours; the fast one is what `hark train` uses on one GPU. Both see the
 same batches and begin with the same weights; dropout draws its own chances in each. What counts is the mean loss of the

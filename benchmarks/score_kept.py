@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from quality_curves import ROWS, SCORES, Clock, Row, TestScore, read_lines, write_lines
 from torch import Tensor
 
+from benchmarks.quality_curves import ROWS, SCORES, Clock, Row, TestScore, read_lines, write_lines
 from hark import configfile
 from hark.bundle import WEIGHTS
 from hark.config import Config

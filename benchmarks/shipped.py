@@ -1,6 +1,6 @@
 """The models that come with hark, as they are on this machine: one table, and what failed of the everyday lines.
 
-    python benchmarks/shipped.py [--json FILE]
+    python -m benchmarks.shipped [--json FILE]
 
 BLEU and chrF2 are of the 1,000 test sentences of Tatoeba that come with hark; speed is over the same, text to text, and
 the start a fresh process from nothing to its first translation, the median of some; the everyday lines are those of
@@ -14,10 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from everyday import LINES, check_lines, sample_set
-from lines import read_lines
-from start import GREETINGS, seconds
-
+from benchmarks.everyday import LINES, check_lines, sample_set
+from benchmarks.lines import read_lines
+from benchmarks.start import GREETINGS, seconds
 from hark.decode.load import Loaded
 from hark.evaluate.evaluation import evaluate
 from hark.evaluate.measures import choose_tokenisation

@@ -1,7 +1,7 @@
 """What tidying is worth for text as people type it: no apostrophes, ae for ä, letters held down.
 
-    python benchmarks/slips.py MODEL [--source FILE --reference FILE] [--lines N] [--json FILE]
-    python benchmarks/slips.py --language LANGUAGE --touched FILE...
+    python -m benchmarks.slips MODEL [--source FILE --reference FILE] [--lines N] [--json FILE]
+    python -m benchmarks.slips --language LANGUAGE --touched FILE...
 
 A test set (unless named, the 1,000 sentences of Tatoeba that come with hark) is typed as it should not be, and
 translated as it is and after `hark.text.spelling.tidy`, beside the plain text: BLEU and chrF of the sentences that the
@@ -19,8 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from everyday import MEASURES, sample_set
-
+from benchmarks.everyday import MEASURES, sample_set
 from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines
 from hark.decode.load import Loaded

@@ -1,6 +1,6 @@
 """What a student loses against its teacher, and what it gains: BLEU on each test set, sentences a second on this CPU.
 
-    python benchmarks/student.py STUDENT TEACHER --dataset DATASET [--json FILE] [--evaluation FILE]
+    python -m benchmarks.student STUDENT TEACHER --dataset DATASET [--json FILE] [--evaluation FILE]
 
 Test sets are those of a prepared dataset, or --source, --reference and --name, as `hark evaluate` has them. Both models
 translate them all (on a CPU, as a person would who has the student), and sacreBLEU's paired bootstrap tells whether

@@ -1,6 +1,6 @@
 """How large and how fast students of several shapes are on a CPU, in int8, beside the base model.
 
-    python benchmarks/student_sizes.py [--sentences 240] [--repeats 4]
+    python -m benchmarks.student_sizes [--sentences 240] [--repeats 4]
 
 Weights are random, and lengths are forced, each output as long as its input. A smaller vocabulary needs more tokens for
 the same text; sentences are longer by what was measured on 4,000 sentences of Europarl and Tatoeba, so that sentences a

@@ -1,8 +1,8 @@
 """How good a model is after so many minutes, ours and Hugging Face's Marian: the same text, the same model, one GPU.
 
-python benchmarks/time_to_quality.py --dataset D --folder F --minutes 9 --keep 5     Marian, for 9 minutes (more)
-python benchmarks/time_to_quality.py --score F RUN                                   BLEU of all weights that were kept
-python benchmarks/time_to_quality.py --folder F --ours RUN --draw picture.svg        one table, and one picture
+python -m benchmarks.time_to_quality --dataset D --folder F --minutes 9 --keep 5     Marian, for 9 minutes (more)
+python -m benchmarks.time_to_quality --score F RUN                                   BLEU of all weights that were kept
+python -m benchmarks.time_to_quality --folder F --ours RUN --draw picture.svg        one table, and one picture
 
 D was made by `hark prepare`. Both systems have the same tokenizer, pairs in every step, initial weights, recipe (Adam,
 warm-up, label smoothing, dropout) and precision (bfloat16 with float32 weights). RUN is a run of `hark train`; F is
@@ -23,9 +23,9 @@ import time
 from pathlib import Path
 
 import torch
-from peers import VARIANTS
-from quality_curves import System, draw, read_rival, read_run, table
 
+from benchmarks.peers import VARIANTS
+from benchmarks.quality_curves import System, draw, read_rival, read_run, table
 from hark import configfile
 from hark.config import Config
 from hark.data.dataset import Dataset
@@ -39,7 +39,7 @@ FASTEST = "bf16"
 
 
 def train(arguments: argparse.Namespace, device: torch.device) -> None:
-    from marian_run import MarianRun
+    from benchmarks.marian_run import MarianRun
 
     # Compiled layers ask for the interpreter again and again, while a thread makes the next batch: each time they would
     # wait for as long as that thread may go on.
@@ -67,7 +67,7 @@ def settings(arguments: argparse.Namespace) -> tuple[Config, Dataset]:
 
 
 def score(arguments: argparse.Namespace, device: torch.device) -> None:
-    from score_kept import score_folder
+    from benchmarks.score_kept import score_folder
 
     sets = [each for each in arguments.sets.split(",") if each]
     for folder in arguments.score:

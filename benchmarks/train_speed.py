@@ -1,8 +1,8 @@
 """How fast the base and big models train, ours and its peers, side by side on one GPU: one table.
 
-python benchmarks/train_speed.py                                 ours, Hugging Face Marian, nn.Transformer; base and big
-python benchmarks/train_speed.py --sizes base --systems ours --profile      and where one step's time goes
-python benchmarks/train_speed.py --tiny                          on any machine, in seconds: for correctness only
+python -m benchmarks.train_speed                                 ours, Hugging Face Marian, nn.Transformer; base and big
+python -m benchmarks.train_speed --sizes base --systems ours --profile      and where one step's time goes
+python -m benchmarks.train_speed --tiny                          on any machine, in seconds: for correctness only
 
 Text is synthetic with the lengths of real text (workload.py, which also says how operations are counted); only real
 target tokens count. What the peers are, and how they are run: peers.py.
@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from breakdown import break_down, record, table
-from peers import VARIANTS, Marian, Step, TorchTransformer, Variant, peer_step
-from workload import VOCABULARY, Workload, lengths_of, make_workload, operations
 
+from benchmarks.breakdown import break_down, record, table
+from benchmarks.peers import VARIANTS, Marian, Step, TorchTransformer, Variant, peer_step
+from benchmarks.workload import VOCABULARY, Workload, lengths_of, make_workload, operations
 from hark import configfile
 from hark.config import Config
 from hark.data.batches import Batch, PackedBatch

@@ -1,6 +1,6 @@
 """Whether a user can trust what comes out: what is right, what is wrong with a warning, and what is silently wrong.
 
-    python benchmarks/trust.py [MODEL ...] [--json FILE] [--data FOLDER] [--draw dev|test]
+    python -m benchmarks.trust [MODEL ...] [--json FILE] [--data FOLDER] [--draw dev|test]
 
 Two measurements of each model (en-de and de-en unless named), each text alone, as `Loaded.translate` gets it. The lines
 of trust.toml and everyday.toml, each with what must hold of its translation: it *held*; it did not, but the result
@@ -18,10 +18,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from domains import DRAWS, Draw, Pair, draw
-from lines import Line, has_warning, read_lines
 from sacrebleu.metrics.chrf import CHRF
 
+from benchmarks.domains import DRAWS, Draw, Pair, draw
+from benchmarks.lines import Line, has_warning, read_lines
 from hark.decode.load import Loaded
 from hark.decode.translation import Translation
 from hark.errors import HarkError, UserError

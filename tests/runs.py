@@ -11,7 +11,8 @@ from hark.config import Config, CorpusConfig
 from hark.data.dataset import Dataset
 from hark.data.prepare import prepare
 from hark.rundir import RunDir
-from hark.train.metrics import TrainRecord, read_metrics
+from hark.train.metrics import read_metrics
+from hark.train.records import TrainRecord
 from hark.train.session import run_training
 from hark.train.start import open_dataset, resolve
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark import bundle as bundling
-from hark import facts as facts_file
+from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.errors import HarkError, HarkWarning, UserError
 from tests.decode.bundles import make_bundle
@@ -60,7 +60,7 @@ def test_facts_from_a_newer_hark_are_not_written_over(tmp_path: Path) -> None:
     assert bundle.facts.summary == "For tests."
     with pytest.raises(UserError, match=r"written by a newer hark .*; update hark to change this model"):
         write_facts(bundle, bundle.facts)
-    assert facts_file.load(folder / "facts.json").minor == 7
+    assert factsfile.load(folder / "facts.json").minor == 7
 
 
 def test_an_edited_or_missing_card_is_a_warning_and_the_model_works(tmp_path: Path) -> None:

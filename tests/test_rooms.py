@@ -21,6 +21,7 @@ ROOMS = {
     "configfile": 0,
     "recipes": 0,
     "facts": 0,
+    "factsfile": 0,
     "card": 0,
     "old_card": 0,
     "bundle": 0,
@@ -28,11 +29,13 @@ ROOMS = {
     "weights": 1,
     "shortlist": 1,
     "text": 1,
+    "pages": 1,
     "models": 1,
     "model": 1,
     "data": 2,
     "train": 2,
     "decode": 2,
+    "monitor": 3,
     "distil": 3,
     "evaluate": 3,
     "inspect": 3,
@@ -48,6 +51,8 @@ FORBIDDEN = {
     "weights": {"torch"},
     "shortlist": {"torch"},
     "text": {"torch"},
+    "pages": {"torch"},
+    "monitor": {"torch"},
     "data": {"torch"},
     "model": {"numpy", "sentencepiece", "rich", "typer"},
     "cli": {"torch", "numpy", "rich", "sentencepiece", "ctranslate2"},  # at the top of a verb's file: start at once
@@ -97,6 +102,41 @@ def test_the_walk_sees_an_upward_import() -> None:
         "hark.train.loss.smooth",
     ]
     assert upward(HOUSE / "train" / "loop.py", "import hark.decode") == ["hark.decode"]
+
+
+def modules_in(folder: Path, package: str) -> dict[str, Path]:
+    return {
+        ".".join((package, *file.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__"): file
+        for file in folder.rglob("*.py")
+    }
+
+
+def imports_within(modules: dict[str, Path], file: Path) -> set[str]:
+    """The modules of a package that a file imports, but for those that only the type checker sees."""
+    tree = ast.parse(file.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+    names = list(imported(tree))
+    whole = {name for name in names if name in modules}
+    # `from hark.text import clauses` names the package as well, and means the module.
+    return whole - {name.rpartition(".")[0] for name in whole}
+
+
+@pytest.mark.parametrize(("folder", "package"), [(HOUSE, "hark"), (HOUSE.parents[1] / "benchmarks", "benchmarks")])
+def test_no_modules_import_each_other_in_a_circle(folder: Path, package: str) -> None:
+    modules = modules_in(folder, package)
+    graph = {name: imports_within(modules, file) - {name} for name, file in modules.items()}
+    while leaves := [name for name, needs in graph.items() if not needs]:
+        graph = {name: needs - set(leaves) for name, needs in graph.items() if name not in leaves}
+    assert graph == {}
+
+
+def test_class_names_are_unique() -> None:
+    names = [
+        node.name for file in FILES for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef)
+    ]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
 def test_every_file_is_in_a_known_room() -> None:

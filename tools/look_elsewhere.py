@@ -1,6 +1,6 @@
 """Do the heads that a preset of `hark look` shows do the same in other sentences?
 
-    python tools/look_elsewhere.py [MODEL]
+    python -m tools.look_elsewhere [MODEL]
 
 A preset's head is the one that suits one sentence best. Here are other sentences of the same kinds: for each kind the
 mean weight of the preset's head, that of the head which is best over all of them, and every sentence by itself: the

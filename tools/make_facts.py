@@ -2,7 +2,7 @@
 
 No figure is typed by hand:
 
-    python tools/make_facts.py BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
+    python -m tools.make_facts BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
 
 --evaluation is what benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json` wrote, the model first; --everyday
 what benchmarks/everyday.py wrote; --report the report.json of the dataset that it learnt from. Facts that this says

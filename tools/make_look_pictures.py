@@ -1,6 +1,6 @@
 """Make the pictures of `hark look` (docs/pictures/look-*), from a model, in a real browser.
 
-    python tools/make_look_pictures.py [MODEL] [--sentence TEXT]
+    python -m tools.make_look_pictures [MODEL] [--sentence TEXT]
 
 Needs Chromium and playwright (the dev extra). Views are photographed as a person sees them; the paper's figures 3 to 5
 are saved by the page's own button, one for each head that a preset found. What the pages say beside the pictures goes

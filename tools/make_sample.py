@@ -1,6 +1,6 @@
 """Choose the sample of Tatoeba that the package carries (src/hark/data/sample).
 
-    python tools/make_sample.py FOLDER
+    python -m tools.make_sample FOLDER
 
 FOLDER holds train.en.xz, train.de.xz, test.en.xz and test.de.xz: sentences of Tatoeba, where test is the test set of
 the Tatoeba Challenge. The same input gives the same files, byte for byte.

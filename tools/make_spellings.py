@@ -1,6 +1,6 @@
 """Make the word lists by which typing is tidied (src/hark/text/spelling): German umlauts, and doubled letters.
 
-    python tools/make_spellings.py FOLDER...
+    python -m tools.make_spellings FOLDER...
 
 Each FOLDER holds train.en.xz and train.de.xz, line-aligned: those that come with hark were made from Tatoeba
 (CC BY 2.0 FR) and the European Parliament's proceedings. Only words are taken, with no more than how often each is

@@ -1,6 +1,6 @@
 """Write a page of docs/results from what runs and evaluations left behind: no figure is typed by hand.
 
-    python tools/results.py RUN... -o docs/results/NAME.md --title "Multi30k, English to German" \\
+    python -m tools.results RUN... -o docs/results/NAME.md --title "Multi30k, English to German" \\
         --command "hark train multi30k" --evaluation scores.json \\
         --published "lower_bleu:test_2016_flickr=41.0" --published-by "Wu et al., 2021: Transformer-tiny"
 
@@ -24,10 +24,12 @@ from hark.cli.plot import read_runs
 from hark.config import Config
 from hark.errors import HarkError, UserError
 from hark.evaluate.measures import TITLES, Measure, decimals
+from hark.monitor import curves_picture
+from hark.monitor.curves import Run
+from hark.pages import formats
 from hark.rundir import RunDir
-from hark.train import curves_picture, figures
-from hark.train.curves import Run
-from hark.train.metrics import History, ResumeRecord
+from hark.train.metrics import History
+from hark.train.records import ResumeRecord
 
 SEEDS = ("train.seed", "data.seed", "batches.seed")
 """Settings in which runs of one recipe may differ."""
@@ -113,7 +115,7 @@ def facts(runs: Sequence[Trained], commands: Sequence[str]) -> Iterator[tuple[st
     yield "steps", span([each.step for each in lasts]) + f" ({span([round(each.epoch, 1) for each in lasts])} epochs)"
     yield "target tokens", span([each.target_tokens for each in lasts])
     times = "training time, with measuring and saving"
-    yield times, " to ".join(dict.fromkeys(figures.duration(at([e.seconds for e in lasts])) for at in (min, max)))
+    yield times, " to ".join(dict.fromkeys(formats.duration(at([e.seconds for e in lasts])) for at in (min, max)))
     pace = [statistics.median(each.tokens_per_second for each in run.history.train) for run in runs]
     yield "target tokens a second, median", span([round(each) for each in pace])
     resumed = sum(isinstance(each, ResumeRecord) for run in runs for each in run.history.records)
@@ -135,7 +137,7 @@ def model_words(config: Config, weights: int | None) -> str:
     return (
         f"{model.n_encoder_layers} + {model.n_decoder_layers} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
         f"{model.n_heads} heads, dropout {model.dropout}, {model.norm}-norm, vocabulary {model.vocab_size:,}"
-        + (f": {figures.short(weights)} weights" if weights else "")
+        + (f": {formats.short(weights)} weights" if weights else "")
     )
 
 

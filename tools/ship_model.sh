@@ -11,13 +11,14 @@ set -euo pipefail
 folder=$1 direction=$2
 python=${PYTHON:-python}
 here=$(cd "$(dirname "$0")/.." && pwd)
+export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH}
 student=$folder/$direction teacher=${TEACHER:-$folder/teacher-$direction/best}
 logs=$here/docs/results shipped=$here/src/hark/models_data/$direction
 
-$python "$here/benchmarks/student.py" "$student" "$teacher" --repeats 5 --dataset "$folder/dataset" ${EVALUATION:+--evaluation "$EVALUATION"} \
+$python -m benchmarks.student "$student" "$teacher" --repeats 5 --dataset "$folder/dataset" ${EVALUATION:+--evaluation "$EVALUATION"} \
   --json "$logs/student-$direction.json" | tee "$logs/student-$direction.txt"
-$python "$here/benchmarks/everyday.py" "$student" --json "$logs/everyday-$direction.json" | tee "$logs/everyday-$direction.txt"
-$python "$here/tools/make_facts.py" "$student" --evaluation "$logs/student-$direction.json" \
+$python -m benchmarks.everyday "$student" --json "$logs/everyday-$direction.json" | tee "$logs/everyday-$direction.txt"
+$python -m tools.make_facts "$student" --evaluation "$logs/student-$direction.json" \
   --everyday "$logs/everyday-$direction.json" --teacher "$teacher" \
   --report "$folder/dataset-student-$direction/report.json"
 mkdir -p "${shipped%/*}"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from hark import card, configfile, manifest, old_card
-from hark import facts as facts_file
+from hark import card, configfile, factsfile, manifest, old_card
 from hark.atomic import new_folder
 from hark.config import Config
 from hark.errors import HarkError, HarkWarning, UserError
@@ -21,7 +20,7 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.toml"
 TOKENIZER = "tokenizer.model"
 SOURCE_TOKENIZER = "tokenizer.source.model"
-FACTS = facts_file.NAME
+FACTS = factsfile.NAME
 CARD = "card.md"
 SHORTLIST = "shortlist.npz"
 
@@ -93,7 +92,7 @@ def is_bundle(folder: Path) -> bool:
 def read_facts(folder: Path) -> Facts:
     """The facts of a bundle, which is not verified for it. An old bundle has none: its card is read into facts."""
     if (folder / FACTS).is_file():
-        return facts_file.load(folder / FACTS)
+        return factsfile.load(folder / FACTS)
     return old_card.read_card(read_card(folder), configfile.load(folder / CONFIG))
 
 
@@ -127,7 +126,7 @@ def write_bundle(
 
 def fact_files(facts: Facts, config: Config) -> dict[str, bytes]:
     """Facts, and the card that is written from them."""
-    return {FACTS: facts_file.dump(facts).encode(), CARD: card.render(facts, config.model).encode()}
+    return {FACTS: factsfile.dump(facts).encode(), CARD: card.render(facts, config.model).encode()}
 
 
 def write_facts(bundle: Bundle, facts: Facts) -> None:

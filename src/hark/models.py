@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import hark
 from hark import configfile, manifest
 from hark.bundle import KIND, read_facts
 from hark.card import describe_pairs
@@ -70,7 +69,7 @@ def places() -> list[Path]:
 
 def shipped_folder() -> Path:
     """Where the models lie that come with hark."""
-    return Path(hark.__file__).parent / "models_data"
+    return Path(__file__).parent / "models_data"
 
 
 def list_models(folders: Sequence[Path] | None = None) -> list[Known]:

@@ -1,7 +1,13 @@
-"""Benchmarks are scripts: they import each other by their bare names, as Python lets scripts of one folder do."""
+"""Running a benchmark as a person does."""
 
+import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
+ROOT = Path(__file__).parents[2]
+
+
+def run_benchmark(name: str, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    """Run `python -m benchmarks.NAME` at the root of the repository."""
+    command = [sys.executable, "-m", f"benchmarks.{name}", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)

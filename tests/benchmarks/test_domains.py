@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from domains import Pair, draw, read_pairs, shape  # type: ignore[import-not-found]
+from benchmarks.domains import Pair, draw, read_pairs, shape  # type: ignore[import-not-found]
 
 FILES = ("one/docs", "two/games")
 WORDS = ["apple", "bird", "cloud", "door", "eagle", "fire", "green", "house", "island", "juice"]

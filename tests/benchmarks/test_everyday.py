@@ -15,8 +15,8 @@ from tests.decode.bundles import make_bundle
 
 
 def test_the_lines_of_both_directions() -> None:
-    from everyday import LINES  # type: ignore[import-not-found]
-    from lines import read_lines  # type: ignore[import-not-found]
+    from benchmarks.everyday import LINES  # type: ignore[import-not-found]
+    from benchmarks.lines import read_lines  # type: ignore[import-not-found]
 
     there, back = read_lines(LINES, "en-de"), read_lines(LINES, "de-en")
     assert there.keys() == back.keys()
@@ -34,7 +34,7 @@ def test_the_lines_of_both_directions() -> None:
 
 @pytest.mark.parametrize("pair", ["en-de", "de-en"])
 def test_phrases_of_the_table_are_good_translations(pair: str) -> None:
-    from everyday import LINES, read_lines
+    from benchmarks.everyday import LINES, read_lines
 
     phrases = open_phrases(*pair.split("-"))
     lines = read_lines(LINES, pair)
@@ -59,7 +59,7 @@ class Echo:
 
 
 def test_names_that_are_kept() -> None:
-    from everyday import keep_names
+    from benchmarks.everyday import keep_names
 
     sources = ("I saw Tom.", "It rains.", "Tom ran.", "Ask Tom about Tom!", "Ask Tom!")
     held_out = HeldOutSet(
@@ -69,7 +69,7 @@ def test_names_that_are_kept() -> None:
 
 
 def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
-    from everyday import measure, table
+    from benchmarks.everyday import measure, table
 
     model = Loaded(make_bundle(tmp_path / "small"), threads=1)
     held_out = HeldOutSet("two", ("The house is red.", "we run"), ("Das Haus ist rot.", "wir rennen"))

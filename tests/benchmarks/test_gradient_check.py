@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from gradient_check import Agreement, agreement
-from peers import VARIANTS, Padded, TorchTransformer, Training
+from benchmarks.gradient_check import Agreement, agreement
+from benchmarks.peers import VARIANTS, Padded, TorchTransformer, Training
 
 from hark.config import Config, ModelConfig
 from hark.text.tokenizer import SPECIAL

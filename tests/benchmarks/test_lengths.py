@@ -1,20 +1,16 @@
 """Time and memory at many lengths: the batches, the table, the plot, and the whole command in a tiny size."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
 import torch
-from lengths import Point, cost_of_a_token, draw, packed_tensors
-from loglog import ticks
+from benchmarks.lengths import Point, cost_of_a_token, draw, packed_tensors
 
 from hark.data.batches import PackedStream
 from hark.model import packed_layout
-from tests.benchmarks.conftest import BENCHMARKS
+from tests.benchmarks.conftest import run_benchmark
 from tests.model.oracle import build
 
 POINTS = [
@@ -51,16 +47,8 @@ def test_what_failed_is_told_and_left_out_of_the_plot() -> None:
     assert "a machine <&>" in [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"), [(0.9, 12, [1, 2, 5, 10]), (40, 90, [50]), (1, 10_000, [1, 10, 100, 1000, 10_000])]
-)
-def test_ticks(low: float, high: float, expected: list[float]) -> None:
-    assert ticks(low, high) == expected
-
-
 def test_the_whole_command(tmp_path: Path) -> None:
-    command = [sys.executable, str(BENCHMARKS / "lengths.py")]
-    run = subprocess.run([*command, "--tiny", "--out", str(tmp_path)], capture_output=True, text=True, check=False)
+    run = run_benchmark("lengths", "--tiny", "--out", tmp_path)
     assert run.returncode == 0, run.stdout + run.stderr
     points = json.loads((tmp_path / "lengths.json").read_text())["points"]
     assert {(each["system"], each["series"]) for each in points} >= {
@@ -69,5 +57,5 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert {each["length"] for each in points} == {16, 32, 64}
     assert not [each["failure"] for each in points if each["failure"]]
     again = tmp_path / "again.svg"
-    subprocess.run([*command, "--draw", str(tmp_path / "lengths.json"), str(again)], check=True)
+    assert run_benchmark("lengths", "--draw", tmp_path / "lengths.json", again).returncode == 0
     assert again.read_text() == (tmp_path / "lengths.svg").read_text()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lines import Line, has_warning, has_word, read_lines  # type: ignore[import-not-found]
+from benchmarks.lines import Line, has_warning, has_word, read_lines  # type: ignore[import-not-found]
 
 TEXT = "See https://a.b/c?d\n> x | y | z"
 

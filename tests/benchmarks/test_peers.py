@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
-import peers
 import pytest
 import torch
 from torch import Tensor, nn
 
+from benchmarks import peers
 from hark import configfile
 from hark.config import BatchConfig, Config
 from hark.data.batches import Corpus, PaddedBatch, make_batches
@@ -68,7 +68,7 @@ def copy_weights(ours: Transformer, theirs: peers.Peer) -> None:
 
 
 def ragged_batch() -> PaddedBatch:
-    from workload import filled_store
+    from benchmarks.workload import filled_store
 
     source, target = np.array([5, 9, 3, 12]), np.array([7, 3, 10, 2])
     config = BatchConfig(kind="padded", batch_tokens=100, max_length=20)

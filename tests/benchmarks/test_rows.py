@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from rows import MULTIPLE, cut, lay_out
+from benchmarks.rows import MULTIPLE, cut, lay_out
 
 from hark.config import BatchConfig
 from hark.data.batches import Corpus, PackedBatches

@@ -10,7 +10,7 @@ from tests.decode.bundles import make_bundle
 
 
 def test_slips() -> None:
-    from slips import drop_apostrophes, drop_umlauts, hold_a_letter, type_accents  # type: ignore[import-not-found]
+    from benchmarks.slips import drop_apostrophes, drop_umlauts, hold_a_letter, type_accents  # type: ignore[import-not-found]
 
     chance = random.Random(1)
     assert drop_apostrophes("'Don't', Tom's", chance) == "'Dont', Toms"
@@ -23,7 +23,7 @@ def test_slips() -> None:
 
 
 def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
-    from slips import SLIPS, measure, table
+    from benchmarks.slips import SLIPS, measure, table
 
     model = Loaded(make_bundle(tmp_path / "small"), threads=1)
     held_out = HeldOutSet("two", ("I don't run.", "We see Tom's cat."), ("Ich renne nicht.", "Wir sehen Toms Katze."))
@@ -38,7 +38,7 @@ def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_touched(tmp_path: Path) -> None:
-    from slips import touched
+    from benchmarks.slips import touched
 
     file = tmp_path / "plain.en"
     file.write_text("Nothing here.\nI dont know.\n", encoding="utf-8")

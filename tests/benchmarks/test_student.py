@@ -50,7 +50,7 @@ def test_loss_and_gain(given: list[str], monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_sentences_are_taken_from_the_whole_set() -> None:
-    from student import spread_out
+    from benchmarks.student import spread_out
 
     from hark.evaluate.held_out import HeldOutSet
 

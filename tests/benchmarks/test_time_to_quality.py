@@ -2,26 +2,25 @@
 
 import json
 import math
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-import peers
 import pytest
 import torch
-from quality_curves import STEEP, Clock, Row, System, TestScore, draw, read_lines, rows_of, table
+from benchmarks.quality_curves import STEEP, Clock, Row, System, TestScore, draw, read_lines, rows_of, table
 
+from benchmarks import peers
 from hark import configfile
 from hark.config import Config, CorpusConfig
 from hark.data.prepare import prepare
 from hark.rundir import RunDir
-from hark.train.metrics import DevRecord, History, ResumeRecord, SaveRecord, StartRecord, StopRecord, TrainRecord
+from hark.train.metrics import History
+from hark.train.records import DevRecord, ResumeRecord, SaveRecord, StartRecord, StopRecord, TrainRecord
 from hark.train.session import run_training
 from hark.train.start import open_dataset, resolve
-from tests.benchmarks.conftest import BENCHMARKS
+from tests.benchmarks.conftest import ROOT, run_benchmark
 from tests.data.material import pairs, write
 from tests.model.oracle import build
 
@@ -64,7 +63,7 @@ def marian() -> peers.Marian:
 
 
 def test_marians_weights_in_our_model_give_its_logits(marian: peers.Marian) -> None:
-    from marian_weights import to_ours
+    from benchmarks.marian_weights import to_ours
 
     from hark.model import padded_layout
 
@@ -79,7 +78,7 @@ def test_marians_weights_in_our_model_give_its_logits(marian: peers.Marian) -> N
 
 
 def test_there_and_back(marian: peers.Marian) -> None:
-    from marian_weights import to_ours, to_theirs
+    from benchmarks.marian_weights import to_ours, to_theirs
 
     values = {name: weight for name, weight in marian.named_parameters() if weight.requires_grad}
     back = to_theirs(marian, to_ours(marian, values))
@@ -91,7 +90,7 @@ def test_there_and_back(marian: peers.Marian) -> None:
 def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path, variant: str) -> None:
     """By weights and place in the data, not by the clock, which no two runs share: minutes end after a step here."""
     pytest.importorskip("transformers")
-    from marian_run import MarianRun
+    from benchmarks.marian_run import MarianRun
 
     config = settings(dataset)
 
@@ -115,7 +114,7 @@ def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path, variant: 
 def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path: Path) -> None:
     """What Marian begins with is what `hark train` measures of a model that has not been trained."""
     pytest.importorskip("transformers")
-    from marian_run import MarianRun
+    from benchmarks.marian_run import MarianRun
 
     config = settings(dataset)
     config = replace(config, train=replace(config.train, steps=1, eval_steps=1, log_steps=1, rate_scale=1e-12))
@@ -131,7 +130,7 @@ def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path
 def test_takes_the_very_steps_that_ours_takes(dataset: Path, tmp_path: Path, groups: int) -> None:
     """Without dropout, whose chance no two systems share, all that is measured on the way is the same."""
     pytest.importorskip("transformers")
-    from marian_run import MarianRun
+    from benchmarks.marian_run import MarianRun
 
     config = settings(dataset)
     model = replace(config.model, dropout=0.0)
@@ -150,7 +149,7 @@ def test_the_fastest_groups_are_taken_and_no_weight_is_changed(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("transformers")
-    import marian_run
+    from benchmarks import marian_run
 
     config = settings(dataset)
     run = marian_run.MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
@@ -168,7 +167,7 @@ def test_what_is_compiled_while_the_clock_runs_is_told(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("transformers")
-    import marian_run
+    from benchmarks import marian_run
 
     config = settings(dataset)
     run = marian_run.MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
@@ -202,17 +201,16 @@ def history_of(folder: Path) -> History:
 
 def test_another_variant_is_refused(dataset: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), "--tiny", "--dataset", str(dataset), *SMALL]
-    command += ["--folder", str(tmp_path / "hf"), "--minutes", "1e-6", "--variant"]
-    assert subprocess.run([*command, "eager"], capture_output=True, check=False).returncode == 0
-    refused = subprocess.run([*command, "bf16-eager"], capture_output=True, text=True, check=False)
+    words = ["--tiny", "--dataset", dataset, *SMALL, "--folder", tmp_path / "hf", "--minutes", "1e-6", "--variant"]
+    assert run_benchmark("time_to_quality", *words, "eager").returncode == 0
+    refused = run_benchmark("time_to_quality", *words, "bf16-eager")
     assert refused.returncode == 1
     assert "other settings" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
 def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path) -> None:
-    from score_kept import find_kept, score_folder
+    from benchmarks.score_kept import find_kept, score_folder
 
     config, ours, theirs = settings(dataset), tmp_path / "ours", tmp_path / "hf"
     run_training(config, RunDir(ours), open_dataset(config.data), resumed=False)
@@ -224,7 +222,7 @@ def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path
     assert list(score_folder(ours, None, [], CPU)) == []  # all of them are known
     shown = ["--ours", str(ours)]
     if peers_has_transformers():
-        from marian_run import MarianRun
+        from benchmarks.marian_run import MarianRun
 
         run = MarianRun(theirs, config, open_dataset(config.data), CPU, "eager", "ours")
         run.train(2e-3, [1e-3], [1e-3, 2e-3], None)
@@ -233,8 +231,7 @@ def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path
         assert [each.seconds for each in kept] == [row.seconds for row in run.rows]
         assert len(list(score_folder(theirs, None, ["test"], CPU))) == 2
         shown += ["--folder", str(theirs)]
-    command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), *shown, "--draw", str(tmp_path / "both.svg")]
-    run_it = subprocess.run(command, capture_output=True, text=True, check=False)
+    run_it = run_benchmark("time_to_quality", *shown, "--draw", tmp_path / "both.svg")
     assert run_it.returncode == 0, run_it.stderr
     assert "BLEU test" in run_it.stdout
     assert {line.split()[0] for line in run_it.stdout.splitlines()} >= {"hark"}
@@ -242,12 +239,11 @@ def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path
 
 
 def test_what_is_published_is_what_its_logs_tell(tmp_path: Path) -> None:
-    results = BENCHMARKS.parent / "docs" / "results"
+    results = ROOT / "docs" / "results"
     logs = results / "time-to-quality"
-    command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), "--folder", str(logs / "marian"), "--ours"]
-    command += [str(logs / "paper-recipe"), str(logs / "speedrun"), "--draw", str(tmp_path / "again.svg")]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert shown == (results / "time-to-quality.txt").read_text()
+    words = ["--folder", logs / "marian", "--ours", logs / "paper-recipe", logs / "speedrun"]
+    shown = run_benchmark("time_to_quality", *words, "--draw", tmp_path / "again.svg")
+    assert shown.stdout == (results / "time-to-quality.txt").read_text()
     assert (tmp_path / "again.svg").read_text() == (results / "time-to-quality.svg").read_text()
 
 
@@ -339,7 +335,7 @@ def test_what_was_measured_once_is_in_the_picture_too() -> None:
 
 
 def test_rows_are_lines_of_json(tmp_path: Path) -> None:
-    from quality_curves import write_lines
+    from benchmarks.quality_curves import write_lines
 
     row = Row(60.0, 100, 1000, 6.0, 5.0)
     write_lines(tmp_path / "rows.jsonl", [row])

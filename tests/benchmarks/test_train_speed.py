@@ -1,19 +1,17 @@
 """The table of training speed: what is counted, what is timed, and the whole command in a tiny size."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from breakdown import Kernel, break_down, kind_of
+from benchmarks.breakdown import Kernel, break_down, kind_of
+from benchmarks.workload import lengths_of, make_workload, operations
 from torch.utils.flop_counter import FlopCounterMode
-from workload import lengths_of, make_workload, operations
 
 from hark.config import BatchConfig
-from tests.benchmarks.conftest import BENCHMARKS
+from tests.benchmarks.conftest import run_benchmark
 from tests.model.oracle import build, ragged
 
 DATA = BatchConfig(batch_tokens=1000, max_length=100)
@@ -96,8 +94,7 @@ def test_breakdown_counts_overlap_once_and_what_is_left_as_idle() -> None:
 
 
 def test_the_whole_command(tmp_path: Path) -> None:
-    command = [sys.executable, str(BENCHMARKS / "train_speed.py"), "--tiny", "--steps", "1", "--out", str(tmp_path)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = run_benchmark("train_speed", "--tiny", "--steps", 1, "--out", tmp_path)
     assert run.returncode == 0, run.stdout + run.stderr
     results = json.loads((tmp_path / "train_speed.json").read_text())["results"]
     systems = {each["system"] for each in results}

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import trust  # type: ignore[import-not-found]
-from domains import FILES, Pair  # type: ignore[import-not-found]
-from lines import Line, read_lines  # type: ignore[import-not-found]
-from trust import HERE, Judged, Warnings, judge_line, judge_sentence, report
+from benchmarks.domains import FILES, Pair  # type: ignore[import-not-found]
+from benchmarks.lines import Line, read_lines  # type: ignore[import-not-found]
+from benchmarks.trust import HERE, Judged, Warnings, judge_line, judge_sentence, report
 
 from tests.benchmarks.test_domains import make_pairs, write
 from tests.decode.bundles import make_bundle

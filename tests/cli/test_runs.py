@@ -10,7 +10,7 @@ import pytest
 
 from hark.cli.runs import runs, show_table
 from hark.errors import UserError
-from hark.train.overview import size_on_disk
+from hark.monitor.overview import size_on_disk
 from tests.train.records import dev, make_run, resume, start, stop, train
 
 HOLD = (

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from hark.cli import main
-from hark.cli.translate import LOOK, told_from_text, what, which_model
+from hark.cli.inputs import find_input
+from hark.cli.model_choice import DETECTED, choose_model, detect_source
 from hark.errors import UserError
 from hark.models import Known
 from tests.decode.bundles import make_bundle
@@ -363,13 +364,13 @@ class TestBadInput:
 def test_what_the_words_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a b").write_text("")
-    assert what([]) is what(["-"]) is None
-    assert what(["a b"]) == Path("a b")
-    assert what(["a", "b"]) == "a b"
-    assert what(["see", "a b"]) == "see a b"
-    assert what(["x" * 10_000]) == "x" * 10_000
+    assert find_input([]) is find_input(["-"]) is None
+    assert find_input(["a b"]) == Path("a b")
+    assert find_input(["a", "b"]) == "a b"
+    assert find_input(["see", "a b"]) == "see a b"
+    assert find_input(["x" * 10_000]) == "x" * 10_000
     with pytest.raises(UserError, match="the text is not UTF-8"):
-        what(["\udcff"])
+        find_input(["\udcff"])
 
 
 def test_doubtful_lines_are_named_on_stderr(hark: Hark) -> None:
@@ -408,13 +409,13 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     models = [Known(Path("small"), (("de", "en"),)), many]
     monkeypatch.setattr("hark.models.list_models", lambda: models)
     french = ["Bonjour, où est la gare, s'il vous plaît ?\n"]
-    assert which_model(None, None, "en", french)[0] == Path("many")
-    assert which_model(None, None, "en", ["Guten Tag, wo ist bitte der Bahnhof?\n"])[0] == Path("small")
-    assert which_model(None, "fr", None, iter([]))[0] == Path("many")  # nothing to translate, so nothing to ask
-    folder, _, lines = which_model(None, "fr", "de", french)
+    assert choose_model(None, None, "en", french)[0] == Path("many")
+    assert choose_model(None, None, "en", ["Guten Tag, wo ist bitte der Bahnhof?\n"])[0] == Path("small")
+    assert choose_model(None, "fr", None, iter([]))[0] == Path("many")  # nothing to translate, so nothing to ask
+    folder, _, lines = choose_model(None, "fr", "de", french)
     assert (folder, list(lines)) == (Path("many"), french)
     with pytest.raises(UserError, match=r"^models from fr translate to de, en; choose with -t$"):
-        which_model(None, "fr", None, french)
+        choose_model(None, "fr", None, french)
 
 
 def test_the_language_of_a_huge_line_is_told_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,6 +427,6 @@ def test_the_language_of_a_huge_line_is_told_from_its_beginning(monkeypatch: pyt
 
     monkeypatch.setattr("hark.text.detector.guess_language", guess)
     line = "x" * 5_000_000 + "\n"
-    guessed, lines = told_from_text({"de", "en"}, [line, "more\n"], [])
-    assert (guessed, seen) == ("de", [LOOK])
+    guessed, lines = detect_source({"de", "en"}, [line, "more\n"], [])
+    assert (guessed, seen) == ("de", [DETECTED])
     assert list(lines) == [line, "more\n"]  # nothing is lost

@@ -6,14 +6,13 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import CleanConfig
 from hark.data.filters import RULES
-from hark.data.report import HeldOutSet, Pieces, Report, Tally, make_report, write_report
-from hark.data.report_page import percent, render
+from hark.data.report import DatasetReport, HeldOutReport, Pieces, Tally, make_report
+from hark.data.report_page import render, write_report
 from hark.data.tally import SAMPLE_CHARS, SAMPLES, ratio_edges
 
 PIECES = Pieces(size=1000, specials=6)
@@ -33,8 +32,8 @@ def example(corpus: str = "news", drops: int = 40) -> Tally:
     return tally
 
 
-def report_of(*tallies: Tally, shared: bool = True, clean: CleanConfig | None = None) -> Report:
-    sets = [HeldOutSet("newstest", "test", 3003)]
+def report_of(*tallies: Tally, shared: bool = True, clean: CleanConfig | None = None) -> DatasetReport:
+    sets = [HeldOutReport("newstest", "test", 3003)]
     return make_report("en", "de", clean or CleanConfig(), tallies, PIECES, PIECES, shared, sets)
 
 
@@ -118,7 +117,7 @@ def test_the_same_report_from_any_parts_in_any_order(events, parts, chance) -> N
 
 def test_json_there_and_back() -> None:
     report = report_of(example("one"), example("two", 70), shared=False)
-    assert Report.from_json(report.to_json()) == report
+    assert DatasetReport.from_json(report.to_json()) == report
     tree = json.loads(report.to_json())
     assert tree["format"] == 1
     assert tree["summary"]["read"] == 116
@@ -177,7 +176,7 @@ def test_page_escapes_text_and_shows_samples_of_every_rule() -> None:
 
 
 def test_names_are_escaped() -> None:
-    report = replace(report_of(example("<i>&co")), source='"><script>', held_out=(HeldOutSet("<u>", "dev", 1),))
+    report = replace(report_of(example("<i>&co")), source='"><script>', held_out=(HeldOutReport("<u>", "dev", 1),))
     html = render(report)
     assert "<i>" not in html.replace("<i style", "")
     assert "<u>" not in html
@@ -194,27 +193,6 @@ def test_page_says_when_dev_and_test_were_not_held_out() -> None:
     off = render(report_of(example(), clean=CleanConfig(held_out=False)))
     assert "No training pair has a side" not in off
     assert "scores on them would say little" in off
-
-
-@pytest.mark.parametrize(
-    ("part", "whole", "words"),
-    [
-        (0, 0, "0%"),
-        (0, 9, "0%"),
-        (9, 9, "100%"),
-        (1, 2, "50.0%"),
-        (1, 10**6, "0.00010%"),
-        (10**6 - 1, 10**6, "99.99990%"),
-    ],
-)
-def test_percent_never_hides_a_rest(part: int, whole: int, words: str) -> None:
-    assert percent(part, whole) == words
-
-
-@given(st.integers(0, 10**9), st.integers(1, 10**9))
-def test_percent_is_near_the_truth(part: int, rest: int) -> None:
-    whole = part + rest
-    assert float(percent(part, whole).removesuffix("%")) == pytest.approx(100 * part / whole, abs=0.06)
 
 
 def test_report_does_not_depend_on_chance() -> None:

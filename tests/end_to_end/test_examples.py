@@ -1,16 +1,10 @@
 """The examples run as they are written, in small."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+from examples import reverse
 
 
 def test_reverse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    import reverse
-
     monkeypatch.setattr(reverse, "STEPS", 12)
     monkeypatch.setattr(reverse, "WORDS", 8)
     reverse.main()

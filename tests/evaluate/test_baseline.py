@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark.errors import UserError
-from hark.evaluate.baseline import Baseline, Verdict
+from hark.evaluate.baseline import Baseline, BaselineVerdict
 from tests.evaluate.material import small_evaluation
 
 
@@ -25,12 +25,12 @@ def test_an_evaluation_is_as_good_as_itself(tmp_path: Path) -> None:
 
 
 def test_worse_is_lower_except_for_ter() -> None:
-    assert Verdict("s", "bleu", 30.0, 29.5).exceeds(0.4)
-    assert not Verdict("s", "bleu", 30.0, 29.5).exceeds(0.5)
-    assert not Verdict("s", "bleu", 30.0, 31.0).exceeds(0)
-    assert Verdict("s", "ter", 50.0, 51.0).exceeds(0.5)
-    assert not Verdict("s", "ter", 50.0, 49.0).exceeds(0)
-    assert str(Verdict("s", "ter", 50.0, 51.0)) == "s: TER 51.00, baseline 50.00: 1.00 worse"
+    assert BaselineVerdict("s", "bleu", 30.0, 29.5).exceeds(0.4)
+    assert not BaselineVerdict("s", "bleu", 30.0, 29.5).exceeds(0.5)
+    assert not BaselineVerdict("s", "bleu", 30.0, 31.0).exceeds(0)
+    assert BaselineVerdict("s", "ter", 50.0, 51.0).exceeds(0.5)
+    assert not BaselineVerdict("s", "ter", 50.0, 49.0).exceeds(0)
+    assert str(BaselineVerdict("s", "ter", 50.0, 51.0)) == "s: TER 51.00, baseline 50.00: 1.00 worse"
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:

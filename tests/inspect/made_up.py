@@ -11,7 +11,7 @@ from hark.config import DecodeConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.request import Hypothesis, Request
 from hark.inspect.attention import Attention, Head, Kind
-from hark.inspect.beam import Next, Search, Step
+from hark.inspect.beam import Next, RecordedSearch, Step
 from hark.inspect.effects import Effect, Effects
 from hark.inspect.recording import Recording, Vectors
 from hark.inspect.words import Spelling
@@ -61,7 +61,7 @@ def make_recording(
         hypothesis=hypothesis,
         attention=attention,
         vectors=vectors,
-        search=Search(request, make_steps(rng, written_ids, beam, s, tokenizer), (hypothesis,)),
+        search=RecordedSearch(request, make_steps(rng, written_ids, beam, s, tokenizer), (hypothesis,)),
         alignment=AlignmentHeads(layers - 1, tuple(range(heads))),
     )
 

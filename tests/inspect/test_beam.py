@@ -11,7 +11,7 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.load import Loaded
 from hark.decode.request import Request, length_penalty
 from hark.inspect.attention import observe
-from hark.inspect.beam import LIKELY, Search, SearchRecorder, path
+from hark.inspect.beam import LIKELY, RecordedSearch, SearchRecorder, path
 from hark.inspect.recording import record
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import BOS, EOS, SPECIAL
@@ -35,7 +35,7 @@ def next_log_probs(model: Transformer, source: Sequence[int], begun: Sequence[in
     return logits_V.double().log_softmax(-1)
 
 
-def check_steps(model: Transformer, search: Search) -> int:
+def check_steps(model: Transformer, search: RecordedSearch) -> int:
     """Follow all hypotheses from step to step; how many candidates were checked."""
     source, width = search.request.source, search.request.search.beam
     alive: list[tuple[int, ...]] = [()]

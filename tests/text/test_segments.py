@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.text.segments import Layout, lay_out
+from hark.text.segments import TextLayout, lay_out
 from hark.text.sentences import split_sentences
 
 
@@ -44,7 +44,7 @@ def test_the_layout_is_the_text(text: str) -> None:
     ],
 )
 def test_gaps_and_sentences(text: str, gaps: list[str], sentences: list[str]) -> None:
-    assert lay_out(text, english) == Layout(tuple(gaps), tuple(sentences))
+    assert lay_out(text, english) == TextLayout(tuple(gaps), tuple(sentences))
 
 
 def test_a_date_in_german_is_no_list() -> None:

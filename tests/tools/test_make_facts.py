@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hark import facts as facts_file
+from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
 from hark.models import look_at
@@ -119,7 +119,7 @@ def test_into_a_folder(model: Path, evaluation: dict[str, Any], tmp_path: Path) 
     done = make(str(model), "--evaluation", str(tmp_path / "scores.json"), "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert Bundle.open(model).facts == before
-    assert facts_file.load(tmp_path / "facts.json").speed is None
+    assert factsfile.load(tmp_path / "facts.json").speed is None
     card = (tmp_path / "card.md").read_text()
     assert "teacher" not in card
     assert "## Speed" not in card

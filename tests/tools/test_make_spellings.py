@@ -1,14 +1,9 @@
 """Which words of a corpus become words with umlauts and with doubled letters."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+from tools.make_spellings import Words, doubled
 
 
 def test_words_of_a_corpus() -> None:
-    from make_spellings import Words, doubled  # type: ignore[import-not-found]
-
     words = Words()
     words.read([("The street is long for Müller.", "Die Straße ist lang für Müller.")] * 30)
     words.read([("The mass and the measures, he must.", "Die Masse und die Maße, er muß.")] * 30)

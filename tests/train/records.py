@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from hark.train.metrics import DevRecord, MetricsWriter, Record, ResumeRecord, StartRecord, StopReason, StopRecord
-from hark.train.metrics import TrainRecord as Train
+from hark.train.metrics import MetricsWriter
+from hark.train.records import DevRecord, Record, ResumeRecord, StartRecord, StopReason, StopRecord
+from hark.train.records import TrainRecord as Train
 
 EPOCH = 1_700_000_000.0
 

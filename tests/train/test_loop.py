@@ -18,7 +18,8 @@ from hark.model.weights import read_tensors
 from hark.rundir import RunDir, RunLock
 from hark.train import checkpoint, dev, job, meter, passes
 from hark.train.export import average_run
-from hark.train.metrics import TrainRecord, read_metrics
+from hark.train.metrics import read_metrics
+from hark.train.records import TrainRecord
 from tests.runs import losses
 
 Trained = Callable[..., RunDir]

@@ -12,22 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hark.errors import HarkError, MissingExtraError, UserError
-from hark.train.metrics import (
-    Average,
-    History,
-    MetricsWriter,
-    Record,
-    Sample,
-    SaveRecord,
-    plain,
-    read_metrics,
-    read_samples,
-)
-from hark.train.tensorboard import Board, scalars
+from hark.monitor.running_mean import RunningMean
+from hark.monitor.tensorboard import Board, scalars
+from hark.train.metrics import History, MetricsWriter, plain, read_metrics, read_samples
+from hark.train.records import Record, SaveRecord, TranslationSample
 from tests.train.records import dev, resume, start, stop, train
 
 
-def line(record: Record | Sample) -> bytes:
+def line(record: Record | TranslationSample) -> bytes:
     return json.dumps(plain(record)).encode() + b"\n"
 
 
@@ -197,8 +189,8 @@ def test_a_full_disk_is_one_line_and_leaves_a_file_that_reads(tmp_path: Path) ->
 
 
 def test_samples_of_a_resumed_run_are_the_last_told(tmp_path: Path) -> None:
-    def sample(step: int, source: str, translation: str) -> Sample:
-        return Sample(step, source, "r", translation, float(step))
+    def sample(step: int, source: str, translation: str) -> TranslationSample:
+        return TranslationSample(step, source, "r", translation, float(step))
 
     path = tmp_path / "samples.jsonl"
     assert read_samples(path) == ()
@@ -218,12 +210,12 @@ def test_samples_of_a_resumed_run_are_the_last_told(tmp_path: Path) -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.floats(0.0, 0.99))
 def test_an_average_lies_between_what_it_has_seen(values: list[float], keep: float) -> None:
-    average = Average()
+    average = RunningMean()
     for value in values:
         average = average.add(value, keep).add(math.nan, keep)
     slack = 1e-6 * max(1.0, *(abs(each) for each in values))
     assert min(values) - slack <= average.value <= max(values) + slack
-    assert Average().add(3.0, 0.9).value == pytest.approx(3.0)
+    assert RunningMean().add(3.0, 0.9).value == pytest.approx(3.0)
 
 
 def test_tensorboard_is_asked_for_in_one_line_when_it_is_missing(

@@ -9,7 +9,7 @@ from torch import nn
 from hark.config import ModelConfig, TrainConfig
 from hark.model import Transformer
 from hark.train.muon import orthogonal
-from hark.train.optimiser import Average, Optimiser, build_optimiser
+from hark.train.optimiser import MovingAverage, Optimiser, build_optimiser
 
 
 def small_net() -> nn.Linear:
@@ -124,7 +124,7 @@ def test_muon_leaves_everything_alone_where_a_gradient_is_no_number() -> None:
 
 def test_the_moving_average() -> None:
     weight = nn.Parameter(torch.tensor([0.0]))
-    average = Average([weight], 0.9)
+    average = MovingAverage([weight], 0.9)
     expected = 0.0
     for step in range(1, 200):
         with torch.no_grad():

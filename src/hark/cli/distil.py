@@ -47,7 +47,7 @@ def distil(
     NAME.TARGET for each corpus, which hark prepare reads. Where a translation is faulty, the corpus's own target stands
     instead. It may be stopped at any moment: the same command goes on where it was.
     """
-    from hark.cli.translate import leave_at_once, search_changes
+    from hark.cli.interrupts import leave_at_once
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
     from hark.decode.load import Loaded, search_settings
@@ -58,7 +58,7 @@ def distil(
     gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)
     loaded = Loaded(named_folder(teacher), engine, device, precision)
-    settings = search_settings(loaded.config.decode, search_changes(search or [], beam, 1))
+    settings = search_settings(loaded.config.decode, options.search_changes(search or [], beam, 1))
     refuse_chance(settings)
     try:
         with show_progress() as progress:

@@ -113,7 +113,7 @@ def evaluate(
     intervals, the significance of differences from the first system, and speed.
     """
     require("sacrebleu", "train", "hark evaluate")
-    from hark.cli.translate import leave_at_once, search_changes
+    from hark.cli.interrupts import leave_at_once
     from hark.decode.load import Loaded
     from hark.evaluate import evaluation
     from hark.evaluate.baseline import Baseline
@@ -128,7 +128,7 @@ def evaluate(
     if metric == "comet" and comet is None:
         raise UserError("--metric comet needs a model of it: add --comet")
     check_output(output, as_json)
-    changes = search_changes(search or [], beam, 1)
+    changes = options.search_changes(search or [], beam, 1)
     given = bundles or []
     models = [
         Model(called, Loaded(named_folder(each), engine, device, precision, threads), split, protect, changes)

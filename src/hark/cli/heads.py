@@ -16,10 +16,10 @@ from hark.errors import UserError, require
 if TYPE_CHECKING:
     from hark.decode.load import Loaded
     from hark.inspect.attention import Head
-    from hark.inspect.heads.corpus import Corpus, Example
-    from hark.inspect.heads.finder import Finder, Report, Words
+    from hark.inspect.heads.corpus import HeadCorpus, HeadExample
+    from hark.inspect.heads.finder import Finder, HeadReport, Words
     from hark.inspect.heads.gold import Gold
-    from hark.inspect.heads.importance import Effect, Score
+    from hark.inspect.heads.importance import HeadEffect, Score
 
 IMPORTANCE = 100
 """Sentence pairs that heads are weighed on, unless told otherwise."""
@@ -89,7 +89,7 @@ def heads(
     require("torch", "train", "looking inside a model")
     from hark.decode.load import Loaded
     from hark.evaluate.systems import name_models
-    from hark.inspect.heads.finder import Report, put_together
+    from hark.inspect.heads.finder import HeadReport, put_together
     from hark.models import named_folder
 
     # All that can be refused is refused before anything is measured.
@@ -111,12 +111,12 @@ def heads(
     tally, alignment = finder.look(corpus, links)
     if gold is not None and alignment is None:
         raise UserError(f"{gold}: no pair of {' and '.join(on)} has words that the model's tokens are made of")
-    effects: dict[Head, Effect] = {}
+    effects: dict[Head, HeadEffect] = {}
     worth = None
     if importance is not None or curve is not None:
         examples = corpus.examples[: importance or IMPORTANCE]
         effects, worth = finder.weigh(examples, curve is not None, scorer(loaded, examples) if bleu else None)
-    report = Report(
+    report = HeadReport(
         model=name_models([str(loaded.bundle.folder)])[0],
         corpus=" ".join((name or corpus_name(on)).split()),
         sentences=len(corpus.examples),
@@ -151,7 +151,7 @@ def check_picture(path: Path | None) -> None:
 
 def read(
     loaded: "Loaded", on: tuple[str, str], limit: int, gold: Path | None, gold_reversed: bool, tokenised: bool
-) -> "tuple[Corpus, list[tuple[Words, Gold]] | None]":
+) -> "tuple[HeadCorpus, list[tuple[Words, Gold]] | None]":
     """The text as the model sees it, and the words and links of each line if there are any."""
     from hark.inspect.heads.corpus import encode, read_texts
     from hark.inspect.heads.gold import detokenise, read_gold
@@ -194,7 +194,7 @@ def shown_progress(what: str, total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bars.advance(bar)
 
 
-def scorer(loaded: "Loaded", examples: "Sequence[Example]") -> "Score":
+def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]") -> "Score":
     from hark.inspect.heads.score import bleu
 
     return bleu(examples, loaded.target_vocabulary, loaded.config.decode, loaded.config.data.target)
@@ -208,7 +208,7 @@ def corpus_name(on: tuple[str, str]) -> str:
     return stem(Path(on[0]), [Path(plain_name(Path(name))).suffix.removeprefix(".") for name in on])
 
 
-def write_pictures(report: "Report", output: Path | None, curve: Path | None) -> None:
+def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None) -> None:
     from hark.inspect.heads import curve as curve_picture
     from hark.inspect.heads import picture as grid_picture
 
@@ -223,7 +223,7 @@ def write_pictures(report: "Report", output: Path | None, curve: Path | None) ->
         say(str(path))
 
 
-def show(report: "Report") -> None:
+def show(report: "HeadReport") -> None:
     from hark.inspect.heads.table import notes, rows
 
     header, *found = rows(report)

@@ -1,8 +1,11 @@
 """Signals that ask the command line to end: Ctrl-C, SIGTERM (kill, a shutdown) and SIGHUP (the terminal was closed)."""
 
+import os
 import signal
+import sys
+from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
 """What a person, or a log, is told."""
@@ -50,3 +53,15 @@ def describe_interrupt(number: int) -> tuple[str, int]:
     """A line about the signal that ended the work, and the exit code; a plain KeyboardInterrupt has no number."""
     ended_by = signal.Signals(number or signal.SIGINT)
     return WORDS[ended_by], 128 + ended_by
+
+
+def leave_at_once(interrupt: KeyboardInterrupt) -> NoReturn:
+    """After Ctrl-C or its like: CTranslate2's workers cannot be stopped within a batch, and Python would wait for
+    them."""
+    line, status = describe_interrupt(getattr(interrupt, "number", 0))
+    with suppress(OSError):  # the terminal, or who reads, may be gone
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.write(f"hark: {line}\n")
+        sys.stderr.flush()
+    os._exit(status)

@@ -116,7 +116,7 @@ def load_for(
     text: str | None, preset: "PresetName | None", model: str | None, source: str | None, target: str | None
 ) -> "Loaded":
     """The model for a text or a preset. What cannot be shown is refused here, before torch takes its seconds."""
-    from hark.cli.translate import own_codes, which_model
+    from hark.cli.model_choice import choose_model, model_codes
     from hark.decode.load import Loaded
 
     spoken = source
@@ -124,9 +124,9 @@ def load_for(
         from hark.inspect.presets import LANGUAGE, sentence_of
 
         spoken = source or LANGUAGE
-    folder, _, _ = which_model(model, spoken, target, [] if text is None else [text])
+    folder, _, _ = choose_model(model, spoken, target, [] if text is None else [text])
     loaded = Loaded(folder)
-    own_codes(loaded, source, target)
+    model_codes(loaded, source, target)
     if preset:
         sentence_of(preset, loaded.config.data.source)
     else:
@@ -139,11 +139,11 @@ def load_for(
 def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> str:
     """The first line that has text, and the next one, so that it can be told that there is more; of a huge line only
     as much as is looked at."""
+    from hark.cli.inputs import find_input
     from hark.cli.streams import decode_line, open_file
-    from hark.cli.translate import what
     from hark.inspect.beginning import BEGINNING
 
-    given = what(words)
+    given = find_input(words)
     if isinstance(given, str):
         return given[:BEGINNING]
     if given is None and (sys.stdin is None or sys.stdin.closed):

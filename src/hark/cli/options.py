@@ -5,7 +5,7 @@ a whole number; choices are listed in the help.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -110,3 +110,18 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, metavar="N", callback=check_threads, help="On a CPU; by default one a core."),
 ]
+
+
+def search_changes(settings: list[str], beam: int | None, nbest: int) -> dict[str, Any]:
+    """What the command line changes in the model's own settings of the search."""
+    from hark import configfile
+
+    tree: dict[str, Any] = {}
+    for each in settings:
+        configfile.apply_override(tree, f"decode.{each}")
+    changes = dict(tree.get("decode", {}))
+    if beam is not None:
+        changes["beam"] = beam
+    if nbest > 1:
+        changes["nbest"] = nbest
+    return changes

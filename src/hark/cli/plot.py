@@ -11,7 +11,7 @@ from hark.cli.streams import STDOUT, writer
 from hark.errors import HarkWarning, UserError
 
 if TYPE_CHECKING:
-    from hark.train.curves import Run
+    from hark.monitor.curves import Run
 
 
 EXAMPLES = (
@@ -38,7 +38,7 @@ def plot(
 
     Loss, dev scores, learning rate, gradient norm and speed, on one page that needs no network.
     """
-    from hark.train import curves_page, curves_picture
+    from hark.monitor import curves_page, curves_picture
 
     kind = ".html" if output == STDOUT else output.suffix.lower()
     if kind not in (".html", ".htm", ".svg"):
@@ -60,10 +60,10 @@ def plot(
 
 def read_runs(folders: list[Path]) -> "list[Run]":
     """Each once, in the order of the command line."""
+    from hark.monitor.curves import Run
+    from hark.monitor.overview import describe_run
     from hark.rundir import RunDir
-    from hark.train.curves import Run
     from hark.train.metrics import read_metrics
-    from hark.train.overview import describe_run
 
     unique = list({folder.resolve(): folder for folder in folders}.values())
     dirs = [RunDir(folder) for folder in unique]

@@ -16,7 +16,7 @@ from hark.settings import SettingError
 
 if TYPE_CHECKING:
     from hark.data.dataset import Dataset
-    from hark.data.report import Report
+    from hark.data.report import DatasetReport
 
 TWO_FILES: Any = (str, str)
 """Typer has no option that takes two words and may be repeated; the parser beneath it has."""
@@ -151,7 +151,7 @@ def summary(dataset: "Dataset") -> str:
     )
 
 
-def suspicions(report: "Report") -> Iterator[str]:
+def suspicions(report: "DatasetReport") -> Iterator[str]:
     """What a person should look at before training on it."""
     from hark.data.language import looks_swapped
 

@@ -12,7 +12,7 @@ import typer
 from hark.errors import UserError
 
 if TYPE_CHECKING:
-    from hark.train.overview import Overview
+    from hark.monitor.overview import Overview
 
 EXAMPLES = ("hark runs", "hark runs experiments", "hark runs --json")
 COLUMNS = ("run", "state", "step", "loss", "best", "tokens/s", "age", "size")
@@ -25,7 +25,7 @@ def runs(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for other programs.")] = False,
 ) -> None:
     """List training runs, the newest first."""
-    from hark.train.overview import overviews, size_on_disk
+    from hark.monitor.overview import overviews, size_on_disk
 
     if not folder.exists():
         raise UserError(f"{folder}: no such folder; name the one that holds your runs: hark runs FOLDER")
@@ -45,21 +45,21 @@ def runs(
 
 def cells(run: "Overview", size: int) -> tuple[str, ...]:
     """A row: what a person compares runs by."""
-    from hark.train import figures
+    from hark.pages import formats
 
     best = "-"
     if run.best is not None:
-        shown = figures.loss(run.best.value) if run.best.name == "nll" else figures.score(run.best.value)
+        shown = formats.loss(run.best.value) if run.best.name == "nll" else formats.score(run.best.value)
         best = f"{run.best.name} {shown}"
     return (
         run.name,
         run.state,
-        figures.count(run.step) + (f"/{figures.count(run.steps)}" if run.steps else ""),
-        figures.loss(run.loss) if run.loss is not None else "-",
+        formats.count(run.step) + (f"/{formats.count(run.steps)}" if run.steps else ""),
+        formats.loss(run.loss) if run.loss is not None else "-",
         best,
-        figures.short(run.tokens_per_second) if run.tokens_per_second is not None else "-",
-        figures.duration(time.time() - run.time) if run.time is not None else "-",
-        figures.size(size),
+        formats.short(run.tokens_per_second) if run.tokens_per_second is not None else "-",
+        formats.duration(time.time() - run.time) if run.time is not None else "-",
+        formats.size(size),
     )
 
 

@@ -67,6 +67,7 @@ def train(
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
     from hark.cli.recipe import load_recipe, say_what_is_ignored, say_what_moved
+    from hark.monitor.watch import watch_run
     from hark.recipes import split_words
     from hark.rundir import RunDir
     from hark.train.session import run_training
@@ -91,7 +92,8 @@ def train(
     if not resumed:
         say_what_is_ignored(file, changes, dataset.tokenizer("target").vocab_size)
     judges = make_judges(config, dataset, bleu, samples_to_read() if samples is None else samples)
-    signal = run_training(config if resumed else resolve(config, dataset), run, dataset, resumed, judges, notes)
+    config = config if resumed else resolve(config, dataset)
+    signal = run_training(config, run, dataset, resumed, judges, notes, watch_run)
     if signal:
         raise typer.Exit(128 + signal)
 
@@ -114,7 +116,7 @@ def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tu
 
 def samples_to_read() -> int:
     """Where nobody looks on, none: a log has little use for them, and each costs a moment."""
-    from hark.train.panel import is_terminal
+    from hark.monitor.panel import is_terminal
 
     return SAMPLES if is_terminal(sys.stderr) else 0
 

@@ -1,13 +1,7 @@
 """`hark translate`: text in another language."""
 
-import os
-import re
-import sys
-from collections.abc import Iterable
-from contextlib import suppress
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,24 +9,14 @@ from hark.cli import options
 from hark.errors import UserError
 
 if TYPE_CHECKING:
-    from hark.decode.load import Loaded
-    from hark.models import Known
+    pass
 
-STDIN = "-"
-LOOK = 1000
-"""Characters by which the language of a text is told, if nobody tells it."""
-SHORT = 60
-"""Characters of a text that models may tell, if the detector cannot."""
-LIKE_A_FILE = re.compile(
-    r"\S+\.(?:txt|md|rst|tex|html?|xml|csv|tsv|jsonl?|ya?ml|po|srt|vtt|docx?|odt|rtf|pdf|xliff?|log)", re.IGNORECASE
-)
 EXAMPLES = (
     'hark translate -t de "Where is the nearest train station?"',
     "hark translate -t en letter.txt -o letter.en.txt",
     "hark translate -m runs/mine --beam 1 < test.en > test.de",
     'hark translate -t de --json --align -- "-5 degrees"',
 )
-LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def translate(
@@ -75,23 +59,26 @@ def translate(
     Lines, blank lines, indentation and list marks stay as they are, and order is kept. A line is printed as soon as it
     is ready. What may be wrong is told on stderr, and with --json beside each line.
     """
+    from hark.cli.inputs import find_input, group_lines, read_lines
+    from hark.cli.interrupts import leave_at_once
+    from hark.cli.model_choice import choose_model, model_codes
     from hark.cli.printing import write
     from hark.cli.streams import shown_progress, writer
     from hark.decode.load import Loaded
 
     if align and not as_json:
         raise UserError("--align requires --json")
-    given = what(words or [])
+    given = find_input(words or [])
     if isinstance(given, Path) and output is not None and output.exists() and output.samefile(given):
         raise UserError(f"{output}: is the text to translate; name another file for the translation")
-    folder, source, lines = which_model(model, source, target, lines_of(given, errors))
+    folder, source, lines = choose_model(model, source, target, read_lines(given, errors))
     loaded = Loaded(folder, engine, device, precision, threads)
-    source, target = own_codes(loaded, source, target)
-    changes = search_changes(search or [], beam, nbest)
+    source, target = model_codes(loaded, source, target)
+    changes = options.search_changes(search or [], beam, nbest)
     try:
         with writer(output) as out, shown_progress(given, output) as advance:
             results = loaded.translate(
-                texts_of(lines, join and split),
+                group_lines(lines, join and split),
                 source=source,
                 target=target,
                 split=split,
@@ -105,160 +92,3 @@ def translate(
         leave_at_once(interrupt)
     if doubtful and strict:
         raise typer.Exit(3)
-
-
-def texts_of(lines: Iterable[str], join: bool) -> Iterable[str]:
-    """What is translated at a time: a line, or the lines of a hard-wrapped paragraph or a block of code.
-
-    Of a pipe, a line that may go on waits a moment for the next; at a terminal none does.
-    """
-    from hark.cli.streams import ArrivingLines, ArrivingUnits
-    from hark.text.paragraphs import group
-
-    if isinstance(lines, ArrivingLines):
-        return ArrivingUnits(lines) if join and not os.isatty(lines.descriptor) else lines
-    return (unit.text for unit in group(lines)) if join else lines
-
-
-def leave_at_once(interrupt: KeyboardInterrupt) -> NoReturn:
-    """After Ctrl-C or its like: CTranslate2's workers cannot be stopped within a batch, and Python would wait for
-    them."""
-    from hark.cli.interrupts import describe_interrupt
-
-    line, status = describe_interrupt(getattr(interrupt, "number", 0))
-    with suppress(OSError):  # the terminal, or who reads, may be gone
-        sys.stdout.flush()
-    with suppress(OSError):
-        sys.stderr.write(f"hark: {line}\n")
-        sys.stderr.flush()
-    os._exit(status)
-
-
-def lines_of(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
-    """The lines of what was given, with their ends."""
-    from hark.cli.streams import ArrivingLines, file_lines, say
-
-    if isinstance(given, Path):
-        say(f"{given}: a file; its text is translated")
-        return file_lines(given, errors)
-    if given is not None:
-        return LINE.findall(given if given.endswith("\n") else given + "\n")
-    if sys.stdin is None or sys.stdin.closed:
-        raise UserError("nothing to translate: stdin is closed; give a text or a file")
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write("type text; Ctrl-D ends it\n")
-    return ArrivingLines(sys.stdin.fileno(), errors)
-
-
-def what(words: list[str]) -> Path | str | None:
-    """What the words of the command line mean: a file, text, or (nothing) stdin."""
-    if not words or words == [STDIN]:
-        return None
-    try:
-        for word in words:
-            word.encode()
-    except UnicodeEncodeError:
-        raise UserError("the text is not UTF-8; put it in a file, and use --errors replace") from None
-    files = [word for word in words if len(word) < 4096 and "\0" not in word and os.path.exists(word)]
-    if len(words) == 1 and files:
-        return Path(words[0])
-    if len(words) > 1 and len(files) == len(words):
-        raise UserError(f"{', '.join(words)}: one file at a time, please")
-    if len(words) == 1 and LIKE_A_FILE.fullmatch(words[0]):
-        raise UserError(f"{words[0]}: no such file; to translate these very words, pipe them in")
-    return " ".join(words)
-
-
-def which_model(
-    model: str | None, source: str | None, target: str | None, lines: Iterable[str]
-) -> tuple[Path, str | None, Iterable[str]]:
-    """The bundle that was named, or the one for the pair; the source language, which is told from the text if several
-    are possible; and the text."""
-    from hark import models
-
-    if model is not None:
-        return models.named_folder(model), source, lines
-    fitting = models.choose(source, target, models.list_models())
-    sources = {pair[0] for each in fitting for pair in each.pairs}
-    if len(sources) > 1:
-        source, lines = told_from_text(sources, lines, fitting)
-        fitting = models.choose(source, target, fitting)
-    targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
-    if len(targets) > 1 and has_text(lines):
-        spoken = fitting[0].pairs[0][0]
-        raise UserError(f"models from {spoken} translate to {', '.join(targets)}; choose with -t")
-    return fitting[0].folder, source, lines
-
-
-def has_text(lines: Iterable[str]) -> bool:
-    """Whether there is anything to translate. An empty pipe or file needs no choice, so nobody is asked for one."""
-    from hark.cli.streams import ArrivingLines
-
-    return not lines.ended() if isinstance(lines, ArrivingLines) else next(iter(lines), None) is not None
-
-
-def told_from_text(candidates: set[str], lines: Iterable[str], known: "list[Known]") -> tuple[str, Iterable[str]]:
-    """The language of a text by its beginning, and the text again. Of a word or two, models tell it."""
-    from hark.cli.streams import ArrivingLines
-    from hark.text.detector import guess_language
-
-    rest = iter(lines)
-    seen: list[str] = []
-    for line in rest:
-        seen.append(line)
-        enough = sum(map(len, seen)) > LOOK
-        if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
-            break
-    text = "".join(seen)
-    guess = guess_language(text[:LOOK], sorted(candidates))
-    if guess is None and 0 < len(text.strip()) <= SHORT:
-        guess = told_by_models(text.strip(), candidates, known)
-    if not text.strip():
-        guess = min(candidates)  # no words, so any model will do
-    if guess is None:
-        raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
-    if isinstance(rest, ArrivingLines):
-        rest.put_back(seen)
-        return guess, rest
-    return guess, chain(seen, rest)
-
-
-def told_by_models(text: str, candidates: set[str], known: "list[Known]") -> str | None:
-    """The language that a model for it makes the most of."""
-    from hark.decode.likelier import choose_source
-    from hark.decode.load import Loaded
-
-    first = {source: next(each for each in known if each.pairs[0][0] == source) for source in sorted(candidates)}
-    single = {source: Loaded(each.folder) for source, each in first.items() if len(each.pairs) == 1}
-    return choose_source(text, single) if len(single) == len(candidates) else None
-
-
-def own_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:
-    """The model's own codes of languages that were named: `pt` for `pt-BR`. It must translate from one to the other."""
-    from hark.card import describe_pairs
-    from hark.models import fits
-
-    pairs = loaded.facts.pairs
-    fitting = [pair for pair in pairs if fits(source, target, pair)]
-    if not fitting:
-        raise UserError(
-            f"{loaded.bundle.folder}: translates {describe_pairs(pairs)}, "
-            f"not {source or pairs[0][0]} to {target or pairs[0][1]}; choose another model"
-        )
-    exact = [pair for pair in fitting if source in (None, pair[0]) and target in (None, pair[1])] or fitting
-    return source and exact[0][0], target and exact[0][1]
-
-
-def search_changes(settings: list[str], beam: int | None, nbest: int) -> dict[str, Any]:
-    """What the command line changes in the model's own settings of the search."""
-    from hark import configfile
-
-    tree: dict[str, Any] = {}
-    for each in settings:
-        configfile.apply_override(tree, f"decode.{each}")
-    changes = dict(tree.get("decode", {}))
-    if beam is not None:
-        changes["beam"] = beam
-    if nbest > 1:
-        changes["nbest"] = nbest
-    return changes

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from hark.data.checksums import verify_checksums
 from hark.data.pool import Corpus
-from hark.data.report import Report
+from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
 from hark.text.detector import base_language
@@ -205,9 +205,9 @@ class Dataset:
         return Tokenizer.load(self.folder / ("tokenizer.source.model" if own else "tokenizer.model"), sha256)
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> DatasetReport:
         path = self.folder / "report.json"
         try:
-            return Report.from_json(path.read_text(encoding="utf-8"))
+            return DatasetReport.from_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: cannot be read: {error}") from None

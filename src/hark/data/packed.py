@@ -33,7 +33,7 @@ SAFETY = 4.0
 PackedBatch = Batch[PackedStream[Tokens]]
 
 
-class Shape(NamedTuple):
+class BatchShape(NamedTuple):
     """The shape that all batches share: Ns source slots, Nt target slots, entries for C sentences, real and dummy."""
 
     source: int
@@ -63,7 +63,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PackingPlan:
     """A group of batches: what was drawn for all of them, and which of its cells each batch holds."""
 
     first: int
@@ -88,9 +88,9 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         self._plan = lru_cache(maxsize=2)(self._make_plan)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> BatchShape:
         source, target, pairs = self.capacity
-        return Shape(source, target, pairs + -(-max(source, target) // self.config.max_length))
+        return BatchShape(source, target, pairs + -(-max(source, target) // self.config.max_length))
 
     def __getitem__(self, index: int) -> PackedBatch:
         if index < 0:
@@ -157,24 +157,24 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         cu[done + 1 : done + 1 + len(dummies)] = dummies
         return tokens, cu, at
 
-    def _make_plan(self, number: int, group: int) -> Plan:
+    def _make_plan(self, number: int, group: int) -> PackingPlan:
         return self._fit(self._draw(self.groups, number, group), self.groups.bounds(number, group)[0], self.capacity)
 
     def _draw(self, groups: Groups, number: int, group: int) -> Draw:
         first, end = groups.bounds(number, group)
         return draw(self.pools, groups.round, self.config.seed, first, end - first)
 
-    def _fit(self, drawn: Draw, first: int, capacity: Capacity) -> Plan:
+    def _fit(self, drawn: Draw, first: int, capacity: Capacity) -> PackingPlan:
         """Make the drawn pairs fit: by a few swaps, else by packing the group anew."""
         columns = balance(drawn.source, drawn.target, capacity)
         n_columns = drawn.rows.shape[1]
         if columns is not None:
             taken = (columns >= 0) & (drawn.rows.flat[columns] >= 0)
-            return Plan(first, drawn, none_empty([columns[taken[:, b], b] for b in range(n_columns)]), 0)
+            return PackingPlan(first, drawn, none_empty([columns[taken[:, b], b] for b in range(n_columns)]), 0)
         real, bins = repack(drawn, capacity)
         # The emptier bins come last: shuffle them.
         bins[bins >= 0] = permute(bins[bins >= 0], n_columns, derive(self.config.seed, first))
-        return Plan(first, drawn, none_empty([real[bins == b] for b in range(n_columns)]), int((bins < 0).sum()))
+        return PackingPlan(first, drawn, none_empty([real[bins == b] for b in range(n_columns)]), int((bins < 0).sum()))
 
     def _load(self, side: Side, length: int) -> float:
         """Tokens of one side in a batch, on average, where a round has so many batches."""

@@ -30,7 +30,7 @@ class NamedCorpus:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PreparePlan:
     """All that a dataset depends on, and nothing else: equal keys, equal datasets."""
 
     data: DataConfig
@@ -80,13 +80,13 @@ class Plan:
         return sum(source.size for source in self.sources.values())
 
 
-def make_plan(config: Config) -> Plan:
+def make_plan(config: Config) -> PreparePlan:
     """Read every file once for its hash, so that what is missing is told before any work is done."""
     data = config.data
     corpora = list_corpora(data)
     tokenizers = load_tokenizers(data)
     sources = {path: hash_file(path) for corpus in corpora for path in corpus_files(corpus.config)}
-    return Plan(data, config.batches.max_length, tuple(corpora), sources, tokenizers)
+    return PreparePlan(data, config.batches.max_length, tuple(corpora), sources, tokenizers)
 
 
 def list_corpora(data: DataConfig) -> list[NamedCorpus]:

@@ -26,9 +26,10 @@ from hark.data.duplicates import DuplicateFinder
 from hark.data.filters import HeldOut
 from hark.data.language import looks_swapped
 from hark.data.lexicon import find_words
-from hark.data.plan import NamedCorpus, Plan, Tokenizers, make_plan
+from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, make_plan
 from hark.data.progress import Progress, silent
-from hark.data.report import HeldOutSet, Pieces, make_report, write_report
+from hark.data.report import HeldOutReport, Pieces, make_report
+from hark.data.report_page import write_report
 from hark.data.stages import Clean, CleanChunk, Encode, FindNames, FindShort, Learn, RawChunk, UniqueChunk
 from hark.data.store import SIDES, Side, StoreWriter
 from hark.data.tally import Tally
@@ -117,7 +118,7 @@ def find_dataset(folder: Path, key: str) -> Dataset | None:
 class Preparation:
     """One run: the stages in order, each over all corpora."""
 
-    def __init__(self, plan: Plan, folder: Path, processes: int, progress: Progress) -> None:
+    def __init__(self, plan: PreparePlan, folder: Path, processes: int, progress: Progress) -> None:
         self.plan, self.data, self.folder = plan, plan.data, folder
         self.processes, self.progress = processes, progress
         self.train = [corpus for corpus in plan.corpora if corpus.role == "train"]
@@ -318,7 +319,7 @@ class Preparation:
             source,
             target,
             is_shared(tokenizers),
-            [HeldOutSet(shard.name, shard.role, shard.pairs) for shard in shards if shard.role != "train"],
+            [HeldOutReport(shard.name, shard.role, shard.pairs) for shard in shards if shard.role != "train"],
         )
         write_report(report, self.folder)
 

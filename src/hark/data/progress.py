@@ -23,7 +23,7 @@ def silent(stage: str, pairs: int, share: float | None) -> None:
 def show_progress() -> Iterator[Progress]:
     """Progress on stderr, in the form that suits it."""
     if not sys.stderr.isatty():
-        yield Lines()
+        yield ProgressLines()
         return
     from rich import progress
     from rich.console import Console
@@ -66,7 +66,7 @@ class Bars:
         self.bars.update(self.bar, total=1.0, completed=1.0)
 
 
-class Lines:
+class ProgressLines:
     """A line when a stage begins, and then one every few seconds."""
 
     def __init__(self) -> None:

@@ -1,19 +1,18 @@
-"""What became of the text: one `Tally` for each corpus makes a `Report`, kept as report.json, shown as report.html."""
+"""Statistics of a prepared dataset: one `Tally` per corpus makes a `DatasetReport`, kept as report.json."""
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from hark.config import CleanConfig
 from hark.data.filters import RULES
-from hark.data.tally import Counts, Sample, SideTally, Tally, add_all, add_padded, by_line, choose
+from hark.data.tally import Counts, DroppedPair, SideTally, Tally, add_all, add_padded, by_line, choose
 
-__all__ = ["HeldOutSet", "Pieces", "Report", "Sample", "Tally", "make_report", "write_report"]
+__all__ = ["DatasetReport", "DroppedPair", "HeldOutReport", "Pieces", "Tally", "make_report"]
 
 FORMAT = 1
 
@@ -31,7 +30,7 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class VocabularyUse:
     """How much of a vocabulary the training text uses, special tokens and bytes left out."""
 
     name: str  # "shared", or the language
@@ -81,7 +80,7 @@ class CorpusReport:
     name: str
     kept: int
     dropped: dict[str, int]  # by rule; every rule is there
-    samples: dict[str, tuple[Sample, ...]]
+    samples: dict[str, tuple[DroppedPair, ...]]
     too_long: int  # kept, but left out of training: a side of more than max_length tokens, end mark included
     source: Side
     target: Side
@@ -94,7 +93,7 @@ class CorpusReport:
 
 
 @dataclass(frozen=True)
-class HeldOutSet:
+class HeldOutReport:
     """A dev or test set."""
 
     name: str
@@ -103,7 +102,7 @@ class HeldOutSet:
 
 
 @dataclass(frozen=True)
-class Report:
+class DatasetReport:
     """All that is known of a prepared dataset's text."""
 
     source: str
@@ -111,8 +110,8 @@ class Report:
     clean: dict[str, bool | int | float]
     max_length: int
     corpora: tuple[CorpusReport, ...]
-    held_out: tuple[HeldOutSet, ...]
-    vocabularies: tuple[Vocabulary, ...]
+    held_out: tuple[HeldOutReport, ...]
+    vocabularies: tuple[VocabularyUse, ...]
 
     @property
     def total(self) -> CorpusReport:
@@ -157,8 +156,8 @@ class Report:
             clean=tree["clean"],
             max_length=tree["max_length"],
             corpora=tuple(corpus_from_tree(each) for each in tree["corpora"]),
-            held_out=tuple(HeldOutSet(**each) for each in tree["held_out"]),
-            vocabularies=tuple(Vocabulary(**each) for each in tree["vocabularies"]),
+            held_out=tuple(HeldOutReport(**each) for each in tree["held_out"]),
+            vocabularies=tuple(VocabularyUse(**each) for each in tree["vocabularies"]),
         )
 
 
@@ -170,13 +169,13 @@ def make_report(
     source_pieces: Pieces,
     target_pieces: Pieces,
     shared: bool,
-    held_out: Sequence[HeldOutSet] = (),
-) -> Report:
+    held_out: Sequence[HeldOutReport] = (),
+) -> DatasetReport:
     """The report of a dataset, from one tally for each training corpus."""
     source_uses = add_all([each.source.uses for each in tallies])
     target_uses = add_all([each.target.uses for each in tallies])
     if shared:
-        vocabularies: tuple[Vocabulary, ...] = (
+        vocabularies: tuple[VocabularyUse, ...] = (
             vocabulary_of("shared", add_padded(source_uses, target_uses), target_pieces),
         )
     else:
@@ -184,7 +183,7 @@ def make_report(
             vocabulary_of(source, source_uses, source_pieces),
             vocabulary_of(target, target_uses, target_pieces),
         )
-    return Report(
+    return DatasetReport(
         source=source,
         target=target,
         clean={each.name: getattr(clean, each.name) for each in fields(clean)},
@@ -208,14 +207,6 @@ def make_report(
     )
 
 
-def write_report(report: Report, folder: Path) -> None:
-    """report.json for programs and report.html, which needs nothing else, for people."""
-    from hark.data.report_page import render
-
-    (folder / "report.json").write_text(report.to_json(), encoding="utf-8")
-    (folder / "report.html").write_text(render(report), encoding="utf-8")
-
-
 def side_of(tally: SideTally, pieces: Pieces) -> Side:
     return Side(
         characters=tally.characters,
@@ -231,9 +222,9 @@ def byte_characters(uses: Counts, pieces: Pieces) -> int:
     return int(bytes_used[:0x80].sum() + bytes_used[0xC0:].sum())
 
 
-def vocabulary_of(name: str, uses: Counts, pieces: Pieces) -> Vocabulary:
+def vocabulary_of(name: str, uses: Counts, pieces: Pieces) -> VocabularyUse:
     learnt = uses[pieces.learnt_from :]
-    return Vocabulary(name, pieces.size, pieces.size - pieces.learnt_from, int(np.count_nonzero(learnt)))
+    return VocabularyUse(name, pieces.size, pieces.size - pieces.learnt_from, int(np.count_nonzero(learnt)))
 
 
 def add_counts(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -254,7 +245,7 @@ def corpus_from_tree(tree: Mapping[str, Any]) -> CorpusReport:
         name=tree["name"],
         kept=tree["kept"],
         dropped=tree["dropped"],
-        samples={rule: tuple(Sample(**each) for each in chosen) for rule, chosen in tree["samples"].items()},
+        samples={rule: tuple(DroppedPair(**each) for each in chosen) for rule, chosen in tree["samples"].items()},
         too_long=tree["too_long"],
         source=side_from_tree(tree["source"]),
         target=side_from_tree(tree["target"]),

@@ -1,43 +1,48 @@
 """report.html: one page that needs nothing else, drawn with inline SVG, light or dark as the reader's machine is."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from html import escape
-from importlib.resources import files
-from math import floor, log10
+from pathlib import Path
 
 from hark.config import CleanConfig
 from hark.data.filters import RULES
-from hark.data.report import CorpusReport, Report, Side
-from hark.data.tally import OCTAVES, Sample, ratio_edges
+from hark.data.report import CorpusReport, DatasetReport, Side
+from hark.data.tally import OCTAVES, DroppedPair, ratio_edges
+from hark.pages.axes import round_step
+from hark.pages.charts import Bar, histogram
+from hark.pages.document import document, page_style, read_asset, visible
+from hark.pages.formats import count, plural, share, short
 
 MEANINGS = {each.name: str(each.metadata["meaning"]) for each in fields(CleanConfig)}
 BARS = 40  # at most, in a histogram of lengths
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 440, 212, 40, 20, 40  # of a picture, in its own units
 
 
-def render(report: Report) -> str:
+def render(report: DatasetReport) -> str:
     """The whole page."""
     total = report.total
-    style = files("hark.data").joinpath("report.css").read_text(encoding="utf-8")
     title = f"{report.source} → {report.target}"
-    return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} · hark dataset report</title>\n<style>\n{style}</style>\n<main>\n"
+    body = (
+        "<main>\n"
         + header(report, total, title)
         + rules_section(report, total)
         + lengths_section(report, total)
         + vocabulary_section(report, total)
         + corpora_section(report, total)
-        + "<footer>Made by <code>hark prepare</code>. The same figures are in report.json.</footer>\n</main>\n</html>\n"
+        + "<footer>Made by <code>hark prepare</code>. The same figures are in report.json.</footer>\n</main>\n"
     )
+    return document(f"{title} · hark dataset report", page_style(read_asset("hark.data", "report.css")), body)
 
 
-def header(report: Report, total: CorpusReport, title: str) -> str:
+def write_report(report: DatasetReport, folder: Path) -> None:
+    """Write report.json for programs, and report.html for people."""
+    (folder / "report.json").write_text(report.to_json(), encoding="utf-8")
+    (folder / "report.html").write_text(render(report), encoding="utf-8")
+
+
+def header(report: DatasetReport, total: CorpusReport, title: str) -> str:
     figures = [
         ("Pairs read", count(total.read), f"from {plural(len(report.corpora), 'corpus', 'corpora')}"),
-        ("Pairs kept", count(total.kept), f"{percent(total.kept, total.read)} of those read"),
+        ("Pairs kept", count(total.kept), f"{share(total.kept, total.read)} of those read"),
         (f"Tokens, {report.source}", short(total.source.tokens), f"{total.source.mean_length:.1f} a sentence"),
         (f"Tokens, {report.target}", short(total.target.tokens), f"{total.target.mean_length:.1f} a sentence"),
     ]
@@ -55,7 +60,7 @@ def header(report: Report, total: CorpusReport, title: str) -> str:
     )
 
 
-def rules_section(report: Report, total: CorpusReport) -> str:
+def rules_section(report: DatasetReport, total: CorpusReport) -> str:
     most = max(total.dropped.values(), default=0)
     rows = "".join(rule_row(report, total, number, rule, most) for number, rule in enumerate(RULES))
     return (
@@ -87,21 +92,21 @@ def flow(total: CorpusReport) -> str:
             if width:
                 parts.append(
                     f'<rect x="{x:.2f}" y="62" width="{width:.2f}" height="34" style="fill:var(--c{number})">'
-                    f"<title>{rule}: {count(total.dropped[rule])}, {percent(total.dropped[rule], lost)} of all dropped"
+                    f"<title>{rule}: {count(total.dropped[rule])}, {share(total.dropped[rule], lost)} of all dropped"
                     "</title></rect>"
                 )
             x += width
     height = 96 if lost else 34
-    words = f"kept {percent(total.kept, total.read)}, dropped {percent(lost, total.read)}"
+    words = f"kept {share(total.kept, total.read)}, dropped {share(lost, total.read)}"
     return (
-        f'<div class="legend"><span><b>Kept</b> {percent(total.kept, total.read)}</span>'
-        f"<span><b>Dropped</b> {percent(lost, total.read)}</span></div>\n"
+        f'<div class="legend"><span><b>Kept</b> {share(total.kept, total.read)}</span>'
+        f"<span><b>Dropped</b> {share(lost, total.read)}</span></div>\n"
         f'<svg class="flow" viewBox="0 0 1000 {height}" preserveAspectRatio="none" role="img" aria-label="{words}"'
         f' style="height:{height}px">{"".join(parts)}</svg>\n'
     )
 
 
-def rule_row(report: Report, total: CorpusReport, number: int, rule: str, most: int) -> str:
+def rule_row(report: DatasetReport, total: CorpusReport, number: int, rule: str, most: int) -> str:
     dropped = total.dropped[rule]
     value = report.clean.get(rule, True)
     if value is True:
@@ -116,7 +121,7 @@ def rule_row(report: Report, total: CorpusReport, number: int, rule: str, most: 
         f'<span class="dot" style="{colour}"></span><span class="name">{rule.replace("_", " ")}</span>'
         f'<span class="what">{meaning}{setting}</span>'
         f'<span class="bar"><i style="width:{100 * dropped / max(most, 1):.1f}%;{colour}"></i></span>'
-        f'<span class="num">{count(dropped)}</span><span class="num share">{percent(dropped, total.read)}</span>'
+        f'<span class="num">{count(dropped)}</span><span class="num share">{share(dropped, total.read)}</span>'
     )
     if not dropped:
         return f'<div class="rule none row">{row}</div>\n'
@@ -125,7 +130,7 @@ def rule_row(report: Report, total: CorpusReport, number: int, rule: str, most: 
     return f'<details class="rule"><summary class="row">{row}</summary><ol class="samples">{samples}</ol></details>\n'
 
 
-def sample_item(report: Report, sample: Sample, several: bool) -> str:
+def sample_item(report: DatasetReport, sample: DroppedPair, several: bool) -> str:
     where = (f"{escape(sample.corpus)} " if several else "line ") + count(sample.line)
     sides = "".join(
         f'<p lang="{escape(language)}" dir="auto">{visible(text)}</p>' if text else '<p class="gone">empty</p>'
@@ -134,7 +139,7 @@ def sample_item(report: Report, sample: Sample, several: bool) -> str:
     return f'<li><span class="where">{where}</span>{sides}</li>'
 
 
-def lengths_section(report: Report, total: CorpusReport) -> str:
+def lengths_section(report: DatasetReport, total: CorpusReport) -> str:
     limit = (
         f"{plural(total.too_long, 'pair has', 'pairs have')} a side of more than {count(report.max_length)} tokens, "
         "end mark included, and will be left out of training."
@@ -150,14 +155,6 @@ def lengths_section(report: Report, total: CorpusReport) -> str:
         + percentiles_figure(report, total)
         + "</div></section>\n"
     )
-
-
-@dataclass(frozen=True)
-class Bar:
-    start: float  # on the horizontal axis, as a share of it
-    end: float
-    pairs: int
-    title: str
 
 
 def lengths_figure(language: str, side: Side, edge: int, kind: str) -> str:
@@ -177,10 +174,10 @@ def lengths_figure(language: str, side: Side, edge: int, kind: str) -> str:
                 number / (n_bars + 1),
                 (number + 1) / (n_bars + 1),
                 pairs,
-                f"{words}: {count(pairs)}, {percent(pairs, total)}",
+                f"{words}: {count(pairs)}, {share(pairs, total)}",
             )
         )
-    jump = nice(n_bars * step / 6)
+    jump = round_step(n_bars * step / 6)
     ticks = [(at / step / (n_bars + 1), count(at)) for at in range(0, n_bars * step + 1, jump)]
     ticks.append(((n_bars + 0.5) / (n_bars + 1), "more"))
     if ticks[-2][0] > ticks[-1][0] - 0.07:
@@ -188,10 +185,10 @@ def lengths_figure(language: str, side: Side, edge: int, kind: str) -> str:
     median = side.percentile(0.5)
     caption = f"median {median} · 99% up to {side.percentile(0.99)}"
     middle = (median - 0.5) / step / (n_bars + 1)
-    return figure(f"Length of sentences, {language}", caption, kind, bars, ticks, ("tokens", "sentences"), middle)
+    return histogram(f"Length of sentences, {language}", caption, kind, bars, ticks, ("tokens", "sentences"), middle)
 
 
-def ratios_figure(report: Report, total: CorpusReport) -> str:
+def ratios_figure(report: DatasetReport, total: CorpusReport) -> str:
     edges = ratio_edges()
     n_bars, pairs = len(edges) - 1, sum(total.ratios)
     bars = [
@@ -199,7 +196,7 @@ def ratios_figure(report: Report, total: CorpusReport) -> str:
             number / n_bars,
             (number + 1) / n_bars,
             each,
-            f"{edges[number]:.2f} to {edges[number + 1]:.2f}: {count(each)}, {percent(each, pairs)}",
+            f"{edges[number]:.2f} to {edges[number + 1]:.2f}: {count(each)}, {share(each, pairs)}",
         )
         for number, each in enumerate(total.ratios)
     ]
@@ -209,7 +206,7 @@ def ratios_figure(report: Report, total: CorpusReport) -> str:
         for power, name in names.items()
     ]
     caption = "one bar for each 9%"
-    return figure(
+    return histogram(
         "Ratio of tokens",
         caption,
         "ratio",
@@ -219,13 +216,13 @@ def ratios_figure(report: Report, total: CorpusReport) -> str:
     )
 
 
-def percentiles_figure(report: Report, total: CorpusReport) -> str:
+def percentiles_figure(report: DatasetReport, total: CorpusReport) -> str:
     """The same lengths in figures."""
     shares = (("half", 0.5), ("90%", 0.9), ("99%", 0.99), ("99.9%", 0.999))
     rows = "".join(
         f"<tr><td>{name} of sentences: at most</td>"
-        f"<td>{count(total.source.percentile(share))}</td><td>{count(total.target.percentile(share))}</td></tr>"
-        for name, share in shares
+        f"<td>{count(total.source.percentile(part))}</td><td>{count(total.target.percentile(part))}</td></tr>"
+        for name, part in shares
     )
     mean = f"<tr><td>mean</td><td>{total.source.mean_length:.1f}</td><td>{total.target.mean_length:.1f}</td></tr>"
     return (
@@ -234,65 +231,11 @@ def percentiles_figure(report: Report, total: CorpusReport) -> str:
     )
 
 
-def figure(
-    name: str,
-    caption: str,
-    kind: str,
-    bars: Sequence[Bar],
-    ticks: Sequence[tuple[float, str]],
-    axes: tuple[str, str],
-    median: float | None = None,
-) -> str:
-    """A histogram with its axes; each bar says its figures when it is pointed at."""
-    top = max((bar.pairs for bar in bars), default=0)
-    step = nice(top / 3) if top else 1
-    reach = max(-(-top // step) * step, 1)
-    span, rise = WIDTH - LEFT, HEIGHT - TOP - BOTTOM
-
-    def x(share: float) -> float:
-        return LEFT + span * share
-
-    def y(pairs: float) -> float:
-        return TOP + rise * (1 - pairs / reach)
-
-    level, upright = axes
-    parts = []
-    for mark in range(0, reach + 1, step):
-        line = "axis" if mark == 0 else "grid"
-        parts.append(
-            f'<line class="{line}" x1="{LEFT}" x2="{WIDTH}" y1="{y(mark):.1f}" y2="{y(mark):.1f}"/>'
-            f'<text class="high" x="{LEFT - 6}" y="{y(mark) + 4:.1f}">{short(mark)}</text>'
-        )
-    parts.append('<g class="bars">')
-    for bar in bars:
-        # A transparent bar of full height below each one, so that low ones can be pointed at as well.
-        place = f'x="{x(bar.start) + 0.5:.1f}" width="{max(span * (bar.end - bar.start) - 1, 0.6):.1f}"'
-        tall = max(rise * bar.pairs / reach, 0.8 if bar.pairs else 0)
-        parts.append(
-            f"<g><title>{bar.title}</title>"
-            f'<rect {place} y="{TOP}" height="{rise}" fill="transparent"/>'
-            f'<rect class="{kind}" {place} y="{TOP + rise - tall:.1f}" height="{tall:.1f}"/></g>'
-        )
-    parts.append("</g>")
-    if median is not None:
-        parts.append(f'<line class="median" x1="{x(median):.1f}" x2="{x(median):.1f}" y1="{TOP}" y2="{TOP + rise}"/>')
-    parts += [f'<text class="tick" x="{x(at):.1f}" y="{TOP + rise + 17}">{words}</text>' for at, words in ticks]
-    parts.append(
-        f'<text class="label" x="0" y="8">{escape(upright)}</text>'
-        f'<text class="label tick" x="{x(0.5):.1f}" y="{HEIGHT - 5}">{escape(level)}</text>'
-    )
-    return (
-        f"<figure><figcaption><b>{escape(name)}</b><span>{escape(caption)}</span></figcaption>"
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}: {escape(caption)}">'
-        f"{''.join(parts)}</svg></figure>\n"
-    )
-
-
-def vocabulary_section(report: Report, total: CorpusReport) -> str:
+def vocabulary_section(report: DatasetReport, total: CorpusReport) -> str:
     facts = [
         fact(
             f"Vocabulary, {each.name}",
-            percent(each.used, each.learnt),
+            share(each.used, each.learnt),
             f"of {count(each.learnt)} learnt pieces are used; {count(each.size)} with bytes and special tokens",
             each.share,
             "kept",
@@ -300,7 +243,7 @@ def vocabulary_section(report: Report, total: CorpusReport) -> str:
         for each in report.vocabularies
     ]
     for language, side, kind in ((report.source, total.source, "source"), (report.target, total.target, "target")):
-        whole = percent(side.characters - side.byte_characters, side.characters)
+        whole = share(side.characters - side.byte_characters, side.characters)
         spelt = plural(side.byte_characters, "is", "are")
         facts.append(
             fact(
@@ -317,15 +260,15 @@ def vocabulary_section(report: Report, total: CorpusReport) -> str:
     )
 
 
-def fact(name: str, value: str, more: str, share: float, colour: str) -> str:
+def fact(name: str, value: str, more: str, part: float, colour: str) -> str:
     return (
         f'<div class="fact"><p>{escape(name)}</p><p class="big">{value}</p>'
-        f'<div class="bar"><i style="width:{100 * share:.1f}%;background:var(--{colour})"></i></div>'
+        f'<div class="bar"><i style="width:{100 * part:.1f}%;background:var(--{colour})"></i></div>'
         f'<p class="small">{escape(more)}</p></div>\n'
     )
 
 
-def corpora_section(report: Report, total: CorpusReport) -> str:
+def corpora_section(report: DatasetReport, total: CorpusReport) -> str:
     rows = "".join(corpus_row(each) for each in report.corpora)
     if len(report.corpora) > 1:
         rows += corpus_row(total, "sum")
@@ -354,54 +297,10 @@ def corpus_row(corpus: CorpusReport, kind: str = "") -> str:
     cells = (
         count(corpus.read),
         count(corpus.kept),
-        percent(corpus.kept, corpus.read),
+        share(corpus.kept, corpus.read),
         count(corpus.source.tokens),
         count(corpus.target.tokens),
         count(corpus.too_long),
     )
     name = "All" if kind == "sum" else escape(corpus.name)
     return f'<tr class="{kind}"><td>{name}</td>{"".join(f"<td>{each}</td>" for each in cells)}</tr>'
-
-
-def visible(text: str) -> str:
-    """Escaped, with control characters shown as the pictures that Unicode has for them."""
-    shown = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
-    return escape(text.translate(shown))
-
-
-def count(number: int) -> str:
-    return f"{number:,}"
-
-
-def short(number: int) -> str:
-    """Three figures are enough: 1.7M, 48k."""
-    for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= size:
-            value = number / size
-            return (f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.1f}") + letter
-    return str(number)
-
-
-def percent(part: int, whole: int) -> str:
-    """With enough digits not to say 100% when something is missing, nor 0% when something is there."""
-    share = 100 * part / whole if whole else 0.0
-    rest = min(share, 100 - share)
-    if not rest:
-        return f"{share:.0f}%"
-    return f"{share:.{1 if rest >= 1 else 1 - floor(log10(rest))}f}%"
-
-
-def plural(number: int, one: str, many: str) -> str:
-    return f"{count(number)} {one if number == 1 else many}"
-
-
-def nice(number: float) -> int:
-    """The least of 1, 2, 5, 10, 20, 50, ... that is not smaller."""
-    return next(each for each in nice_numbers() if each >= number)
-
-
-def nice_numbers() -> Iterator[int]:
-    size = 1
-    while True:
-        yield from (size, 2 * size, 5 * size)
-        size *= 10

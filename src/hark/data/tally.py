@@ -26,7 +26,7 @@ Ids = Sequence[int] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Sample:
+class DroppedPair:
     """A pair that a rule dropped; long text is cut."""
 
     corpus: str
@@ -65,7 +65,7 @@ class Tally:
         self.kept = self.too_long = 0
         self.augmented: Counter[str] = Counter()
         self.dropped = dict.fromkeys(RULES, 0)
-        self.samples: dict[str, tuple[Sample, ...]] = dict.fromkeys(RULES, ())
+        self.samples: dict[str, tuple[DroppedPair, ...]] = dict.fromkeys(RULES, ())
         self.source, self.target = SideTally(), SideTally()
         self.ratios: Counts = np.zeros(len(ratio_edges()) - 1, np.int64)
 
@@ -74,7 +74,7 @@ class Tally:
         self.dropped[rule] += 1
         chosen = self.samples[rule]
         if len(chosen) < SAMPLES or chance(self.corpus, line) < chance(self.corpus, chosen[-1].line):
-            self.samples[rule] = choose([*chosen, Sample(self.corpus, line, cut(source), cut(target))])
+            self.samples[rule] = choose([*chosen, DroppedPair(self.corpus, line, cut(source), cut(target))])
 
     def keep(
         self,
@@ -118,12 +118,12 @@ def chance(corpus: str, line: int) -> bytes:
     return hashlib.blake2b(f"{corpus} {line}".encode("utf-8", "replace"), digest_size=8).digest()
 
 
-def choose(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+def choose(samples: Sequence[DroppedPair]) -> tuple[DroppedPair, ...]:
     """As many as a report shows, spread over the whole corpus, and the same whatever parts it was read in."""
     return tuple(sorted(samples, key=lambda each: (chance(each.corpus, each.line), each.corpus, each.line))[:SAMPLES])
 
 
-def by_line(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+def by_line(samples: Sequence[DroppedPair]) -> tuple[DroppedPair, ...]:
     return tuple(sorted(samples, key=lambda each: (each.corpus, each.line)))
 
 

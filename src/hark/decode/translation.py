@@ -8,7 +8,7 @@ from hark.decode.align import Link
 from hark.decode.faults import FAULTS, Fault
 from hark.decode.reasons import Reason
 from hark.decode.reasons import in_order as order_reasons
-from hark.text.segments import Layout
+from hark.text.segments import TextLayout
 
 Care = Literal["copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated"]
 """Nothing to translate in it; taken from the phrase table; translated in parts, because it was too long or went wrong
@@ -59,7 +59,7 @@ class Translation:
     source: str
     text: str
     sentences: tuple[Sentence, ...]
-    layout: Layout
+    layout: TextLayout
 
     @property
     def score(self) -> float | None:
@@ -112,7 +112,7 @@ class Part(Protocol):
     def alternatives(self) -> tuple[Alternative, ...]: ...
 
 
-def combine(layout: Layout, parts: Sequence[Part]) -> tuple[Alternative, ...]:
+def combine(layout: TextLayout, parts: Sequence[Part]) -> tuple[Alternative, ...]:
     """The second of each part, the third of each, and so on; the last one that it has where it has fewer."""
     best = layout.join([part.text for part in parts])
     found: dict[str, Alternative] = {}

@@ -5,29 +5,27 @@ The work is done in the modules that are named here: `segments` (what is transla
 """
 
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, tee
+from itertools import tee
 from typing import Protocol, runtime_checkable
 
 from hark.config import Config
-from hark.decode.align import Link
+from hark.decode.assembly import TextPlan, assemble
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
 from hark.decode.piece import Options, Piece, translate_piece
 from hark.decode.reasons import Reason
-from hark.decode.reasons import in_order as order_reasons
 from hark.decode.tasks import Task, Tasks
-from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
+from hark.decode.translation import Translation
 from hark.text import clauses, protect
 from hark.text.detector import base_language
 from hark.text.foreign import other_language
-from hark.text.paragraphs import Unit, group, wrap
+from hark.text.paragraphs import Unit, group
 from hark.text.phrases import Phrases
-from hark.text.rewrite import Rewriting, Span
-from hark.text.segments import Layout, lay_out
+from hark.text.rewrite import Span
+from hark.text.segments import TextLayout, lay_out
 from hark.text.sentences import join_across, split_sentences
 from hark.text.shapes import CODE_LINE
 from hark.text.vocabulary import Vocabulary
@@ -45,17 +43,6 @@ class Arriving(Protocol):
     def ready(self) -> bool:
         """Whether `next` would not wait."""
         ...
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Lines that are being translated: their layout, and each sentence as pieces with white space at odd places."""
-
-    unit: Unit
-    layout: Layout
-    cuts: tuple[list[str], ...]
-    phrases: tuple[str | None, ...] = ()
-    """What the phrase table says for each sentence."""
 
 
 class Translator:
@@ -163,9 +150,9 @@ class Translator:
         (translation,) = self.stream([text], options)
         return translation
 
-    def _plan(self, unit: Unit, options: Options) -> _Plan:
+    def _plan(self, unit: Unit, options: Options) -> TextPlan:
         if unit.code or (options.protect and not unit.joined and CODE_LINE.match(unit.text)):
-            return _Plan(unit, Layout((unit.text,), ()), ())
+            return TextPlan(unit, TextLayout((unit.text,), ()), ())
         text = unit.joined.after if unit.joined else unit.text
         layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
         if self.phrases is None or not options.protect:
@@ -174,7 +161,7 @@ class Translator:
             if 1 < len(layout.sentences) <= PHRASE_SENTENCES:  # one phrase may have several sentences
                 core = text[len(layout.gaps[0]) : len(text) - len(layout.gaps[-1])]
                 if self.phrases.lookup(core) is not None:
-                    layout = Layout((layout.gaps[0], layout.gaps[-1]), (core,))
+                    layout = TextLayout((layout.gaps[0], layout.gaps[-1]), (core,))
             phrases = [
                 self.phrases.lookup(sentence) if stands_alone(layout, i) else None
                 for i, sentence in enumerate(layout.sentences)
@@ -183,7 +170,7 @@ class Translator:
             [sentence] if phrase is not None else self._cut(sentence, options)
             for sentence, phrase in zip(layout.sentences, phrases, strict=True)
         ]
-        return _Plan(unit, layout, tuple(cuts), tuple(phrases))
+        return TextPlan(unit, layout, tuple(cuts), tuple(phrases))
 
     def _split(self, text: str, options: Options) -> list[str]:
         found: list[str] = []
@@ -234,7 +221,7 @@ def not_split(text: str) -> list[str]:
     return [text]
 
 
-def stands_alone(layout: Layout, place: int) -> bool:
+def stands_alone(layout: TextLayout, place: int) -> bool:
     """Whether a sentence is all of its line, or of its column."""
     before, after = layout.gaps[place], layout.gaps[place + 1]
     first, last = place == 0, place == len(layout.sentences) - 1
@@ -252,89 +239,3 @@ def leave(piece: str, language: str, target: str) -> Task[Piece]:
     yield ()
     reason = Reason("language", f"already {language}" if base_language(target) == language else language)
     return Piece(piece, piece, flags=frozenset({"copied", "language"}), reasons=(reason,))
-
-
-def assemble(text: str, plans: Sequence[_Plan], pieces: Sequence[Piece]) -> Translation:
-    """The pieces of a text as its translation."""
-    rest = iter(pieces)
-    gaps, sources, sentences = [""], list[str](), list[Sentence]()
-    made, source_end = "", 0
-    for plan in plans:
-        translated, layout = list(_sentences(plan, rest)), plan.layout
-        joined = layout.join([each.text for each in translated])
-        wrapped = wrap(joined, plan.unit) if plan.unit.joined else None
-        for each in translated:
-            place = (
-                each.source_start if plan.unit.joined is None else plan.unit.joined.back((each.source_start,) * 2)[0]
-            )
-            moved = replace(each, source_start=source_end + place, start=len(made) + each.start)
-            if wrapped is not None:
-                span = wrapped.forth((each.start, each.start + len(each.text)))
-                links = tuple(replace(link, target=_inside(wrapped, each, link)) for link in each.links)
-                moved = replace(moved, text=wrapped.after[slice(*span)], start=len(made) + span[0], links=links)
-            sentences.append(moved)
-        gaps[-1] += layout.gaps[0]
-        gaps += layout.gaps[1:]
-        sources += layout.sentences
-        made += wrapped.after if wrapped is not None else joined
-        source_end += len(plan.unit.text)
-    return Translation(text, made, tuple(sentences), Layout(tuple(gaps), tuple(sources)))
-
-
-def _inside(wrapped: Rewriting, sentence: Sentence, link: Link) -> Span:
-    """Where a word of a sentence stands in it when the text is wrapped."""
-    start = wrapped.forth((sentence.start, sentence.start))[0]
-    return shift(wrapped.forth(shift(link.target, sentence.start)), -start)
-
-
-def _sentences(plan: _Plan, rest: Iterator[Piece]) -> Iterator[Sentence]:
-    source_start, start = len(plan.layout.gaps[0]), len(plan.layout.gaps[0])
-    for source, cut, gap in zip(plan.layout.sentences, plan.cuts, plan.layout.gaps[1:], strict=True):
-        sentence = put_together(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
-        yield sentence
-        source_start += len(source) + len(gap)
-        start += len(sentence.text) + len(gap)
-
-
-def put_together(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int, start: int) -> Sentence:
-    """The pieces of a sentence, with the white space that stood between them."""
-    if len(pieces) == 1:  # nearly always, and the general way takes three times as long
-        (one,) = pieces
-        flags = in_order(one.flags)
-        return Sentence(
-            source,
-            one.text,
-            one.score,
-            one.tokens,
-            flags,
-            one.reasons,
-            one.links,
-            one.alternatives,
-            source_start,
-            start,
-        )
-    layout = Layout(("", *gaps, ""), tuple(piece.source for piece in pieces))
-    found: set[Flag] = {"split", *(flag for piece in pieces for flag in piece.flags)}
-    if any("copied" not in piece.flags for piece in pieces):
-        found.discard("copied")
-    return Sentence(
-        source,
-        layout.join([piece.text for piece in pieces]),
-        mean((piece.score, piece.tokens) for piece in pieces),
-        sum(piece.tokens for piece in pieces),
-        in_order(found),
-        order_reasons(reason for piece in pieces for reason in piece.reasons),
-        tuple(joined_links(pieces, gaps)),
-        combine(layout, pieces),
-        source_start,
-        start,
-    )
-
-
-def joined_links(pieces: Sequence[Piece], gaps: Sequence[str]) -> Iterator[Link]:
-    source = target = 0
-    for piece, gap in zip(pieces, [*gaps, ""], strict=True):
-        for each in piece.links:
-            yield Link(shift(each.source, source), shift(each.target, target), each.weight)
-        source += len(piece.source) + len(gap)
-        target += len(piece.text) + len(gap)

@@ -26,7 +26,7 @@ SAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Sample:
+class JudgedSample:
     """A translation that was not used."""
 
     reason: Reason
@@ -57,7 +57,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Lines:
+class JudgedLines:
     """A chunk as text: line n of `target` is the translation of line n of `source`."""
 
     corpus: str
@@ -66,7 +66,7 @@ class Lines:
     target: bytes
     replaced: Counter[str]
     """Pairs that kept the target they had."""
-    samples: tuple[Sample, ...]
+    samples: tuple[JudgedSample, ...]
 
 
 class Judge:
@@ -78,7 +78,7 @@ class Judge:
         self.stores = {shard.name: self.dataset.store(shard) for shard in self.dataset.shards("train")}
         self.vocabulary = vocabulary
 
-    def __call__(self, given: Answers) -> Lines:
+    def __call__(self, given: Answers) -> JudgedLines:
         store, answer_ids = self.stores[given.corpus], given.answers.unpack()
         rows = np.arange(given.first, given.first + len(answer_ids))
         source_ids = store.sentences(rows, "source")
@@ -94,7 +94,7 @@ class Judge:
         for i, text in zip(replaced, self.dataset.tokenizer("target").decode(originals), strict=True):
             targets[i] = text
         counts = Counter[str](replaced.values())
-        return Lines(given.corpus, len(sources), as_lines(sources), as_lines(targets), counts, samples)
+        return JudgedLines(given.corpus, len(sources), as_lines(sources), as_lines(targets), counts, samples)
 
 
 def find_reason(
@@ -109,14 +109,16 @@ def find_reason(
     return "copied" if is_identical(source_text, target_text) else None
 
 
-def choose_samples(replaced: dict[int, Reason], sources: Sequence[str], targets: Sequence[str]) -> tuple[Sample, ...]:
+def choose_samples(
+    replaced: dict[int, Reason], sources: Sequence[str], targets: Sequence[str]
+) -> tuple[JudgedSample, ...]:
     """The first few of each reason."""
     seen: Counter[Reason] = Counter()
     samples = []
     for i, reason in replaced.items():
         seen[reason] += 1
         if seen[reason] <= SAMPLES:
-            samples.append(Sample(reason, cut(sources[i]), cut(targets[i])))
+            samples.append(JudgedSample(reason, cut(sources[i]), cut(targets[i])))
     return tuple(samples)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from hark.atomic import claim, refuse_others
-from hark.distil.judge import Lines, Sample
+from hark.distil.judge import JudgedLines, JudgedSample
 from hark.errors import HarkError, UserError
 
 REPORT, PARTIAL = "report.json", ".report.json.partial"
@@ -37,9 +37,9 @@ class CorpusRecord:
     """In bytes, of the source's file and the target's."""
     replaced: Mapping[str, int] = field(default_factory=dict)
     """Pairs that kept the target that they had, by the reason why."""
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[JudgedSample, ...] = ()
 
-    def plus(self, lines: Lines) -> "CorpusRecord":
+    def plus(self, lines: JudgedLines) -> "CorpusRecord":
         return CorpusRecord(
             self.name,
             self.pairs + lines.pairs,
@@ -50,13 +50,13 @@ class CorpusRecord:
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        samples = tuple(Sample(**each) for each in tree["samples"])
+        samples = tuple(JudgedSample(**each) for each in tree["samples"])
         return cls(**{**tree, "sizes": tuple(tree["sizes"]), "samples": samples})
 
 
-def first_of_each(samples: Iterable[Sample]) -> tuple[Sample, ...]:
+def first_of_each(samples: Iterable[JudgedSample]) -> tuple[JudgedSample, ...]:
     """So many samples of each kind as a report shows."""
-    kept: list[Sample] = []
+    kept: list[JudgedSample] = []
     for sample in samples:
         if sum(each.reason == sample.reason for each in kept) < SAMPLES:
             kept.append(sample)
@@ -80,7 +80,7 @@ class Record:
     def replaced(self) -> Counter[str]:
         return sum((Counter(corpus.replaced) for corpus in self.corpora.values()), Counter[str]())
 
-    def add(self, lines: Lines) -> None:
+    def add(self, lines: JudgedLines) -> None:
         # One assignment, which Ctrl-C cannot divide: the record is true at every moment.
         self.corpora[lines.corpus] = self.corpora[lines.corpus].plus(lines)
 
@@ -187,7 +187,7 @@ class DistilledText:
                 with suppress(OSError):  # the disk is full, and closing flushes: the record tells how much is good
                     file.close()
 
-    def append(self, lines: Lines, seconds: float) -> None:
+    def append(self, lines: JudgedLines, seconds: float) -> None:
         """Write a chunk, and record it soon."""
         for file, text in zip(self.files[lines.corpus], (lines.source, lines.target), strict=True):
             file.write(text)

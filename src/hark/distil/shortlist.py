@@ -31,7 +31,7 @@ CANDIDATES = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
+class PairChunk:
     """Which source token stands beside which target token, for each target token of each sentence."""
 
     keys: NDArray[np.signedinteger]
@@ -73,7 +73,7 @@ def learn_shortlist(
 
 def read_chunks(
     dataset: Dataset, vocab_size: int, frequency: NDArray[np.int64], seed: int, progress: Progress
-) -> Iterator[Chunk]:
+) -> Iterator[PairChunk]:
     """A sample of the training pairs; `frequency` counts the pairs in which a target token stands."""
     rng = np.random.default_rng(seed)
     shards = dataset.shards("train")
@@ -97,11 +97,11 @@ def read_chunks(
             done += min(CHUNK, count - begin)
             progress("reading", done, done / PAIRS)
             if keys:
-                yield Chunk(np.concatenate(keys), np.concatenate(groups))
+                yield PairChunk(np.concatenate(keys), np.concatenate(groups))
 
 
 def learn_chances(
-    chunks: list[Chunk], vocab_size: int, progress: Progress
+    chunks: list[PairChunk], vocab_size: int, progress: Progress
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Pairs of tokens as numbers, source x vocabulary + target, and how likely the source becomes the target.
 
@@ -124,12 +124,12 @@ def learn_chances(
     return keys, chances
 
 
-def locate(chunk: Chunk, keys: NDArray[np.int64]) -> Chunk:
+def locate(chunk: PairChunk, keys: NDArray[np.int64]) -> PairChunk:
     """A chunk with the places of its keys among some keys, without those that are not there."""
     places = np.searchsorted(keys, chunk.keys)
     places[places == len(keys)] = 0
     there = keys[places] == chunk.keys if len(keys) else np.zeros(len(places), bool)
-    return Chunk(places[there].astype(np.int32), chunk.groups[there])
+    return PairChunk(places[there].astype(np.int32), chunk.groups[there])
 
 
 def arrange(

@@ -11,7 +11,7 @@ from hark.evaluate.measures import LOWER_IS_BETTER, TITLES, Measure, decimals
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BaselineVerdict:
     """A score of the first system on one set, beside that of the baseline's first system."""
 
     set: str
@@ -68,14 +68,14 @@ class Baseline:
                 there = ", ".join(self.scores) if name not in self.scores else ", ".join(self.scores[name])
                 raise UserError(f"{self.file}: has no {TITLES[measure]} of {name}; it has {there}")
 
-    def compare(self, evaluation: Evaluation, measure: Measure) -> list[Verdict]:
+    def compare(self, evaluation: Evaluation, measure: Measure) -> list[BaselineVerdict]:
         before, now = self.signatures.get(measure), evaluation.signatures[measure]
         if before != now:
             raise UserError(
                 f"{self.file}: {TITLES[measure]} was measured otherwise ({before}, now {now}): make it anew"
             )
         return [
-            Verdict(name, measure, self.scores[name][measure], each.systems[0].scores[measure].value)
+            BaselineVerdict(name, measure, self.scores[name][measure], each.systems[0].scores[measure].value)
             for each in evaluation.sets
             for name in [each.held_out.name]
         ]

@@ -9,7 +9,7 @@ from hark.evaluate.systems import Insight, System
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ExampleTranslation:
     """What one system made of a sentence."""
 
     system: str
@@ -23,7 +23,7 @@ class Example:
     line: int
     source: str
     reference: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ExampleTranslation, ...]
 
     @property
     def change(self) -> float:
@@ -64,7 +64,7 @@ def choose_from(result: SetResult, systems: Sequence[System], number: int, nbest
 
     def example(at: int) -> Example:
         candidates = tuple(
-            Candidate(each.name, each.output.texts[at], chrf2[of][at], insights[of][at])
+            ExampleTranslation(each.name, each.output.texts[at], chrf2[of][at], insights[of][at])
             for of, each in enumerate(result.systems)
         )
         return Example(at + 1, held_out.sources[at], held_out.references[at], candidates)

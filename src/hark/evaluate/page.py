@@ -2,42 +2,34 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib.resources import files
 
-from hark.data.report_page import count, nice, plural, visible
 from hark.decode.align import Link
 from hark.evaluate.evaluation import Evaluation, SetResult, SystemResult
-from hark.evaluate.examples import Candidate, Example, Examples
+from hark.evaluate.examples import Example, Examples, ExampleTranslation
 from hark.evaluate.measures import NOTES, TITLES, Measure, decimals
 from hark.evaluate.scores import Score
+from hark.pages.axes import round_step
+from hark.pages.document import document, page_style, read_asset, visible
+from hark.pages.formats import count, plural
 
-# The browser itself is told to fetch nothing, whatever stands in the text.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 960, 240, 40, 20, 54  # of a chart, in its own units
 SURE = 0.05
 
 
 def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
     """The whole page."""
-    style, script = (
-        files("hark.evaluate").joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
-    )
-    names = [system.name for system in evaluation.sets[0].systems]
-    title = " · ".join(names)
-    return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} · hark evaluation</title>\n<style>\n{style}</style>\n<main>\n"
-        f'<header><p class="over">Hark evaluation</p>\n<h1>{escape(title)}</h1></header>\n'
+    title = " · ".join(system.name for system in evaluation.sets[0].systems)
+    body = (
+        f'<main>\n<header><p class="over">Hark evaluation</p>\n<h1>{escape(title)}</h1></header>\n'
         + scores_section(evaluation)
         + "".join(map(examples_section, examples))
         + lengths_section(evaluation)
         + speed_section(evaluation)
         + signatures_section(evaluation)
         + "<footer>Made by <code>hark evaluate</code>. <code>--json</code> gives the same figures.</footer>\n</main>\n"
-        f"<script>\n{script}</script>\n</html>\n"
     )
+    style, script = page_style(read_asset("hark.evaluate", "page.css")), read_asset("hark.evaluate", "page.js")
+    return document(f"{title} · hark evaluation", style, body, script)
 
 
 def scores_section(evaluation: Evaluation) -> str:
@@ -53,7 +45,7 @@ def scores_section(evaluation: Evaluation) -> str:
     heads = "".join(f'<th title="{escape(NOTES[each])}">{escape(TITLES[each])}</th>' for each in evaluation.signatures)
     rows = "".join(
         f'<tr class="set"><td colspan="{len(evaluation.signatures) + 1}">{escape(each.held_out.name)}'
-        f"<small>{plural(len(each.held_out), 'sentence', 'sentences')}</small></td></tr>"
+        f"<small>{plural(len(each.held_out), 'sentence')}</small></td></tr>"
         + "".join(score_row(at, system, list(evaluation.signatures)) for at, system in enumerate(each.systems))
         for each in evaluation.sets
     )
@@ -120,7 +112,7 @@ def lengths_figure(result: SetResult) -> str:
     systems = result.systems
     groups = systems[0].by_length
     top = max(group.bleu for system in systems for group in system.by_length)
-    step = nice(top / 4) if top else 1
+    step = round_step(top / 4) if top else 1
     reach = max(-(-top // step) * step, 1)
     span, rise = (WIDTH - LEFT) / len(groups), HEIGHT - TOP - BOTTOM
     bar = min(0.7 * span / len(systems), 56)
@@ -129,7 +121,7 @@ def lengths_figure(result: SetResult) -> str:
         y = TOP + rise * (1 - mark / reach)
         parts.append(
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="high" x="{LEFT - 6}" y="{y + 4:.1f}">{mark}</text>'
+            f'<text class="end" x="{LEFT - 6}" y="{y + 4:.1f}">{mark}</text>'
         )
     for number, group in enumerate(groups):
         middle = LEFT + span * (number + 0.5)
@@ -144,12 +136,12 @@ def lengths_figure(result: SetResult) -> str:
             )
             if bar >= 28:
                 parts.append(
-                    f'<text class="mid" x="{x + bar / 2:.1f}" y="{TOP + rise - tall - 5:.1f}">{here.bleu:.1f}</text>'
+                    f'<text class="middle" x="{x + bar / 2:.1f}" y="{TOP + rise - tall - 5:.1f}">{here.bleu:.1f}</text>'
                 )
         parts.append(
-            f'<text class="mid" x="{middle:.1f}" y="{TOP + rise + 18}">{group.name}</text>'
+            f'<text class="middle" x="{middle:.1f}" y="{TOP + rise + 18}">{group.name}</text>'
             f'<text class="mid few" x="{middle:.1f}" y="{TOP + rise + 34}">'
-            f"{plural(group.sentences, 'sentence', 'sentences')}</text>"
+            f"{plural(group.sentences, 'sentence')}</text>"
         )
     key = "".join(f"<span>{swatch(at)}{escape(system.name)}</span>" for at, system in enumerate(systems))
     name = escape(result.held_out.name)
@@ -197,7 +189,7 @@ def example_item(example: Example, change: float | None) -> str:
     )
 
 
-def candidate_line(at: int, candidate: Candidate) -> str:
+def candidate_line(at: int, candidate: ExampleTranslation) -> str:
     links = {link.target: link for link in links_of(candidate)}
     text = marked(candidate.text, sorted(links), "target", links) or '<i class="gone">empty</i>'
     alternatives = candidate.insight.alternatives if candidate.insight else ()
@@ -213,7 +205,7 @@ def candidate_line(at: int, candidate: Candidate) -> str:
     )
 
 
-def links_of(candidate: Candidate) -> tuple[Link, ...]:
+def links_of(candidate: ExampleTranslation) -> tuple[Link, ...]:
     """Links between words, where they are about the very text that is shown."""
     insight = candidate.insight
     return insight.links if insight and insight.text == candidate.text else ()

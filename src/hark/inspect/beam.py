@@ -53,7 +53,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class RecordedSearch:
     """What was asked, every step, and what was found."""
 
     request: Request
@@ -67,12 +67,12 @@ class SearchRecorder(Watch):
     def __init__(self, layer: int, end: int) -> None:
         """`layer` is the one whose attention is kept; `end` is EOS."""
         self.layer, self.end = layer, end
-        self.found: dict[int, Search] = {}
+        self.found: dict[int, RecordedSearch] = {}
         self._steps: dict[int, list[Step]] = defaultdict(list)
         self._weights_BWS: Tensor | None = None
 
     @property
-    def searches(self) -> list[Search]:
+    def searches(self) -> list[RecordedSearch]:
         """In the order in which they were asked for."""
         return [self.found[number] for number in sorted(self.found)]
 
@@ -90,7 +90,7 @@ class SearchRecorder(Watch):
     def answered(self, number: int, request: Request, hypotheses: Hypotheses) -> None:
         length = len(request.source)
         steps = (replace(each, attention_WS=each.attention_WS[:, :length]) for each in self._steps.pop(number))
-        self.found[number] = Search(request, tuple(steps), hypotheses)
+        self.found[number] = RecordedSearch(request, tuple(steps), hypotheses)
 
     def _note(self, step: SearchStep, sentence: int, weights_WS: Tensor) -> Step:
         log_prob_W = step.before.log_prob_BW[sentence]

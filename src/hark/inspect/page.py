@@ -4,8 +4,6 @@ The page is plain ES modules (`page/*.js`) that a server can serve as they are. 
 disk, so here they are put end to end in one script, each as a function that returns what it exports.
 """
 
-import base64
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -19,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from hark.inspect.attention import KINDS, Head
-from hark.inspect.beam import Search, path
+from hark.inspect.beam import RecordedSearch, path
 from hark.inspect.effects import Effect, Effects
 from hark.inspect.pack import Pack, text_size
-from hark.inspect.presets import Found, Preset
+from hark.inspect.presets import Preset, PresetHead
 from hark.inspect.recording import Recording
 from hark.inspect.words import VISIBLE_SPACE, Spelling
+from hark.pages.document import document, embed_json
 from hark.text.vocabulary import SPACE, Vocabulary
 
 MODULES = (
@@ -65,7 +64,7 @@ def render(
     recording: Recording,
     tokenizer: Vocabulary,
     effects: Effects | None = None,
-    preset: tuple[Preset, Sequence[Found]] | None = None,
+    preset: tuple[Preset, Sequence[PresetHead]] | None = None,
 ) -> Page:
     """The whole page. `tokenizer` is that of the target."""
     pack = Pack()
@@ -76,29 +75,12 @@ def render(
     add_vectors(pack, recording, effects, LARGEST - fixed)
     head["blocks"] = pack.blocks
     title = f"{recording.sentence} · hark"
-    return Page(document(title, head, pack.text), title)
-
-
-def document(title: str, head: dict[str, Any], blocks: str) -> str:
-    # Data must not be taken for markup: within a script element only `<` can end it.
-    said = json.dumps(head, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    # The browser itself is told to run and to fetch nothing else, whatever stands in the text.
-    policy = f"default-src 'none'; style-src '{digest(style())}'; script-src '{digest(script())}'; img-src data: blob:"
-    return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{style()}</style>\n"
+    body = (
         '<body>\n<main id="hark-look"></main>\n'
-        f'<script type="application/json" id="hark-head">{said}</script>\n'
-        f'<script type="text/plain" id="hark-blocks">{blocks}</script>\n'
-        f'<script type="module">{script()}</script>\n</body>\n</html>\n'
+        f'<script type="application/json" id="hark-head">{embed_json(head)}</script>\n'
+        f'<script type="text/plain" id="hark-blocks">{pack.text}</script>\n'
     )
-
-
-def digest(text: str) -> str:
-    """What a Content-Security-Policy calls an inline script or style."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Page(document(title, style(), body, script()), title)
 
 
 @cache
@@ -124,7 +106,7 @@ def describe(
     recording: Recording,
     tokenizer: Vocabulary,
     effects: Effects | None,
-    preset: tuple[Preset, Sequence[Found]] | None,
+    preset: tuple[Preset, Sequence[PresetHead]] | None,
 ) -> dict[str, Any]:
     """Everything but the blocks, as the page's scripts want it."""
     alignment, attention = recording.alignment, recording.attention
@@ -207,7 +189,7 @@ def rounded(numbers: Sequence[float]) -> list[float]:
     return [round(number, 4) for number in numbers]
 
 
-def preset_words(preset: Preset, found: Sequence[Found]) -> dict[str, Any]:
+def preset_words(preset: Preset, found: Sequence[PresetHead]) -> dict[str, Any]:
     return {
         "figure": preset.figure,
         "title": preset.title,
@@ -224,7 +206,7 @@ def preset_words(preset: Preset, found: Sequence[Found]) -> dict[str, Any]:
     }
 
 
-def opening(recording: Recording, preset: Preset, found: Sequence[Found]) -> dict[str, Any]:
+def opening(recording: Recording, preset: Preset, found: Sequence[PresetHead]) -> dict[str, Any]:
     """What the page of a preset shows first: the layer and heads that were found, and the word that looks."""
     first = found[0].head
     heads = sorted({each.head.number for each in found if each.head.layer == first.layer})
@@ -246,7 +228,7 @@ def add_weights(pack: Pack, recording: Recording) -> None:
             pack.add_shares(f"weights/{kind}/{layer}", weights_HTS, 16 if fine else 8)
 
 
-def add_beam(pack: Pack, search: Search) -> None:
+def add_beam(pack: Pack, search: RecordedSearch) -> None:
     width, length = search.request.search.beam, len(search.request.source)
     attention_PWS = np.zeros((len(search.steps), width, length), np.float32)
     for position, step in enumerate(search.steps):

@@ -77,7 +77,7 @@ LANGUAGE = "en"
 
 
 @dataclass(frozen=True)
-class Found:
+class PresetHead:
     """A head that does what was looked for."""
 
     head: Head
@@ -99,15 +99,15 @@ def sentence_of(name: PresetName, language: str) -> str:
     return words.replace(" .", ".")
 
 
-def find_heads(recording: Recording, preset: Preset) -> list[Found]:
+def find_heads(recording: Recording, preset: Preset) -> list[PresetHead]:
     """The encoder head with the best score for each kind of pair; another for each."""
     numbers = check(recording, preset)
     weights_LHSS = by_word(recording.attention.encoder_LHSS, recording.source)
-    found: list[Found] = []
+    found: list[PresetHead] = []
     for arcs in preset.arcs:
         pairs = [(numbers[one], numbers[other]) for one, other in arcs.pairs]
         candidates = [
-            Found(Head("encoder", layer, number), arcs, *score(weights_SS, pairs))
+            PresetHead(Head("encoder", layer, number), arcs, *score(weights_SS, pairs))
             for layer, weights_HSS in enumerate(weights_LHSS)
             for number, weights_SS in enumerate(weights_HSS)
         ]

@@ -23,7 +23,7 @@ from hark.decode.request import Hypothesis
 from hark.decode.translator import Translator
 from hark.errors import UserError
 from hark.inspect.attention import Attention, Kind, observe
-from hark.inspect.beam import PLACES, Search, SearchRecorder
+from hark.inspect.beam import PLACES, RecordedSearch, SearchRecorder
 from hark.inspect.beginning import first_sentence
 from hark.inspect.words import Spelling
 from hark.model import Layout, Transformer
@@ -63,7 +63,7 @@ class Recording:
     hypothesis: Hypothesis
     attention: Attention
     vectors: dict[Kind, Vectors]
-    search: Search
+    search: RecordedSearch
     alignment: AlignmentHeads
     """The heads that tell best which words stand for which."""
     notes: tuple[str, ...] = ()
@@ -115,8 +115,8 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
 
 
 def find_shown(
-    searches: Sequence[Search], translation: str, decode: Callable[[tuple[int, ...]], str]
-) -> tuple[Search, Hypothesis]:
+    searches: Sequence[RecordedSearch], translation: str, decode: Callable[[tuple[int, ...]], str]
+) -> tuple[RecordedSearch, Hypothesis]:
     """The search and the hypothesis that became the translation; the first, if none did by itself."""
     for search in reversed(searches):
         for hypothesis in search.hypotheses:

@@ -29,7 +29,7 @@ _WIDE = 3
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """Sentences, and the gaps around them: one more than there are sentences."""
 
     gaps: tuple[str, ...]
@@ -41,7 +41,7 @@ class Layout:
         return self.gaps[0] + "".join(text + gap for text, gap in between)
 
 
-def lay_out(text: str, split: Split) -> Layout:
+def lay_out(text: str, split: Split) -> TextLayout:
     """Take a text apart; `split` tells the sentences of a stretch without line ends."""
     gaps, sentences = [""], []
     for is_gap, stretch in stretches(text):
@@ -57,7 +57,7 @@ def lay_out(text: str, split: Split) -> Layout:
                 gaps.append(sentence[len(stripped) :])
             else:
                 gaps[-1] += sentence
-    return Layout(tuple(gaps), tuple(sentences))
+    return TextLayout(tuple(gaps), tuple(sentences))
 
 
 def stretches(text: str) -> Iterator[tuple[bool, str]]:

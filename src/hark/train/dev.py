@@ -8,13 +8,13 @@ import torch
 
 from hark.data.batches import Batches
 from hark.train import spread
-from hark.train.job import Job, Judgement
+from hark.train.job import Judgement, TrainingJob
 from hark.train.loss import to_tensors
-from hark.train.metrics import DevRecord, Sample
 from hark.train.passes import autocast
+from hark.train.records import DevRecord, TranslationSample
 
 
-def measure(job: Job) -> bool:
+def measure(job: TrainingJob) -> bool:
     """Measure on every dev set, and keep the model if it is to be kept; whether training should go on."""
     progress, patience = job.progress, job.config.train.early_stop
     if not job.dev:
@@ -47,7 +47,7 @@ def measure(job: Job) -> bool:
         )
         job.tell(record)
     for sample in (sample for each in judged for sample in each.samples):
-        job.tell(Sample(progress.step, *sample, time=time.time()))
+        job.tell(TranslationSample(progress.step, *sample, time=time.time()))
     job.pause()
     return patience is None or progress.since_best < patience
 
@@ -62,7 +62,7 @@ class DevSums(NamedTuple):
 
 
 @torch.no_grad()
-def measure_set(job: Job, batches: Batches[Any]) -> DevSums:
+def measure_set(job: TrainingJob, batches: Batches[Any]) -> DevSums:
     """Sums over every pair of a dev set once, but those that batches cannot hold; the processes share the batches."""
     rank, world = job.processes.rank, job.processes.world
     if job.passes.replicas.sharded:  # all processes must take part in every batch; then each counts it in part
@@ -87,7 +87,7 @@ def measure_set(job: Job, batches: Batches[Any]) -> DevSums:
 
 
 @torch.no_grad()
-def judge(job: Job) -> list[Judgement]:
+def judge(job: TrainingJob) -> list[Judgement]:
     """Whatever else is to be measured; the leading process has the whole model, unless it is shared out."""
     if not job.scores or not job.processes.leads or job.passes.replicas.sharded:
         return []

@@ -20,10 +20,10 @@ from hark.train import checkpoint, spread
 from hark.train.export import BundleWriter
 from hark.train.loss import Objective, Streams, to_tensors
 from hark.train.meter import Meter
-from hark.train.metrics import Record, Sample, SaveRecord, StartRecord
-from hark.train.optimiser import Average, build_optimiser
+from hark.train.optimiser import MovingAverage, build_optimiser
 from hark.train.passes import build_passes, why_not_recorded
 from hark.train.processes import Processes
+from hark.train.records import Record, SaveRecord, StartRecord, TranslationSample
 from hark.train.signals import Signals
 
 Taken = tuple[Batch[Any], Streams]
@@ -42,7 +42,7 @@ Score = Callable[[Transformer], Judgement]
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """How far a run has come."""
 
     step: int = 0
@@ -53,7 +53,7 @@ class Progress:
     since_best: int = 0
 
 
-class Job:
+class TrainingJob:
     """The parts of a run. The loop (loop.py) drives them; record.py tells of them, dev.py measures them."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Job:
         batches: Batches[Any],
         dev: Sequence[tuple[str, Batches[Any]]],
         bundles: BundleWriter,
-        observe: Callable[[Record | Sample], None],
+        observe: Callable[[Record | TranslationSample], None],
         signals: Signals,
         scores: Sequence[Score] = (),
     ) -> None:
@@ -81,11 +81,11 @@ class Job:
         self.passes = build_passes(self.objective, processes, config)
         weights = list(self.model.parameters())
         self.optimiser = build_optimiser(self.model, train)
-        self.average = Average(weights, train.ema) if train.ema is not None else None
+        self.average = MovingAverage(weights, train.ema) if train.ema is not None else None
         self.stream: Prefetch[Taken] = Prefetch(
             batches, rank=processes.rank, world=processes.world, prepare=lambda b: (b, to_tensors(b, processes.device))
         )
-        self.progress = Progress()
+        self.progress = TrainingProgress()
         self.meter = Meter(processes.device)
         self.saved_at = self.ticked_at = time.monotonic()
         self.batches_here = share_batches(train.batches_per_step, processes.world)
@@ -197,7 +197,7 @@ class Job:
         spread.fill_optimiser(self.model, self.optimiser, tensors["adam"], folder)
         if self.average is not None:
             spread.fill_average(self.model, self.average, tensors.get("ema", tensors["model"]))
-        self.progress = Progress(**state["progress"])
+        self.progress = TrainingProgress(**state["progress"])
         self.stream.load_state_dict(state["batches"])
         self.meter.load_state_dict(state["meter"], self.processes, self.progress.target_tokens)
         self.optimiser.skipped.fill_(state["skipped"])
@@ -221,7 +221,7 @@ class Job:
         pace."""
         self.meter.started += self.tick()
 
-    def tell(self, record: Record | Sample) -> None:
+    def tell(self, record: Record | TranslationSample) -> None:
         if self.processes.leads:
             self.observe(record)
 

@@ -3,14 +3,14 @@
 from typing import Literal
 
 from hark.train.dev import measure
-from hark.train.job import Job
-from hark.train.record import log
+from hark.train.job import TrainingJob
 from hark.train.schedule import learning_rate
+from hark.train.step_log import log
 
 Ending = Literal["finished", "interrupted", "early"]
 
 
-def train(job: Job) -> Ending:
+def train(job: TrainingJob) -> Ending:
     """Train until the steps are done or something says stop; why it ended. The last state is saved in any case."""
     settings, processes = job.config.train, job.processes
     ending: Ending = "finished"

@@ -12,115 +12,21 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Literal, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from hark.errors import HarkError, UserError
-
-StopReason = Literal["finished", "interrupted", "early", "failed"]
-
-
-@dataclass(frozen=True)
-class StartRecord:
-    """A run begins."""
-
-    kind: ClassVar = "start"
-    step: int
-    time: float  # seconds since 1970, as in every record
-    target_tokens: int
-    device: str
-    processes: int
-    weights: int
-    steps: int  # that the run is to take in all
-    passes: str = ""  # how forwards and backwards are computed, in words
-    pairs: int = 0  # of the training text
-    too_long: int = 0  # of those, pairs longer than max_length, which never enter a batch
-    max_length: int = 0
-    step_seconds: float = 0.0  # that a step will take, as far as a trial on the CPU can tell; 0: not known
-
-
-@dataclass(frozen=True)
-class ResumeRecord(StartRecord):
-    """A run goes on from the checkpoint of `step`: earlier records of later steps no longer count."""
-
-    kind: ClassVar = "resume"
-
-
-@dataclass(frozen=True)
-class TrainRecord:
-    """Training since the last such record."""
-
-    kind: ClassVar = "train"
-    step: int
-    epoch: float
-    loss: float  # label-smoothed, per target token
-    nll: float  # plain, per target token
-    rate: float
-    grad_norm: float
-    target_tokens: int  # so far
-    tokens_per_second: float  # target tokens
-    fill: float  # share of the batch that is real tokens
-    seconds: float  # of training so far, over all resumes
-    time: float
-    memory_gib: float | None = None
-    utilisation: float | None = None
-    skipped: int = 0  # steps so far whose loss or gradient was not finite
-    skipped_pairs: int = 0  # so far: pairs that a pass left out because they fitted in none of its batches
-
-
-@dataclass(frozen=True)
-class DevRecord:
-    """A measurement on one dev set."""
-
-    kind: ClassVar = "dev"
-    step: int
-    set: str
-    loss: float
-    nll: float
-    perplexity: float
-    best: bool  # the best of the run so far
-    seconds: float
-    time: float
-    scores: Mapping[str, float] = field(default_factory=dict)
-    skipped_pairs: int = 0  # of the set: pairs that were not measured, because they are too long or fitted in no batch
-
-
-@dataclass(frozen=True)
-class SaveRecord:
-    """A checkpoint was written."""
-
-    kind: ClassVar = "save"
-    step: int
-    took: float
-    bytes: int
-    time: float
-
-
-@dataclass(frozen=True)
-class StopRecord:
-    """A run ended, by itself or by a signal. A killed one leaves no such record."""
-
-    kind: ClassVar = "stop"
-    step: int
-    reason: StopReason
-    message: str
-    time: float
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One sentence translated during training, in samples.jsonl."""
-
-    step: int
-    source: str
-    reference: str
-    translation: str
-    time: float
-
-
-Record = StartRecord | ResumeRecord | TrainRecord | DevRecord | SaveRecord | StopRecord
-KINDS: dict[str, type[Record]] = {
-    each.kind: each for each in (StartRecord, ResumeRecord, TrainRecord, DevRecord, SaveRecord, StopRecord)
-}
+from hark.train.records import (
+    KINDS,
+    DevRecord,
+    Record,
+    ResumeRecord,
+    SaveRecord,
+    StartRecord,
+    StopReason,
+    StopRecord,
+    TrainRecord,
+    TranslationSample,
+)
 
 
 class MetricsWriter:
@@ -135,7 +41,7 @@ class MetricsWriter:
         except OSError as error:
             raise HarkError(f"{path}: cannot be written: {error.strerror}") from None
 
-    def write(self, record: Record | Sample) -> None:
+    def write(self, record: Record | TranslationSample) -> None:
         line = json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
         data = line.encode("utf-8", "backslashreplace")
         if self.torn:  # a killed process left half a line, which must not swallow this one
@@ -164,12 +70,12 @@ class MetricsWriter:
         self.close()
 
 
-def plain(record: Record | Sample) -> dict[str, Any]:
+def plain(record: Record | TranslationSample) -> dict[str, Any]:
     """A record as JSON has it, which knows neither infinity nor not-a-number: both become null."""
     values = {each.name: getattr(record, each.name) for each in fields(record)}
     if isinstance(record, DevRecord):
         values["scores"] = {name: finite(value) for name, value in record.scores.items()}
-    kind = {} if isinstance(record, Sample) else {"kind": record.kind}
+    kind = {} if isinstance(record, TranslationSample) else {"kind": record.kind}
     return kind | {name: finite(value) for name, value in values.items()}
 
 
@@ -263,14 +169,14 @@ def once(records: list[Record]) -> list[Record]:
     return [records[index] for index in sorted(last.values())]
 
 
-def read_samples(path: Path) -> tuple[Sample, ...]:
+def read_samples(path: Path) -> tuple[TranslationSample, ...]:
     """Samples in the order of steps; none where there is no file yet."""
-    kept: dict[tuple[int, str], Sample] = {}
+    kept: dict[tuple[int, str], TranslationSample] = {}
     if not path.exists():
         return ()
     for values in filter(None, read_objects(path)):
         try:
-            sample = made(Sample, values)
+            sample = made(TranslationSample, values)
         except (KeyError, TypeError):
             continue
         if kept and sample.step < next(reversed(kept.values())).step:  # the run was resumed from before that step
@@ -308,7 +214,7 @@ def read_record(values: Mapping[str, Any]) -> Record | None:
         return None
 
 
-AnyRecord = TypeVar("AnyRecord", bound=Record | Sample)
+AnyRecord = TypeVar("AnyRecord", bound=Record | TranslationSample)
 
 
 def made(record: type[AnyRecord], values: Mapping[str, Any]) -> AnyRecord:
@@ -349,28 +255,12 @@ READERS: dict[Any, Callable[[Any], Any]] = {
 }
 
 
-def readers_of(record: type[Record | Sample]) -> dict[str, Callable[[Any], Any]]:
+def readers_of(record: type[Record | TranslationSample]) -> dict[str, Callable[[Any], Any]]:
     hints = get_type_hints(record)
     return {each.name: READERS[hints[each.name]] for each in fields(record)}
 
 
 # Once, and not for each record: a long run has many records, of few kinds.
-FIELDS: dict[type, dict[str, Callable[[Any], Any]]] = {each: readers_of(each) for each in (*KINDS.values(), Sample)}
-
-
-@dataclass(frozen=True)
-class Average:
-    """A running mean that forgets, without the pull towards zero at its beginning."""
-
-    total: float = 0.0
-    weight: float = 0.0
-
-    def add(self, value: float, keep: float) -> "Average":
-        """`keep` of what was there stays; a value that is not finite changes nothing."""
-        if not math.isfinite(value):
-            return self
-        return Average(keep * self.total + (1 - keep) * value, keep * self.weight + (1 - keep))
-
-    @property
-    def value(self) -> float:
-        return self.total / self.weight if self.weight else math.nan
+FIELDS: dict[type, dict[str, Callable[[Any], Any]]] = {
+    each: readers_of(each) for each in (*KINDS.values(), TranslationSample)
+}

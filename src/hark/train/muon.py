@@ -58,7 +58,7 @@ def turned(matrix: Tensor, turn: bool) -> Tensor:
 
 
 def orthogonal(wide: Tensor) -> Tensor:
-    """The nearest matrices without stretch, roughly: all singular values between 0.7 and 1.2. On a GPU in 16 bits inside.
+    """Approximate the nearest orthogonal matrices: all singular values between 0.7 and 1.2. On a GPU in bfloat16.
 
     None may be higher than wide: the products of rows with rows are then the smaller ones.
     """

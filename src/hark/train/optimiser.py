@@ -81,7 +81,7 @@ def whole(norm: Tensor) -> Tensor:
     return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
 
 
-class Average:
+class MovingAverage:
     """An exponential moving average of the weights: beginning with few steps' worth, so that it forgets its start."""
 
     def __init__(self, weights: list[nn.Parameter], decay: float) -> None:

@@ -1,24 +1,38 @@
-"""One session of a run, from its first refusal to its last record."""
+"""One session of a run: checks, training, and the last record."""
 
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from typing import Protocol
 
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError
 from hark.rundir import RunDir, RunLock
 from hark.train.checkpoint import list_checkpoints, step_of
-from hark.train.job import Job, Score
+from hark.train.job import Score, TrainingJob
 from hark.train.loop import train
-from hark.train.metrics import MetricsWriter, Record, Sample, StopRecord, read_metrics
-from hark.train.panel import Panel
-from hark.train.processes import Processes, join
+from hark.train.metrics import History, MetricsWriter, read_metrics
+from hark.train.processes import join
+from hark.train.records import Record, StopRecord, TranslationSample
 from hark.train.signals import Signals
 from hark.train.sizing import describe_cpu_cost
 from hark.train.start import begin, build_job, new_run
-from hark.train.tensorboard import Board
+
+
+class Observer(Protocol):
+    """Shows a run to a person while it goes on."""
+
+    def update(self, record: Record | TranslationSample) -> None:
+        """Receive a record."""
+
+    def say(self, line: str) -> None:
+        """Show a line that is not a record. Any thread may call it."""
+
+
+Observe = Callable[[Config, RunDir, History | None], AbstractContextManager[Observer]]
+"""Opens an observer. A resumed run has a history: the records that it wrote before."""
 
 
 def run_training(
@@ -28,8 +42,9 @@ def run_training(
     resumed: bool,
     scores: Sequence[Score] = (),
     notes: Sequence[str] = (),
+    observe: Observe | None = None,
 ) -> int:
-    """Train to the end, or until a signal; the number of that signal, or 0. `notes` are told before it begins."""
+    """Train to the end or until a signal, and return that signal's number or 0. `notes` are shown before step 1."""
     with ExitStack() as stack:
         processes = stack.enter_context(join(config.train.device))
         if processes.local == 0:  # each machine has a copy of its own
@@ -43,9 +58,11 @@ def run_training(
             sys.stderr.writelines(f"{line}\n" for line in (*notes, *cost))
             sys.stderr.flush()
         signals = stack.enter_context(Signals())
-        tell = Teller(config, run, processes, stack)
-        signals.tell = tell.say
-        job = build_job(config, run, dataset, processes, signals, tell, scores)
+        records = Records(stack)
+        if processes.leads:
+            records.open(config, run, observe)
+        signals.tell = records.say
+        job = build_job(config, run, dataset, processes, signals, records.write, scores)
         stack.callback(job.stream.close)
         try:
             begin(job, resumed)
@@ -62,7 +79,7 @@ def run_training(
         return signals.received
 
 
-def ending_words(ending: str, job: Job) -> str:
+def ending_words(ending: str, job: TrainingJob) -> str:
     match ending:
         case "interrupted":
             return f"saved at step {job.progress.step}; go on with hark train --resume {job.run.path}"
@@ -88,8 +105,8 @@ class RunFiles(ExitStack):
         self.run, self.metrics = run, self.enter_context(MetricsWriter(run.metrics))
         self.samples: MetricsWriter | None = None
 
-    def write(self, record: Record | Sample) -> None:
-        if not isinstance(record, Sample):
+    def write(self, record: Record | TranslationSample) -> None:
+        if not isinstance(record, TranslationSample):
             self.metrics.write(record)
             return
         if self.samples is None:
@@ -97,24 +114,26 @@ class RunFiles(ExitStack):
         self.samples.write(record)
 
 
-class Teller:
-    """Hands each record to all who want it: the file, the person, TensorBoard."""
+class Records:
+    """Passes each record on to the files of the run and to its observer."""
 
-    def __init__(self, config: Config, run: RunDir, processes: Processes, stack: ExitStack) -> None:
-        self.listeners = []
-        self.panel: Panel | None = None
-        if processes.leads:
-            history = read_metrics(run.metrics) if run.metrics.exists() else None
-            self.listeners.append(stack.enter_context(RunFiles(run)).write)
-            if config.train.tensorboard:
-                self.listeners.append(stack.enter_context(Board(run.path / "tensorboard")).write)
-            self.panel = stack.enter_context(Panel(run.name, history))
-            self.listeners.append(self.panel.update)
+    def __init__(self, stack: ExitStack) -> None:
+        self.stack = stack
+        self.files: RunFiles | None = None
+        self.observer: Observer | None = None
 
-    def __call__(self, record: Record | Sample) -> None:
-        for listener in self.listeners:
-            listener(record)
+    def open(self, config: Config, run: RunDir, observe: Observe | None) -> None:
+        """Only the leading process writes and shows records."""
+        history = read_metrics(run.metrics) if run.metrics.exists() else None
+        self.files = self.stack.enter_context(RunFiles(run))
+        self.observer = self.stack.enter_context(observe(config, run, history)) if observe else None
+
+    def write(self, record: Record | TranslationSample) -> None:
+        if self.files is not None:
+            self.files.write(record)
+        if self.observer is not None:
+            self.observer.update(record)
 
     def say(self, line: str) -> None:
-        if self.panel is not None:
-            self.panel.say(line)
+        if self.observer is not None:
+            self.observer.say(line)

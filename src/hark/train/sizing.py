@@ -9,7 +9,7 @@ import torch
 from hark.config import Config, ModelConfig
 from hark.machine import available_memory
 from hark.model import Transformer
-from hark.train import figures
+from hark.pages import formats
 
 SMALL: Mapping[str, Any] = {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 128, "d_ff": 512, "n_heads": 4}
 """As in the recipe `tiny`: what a CPU trains in minutes to hours, where the paper's base model takes weeks."""
@@ -57,9 +57,9 @@ def estimate_cpu_memory(config: Config) -> int:
 def describe_cpu_cost(config: Config) -> str:
     """What training will take, in one line."""
     memory, free = estimate_cpu_memory(config), available_memory()
-    weights = figures.short(count_weights(config.model))
-    line = f"on the CPU: {weights} weights, about {figures.size(memory)} of memory"
+    weights = formats.short(count_weights(config.model))
+    line = f"on the CPU: {weights} weights, about {formats.size(memory)} of memory"
     if free is None:
         return line
-    line += f" ({figures.size(free)} are free)"
+    line += f" ({formats.size(free)} are free)"
     return line if memory <= free else f"{line}: too little; lower batches.batch_tokens, or name a smaller model"

@@ -9,7 +9,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from hark.errors import UserError
 from hark.model import Transformer
 from hark.model.weights import matched
-from hark.train.optimiser import Average, Optimiser
+from hark.train.optimiser import MovingAverage, Optimiser
 
 
 def whole(tensor: Tensor) -> Tensor:
@@ -53,11 +53,11 @@ def fill_optimiser(model: Transformer, optimiser: Optimiser, values: Mapping[str
             fill(tensor, values[f"{kind}.{name}"])
 
 
-def gather_average(model: Transformer, average: Average) -> dict[str, Tensor]:
+def gather_average(model: Transformer, average: MovingAverage) -> dict[str, Tensor]:
     return {name: whole(weight) for name, weight in zip(names(model), average.weights, strict=True)}
 
 
-def fill_average(model: Transformer, average: Average, values: Mapping[str, Tensor]) -> None:
+def fill_average(model: Transformer, average: MovingAverage, values: Mapping[str, Tensor]) -> None:
     for name, weight in zip(names(model), average.weights, strict=True):
         fill(weight, values[name])
 

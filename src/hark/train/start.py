@@ -20,9 +20,9 @@ from hark.rundir import RunDir
 from hark.text.tokenizer import Tokenizer
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
-from hark.train.job import Job, Score
-from hark.train.metrics import Record, ResumeRecord, Sample, StartRecord
+from hark.train.job import Score, TrainingJob
 from hark.train.processes import Processes
+from hark.train.records import Record, ResumeRecord, StartRecord, TranslationSample
 from hark.train.signals import Signals
 from hark.train.spread import fill_weights
 
@@ -107,9 +107,9 @@ def build_job(
     dataset: Dataset,
     processes: Processes,
     signals: Signals,
-    observe: Callable[[Record | Sample], None],
+    observe: Callable[[Record | TranslationSample], None],
     scores: Sequence[Score] = (),
-) -> Job:
+) -> TrainingJob:
     """All parts of a run, at their beginning."""
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model).train()
@@ -121,7 +121,7 @@ def build_job(
         for shard in dataset.shards("dev")
     ]
     bundles = BundleWriter.of(config, dataset)
-    return Job(config, run, processes, model, batches, dev, bundles, observe, signals, scores)
+    return TrainingJob(config, run, processes, model, batches, dev, bundles, observe, signals, scores)
 
 
 def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
@@ -137,7 +137,7 @@ def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
     fill_weights(model, read_tensors(bundle.weights), folder)
 
 
-def begin(job: Job, resumed: bool) -> None:
+def begin(job: TrainingJob, resumed: bool) -> None:
     """Prove that the largest batch fits, load the last checkpoint if there is one, and say that it begins."""
     batch_seconds = job.prove_memory()
     if resumed and checkpoint.list_checkpoints(job.run.checkpoints):

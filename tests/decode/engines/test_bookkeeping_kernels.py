@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.decode.engines.lane import Arrival, Lane, Machine, Shape
+from hark.decode.engines.lane import Arrival, Lane, LaneShape, Machine
 from hark.decode.rules import forbid
 from hark.decode.search import candidates
 from hark.model.cache import Cache, CachedDecoder
@@ -32,7 +32,7 @@ def decoder() -> CachedDecoder:
 def lane(width: int, keep: int, arrivals: list[Arrival]) -> Lane:
     room = Cache.empty(decoder().model.config, 4000, "cpu", torch.float32)
     machine = Machine(decoder(), room, candidates, SPECIAL, exact=False, graph_pool=None)
-    made = Lane(machine, Shape(width, keep, COLUMNS, forced=16, banned=16, sampled=False), SLOTS)
+    made = Lane(machine, LaneShape(width, keep, COLUMNS, forced=16, banned=16, sampled=False), SLOTS)
     made.admit(arrivals)
     return made
 
@@ -119,6 +119,6 @@ def test_rows_of_a_step() -> None:
 
 
 def test_shapes_that_they_are_made_for() -> None:
-    assert fast.serve(Shape(4, 4, 512, 0, 0, False))
-    assert not fast.serve(Shape(1, 1, 512, 0, 0, True))
-    assert not fast.serve(Shape(17, 17, 512, 0, 0, False))
+    assert fast.serve(LaneShape(4, 4, 512, 0, 0, False))
+    assert not fast.serve(LaneShape(1, 1, 512, 0, 0, True))
+    assert not fast.serve(LaneShape(17, 17, 512, 0, 0, False))

@@ -9,19 +9,19 @@ import torch
 from hark.decode.engines.torch import TorchEngine
 from hark.inspect.ablation import attention_of, without_heads
 from hark.inspect.attention import Head
-from hark.inspect.heads.corpus import Example, encode
+from hark.inspect.heads.corpus import HeadExample, encode
 from hark.inspect.heads.importance import POINTS, effect, every_head, losses, measure_effects, points_of, prune
 from hark.model import Transformer
 from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.model.oracle import build
 
 
-def examples(number: int, seed: int = 0) -> list[Example]:
+def examples(number: int, seed: int = 0) -> list[HeadExample]:
     chance = np.random.default_rng(seed)
     found = []
     for line in range(number):
         source, target = (tuple(chance.integers(4, 40, chance.integers(1, 9)).tolist()) for _ in range(2))
-        found.append(Example(line, "", "", (*source, EOS), (BOS, *target), (*target, EOS)))
+        found.append(HeadExample(line, "", "", (*source, EOS), (BOS, *target), (*target, EOS)))
     return found
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hark.inspect.attention import Attention, Head, Kind
-from hark.inspect.heads.measures import NEAR, Measure, Tally, marks_of, measure_weights
+from hark.inspect.heads.measures import NEAR, HeadTally, Measure, marks_of, measure_weights
 from hark.inspect.heads.roles import Named, name
 from hark.text.tokenizer import EOS
 from tests.decode.stub import tokenizer
@@ -28,7 +28,7 @@ def role_of(kind: Kind, rows: Weights, marks: list[bool] | None = None) -> Named
     evenly = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (queries, keys)}
     weights = {each: np.full((1, 1, *shape), 1 / shape[1], np.float32) for each, shape in evenly.items()}
     weights[kind] = rows[None, None]
-    tally, marks_S = Tally(), np.array(marks or [False] * keys)
+    tally, marks_S = HeadTally(), np.array(marks or [False] * keys)
     tally.add(Attention(*weights.values()), marks_S, np.resize(marks_S, queries))
     return name(tally.means()[Head(kind, 0, 0)])
 
@@ -136,7 +136,7 @@ def counted(kind: Kind, weights: NDArray[np.float64], marks: NDArray[np.bool_]) 
 
 def test_a_mean_is_by_step_and_not_by_sentence() -> None:
     same, other = looking_at([*range(3)], 3), looking_at([(t + 3) % 9 for t in range(9)], 9)
-    tally = Tally()
+    tally = HeadTally()
     for rows in (same, other):
         square, marks = rows[None, None], np.zeros(len(rows), bool)
         tally.add(Attention(square, square, square), marks, marks)

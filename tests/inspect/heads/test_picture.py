@@ -11,8 +11,8 @@ from hark.inspect.attention import KINDS, Head
 from hark.inspect.heads import curve as curve_picture
 from hark.inspect.heads import picture as grid_picture
 from hark.inspect.heads.alignment import STEPS, Alignment, Combination
-from hark.inspect.heads.finder import Found, Importance, Report
-from hark.inspect.heads.importance import Effect, Point
+from hark.inspect.heads.finder import FoundHead, HeadReport, Importance
+from hark.inspect.heads.importance import HeadEffect, Point
 from hark.inspect.heads.roles import TITLES, Named
 from hark.inspect.heads.table import notes, rows
 
@@ -20,15 +20,15 @@ SVG = "{http://www.w3.org/2000/svg}"
 BEST = Combination("reads", (Head("cross", 1, 0), Head("cross", 1, 2)), 0.271, 0.283)
 
 
-def report(with_all: bool = True, layers: int = 2, heads: int = 3) -> Report:
+def report(with_all: bool = True, layers: int = 2, heads: int = 3) -> HeadReport:
     roles = list(TITLES)
     found = [
-        Found(
+        FoundHead(
             Head(kind, layer, number),
             {"previous": 0.5, "evenness": 0.3, "entropy": 1.25, "distance": 2.0},
             Named(roles[(layer * heads + number) % len(roles)], 0.93),
             {"predicts": 0.42, "reads": 0.31} if kind == "cross" and with_all else {},
-            Effect(0.01 * number - 0.005, 0.002) if with_all else None,
+            HeadEffect(0.01 * number - 0.005, 0.002) if with_all else None,
         )
         for kind in KINDS
         for layer in range(layers)
@@ -37,7 +37,7 @@ def report(with_all: bool = True, layers: int = 2, heads: int = 3) -> Report:
     table = dict.fromkeys(STEPS, np.full((layers, heads), 0.4))
     alignment = Alignment(508, table, dict.fromkeys(STEPS, np.full(layers, 0.5)), table, BEST, BEST)
     importance = Importance(60, 1.7, (Point(0, 1.7), Point(9, 2.5), Point(18, 6.0)))
-    return Report(
+    return HeadReport(
         'a <model> & "more"',
         "val",
         300,
@@ -111,11 +111,11 @@ def test_nothing_lies_outside_the_picture(heads: int) -> None:
 def test_the_curve() -> None:
     points = [Point(0, 1.7, 39.0), Point(9, 2.5, 20.5), Point(18, 6.0, 0.0)]
     found = texts(curve_picture.draw(report(), points))
-    assert {"Loss, nats a target token", "BLEU", "heads removed, of 18"} <= set(found)
+    assert {"Loss, nats per target token", "BLEU", "heads removed, of 18"} <= set(found)
     assert any(each.startswith("60 sentence pairs of val") for each in found)
     only = curve_picture.draw(report(), [replace(point, score=None) for point in points])
     assert "BLEU" not in texts(only)
-    ((path),) = re.findall(r'<path class="curve"[^>]* d="M([^"]+)"', only)
+    ((path),) = re.findall(r'<path class="curve[^>]* d="M([^"]+)"', only)
     places = [tuple(map(float, each.split())) for each in path.split("L")]
     (left, _), (middle, _), (right, _) = places
     assert middle == pytest.approx((left + right) / 2, abs=0.1)

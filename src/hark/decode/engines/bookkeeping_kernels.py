@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hark.decode.engines.lane import Lane, Shape
+from hark.decode.engines.lane import Lane, LaneShape
 from hark.decode.state import Candidates
 from hark.model.cache import Rows
 
@@ -205,6 +205,6 @@ def quick_step(lane: Lane, which_B: Tensor) -> None:
     settle(lane, which_B, machine.choose(logits_BWV, log_prob_BW), rows.places_RT)
 
 
-def serve(shape: Shape) -> bool:
+def serve(shape: LaneShape) -> bool:
     """Whether these kernels are made for lanes of that shape."""
     return not shape.sampled and shape.width <= WIDEST and shape.keep <= MOST_KEPT

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from hark.decode.engines.lane import Arrival, Shape, power_of_two
+from hark.decode.engines.lane import Arrival, LaneShape, power_of_two
 from hark.decode.request import Hypothesis, Request, length_penalty
 from hark.decode.search import Ended
 
@@ -18,7 +18,7 @@ own."""
 Kind = Literal["search", "sample", "look", "branch"]
 
 
-class Job(NamedTuple):
+class DecodeJob(NamedTuple):
     """One search. Its last two fields follow from the others; `make` knows how, and many look at them."""
 
     number: int
@@ -33,7 +33,7 @@ class Job(NamedTuple):
     start: float
     part: int
     places: int
-    shape: Shape
+    shape: LaneShape
 
     @classmethod
     def make(
@@ -52,7 +52,7 @@ class Job(NamedTuple):
         longest = max(limit, length)
         columns = COLUMNS if longest <= COLUMNS else power_of_two(longest)
         given, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
-        shape = Shape(width, keep, columns, given, banned, kind == "sample")
+        shape = LaneShape(width, keep, columns, given, banned, kind == "sample")
         return cls(number, request, kind, width, keep, limit, forced, start, part, length + width * limit, shape)
 
     @property
@@ -118,21 +118,23 @@ def hypothesis_of(ended: Ended, request: Request) -> Hypothesis:
     return Hypothesis(ended.tokens, ended.log_prob, score, ended.complete)
 
 
-def jobs_of(number: int, request: Request, limit: int) -> list[Job]:
+def jobs_of(number: int, request: Request, limit: int) -> list[DecodeJob]:
     """The searches that a request needs to begin with."""
     search, prefix = request.search, request.prefix
     if search.sample:
-        return [Job.make(number, request, "sample", 1, 1, limit, prefix, part=part) for part in range(search.nbest)]
+        return [
+            DecodeJob.make(number, request, "sample", 1, 1, limit, prefix, part=part) for part in range(search.nbest)
+        ]
     if search.diverse:
-        return [Job.make(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
-    return [Job.make(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
+        return [DecodeJob.make(number, request, "look", search.nbest, search.nbest, len(prefix) + 1, prefix)]
+    return [DecodeJob.make(number, request, "search", search.beam, max(search.beam, search.nbest), limit, prefix)]
 
 
-def branches_of(look: Job, firsts: Sequence[Ended], limit: int) -> list[Job]:
+def branches_of(look: DecodeJob, firsts: Sequence[Ended], limit: int) -> list[DecodeJob]:
     """After the most probable first tokens are known: a search for each that is not the end already."""
     beam = look.request.search.beam
     return [
-        Job.make(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)
+        DecodeJob.make(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)
         for part, first in enumerate(firsts)
         if not over(first, limit)
     ]

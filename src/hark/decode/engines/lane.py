@@ -34,7 +34,7 @@ Choose = Callable[[Tensor, Tensor], Candidates]
 """Logits and log-probabilities so far: the best continuations."""
 
 
-class Shape(NamedTuple):
+class LaneShape(NamedTuple):
     """What searches must have in common to share a lane."""
 
     width: int
@@ -122,7 +122,7 @@ class Lane:
     def __init__(
         self,
         machine: Machine,
-        shape: Shape,
+        shape: LaneShape,
         slots: int,
         quick_step: "Callable[[Lane, Tensor], None] | None" = None,
     ) -> None:

@@ -26,8 +26,8 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine, Pair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
-from hark.decode.engines.jobs import Job, OpenAnswer, branches_of, jobs_of, over, ranked
-from hark.decode.engines.lane import Lane, Machine, Shape
+from hark.decode.engines.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
+from hark.decode.engines.lane import Lane, LaneShape, Machine
 from hark.decode.engines.transfer import Later
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
@@ -100,15 +100,15 @@ class TorchEngine(Engine):
         self.lag = 1 if on_gpu else 0
         """Rounds that the host is ahead: it asks who is done without waiting, starts the next steps, and only then
         looks. A search that is done stays as it is meanwhile."""
-        self.scheduler: Scheduler[Job] = Scheduler(self.intake, self.places, self.rows)
+        self.scheduler: Scheduler[DecodeJob] = Scheduler(self.intake, self.places, self.rows)
         self.open: dict[int, OpenAnswer] = {}
         """Requests that have begun and were neither answered nor cancelled."""
-        self.lanes: dict[Shape, Lane] = {}
+        self.lanes: dict[LaneShape, Lane] = {}
         """The one that was used longest ago comes first."""
-        self.tenants: dict[Lane, dict[int, Entered[Job]]] = {}
+        self.tenants: dict[Lane, dict[int, Entered[DecodeJob]]] = {}
         """Who has which slot."""
         self.asked: deque[list[tuple[Lane, NDArray[np.int64], Later]]] = deque()
-        self.fetched: deque[tuple[list[Entered[Job]], Later]] = deque()
+        self.fetched: deque[tuple[list[Entered[DecodeJob]], Later]] = deque()
 
     def affordable(self) -> int:
         """Places that fit in 40% of the memory that is free; the rest is for logits and the encoder."""
@@ -143,7 +143,7 @@ class TorchEngine(Engine):
     def room(self) -> int:
         return min(ENTER, self.rows) - len(self.intake)
 
-    def prepare(self, number: int, request: Request) -> list[Job]:
+    def prepare(self, number: int, request: Request) -> list[DecodeJob]:
         limit = self.check(request)
         jobs = jobs_of(number, request, limit)
         needed = jobs[0].places
@@ -183,14 +183,14 @@ class TorchEngine(Engine):
                 self.scheduler.leave(tenants.pop(slot))
 
     def admit(self) -> None:
-        used: set[Shape] = set()
+        used: set[LaneShape] = set()
         entered = self.scheduler.enter(
             ENTER * (self.steps_at_once or 1), lambda job: job.shape in used or self.make_lane(job.shape, used)
         )
         if not entered:
             return
         self.remember(entered)
-        groups: dict[Shape, list[Entered[Job]]] = {}
+        groups: dict[LaneShape, list[Entered[DecodeJob]]] = {}
         for each in entered:
             job = each.job
             groups.setdefault(job.shape, []).append(each)
@@ -201,7 +201,7 @@ class TorchEngine(Engine):
             slots = lane.admit([each.job.arrival(each.start) for each in group])
             self.tenants[lane].update(zip(slots, group, strict=True))
 
-    def make_lane(self, shape: Shape, used: set[Shape]) -> bool:
+    def make_lane(self, shape: LaneShape, used: set[LaneShape]) -> bool:
         """Whether there is a lane of a shape, which is made if need be. `used` are not to be evicted, and it is one."""
         if shape not in self.lanes:
             if len(self.lanes) >= LANES:
@@ -215,10 +215,10 @@ class TorchEngine(Engine):
         used.add(shape)
         return True
 
-    def new_lane(self, shape: Shape) -> Lane:
+    def new_lane(self, shape: LaneShape) -> Lane:
         return Lane(self.machine, shape, max(1, self.rows // shape.width), self.quick_step(shape))
 
-    def quick_step(self, shape: Shape) -> Callable[[Lane, Tensor], None] | None:
+    def quick_step(self, shape: LaneShape) -> Callable[[Lane, Tensor], None] | None:
         if not self.kernels:
             return None
         from hark.decode.engines import bookkeeping_kernels
@@ -226,7 +226,7 @@ class TorchEngine(Engine):
         return bookkeeping_kernels.quick_step if bookkeeping_kernels.serve(shape) else None
 
     @torch.no_grad()
-    def remember(self, entered: Sequence[Entered[Job]]) -> None:
+    def remember(self, entered: Sequence[Entered[DecodeJob]]) -> None:
         """Encode sources, and put their keys and values at their places."""
         for batch in ([each] for each in entered) if self.exact else (entered,):
             sources = [each.job.request.source for each in batch]
@@ -276,7 +276,7 @@ class TorchEngine(Engine):
                 del self.open[job.number]
                 yield job.number, job.request, ranked(ended, job.request)
 
-    def put_together(self, job: Job, answer: OpenAnswer, ended: list[Ended]) -> None:
+    def put_together(self, job: DecodeJob, answer: OpenAnswer, ended: list[Ended]) -> None:
         """A part of an answer; after a look at first tokens, a search for each of them follows."""
         if job.kind != "look":
             answer.found[job.part] = ended

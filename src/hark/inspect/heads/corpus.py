@@ -12,7 +12,7 @@ from hark.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Example:
+class HeadExample:
     """A sentence and its translation by people."""
 
     line: int
@@ -32,10 +32,10 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class HeadCorpus:
     """Pairs that a model can read, and how many it cannot."""
 
-    examples: tuple[Example, ...]
+    examples: tuple[HeadExample, ...]
     lines: int
     """Pairs that were read."""
 
@@ -51,7 +51,7 @@ def read_texts(files: tuple[str, str], languages: tuple[str, str], limit: int | 
     return list(islice(read_pairs(corpus, *languages), limit))
 
 
-def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabulary, positions: int) -> Corpus:
+def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabulary, positions: int) -> HeadCorpus:
     """Pairs for a model that knows so many positions."""
     examples = []
     sides = zip(source.encode([each for each, _ in pairs]), target.encode([each for _, each in pairs]), strict=True)
@@ -60,9 +60,9 @@ def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabul
         read, expected = (target.special.start, *written), (*written, target.special.end)
         seen = tuple(source.as_source(ids))
         if ids and other_ids and max(len(seen), len(read)) <= positions:
-            examples.append(Example(line, text, other, seen, read, expected))
+            examples.append(HeadExample(line, text, other, seen, read, expected))
     if not examples:
         raise UserError(
             "no pair of sentences that the model can read: the text is empty, or its lines are far too long"
         )
-    return Corpus(tuple(examples), len(pairs))
+    return HeadCorpus(tuple(examples), len(pairs))

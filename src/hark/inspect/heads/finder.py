@@ -10,10 +10,10 @@ import numpy as np
 from hark.decode.alignment_heads import Step
 from hark.inspect.attention import KINDS, Attention, Head, observe_many
 from hark.inspect.heads.alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
-from hark.inspect.heads.corpus import Corpus, Example
+from hark.inspect.heads.corpus import HeadCorpus, HeadExample
 from hark.inspect.heads.gold import Gold
-from hark.inspect.heads.importance import Effect, Point, Score, every_head, measure_effects, points_of, prune
-from hark.inspect.heads.measures import Measure, Tally, marks_of
+from hark.inspect.heads.importance import HeadEffect, Point, Score, every_head, measure_effects, points_of, prune
+from hark.inspect.heads.measures import HeadTally, Measure, marks_of
 from hark.inspect.heads.roles import Named, name
 from hark.inspect.heads.words import WordMatcher
 from hark.model import Transformer
@@ -30,7 +30,7 @@ def quietly(_: str, __: int) -> AbstractContextManager[Callable[[], None]]:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundHead:
     """What is known of one head."""
 
     head: Head
@@ -38,7 +38,7 @@ class Found:
     named: Named
     errors: dict[Step, float]
     """Alignment error rates of a head over the memory, if there were gold alignments."""
-    effect: Effect | None
+    effect: HeadEffect | None
 
     def to_tree(self) -> dict[str, Any]:
         return {
@@ -70,14 +70,14 @@ class Importance:
 
 
 @dataclass(frozen=True)
-class Report:
+class HeadReport:
     """What was found of a model."""
 
     model: str
     corpus: str
     sentences: int
     left_out: int
-    heads: tuple[Found, ...]
+    heads: tuple[FoundHead, ...]
     alignment: Alignment | None
     importance: Importance | None
 
@@ -120,9 +120,9 @@ class Finder:
     target: Vocabulary
     progress: Progress = quietly
 
-    def look(self, corpus: Corpus, gold: Sequence[tuple[Words, Gold]] | None) -> tuple[Tally, Alignment | None]:
+    def look(self, corpus: HeadCorpus, gold: Sequence[tuple[Words, Gold]] | None) -> tuple[HeadTally, Alignment | None]:
         """Read a corpus once. `gold` has the words and links of every line of it."""
-        tally, linked = Tally(), []
+        tally, linked = HeadTally(), []
         source_marks_V, target_marks_V = marks_of(self.source), marks_of(self.target)
         matchers = WordMatcher(self.source), WordMatcher(self.target)
         with self.progress("reading", len(corpus.examples)) as advance:
@@ -138,8 +138,8 @@ class Finder:
             return tally, measure_alignment(linked, advance)
 
     def weigh(
-        self, examples: Sequence[Example], with_curve: bool, score: Score | None
-    ) -> tuple[dict[Head, Effect], Importance]:
+        self, examples: Sequence[HeadExample], with_curve: bool, score: Score | None
+    ) -> tuple[dict[Head, HeadEffect], Importance]:
         heads = len(every_head(self.model))
         with self.progress("removing each head", heads) as advance:
             nll, effects = measure_effects(self.model, examples, advance)
@@ -151,7 +151,7 @@ class Finder:
 
 
 def match(
-    example: Example, attention: Attention, source: WordMatcher, target: WordMatcher, words: Words, gold: Gold
+    example: HeadExample, attention: Attention, source: WordMatcher, target: WordMatcher, words: Words, gold: Gold
 ) -> list[Linked]:
     """A pair with its links, unless its words are not those of its tokens."""
     shares = source.shares(example.source, words[0]), target.shares(example.target[1:], words[1])
@@ -160,7 +160,9 @@ def match(
     return [link_words(attention.cross_LHTS, shares[0], shares[1], gold)]
 
 
-def put_together(tally: Tally, alignment: Alignment | None, effects: dict[Head, Effect]) -> tuple[Found, ...]:
+def put_together(
+    tally: HeadTally, alignment: Alignment | None, effects: dict[Head, HeadEffect]
+) -> tuple[FoundHead, ...]:
     """All that is known, head by head."""
     found = []
     for head, measures in tally.means().items():
@@ -171,5 +173,5 @@ def put_together(tally: Tally, alignment: Alignment | None, effects: dict[Head, 
             errors = {step: float(alignment.errors_LH[step][place]) for step in STEPS}
             shares = {step: float(alignment.shares_LH[step][place]) for step in STEPS}
         named = name(measures, shares["predicts"], shares["reads"])
-        found.append(Found(head, measures, named, errors, effects.get(head)))
+        found.append(FoundHead(head, measures, named, errors, effects.get(head)))
     return tuple(sorted(found, key=lambda each: (KINDS.index(each.head.kind), each.head)))

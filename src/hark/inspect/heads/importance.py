@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head, batches, rectangle
-from hark.inspect.heads.corpus import Example
+from hark.inspect.heads.corpus import HeadExample
 from hark.model import Transformer, padded_layout
 
 BATCH_TOKENS = 1024
@@ -27,7 +27,7 @@ Score = Callable[[Transformer], float]
 
 
 @dataclass(frozen=True)
-class Effect:
+class HeadEffect:
     """What the removal of a head adds to the loss, and half of its 95% interval."""
 
     nll: float
@@ -44,7 +44,7 @@ class Point:
 
 
 @torch.no_grad()
-def losses(model: Transformer, examples: Sequence[Example]) -> NDArray[np.float64]:
+def losses(model: Transformer, examples: Sequence[HeadExample]) -> NDArray[np.float64]:
     """The negative log-probability of each translation, in nats."""
     device = model.output_weight.device
     found = np.zeros(len(examples))
@@ -73,8 +73,8 @@ def every_head(model: Transformer) -> list[Head]:
 
 
 def measure_effects(
-    model: Transformer, examples: Sequence[Example], advance: Callable[[], None] = lambda: None
-) -> tuple[float, dict[Head, Effect]]:
+    model: Transformer, examples: Sequence[HeadExample], advance: Callable[[], None] = lambda: None
+) -> tuple[float, dict[Head, HeadEffect]]:
     """The loss of the whole model, and what each head's removal adds to it. `advance` is called for each head."""
     tokens = np.array([len(each.expected) for each in examples], float)
     whole = losses(model, examples)
@@ -85,11 +85,11 @@ def measure_effects(
     return float(whole.sum() / tokens.sum()), found
 
 
-def effect(added: NDArray[np.float64], tokens: NDArray[np.float64]) -> Effect:
+def effect(added: NDArray[np.float64], tokens: NDArray[np.float64]) -> HeadEffect:
     """The mean by token of what is added to each sentence's loss; sentences, not tokens, are drawn independently."""
     mean = added.sum() / tokens.sum()
     spread = math.sqrt(((added - mean * tokens) ** 2).sum() * len(added) / max(1, len(added) - 1))
-    return Effect(float(mean), float(1.96 * spread / tokens.sum()))
+    return HeadEffect(float(mean), float(1.96 * spread / tokens.sum()))
 
 
 def points_of(heads: int) -> list[int]:
@@ -99,8 +99,8 @@ def points_of(heads: int) -> list[int]:
 
 def prune(
     model: Transformer,
-    examples: Sequence[Example],
-    effects: dict[Head, Effect],
+    examples: Sequence[HeadExample],
+    effects: dict[Head, HeadEffect],
     score: Score | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Point]:

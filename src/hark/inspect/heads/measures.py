@@ -21,7 +21,7 @@ Steps = tuple[NDArray[np.floating], NDArray[np.bool_]]
 
 
 @dataclass
-class Tally:
+class HeadTally:
     """Sums over steps, for each kind and measure and by layer and head, and how many steps each is a sum of."""
 
     sums_LH: dict[tuple[Kind, Measure], Array] = field(default_factory=dict)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib.resources import files
 
 from hark.inspect.attention import KINDS, Head, Kind
-from hark.inspect.heads.finder import Found, Report
+from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.roles import TITLES
+from hark.pages.document import read_asset
+from hark.pages.picture import picture
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 120, 40, 4
 LINE = 15
@@ -21,7 +22,7 @@ PANELS: dict[Kind, str] = {
 }
 
 
-def draw(report: Report) -> str:
+def draw(report: HeadReport) -> str:
     """The whole picture: a grid of layers by heads for each of attention's three uses, and a legend."""
     heads = 1 + max(each.head.number for each in report.heads)
     width = max(NARROWEST, 2 * MARGIN + LEFT + heads * (CELL_WIDTH + GAP) - GAP)
@@ -39,19 +40,14 @@ def draw(report: Report) -> str:
         top += height
     drawn, height = draw_legend(report, width - 2 * MARGIN)
     parts.append(f'<g transform="translate({MARGIN} {top})">{drawn}</g>')
-    return wrap(f"Heads of {report.model}", width, top + height + MARGIN, "\n".join(parts))
+    return on_card(f"Heads of {report.model}", width, top + height + MARGIN, "\n".join(parts))
 
 
-def wrap(title: str, width: int, height: int, content: str) -> str:
-    style = files("hark.inspect.heads").joinpath("picture.css").read_text(encoding="utf-8")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n"
-        f'<rect class="card" width="{width}" height="{height}" rx="10"/>\n{content}\n</svg>\n'
-    )
+def on_card(title: str, width: int, height: int, content: str) -> str:
+    return picture(title, width, height, content + "\n", read_asset("hark.inspect.heads", "picture.css"))
 
 
-def subtitles(report: Report) -> Iterator[str]:
+def subtitles(report: HeadReport) -> Iterator[str]:
     yield f"{report.sentences:,} sentence pairs of {report.corpus}, their translations by people"
     if report.alignment is not None:
         best = report.alignment.best_in_one_layer
@@ -63,17 +59,17 @@ def short_name(head: Head) -> str:
     return f"{head.layer + 1}:{head.number + 1}"
 
 
-def chosen_heads(report: Report) -> Sequence[Head]:
+def chosen_heads(report: HeadReport) -> Sequence[Head]:
     return report.alignment.best_in_one_layer.heads if report.alignment else ()
 
 
-def longest_bar(report: Report) -> float | None:
+def longest_bar(report: HeadReport) -> float | None:
     """The effect that is drawn as a whole bar; none if no effect was measured."""
     effects = [each.effect.nll for each in report.heads if each.effect]
     return max(*effects, 1e-9) if effects else None
 
 
-def draw_panel(kind: Kind, panel: Sequence[Found], chosen: Sequence[Head], worth: float | None) -> tuple[str, int]:
+def draw_panel(kind: Kind, panel: Sequence[FoundHead], chosen: Sequence[Head], worth: float | None) -> tuple[str, int]:
     height = CELL_HEIGHT + LINE * any(each.errors for each in panel) + (LINE // 2 if worth else 0)
     layers = 1 + max(each.head.layer for each in panel)
     parts = [f'<text class="panel" y="0">{PANELS[kind]}</text>']
@@ -88,7 +84,7 @@ def draw_panel(kind: Kind, panel: Sequence[Found], chosen: Sequence[Head], worth
     return "\n".join(parts), 14 + layers * (height + GAP) + 28
 
 
-def draw_cell(found: Found, height: int, chosen: bool, worth: float | None) -> str:
+def draw_cell(found: FoundHead, height: int, chosen: bool, worth: float | None) -> str:
     colour = f"fill:var(--{found.named.partly or found.named.role});fill-opacity:{strength(found)}"
     parts = [
         f"<title>{escape(explain(found))}</title>",
@@ -111,12 +107,12 @@ def draw_cell(found: Found, height: int, chosen: bool, worth: float | None) -> s
     return "".join(parts)
 
 
-def strength(found: Found) -> float:
+def strength(found: FoundHead) -> float:
     """How strongly a cell is coloured: the surer its name, the stronger."""
     return round((0.05 if found.named.partly else 0.18) + 0.5 * min(1.0, found.named.share), 2)
 
 
-def explain(found: Found) -> str:
+def explain(found: FoundHead) -> str:
     """All figures of a head, for those who point at it."""
     figures = [f"{measure} {value:.2f}" for measure, value in found.measures.items()]
     figures += [f"AER {error:.3f} ({step})" for step, error in found.errors.items()]
@@ -125,7 +121,7 @@ def explain(found: Found) -> str:
     return f"{found.head}: {role} ({', '.join(figures)})"
 
 
-def draw_legend(report: Report, width: int) -> tuple[str, int]:
+def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
     used = {role for each in report.heads for role in (each.named.role, each.named.partly)}
     parts, x, y = [], 0, 0
     for role, title in TITLES.items():

@@ -6,13 +6,13 @@ from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.evaluate.measures import choose_tokenisation, make_measures
-from hark.inspect.heads.corpus import Example
+from hark.inspect.heads.corpus import HeadExample
 from hark.inspect.heads.importance import Score
 from hark.model import Transformer
 from hark.text.vocabulary import Vocabulary
 
 
-def bleu(examples: Sequence[Example], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Score:
+def bleu(examples: Sequence[HeadExample], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Score:
     """A function from a model to the BLEU of its translations, by sacreBLEU."""
     metric = make_measures(choose_tokenisation(language))["bleu"]
     references = [each.target_text for each in examples]

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from hark.decode.alignment_heads import Step
 from hark.inspect.heads.alignment import STEPS, Combination
-from hark.inspect.heads.finder import Found, Report
+from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.picture import short_name
 
 WHEN: dict[Step, str] = {"predicts": "predicting a word", "reads": "reading a word"}
 
 
-def rows(report: Report) -> Iterator[list[str]]:
+def rows(report: HeadReport) -> Iterator[list[str]]:
     """A header, and a row for each head. Columns of what was not measured are left out."""
     aligned = report.alignment is not None
     weighed = report.importance is not None
@@ -31,11 +31,11 @@ def rows(report: Report) -> Iterator[list[str]]:
         ]
 
 
-def effect(found: Found) -> str:
+def effect(found: FoundHead) -> str:
     return f"{found.effect.nll:+.4f} ±{found.effect.interval:.4f}" if found.effect else ""
 
 
-def notes(report: Report) -> Iterator[str]:
+def notes(report: HeadReport) -> Iterator[str]:
     """What the rows mean, and what was found of all heads together."""
     left_out = f" ({report.left_out:,} more left out: empty or too long)" if report.left_out else ""
     yield f"{report.sentences:,} sentence pairs of {report.corpus}{left_out}"

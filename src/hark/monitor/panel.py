@@ -7,17 +7,11 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, TextIO
 
-from hark.train.lines import lines, stop_words
-from hark.train.metrics import (
-    History,
-    Record,
-    Sample,
-    StartRecord,
-    TrainRecord,
-    still_true,
-)
-from hark.train.screen import Screen
-from hark.train.view import View
+from hark.monitor.lines import lines, stop_words
+from hark.monitor.screen import Screen
+from hark.monitor.view import View
+from hark.train.metrics import History, still_true
+from hark.train.records import Record, StartRecord, TrainRecord, TranslationSample
 
 PAUSE = 5.0  # seconds between plain lines about training
 
@@ -40,7 +34,7 @@ class Panel:
             screen = Screen(lambda: self.view)
             self.live = Live(screen, console=Console(file=self.stream), refresh_per_second=2, vertical_overflow="crop")
 
-    def update(self, record: Record | Sample) -> None:
+    def update(self, record: Record | TranslationSample) -> None:
         if isinstance(record, StartRecord):
             self.view = View(self.name)
             for each in still_true(self.history.records, record):

@@ -8,14 +8,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from hark.monitor import curves_page, curves_picture
+from hark.monitor.curves import POINTS, Run, charts_of, place, smooth, thin
+from hark.monitor.overview import describe_run
+from hark.pages import axes, charts
 from hark.rundir import RunDir
-from hark.train import curves_page, curves_picture
-from hark.train.curves import POINTS, Run, charts_of, place, smooth, thin
-from hark.train.metrics import History, Record
-from hark.train.overview import describe_run
+from hark.train.metrics import History
+from hark.train.records import Record
 from tests.inspect.browser import chromium
 from tests.train.records import dev, start, stop, train
 
@@ -43,7 +45,6 @@ def data_in(page: str) -> dict[str, list[dict[str, object]]]:
     return data
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(), max_size=300), st.integers(4, 50))
 def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], limit: int) -> None:
     kept = thin(values, limit)
@@ -61,7 +62,6 @@ def test_a_short_run_is_drawn_whole() -> None:
     assert thin(range(POINTS)) == list(range(POINTS))
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=50))
 def test_smoothing_stays_between_the_values_and_begins_with_the_first(values: list[float]) -> None:
     smoothed = smooth(range(1, len(values) + 1), values, 5.0)
@@ -106,8 +106,8 @@ def steady_run() -> Run:
 def test_speed_alone_is_drawn_from_zero_in_the_picture() -> None:
     charts = {chart.title: chart for chart in charts_of([steady_run()])}
     assert [title for title, chart in charts.items() if chart.from_zero] == ["Speed"]
-    assert curves_picture.heights(charts["Speed"].curves[0].values, from_zero=True) == (0.0, pytest.approx(106_050))
-    assert curves_picture.heights(charts["Speed"].curves[0].values)[0] > 99_000
+    assert axes.value_range(charts["Speed"].curves[0].values, from_zero=True) == (0.0, pytest.approx(106_050))
+    assert axes.value_range(charts["Speed"].curves[0].values)[0] > 99_000
     root = ElementTree.fromstring(curves_picture.draw([steady_run()]))
     labels = [[each.text for each in chart.findall("{*}text[@class='end']")][1:] for chart in root.findall("{*}g")]
     assert labels[-1][0] == "0"
@@ -197,21 +197,6 @@ def test_the_picture_is_valid_and_draws_within_its_frame(axis: curves_picture.Ax
     assert len(paths) == 2 * 2 * 3 + 2 * 2 + 2
     for path in paths:
         for x, y in re.findall(r"([-\d.]+) ([-\d.]+)", path):
-            assert curves_picture.LEFT <= float(x) <= float(root.attrib["width"])
-            assert curves_picture.TOP - 1 <= float(y) <= curves_picture.HEIGHT
+            assert charts.LEFT <= float(x) <= float(root.attrib["width"])
+            assert charts.TOP - 1 <= float(y) <= charts.HEIGHT
     assert EVIL in list(root.itertext())
-
-
-@settings(deadline=None)
-@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 8), st.booleans())
-def test_ticks_are_few_and_inside(low: float, span: float, most: int, time: bool) -> None:
-    found = curves_picture.ticks(low, low + span, most, time)
-    assert len(found) <= most + 1
-    assert all(low - span * 0.01 <= each <= low + span * 1.01 for each in found)
-
-
-@pytest.mark.parametrize(
-    ("tick", "words"), [(0, "0"), (0.0002, "2e-4"), (2.5, "2.5"), (20_000, "20k"), (1.5e9, "1.5G")]
-)
-def test_labels(tick: float, words: str) -> None:
-    assert curves_picture.label(tick) == words

@@ -6,13 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from hark.train import figures
-from hark.train.lines import machine, one_line, time_words
-from hark.train.metrics import (
-    DevRecord,
-    StopRecord,
-)
-from hark.train.view import SAMPLES, View
+from hark.monitor.lines import machine, one_line, time_words
+from hark.monitor.view import SAMPLES, View
+from hark.pages import formats
+from hark.train.records import DevRecord, StopRecord
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -72,9 +69,9 @@ def progress_block(view: View, width: int, plain: bool) -> "Text":
     """The step, a bar, and the time left; the bar takes what room there is."""
     from rich.text import Text
 
-    left = Text.assemble(("step ", "dim"), (figures.count(view.step), "bold"))
+    left = Text.assemble(("step ", "dim"), (formats.count(view.step), "bold"))
     if view.steps:
-        left.append(f" of {figures.count(view.steps)}", "dim")
+        left.append(f" of {formats.count(view.steps)}", "dim")
     share = min(view.step / view.steps, 1.0) if view.steps else 0.0
     right = Text.assemble((f"{100 * share:.0f}%", "dim"))
     if view.stopped is not None:
@@ -82,7 +79,7 @@ def progress_block(view: View, width: int, plain: bool) -> "Text":
         right.append(*stop_mark(view.stopped))
     elif view.seconds_left is not None:
         right.append("   ")
-        right.append(figures.duration(view.seconds_left))
+        right.append(formats.duration(view.seconds_left))
         right.append(" left", "dim")
     room = width - left.cell_len - right.cell_len - 4
     if room < 8:  # too narrow for one line: the bar has one of its own
@@ -113,9 +110,9 @@ def loss_block(view: View, width: int, plain: bool) -> Any:
     if view.train is None:
         known = f" ({time_words(view.begun)})" if view.begun is not None and view.begun.step_seconds else ""
         return Text(f"waiting for the first figures ...{known}", "dim")
-    words = Text.assemble(("loss ", "dim"), (figures.loss(view.train.loss), "bold"))
+    words = Text.assemble(("loss ", "dim"), (formats.loss(view.train.loss), "bold"))
     words.append("   smoothed ", "dim")
-    words.append(figures.loss(view.smoothed.value))
+    words.append(formats.loss(view.smoothed.value))
     room = width - words.cell_len - 3
     if plain or room < 12:
         return words
@@ -144,23 +141,23 @@ def machine_block(view: View, width: int) -> Any:
     if train is None:
         return None
     cells = [
-        ("speed", f"{figures.short(train.tokens_per_second)} tokens/s"),
-        ("rate", figures.rate(train.rate)),
-        ("gradient", figures.short(train.grad_norm)),
-        ("fill", figures.percent(train.fill)),
+        ("speed", f"{formats.short(train.tokens_per_second)} tokens/s"),
+        ("rate", formats.rate(train.rate)),
+        ("gradient", formats.short(train.grad_norm)),
+        ("fill", formats.percent(train.fill)),
         ("epoch", f"{train.epoch:.2f}"),
     ]
     if train.memory_gib is not None:
         cells.append(("memory", f"{train.memory_gib:.1f} GiB"))
     if train.utilisation is not None:
-        cells.append(("utilised", figures.percent(train.utilisation)))
+        cells.append(("utilised", formats.percent(train.utilisation)))
     texts = [Text.assemble((f"{name:<9}", "dim"), value) for name, value in cells]
     if view.begun is not None and view.begun.too_long:
-        share = figures.share(view.begun.too_long, view.begun.pairs)
+        share = formats.share(view.begun.too_long, view.begun.pairs)
         texts.append(Text.assemble((f"{'too long':<9}", "dim"), f"{share} of pairs"))
     for number, noun in ((train.skipped_pairs, "pair"), (train.skipped, "step")):
         if number:
-            texts.append(Text.assemble((f"{'skipped':<9}", "dim"), (figures.plural(number, noun), "yellow")))
+            texts.append(Text.assemble((f"{'skipped':<9}", "dim"), (formats.plural(number, noun), "yellow")))
     n_columns = max(1, min(4, (width + 3) // 25))
     table = Table.grid(padding=(0, 3))
     for _ in range(n_columns):
@@ -185,9 +182,9 @@ def dev_text(dev: DevRecord, width: int, several: bool) -> "Text":
     """As much of a measurement as fits, the most important first."""
     from rich.text import Text
 
-    named = [(name, figures.score(value)) for name, value in dev.scores.items()]
-    named += [("nll", figures.loss(dev.nll)), ("at", figures.count(dev.step))]
-    named.append(("perplexity", figures.short(dev.perplexity)))
+    named = [(name, formats.score(value)) for name, value in dev.scores.items()]
+    named += [("nll", formats.loss(dev.nll)), ("at", formats.count(dev.step))]
+    named.append(("perplexity", formats.short(dev.perplexity)))
     text = Text(f"{dev.set}   " if several else "")
     for name, value in named:
         if text.cell_len + len(name) + len(value) + 1 <= width:
@@ -223,11 +220,11 @@ def saved_block(view: View, now: float) -> Any:
 
     if view.saved is None:
         return None
-    ago = figures.duration(now - view.saved.time)
+    ago = formats.duration(now - view.saved.time)
     return Text.assemble(
         ("saved    ", "dim"),
-        f"step {figures.count(view.saved.step)}",
-        (f"   {ago} ago   {figures.size(view.saved.bytes)} in {view.saved.took:.1f} s", "dim"),
+        f"step {formats.count(view.saved.step)}",
+        (f"   {ago} ago   {formats.size(view.saved.bytes)} in {view.saved.took:.1f} s", "dim"),
         overflow="ellipsis",
         no_wrap=True,
     )

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable
 
-from hark.train import figures
-from hark.train.metrics import (
+from hark.monitor.view import View
+from hark.pages import formats
+from hark.train.records import (
     DevRecord,
     Record,
     ResumeRecord,
-    Sample,
     SaveRecord,
     StartRecord,
     StopRecord,
     TrainRecord,
+    TranslationSample,
 )
-from hark.train.view import View
 
 
-def lines(record: Record | Sample, view: View) -> Iterable[str]:
+def lines(record: Record | TranslationSample, view: View) -> Iterable[str]:
     """What a record says where there is no terminal."""
     match record:
         case StartRecord():
@@ -30,13 +30,13 @@ def lines(record: Record | Sample, view: View) -> Iterable[str]:
             yield "  ".join(train_words(record, view))
         case DevRecord():
             best = "  best" if record.best else ""
-            skipped = f"  {figures.plural(record.skipped_pairs, 'pair')} skipped" if record.skipped_pairs else ""
+            skipped = f"  {formats.plural(record.skipped_pairs, 'pair')} skipped" if record.skipped_pairs else ""
             yield f"dev {record.set} at step {record.step}  {scores_words(record)}{skipped}{best}"
         case SaveRecord():
-            yield f"saved step {record.step}  {figures.size(record.bytes)} in {record.took:.1f} s"
+            yield f"saved step {record.step}  {formats.size(record.bytes)} in {record.took:.1f} s"
         case StopRecord():
             yield stop_words(record)
-        case Sample():
+        case TranslationSample():
             yield f"sample at step {record.step}"
             yield f"  source       {one_line(record.source)}"
             yield f"  reference    {one_line(record.reference)}"
@@ -45,19 +45,19 @@ def lines(record: Record | Sample, view: View) -> Iterable[str]:
 
 def train_words(record: TrainRecord, view: View) -> Iterable[str]:
     yield f"step {where(record.step, view)}"
-    yield f"loss {figures.loss(record.loss)}"
-    yield f"rate {figures.rate(record.rate)}"
-    yield f"grad {figures.short(record.grad_norm)}"
-    yield f"{figures.short(record.tokens_per_second)} tokens/s"
-    yield f"fill {figures.percent(record.fill)}"
+    yield f"loss {formats.loss(record.loss)}"
+    yield f"rate {formats.rate(record.rate)}"
+    yield f"grad {formats.short(record.grad_norm)}"
+    yield f"{formats.short(record.tokens_per_second)} tokens/s"
+    yield f"fill {formats.percent(record.fill)}"
     if record.memory_gib is not None:
         yield f"memory {record.memory_gib:.1f} GiB"
     if record.skipped:
-        yield f"{figures.plural(record.skipped, 'step')} skipped"
+        yield f"{formats.plural(record.skipped, 'step')} skipped"
     if record.skipped_pairs:
-        yield f"{figures.plural(record.skipped_pairs, 'pair')} skipped"
+        yield f"{formats.plural(record.skipped_pairs, 'pair')} skipped"
     if view.seconds_left is not None:
-        yield f"left {figures.duration(view.seconds_left)}"
+        yield f"left {formats.duration(view.seconds_left)}"
 
 
 def where(step: int, view: View) -> str:
@@ -68,12 +68,12 @@ def machine(begun: StartRecord) -> str:
     """On what it runs, and what: H200, 2 processes, 63.1M weights."""
     processes = f", {begun.processes} processes" if begun.processes > 1 else ""
     passes = f"; {begun.passes}" if begun.passes else ""
-    return f"{begun.device}{processes}, {figures.short(begun.weights)} weights{passes}"
+    return f"{begun.device}{processes}, {formats.short(begun.weights)} weights{passes}"
 
 
 def time_words(begun: StartRecord) -> str:
     """How long it will take, before any step was taken."""
-    left = figures.duration(begun.step_seconds * (begun.steps - begun.step))
+    left = formats.duration(begun.step_seconds * (begun.steps - begun.step))
     return f"a step takes about {begun.step_seconds:.2g} s, all of them about {left}; Ctrl-C saves and ends"
 
 
@@ -81,14 +81,14 @@ def too_long_words(begun: StartRecord) -> str:
     """How much of the text is never trained on."""
     longer, skipped = ("is longer", "is skipped") if begun.too_long == 1 else ("are longer", "are skipped")
     return (
-        f"{begun.too_long:,} of {figures.plural(begun.pairs, 'pair')} ({figures.share(begun.too_long, begun.pairs)}) "
+        f"{begun.too_long:,} of {formats.plural(begun.pairs, 'pair')} ({formats.share(begun.too_long, begun.pairs)}) "
         f"{longer} than batches.max_length {begun.max_length} and {skipped}"
     )
 
 
 def scores_words(dev: DevRecord) -> str:
-    words = [f"{name} {figures.score(value)}" for name, value in dev.scores.items()]
-    return "  ".join([*words, f"nll {figures.loss(dev.nll)}", f"perplexity {figures.short(dev.perplexity)}"])
+    words = [f"{name} {formats.score(value)}" for name, value in dev.scores.items()]
+    return "  ".join([*words, f"nll {formats.loss(dev.nll)}", f"perplexity {formats.short(dev.perplexity)}"])
 
 
 def stop_words(stop: StopRecord) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from hark.train.metrics import Average, DevRecord, History, TrainRecord
-from hark.train.overview import Overview
+from hark.monitor.overview import Overview
+from hark.monitor.running_mean import RunningMean
+from hark.train.metrics import History
+from hark.train.records import DevRecord, TrainRecord
 
 POINTS = 2000  # of a curve, at most
 SMOOTH = 0.01  # of the longest run's steps: over how many a curve is smoothed
@@ -91,7 +93,7 @@ def smooth(steps: Sequence[int], values: Sequence[float], horizon: float) -> lis
 
     Over fewer near the beginning, where the loss falls so fast that the mean would lag behind it.
     """
-    average, before, smoothed = Average(), 0, []
+    average, before, smoothed = RunningMean(), 0, []
     for step, value in zip(steps, values, strict=True):
         over = min(horizon, 0.1 * step)
         average = average.add(value, math.exp(-(step - before) / over) if over > 0 else 0.0)

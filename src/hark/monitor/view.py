@@ -9,16 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from hark.train.metrics import (
-    Average,
-    DevRecord,
-    Record,
-    Sample,
-    SaveRecord,
-    StartRecord,
-    StopRecord,
-    TrainRecord,
-)
+from hark.monitor.running_mean import RunningMean
+from hark.train.records import DevRecord, Record, SaveRecord, StartRecord, StopRecord, TrainRecord, TranslationSample
 
 SAMPLES = 2  # shown at once
 RECENT = 20  # records from which the time left is told
@@ -57,14 +49,14 @@ class View:
     begun: StartRecord | None = None
     recent: tuple[TrainRecord, ...] = ()
     losses: Trace = field(default_factory=Trace)
-    smoothed: Average = field(default_factory=Average)
+    smoothed: RunningMean = field(default_factory=RunningMean)
     dev: Mapping[str, DevRecord] = field(default_factory=dict)  # the last of each set
     best: DevRecord | None = None
     saved: SaveRecord | None = None
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[TranslationSample, ...] = ()
     stopped: StopRecord | None = None
 
-    def after(self, record: Record | Sample) -> "View":
+    def after(self, record: Record | TranslationSample) -> "View":
         match record:
             case StartRecord():
                 return replace(self, begun=record, recent=(), stopped=None)
@@ -81,7 +73,7 @@ class View:
                 return replace(self, saved=record)
             case StopRecord():
                 return replace(self, stopped=record)
-            case Sample():
+            case TranslationSample():
                 same = [each for each in self.samples if each.step == record.step]
                 return replace(self, samples=(*same, record)[-SAMPLES:])
 

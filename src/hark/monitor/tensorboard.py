@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from hark.errors import HarkError, require
-from hark.train.metrics import DevRecord, Record, Sample, StartRecord, TrainRecord
+from hark.train.records import DevRecord, Record, StartRecord, TrainRecord, TranslationSample
 
 
 class Board:
@@ -21,7 +21,7 @@ class Board:
         except OSError as error:
             raise HarkError(f"{folder}: cannot be written: {error.strerror}") from None
 
-    def write(self, record: Record | Sample) -> None:
+    def write(self, record: Record | TranslationSample) -> None:
         from tensorboard.compat.proto import event_pb2, summary_pb2
 
         if isinstance(record, StartRecord):
@@ -46,7 +46,7 @@ class Board:
         self.close()
 
 
-def scalars(record: Record | Sample) -> Iterator[tuple[str, float]]:
+def scalars(record: Record | TranslationSample) -> Iterator[tuple[str, float]]:
     """What TensorBoard draws of a record."""
     if isinstance(record, TrainRecord):
         for name in ("loss", "nll", "rate", "grad_norm", "tokens_per_second", "fill", "memory_gib", "utilisation"):

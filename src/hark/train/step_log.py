@@ -8,15 +8,15 @@ import torch
 from torch import Tensor
 
 from hark.errors import HarkError
-from hark.train.job import Job, Taken
-from hark.train.metrics import TrainRecord
+from hark.train.job import Taken, TrainingJob
+from hark.train.records import TrainRecord
 from hark.train.schedule import learning_rate
 
 PEAK_FLOPS = {"H100": 990e12, "H200": 990e12, "A100": 312e12}
 """Dense bfloat16 operations a second of chips that are known by name."""
 
 
-def log(job: Job, norm: Tensor, taken: Sequence[Taken]) -> None:
+def log(job: TrainingJob, norm: Tensor, taken: Sequence[Taken]) -> None:
     """Record the steps since the last record. The only place where the loop waits for the device."""
     progress, meter, on_gpu = job.progress, job.meter, job.processes.device.type == "cuda"
     loss, nll, fill, source_share = meter.read(job.processes)
@@ -44,7 +44,7 @@ def log(job: Job, norm: Tensor, taken: Sequence[Taken]) -> None:
         give_up(job, taken)
 
 
-def utilisation(job: Job, pace: float, source_share: float) -> float | None:
+def utilisation(job: TrainingJob, pace: float, source_share: float) -> float | None:
     """Share of the chips' arithmetic that goes into the model: 6 operations for a weight and token, as is usual."""
     name = torch.cuda.get_device_name()
     peak = next((flops for chip, flops in PEAK_FLOPS.items() if chip in name), None)
@@ -55,7 +55,7 @@ def utilisation(job: Job, pace: float, source_share: float) -> float | None:
     return pace * for_a_target_token / (peak * job.processes.world)
 
 
-def give_up(job: Job, taken: Sequence[Taken]) -> None:
+def give_up(job: TrainingJob, taken: Sequence[Taken]) -> None:
     """The gradient was no number too often: keep the batch for whoever looks into it, and stop."""
     if job.processes.leads:
         batch = taken[-1][0]

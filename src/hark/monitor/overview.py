@@ -10,7 +10,8 @@ from typing import Literal
 
 from hark.errors import UserError
 from hark.rundir import RunDir
-from hark.train.metrics import DevRecord, History, read_metrics
+from hark.train.metrics import History, read_metrics
+from hark.train.records import DevRecord
 
 State = Literal["running", "finished", "interrupted", "failed", "killed", "unreadable"]
 DEPTH = 4  # folders below the one that is asked for

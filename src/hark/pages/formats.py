@@ -1,4 +1,4 @@
-"""Figures as a person reads them: 513k, 1 h 12 min, 1.4 GB."""
+"""Numbers as people read them: 513k, 1 h 12 min, 1.4 GB."""
 
 import math
 
@@ -7,13 +7,13 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def plural(number: int, noun: str) -> str:
-    """1 pair, 1,234 pairs."""
-    return f"{count(number)} {noun}" + ("" if number == 1 else "s")
+def plural(number: int, one: str, many: str = "") -> str:
+    """1 pair, 1,234 pairs; `many` is the plural where it is not `one` with an s."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
 def short(number: float) -> str:
-    """Three figures are enough: 513k, 1.24M."""
+    """Three significant digits: 513k, 1.24M."""
     digits, letter = scaled(number)
     return digits + letter
 
@@ -25,7 +25,7 @@ def size(number: int) -> str:
 
 
 def scaled(number: float) -> tuple[str, str]:
-    """Three figures, and the letter of the thousands that they count."""
+    """Three significant digits, and the letter for their power of a thousand."""
     if not math.isfinite(number):
         return "?", ""
     letters = " kMGTP"
@@ -56,7 +56,7 @@ def duration(seconds: float) -> str:
 
 
 def loss(number: float) -> str:
-    return f"{number:.3f}" if math.isfinite(number) else "not a number"
+    return f"{number:.3f}" if math.isfinite(number) else "NaN"
 
 
 def score(number: float) -> str:
@@ -72,5 +72,9 @@ def percent(share: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """What is there is never 0.0%."""
-    return "under 0.1%" if 0 < part < 0.0005 * whole else percent(part / whole)
+    """A percentage with enough digits not to say 100% when something is missing, nor 0% when something is there."""
+    value = 100 * part / whole if whole else 0.0
+    rest = min(value, 100 - value)
+    if not rest:
+        return f"{value:.0f}%"
+    return f"{value:.{1 if rest >= 1 else 1 - math.floor(math.log10(rest))}f}%"

@@ -1,33 +1,23 @@
 """The curves as one page that needs nothing else: data, style and script are in it, and the network is left alone."""
 
-import json
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from typing import Any
 
-from hark.train import figures
-from hark.train.curves import Axis, Chart, Curve, Run, charts_of
-from hark.train.overview import Best, Overview
+from hark.monitor.curves import Axis, Chart, Curve, Run, charts_of
+from hark.monitor.overview import Best, Overview
+from hark.pages import formats
+from hark.pages.document import document, embed_json, page_style, read_asset
 
-# The browser itself is told to fetch nothing, whatever a run is called.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 AXES: dict[Axis, str] = {"step": "Steps", "tokens": "Target tokens", "time": "Time"}
 
 
 def render(runs: Sequence[Run], axis: Axis = "step") -> str:
     """The whole page."""
     charts = charts_of(runs)
-    style, script = (
-        files("hark.train").joinpath(name).read_text(encoding="utf-8") for name in ("curves.css", "curves.js")
-    )
     title = runs[0].overview.name if len(runs) == 1 else f"{len(runs)} runs"
-    return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} · hark training curves</title>\n<style>\n{style}</style>\n<main>\n"
-        f'<header><p class="over">Hark training curves</p>\n<h1>{escape(title)}</h1></header>\n'
+    body = (
+        f'<main>\n<header><p class="over">Hark training curves</p>\n<h1>{escape(title)}</h1></header>\n'
         + runs_table([run.overview for run in runs])
         + controls(runs, axis)
         + '<div class="charts">'
@@ -36,9 +26,10 @@ def render(runs: Sequence[Run], axis: Axis = "step") -> str:
         + ("" if charts else '<p class="note">No figures yet: the first come with the first record of training.</p>\n')
         + "<footer>Made by <code>hark plot</code>. Point at a curve for its values; drag over a stretch to enlarge it, "
         "and click twice to see all again.</footer>\n</main>\n"
-        f'<script type="application/json" id="data">{embed(data_of(runs, charts, axis))}</script>\n'
-        f"<script>\n{script}</script>\n</html>\n"
+        f'<script type="application/json" id="data">{embed_json(data_of(runs, charts, axis))}</script>\n'
     )
+    style, script = page_style(read_asset("hark.monitor", "curves.css")), read_asset("hark.monitor", "curves.js")
+    return document(f"{title} · hark training curves", style, body, script)
 
 
 def runs_table(overviews: Sequence[Overview]) -> str:
@@ -50,15 +41,15 @@ def runs_table(overviews: Sequence[Overview]) -> str:
 
 
 def run_row(index: int, run: Overview) -> str:
-    step = figures.count(run.step) + (f" <small>of {figures.count(run.steps)}</small>" if run.steps else "")
-    speed = figures.short(run.target_tokens / run.seconds) if run.seconds else "–"
+    step = formats.count(run.step) + (f" <small>of {formats.count(run.steps)}</small>" if run.steps else "")
+    speed = formats.short(run.target_tokens / run.seconds) if run.seconds else "–"
     cells = (
         f'<span class="state {run.state}">{run.state}</span>',
         step,
-        figures.loss(run.loss) if run.loss is not None else "–",
+        formats.loss(run.loss) if run.loss is not None else "–",
         best_words(run.best),
-        figures.short(run.target_tokens),
-        figures.duration(run.seconds),
+        formats.short(run.target_tokens),
+        formats.duration(run.seconds),
         speed,
     )
     name = f'<td><i class="swatch" style="background:var(--run{index % 8})"></i>{escape(run.name)}</td>'
@@ -68,8 +59,8 @@ def run_row(index: int, run: Overview) -> str:
 def best_words(best: Best | None) -> str:
     if best is None:
         return "–"
-    value = figures.loss(best.value) if best.name == "nll" else figures.score(best.value)
-    return f"{escape(best.name)} {value} <small>at {figures.count(best.step)}</small>"
+    value = formats.loss(best.value) if best.name == "nll" else formats.score(best.value)
+    return f"{escape(best.name)} {value} <small>at {formats.count(best.step)}</small>"
 
 
 def controls(runs: Sequence[Run], axis: Axis) -> str:
@@ -136,9 +127,3 @@ def curve_data(curve: Curve, chart: Chart) -> dict[str, Any]:
         "time": [round(each, 1) for each in curve.time],
         "values": [float(f"{each:.6g}") for each in curve.values],
     }
-
-
-def embed(value: Any) -> str:
-    """JSON that cannot end the script element that it stands in."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")

@@ -1,0 +1,1 @@
+"""Measurements of speed and quality: run one as `python -m benchmarks.NAME` from the root of the repository."""

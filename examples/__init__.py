@@ -1,0 +1,1 @@
+"""Small programs to read: `python -m examples.NAME`."""

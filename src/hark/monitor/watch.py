@@ -1,0 +1,33 @@
+"""Watching a run: the panel for a person, and TensorBoard if the run asks for it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from hark.config import Config
+from hark.monitor.panel import Panel
+from hark.monitor.tensorboard import Board
+from hark.rundir import RunDir
+from hark.train.metrics import History
+from hark.train.records import Record, TranslationSample
+
+
+class RunWatch:
+    """Passes records on to all who show them."""
+
+    def __init__(self, panel: Panel, board: Board | None) -> None:
+        self.panel, self.board = panel, board
+
+    def update(self, record: Record | TranslationSample) -> None:
+        if self.board is not None:
+            self.board.write(record)
+        self.panel.update(record)
+
+    def say(self, line: str) -> None:
+        self.panel.say(line)
+
+
+@contextmanager
+def watch_run(config: Config, run: RunDir, history: History | None) -> Iterator[RunWatch]:
+    with ExitStack() as stack:
+        board = stack.enter_context(Board(run.path / "tensorboard")) if config.train.tensorboard else None
+        yield RunWatch(stack.enter_context(Panel(run.name, history)), board)

@@ -1,0 +1,50 @@
+"""HTML documents that need nothing else: style, script and data are inline, and the browser may fetch nothing."""
+
+import base64
+import hashlib
+import json
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+
+def document(title: str, style: str, body: str, script: str = "") -> str:
+    """A whole page. Its Content-Security-Policy allows this style and this script alone, whatever the text contains."""
+    # Style attributes are ours as well: text is escaped, so that it cannot bring any.
+    rules = ["default-src 'none'", f"style-src-elem '{digest(style)}'", "style-src-attr 'unsafe-inline'"]
+    rules += [f"script-src '{digest(script)}'"] if script else []
+    policy = "; ".join([*rules, "img-src data: blob:"])
+    run = f'<script type="module">{script}</script>\n' if script else ""
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n{body}{run}</html>\n"
+    )
+
+
+def digest(text: str) -> str:
+    """The hash of an inline script or style, as a Content-Security-Policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def page_style(own: str) -> str:
+    """The style of all report pages, and then a page's own."""
+    return read_asset("hark.pages", "page.css") + own
+
+
+def read_asset(package: str, name: str) -> str:
+    """A style sheet or script that lies beside the code of a package."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def embed_json(value: Any) -> str:
+    """JSON for a script element: `<` is escaped, since only that can end the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def visible(text: str) -> str:
+    """Escaped text with control characters replaced by their Unicode pictures."""
+    shown = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421}
+    return escape(text.translate(shown))
