@@ -243,11 +243,11 @@ def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path
 
 def test_what_is_published_is_what_its_logs_tell(tmp_path: Path) -> None:
     results = BENCHMARKS.parent / "docs" / "results"
-    logs = results / "time-to-quality"
+    logs = results / "logs" / "time-to-quality"
     command = [sys.executable, str(BENCHMARKS / "time_to_quality.py"), "--folder", str(logs / "marian"), "--ours"]
     command += [str(logs / "paper-recipe"), str(logs / "speedrun"), "--draw", str(tmp_path / "again.svg")]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert shown == (results / "time-to-quality.txt").read_text()
+    assert shown == (logs / "time-to-quality.txt").read_text()
     assert (tmp_path / "again.svg").read_text() == (results / "time-to-quality.svg").read_text()
 
 
