@@ -8,7 +8,6 @@ stand at the root of the repository, become pages too.
 import posixpath
 import re
 from collections.abc import Callable
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,9 @@ ROOT_PAGES = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contribu
 """Files at the root of the repository, and the pages that they become."""
 MARKER = re.compile(r"<!-- generated: ([a-z ]+) -->")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
+ONLINE_WORKER = "https://unpkg.com/iframe-worker/shim"
+"""What the theme's offline plugin would load from a server; `OFFLINE_WORKER` takes its place."""
+OFFLINE_WORKER = "offline-worker.js"
 HELP_WIDTH = 100
 """Columns of the help of a verb."""
 
@@ -43,6 +45,15 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = MARKER.sub(lambda found: GENERATED[found[1]](), markdown)
     uri = page.file.src_uri
     return markdown if uri in ROOT_PAGES.values() else move_links(markdown, from_file=f"docs/{uri}", to_page=uri)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Let pages load nothing from a server."""
+    site = Path(config.site_dir)
+    for path in site.rglob("*.html"):
+        up = "../" * (len(path.relative_to(site).parts) - 1)
+        html = path.read_text(encoding="utf-8")
+        path.write_text(html.replace(ONLINE_WORKER, up + OFFLINE_WORKER), encoding="utf-8")
 
 
 def move_links(markdown: str, from_file: str, to_page: str) -> str:
@@ -73,14 +84,14 @@ def move_links(markdown: str, from_file: str, to_page: str) -> str:
 
 def settings_page() -> str:
     """A table for each section of the settings."""
-    explained = [*configfile.explain(Config()), *configfile.explain_members(CorpusConfig, "data.train[].")]
+    sections: dict[str, list[str]] = {}
+    for each in (*configfile.explain(Config()), *configfile.explain_members(CorpusConfig, "data.train[].")):
+        section, _, name = each.key.rpartition(".")
+        row = f"| `{name}` | `{cell(each.default)}` | {cell(each.allowed)} | {cell(each.meaning)} |"
+        sections.setdefault(section, []).append(row)
     parts: list[str] = []
-    for section, members in groupby(explained, lambda each: each.key.rpartition(".")[0]):
-        parts += [f"## {section}", "", "| setting | default | allowed | meaning |", "| --- | --- | --- | --- |"]
-        for each in members:
-            name = each.key.rpartition(".")[2]
-            parts.append(f"| `{name}` | `{cell(each.default)}` | {cell(each.allowed)} | {cell(each.meaning)} |")
-        parts.append("")
+    for section, rows in sections.items():
+        parts += [f"## {section}", "", "| setting | default | allowed | meaning |", "| --- | --- | --- | --- |", *rows, ""]
     parts.append("The tables of `data.dev` and `data.test` are like those of `data.train`, without `weight`.")
     return "\n".join(parts)
 
