@@ -29,7 +29,10 @@ SMALLER = {
         "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "batches.batch_tokens=256", "train.steps=4",
         "train.eval_steps=2", "train.save_steps=2",
     ],
-    "train fine-tune": ["batches.batch_tokens=96", "batches.max_length=48", "train.steps=2", "train.eval_steps=2"],
+    "train fine-tune": [
+        "batches.batch_tokens=96", "batches.max_length=48", "train.steps=2", "train.warmup_steps=1",
+        "train.eval_steps=2",
+    ],
     "evaluate": ["--resamples", "0"],
 }  # fmt: skip
 """What is added to a command that begins so."""
