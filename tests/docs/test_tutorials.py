@@ -20,7 +20,7 @@ from hark.cli import main
 from hark.data.sample import paths
 from tests.docs.pages import PAGES, ROOT, Block, blocks
 
-LINES = {"train": 120, "dev": 6, "test": 6}
+LINES = {"train": 120, "dev": 4, "test": 3}
 """Of each file of the sample text."""
 SMALLER = {
     "prepare --pair": ["--vocab", "400", "--processes", "1"],
@@ -30,7 +30,7 @@ SMALLER = {
         "train.eval_steps=2", "train.save_steps=2",
     ],
     "train fine-tune": [
-        "batches.batch_tokens=96", "batches.max_length=48", "train.steps=2", "train.warmup_steps=1",
+        "batches.batch_tokens=48", "batches.max_length=24", "train.steps=2", "train.warmup_steps=1",
         "train.eval_steps=2",
     ],
     "evaluate": ["--resamples", "0"],
