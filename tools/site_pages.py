@@ -21,13 +21,14 @@ from hark.cli import VERBS, app
 from hark.config import Config, CorpusConfig
 
 ROOT = Path(__file__).parent.parent
-ROOT_PAGES = {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+ROOT_PAGES = {name: name.lower() for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")}
 """Files at the root of the repository, and the pages that they become."""
 MARKER = re.compile(r"<!-- generated: ([a-z ]+) -->")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 ONLINE_WORKER = "https://unpkg.com/iframe-worker/shim"
 """What the theme's offline plugin would load from a server; `OFFLINE_WORKER` takes its place."""
 OFFLINE_WORKER = "offline-worker.js"
+HEAD_OF_SETTINGS = ["| setting | default | allowed | meaning |", "| --- | --- | --- | --- |"]
 HELP_WIDTH = 100
 """Columns of the help of a verb."""
 
@@ -91,7 +92,7 @@ def settings_page() -> str:
         sections.setdefault(section, []).append(row)
     parts: list[str] = []
     for section, rows in sections.items():
-        parts += [f"## {section}", "", "| setting | default | allowed | meaning |", "| --- | --- | --- | --- |", *rows, ""]
+        parts += [f"## {section}", "", *HEAD_OF_SETTINGS, *rows, ""]
     parts.append("The tables of `data.dev` and `data.test` are like those of `data.train`, without `weight`.")
     return "\n".join(parts)
 

@@ -28,12 +28,12 @@ def names_in(module: str) -> set[str]:
 
 def missing(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hark":
-            known = names_in(node.module or "")
-            yield from (f"{node.module}.{each.name}" for each in node.names if each.name not in known)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "hark":
-            if node.attr not in names_in("hark"):
-                yield f"hark.{node.attr}"
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module.split(".")[0] == "hark":
+                known = names_in(module)
+                yield from (f"{module}.{each.name}" for each in names if each.name not in known)
+            case ast.Attribute(value=ast.Name(id="hark"), attr=name) if name not in names_in("hark"):
+                yield f"hark.{name}"
 
 
 def trees(page: Path) -> Iterator[ast.AST]:
