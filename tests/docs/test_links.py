@@ -49,3 +49,13 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
     page.write_text("# One: `two`\n\n[there](other.md#three) and `[not](a-link)`\n\n```\n[nor](this)\n```\n")
     assert links(page) == ["other.md#three"]
     assert anchors(page) == {anchor("One: two")} == {"one-two"}
+
+
+def test_every_log_and_picture_is_linked_from_a_page() -> None:
+    """What no page links is of no published figure: it goes, or a page says what it is."""
+    docs = ROOT / "docs"
+    kept = {path for folder in ("results", "pictures") for path in (docs / folder).rglob("*") if path.is_file()}
+    linked = {
+        ((ROOT / name).parent / link.partition("#")[0]).resolve() for name in NAMES for link in links(ROOT / name)
+    }
+    assert sorted(str(path) for path in kept - linked if path.suffix != ".md") == []
