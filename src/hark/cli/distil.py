@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 BETWEEN_COLLECTIONS = 10_000
 """Objects made between two looks of Python's garbage collector: thousands of sentences live here at a time, and none is
-part of a circle, so that its usual looks took a sixth of the host's time (docs/results/decode-host.txt)."""
+part of a circle, so that its usual looks took a sixth of the host's time.
+Log: docs/results/logs/decoding/decode-host.txt."""
 
 
 EXAMPLES = (
