@@ -33,6 +33,12 @@ translate() { # LANGUAGE SENTENCES...
   shift
   for sentence in "$@"; do run translate -t "$language" "$sentence"; done
 }
+translate_sentences() { # MODEL FILE: notes of low confidence would only distract here; errors would not
+  if ! $hark translate -m "$1" --no-split "$scratch/sentences.en" -o "$2" 2>"$scratch/notes"; then
+    cat "$scratch/notes" >&2
+    exit 1
+  fi
+}
 count_terms() { # MODELS...
   show python $style/count_terms.py $style/test.tsv "$@"
   $python $style/count_terms.py $style/test.tsv "$@"
@@ -71,7 +77,7 @@ step "3. A company that does not exist has a language of its own ($style). The m
 sed -n '7p;12p;33p;79p;96p' $style/test.tsv >"$scratch/sentences.tsv"
 cut -f 1 "$scratch/sentences.tsv" >"$scratch/sentences.en"
 cut -f 2 "$scratch/sentences.tsv" >"$scratch/house.de"
-$hark translate -m en-de --no-split "$scratch/sentences.en" -o "$scratch/before.de" 2>/dev/null
+translate_sentences en-de "$scratch/before.de"
 print_beside model "$scratch/before.de" house "$scratch/house.de"
 
 step "4. Make a dataset: 200 pairs in the house style, and general text beside them, so that the model forgets nothing."
@@ -92,7 +98,7 @@ run evaluate runs/demo en-de --brief --dataset datasets/demo
 count_terms runs/demo en-de
 
 step "8. The sentences of part 3 again."
-$hark translate -m runs/demo --no-split "$scratch/sentences.en" -o "$scratch/after.de" 2>/dev/null
+translate_sentences runs/demo "$scratch/after.de"
 print_beside before "$scratch/before.de" after "$scratch/after.de" house "$scratch/house.de"
 
 step "Done in $((SECONDS - started)) seconds. Try next:"
