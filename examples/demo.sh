@@ -20,7 +20,7 @@ step() { # prints the seconds of the step before, to compare with the list at th
 show() { # prints a command as one would type it
   local word shown='$'
   for word in "$@"; do
-    case $word in *[!a-zA-Z0-9./=:-]*) shown+=" \"$word\"" ;; *) shown+=" $word" ;; esac
+    case $word in *[!a-zA-Z0-9_./=:-]*) shown+=" \"$word\"" ;; *) shown+=" $word" ;; esac
   done
   printf '%s\n' "$shown"
 }
@@ -59,13 +59,13 @@ print_beside() { # LABEL FILE...: each English sentence with its lines of the fi
 started=$SECONDS
 cat <<END
 About 2 minutes on two idle cores:
-  1, 2  translate                     about 5 s
-  3     a house style, before         about 2 s
-  4     prepare its text              about 5 s
-  5     measure the model             about 10 s
-  6     fine-tune it                  about 60 s
-  7     measure both                  about 20 s
-  8     the house style, after        about 2 s
+  1, 2  translate                about 5 s
+  3     a house style, before    about 2 s
+  4     prepare its text         about 5 s
+  5     measure the model        about 15 s
+  6     fine-tune it             about 70 s
+  7     measure both             about 25 s
+  8     the house style, after   about 2 s
 END
 step "1. Translate into German, offline, with the model that comes with hark."
 translate de "Where is the nearest train station?" "see you tomorrow" "The meeting of 12 May 2024 was moved to https://example.org/room5."
@@ -80,7 +80,7 @@ cut -f 2 "$scratch/sentences.tsv" >"$scratch/house.de"
 translate_sentences en-de "$scratch/before.de"
 print_beside model "$scratch/before.de" house "$scratch/house.de"
 
-step "4. Make a dataset: 200 pairs in the house style, and general text beside them, so that the model forgets nothing."
+step "4. Make a dataset: 200 pairs in the house style, with general text beside them, so that the model forgets less."
 run prepare fine-tune -o datasets/demo --force \
   --train $style/train.tsv - --weight 200 --train hark:sample/train.en.xz hark:sample/train.de.xz \
   --dev $style/dev.tsv - --test $style/test.tsv - --test hark:sample/test.en.xz hark:sample/test.de.xz
@@ -93,7 +93,7 @@ step "6. Fine-tune it for a minute, and watch it learn (Ctrl-C stops)."
 rm -rf runs/demo
 run train fine-tune data.dataset=datasets/demo -o runs/demo
 
-step "7. Measure again: the tuned model beside the one that it came from, on sentences that neither has seen."
+step "7. Measure again: the tuned model beside the one that it came from. What it gains in the house style, and what that costs elsewhere."
 run evaluate runs/demo en-de --brief --dataset datasets/demo
 count_terms runs/demo en-de
 
