@@ -64,7 +64,7 @@ About 2 minutes on two idle cores:
   4     prepare its text         about 5 s
   5     measure the model        about 15 s
   6     fine-tune it             about 70 s
-  7     measure both             about 25 s
+  7     measure both             about 30 s
   8     the house style, after   about 2 s
 END
 step "1. Translate into German, offline, with the model that comes with hark."
