@@ -4,10 +4,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test test-gpu browser check bench docs format clean
+.PHONY: demo test quick test-gpu browser check bench docs format clean
 
 demo: $(INSTALLED)
 	@HARK=$(BIN)/hark examples/demo.sh
+
+# What to run after an edit, in about a minute on two cores: all but the tests that start processes, browsers or kernels.
+quick: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile=quick
 
 test: $(INSTALLED) browser
 	$(BIN)/python -m pytest -n auto

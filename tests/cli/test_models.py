@@ -59,7 +59,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A hark that brings no models, whatever the one that is tested brings, and a person who has none."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("HARK_MODELS", raising=False)
-    monkeypatch.setattr(hark, "__file__", str(tmp_path / "hark" / "__init__.py"))
+    monkeypatch.setattr(hark.models, "__file__", str(tmp_path / "hark" / "models.py"))
     return tmp_path / "hark"
 
 
