@@ -39,7 +39,7 @@ def test_explain_shows_meaning_default_allowed_and_what_differs(capsys: pytest.C
 
 
 def test_an_output_that_cannot_be_written_is_a_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="no such folder: "):
         config(output=tmp_path / "no" / "such.toml")
 
 
@@ -48,5 +48,5 @@ def test_the_recipes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == names()
     assert all(len(line) <= 80 for line in lines)
-    with pytest.raises(UserError, match="leave the rest out"):
+    with pytest.raises(UserError, match="--recipes cannot be combined with a recipe or --explain"):
         config("tiny", recipes=True)

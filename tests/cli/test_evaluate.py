@@ -135,16 +135,16 @@ def test_mistakes_are_one_line(hark: Hark, bundle: Path, tmp_path: Path) -> None
         hark(str(bundle), "--source", "test.en", "--reference", "short.de")
     )
     assert "no such model" in refused(hark("nowhere", *SET))
-    assert "nothing to evaluate on" in refused(hark(str(bundle)))
+    assert "no test set; use --source FILE" in refused(hark(str(bundle)))
     assert "nothing to evaluate: name a bundle" in refused(hark(*SET))
     assert "is not a hark dataset" in refused(hark(str(bundle), "--dataset", str(tmp_path)))
-    assert "leave --source" in refused(hark(str(bundle), "--dataset", str(tmp_path), *SET))
+    assert "--dataset cannot be combined with --source" in refused(hark(str(bundle), "--dataset", str(tmp_path), *SET))
     assert "two systems are called good.de" in refused(hark(str(bundle.rename(bundle.parent / "good.de")), *files))
     (bundle.parent / "good.de").rename(bundle)
-    assert "name it .html" in refused(hark(*files, "-o", "page.pdf"))
-    assert "there is no folder" in refused(hark(*files, "-o", "no/page.html"))
-    assert "--worse-than needs a --baseline" in refused(hark(*files, "--worse-than", "1"))
-    assert "add --comet" in refused(hark(*files, "--metric", "comet"))
+    assert "name a .html file" in refused(hark(*files, "-o", "page.pdf"))
+    assert "no such folder: no" in refused(hark(*files, "-o", "no/page.html"))
+    assert "--worse-than requires --baseline" in refused(hark(*files, "--worse-than", "1"))
+    assert "--metric comet requires --comet" in refused(hark(*files, "--metric", "comet"))
     other = make_bundle(tmp_path / "other", "de", "en")
     assert "other: translates de to en, but this is about en to de" in refused(hark(str(bundle), str(other), *SET))
 
@@ -178,4 +178,4 @@ def test_without_sacrebleu_it_names_the_extra(hark: Hark, monkeypatch: pytest.Mo
     monkeypatch.setattr("hark.errors.find_spec", lambda name: None)  # noqa: ARG005
     done = hark("--hypothesis", "good.de", *SET)
     assert done.returncode == 1
-    assert "not installed: pip install 'hark-translate[train]'" in done.stderr
+    assert "hark evaluate requires sacrebleu: pip install 'hark-translate[train]'" in done.stderr

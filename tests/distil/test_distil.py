@@ -294,7 +294,7 @@ def test_the_verb_and_then_preparing_where_little_is_installed(dataset, tmp_path
     ran = hark(tmp_path, *words, "--beam", "2", "--processes", "2", "--limit", "20")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("out: 40 pairs, ")
-    assert "kept as they were: " in ran.stdout
+    assert "original target kept: " in ran.stdout
     again = hark(tmp_path, *words, "--beam", "2", "--limit", "20")
     assert "nothing to do" in again.stdout, again.stderr
     made = Loaded(bundle, "torch", "cpu")

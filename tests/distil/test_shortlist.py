@@ -127,7 +127,7 @@ def test_the_verb(
     opened = Bundle.open("model")
     assert opened.facts.shortlist == ShortlistFacts(len(found.common), len(found.candidates))
     assert "- Shortlist: " in opened.card
-    assert done.stdout == f"model: {len(found.common)} common tokens, {len(found.candidates):,} candidates of others\n"
+    assert done.stdout == f"model: {len(found.common)} common tokens, {len(found.candidates):,} other candidates\n"
     assert len(list(Loaded(tmp_path / "model", "ctranslate2", precision="int8").translate(["Der Lehrer."]))) == 1
-    assert "has a shortlist already; replace it with --force" in hark("model", str(dataset.folder)).stderr
+    assert "already has a shortlist; replace it with --force" in hark("model", str(dataset.folder)).stderr
     assert hark("model", str(dataset.folder), "--force").returncode == 0

@@ -80,7 +80,7 @@ def test_runs_and_bundles_have_a_mean(trained: Trained, tmp_path: Path) -> None:
     parts = [hark.load(each).model.embedding.weight for each in (run.best, tmp_path / "last")]
     found = hark.load(tmp_path / "mean").model.embedding.weight
     torch.testing.assert_close(found, sum(parts) / 2, atol=1e-6, rtol=1e-6)
-    with pytest.raises(UserError, match="--last: counts the checkpoints of one run"):
+    with pytest.raises(UserError, match="--last requires a single run"):
         average([str(run.path), str(tmp_path / "last")], tmp_path / "more", 2)
 
 
