@@ -35,7 +35,7 @@ def test_explain_shows_meaning_default_allowed_and_what_differs(capsys: pytest.C
     assert "model.d_model = 512   here: 128" in printed
     assert "    allowed: one of post, pre" in printed
     assert "data.clean.max_words = 200" in printed
-    assert "data.train[].weight = 1.0\n    times that it is seen" in printed
+    assert "data.train[].weight = 1.0\n    sampling weight, relative to" in printed
 
 
 def test_an_output_that_cannot_be_written_is_a_clear_line(tmp_path: Path) -> None:

@@ -287,16 +287,16 @@ class TestWhichModel:
         assert done.returncode == 0
         assert done.stdout
         (warned,) = [line for line in done.stderr.decode().splitlines() if "card.md" in line]
-        assert warned.startswith(f"hark: warning: {folder}/card.md: was changed or removed since hark wrote it; ")
+        assert warned.startswith(f"hark: warning: {folder}/card.md: modified or missing; ")
 
     def test_a_broken_bundle(self, hark: Hark, tmp_path: Path) -> None:
         broken = make_bundle(tmp_path / "broken")
         weights = (broken / "model.safetensors").read_bytes()
         (broken / "model.safetensors").write_bytes(weights[:-1] + b"x")
-        assert "its sha256 is not the one that was written" in refused(hark("-m", str(broken), "The cat."))
+        assert "model.safetensors: damaged or modified: wrong sha256" in refused(hark("-m", str(broken), "The cat."))
         (broken / "model.safetensors").write_bytes(weights)
         (broken / "tokenizer.model").unlink()
-        assert "tokenizer.model: is missing; the hark bundle is incomplete" in refused(hark("-m", "broken", "The cat."))
+        assert "tokenizer.model: missing; the hark bundle is incomplete" in refused(hark("-m", "broken", "The cat."))
 
     def test_no_models_at_all(self, hark: Hark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

@@ -32,14 +32,14 @@ def config(
     """
     from hark import configfile
     from hark.cli.recipe import warn_of_moved_settings
-    from hark.recipes import split_words
+    from hark.recipes import split_arguments
 
     if recipes and (recipe or explain):
         raise UserError("--recipes cannot be combined with a recipe or --explain")
     if recipes:
         text = recipe_list()
     else:
-        file, changes = split_words(recipe, overrides)
+        file, changes = split_arguments(recipe, overrides)
         tree = configfile.load(file, changes)
         warn_of_moved_settings(file, changes)
         text = explanation(tree) if explain else configfile.dump(tree)

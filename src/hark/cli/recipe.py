@@ -16,9 +16,9 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     Fine-tuning thus needs no knowledge of the model's size, languages or tokenizer.
     """
     from hark import configfile
-    from hark.recipes import split_words
+    from hark.recipes import split_arguments
 
-    file, changes = split_words(recipe, overrides)
+    file, changes = split_arguments(recipe, overrides)
     warn_of_moved_settings(file, changes)
     name = str(explicit_value(file, changes, "train", "from") or "")  # needed first: it sets the defaults of the rest
     if not name:

@@ -68,12 +68,12 @@ def train(
     """
     from hark.cli.recipe import load_recipe, warn_of_ignored_vocab_size, warn_of_moved_settings
     from hark.monitor.watch import watch_run
-    from hark.recipes import split_words
+    from hark.recipes import split_arguments
     from hark.rundir import RunDir
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
 
-    file, changes = split_words(recipe, overrides)
+    file, changes = split_arguments(recipe, overrides)
     if allow and resume is None:
         raise UserError("--allow requires --resume")
     if resume is not None:

@@ -15,7 +15,7 @@ from hark.data.lexicon import count_keys
 from hark.data.progress import Progress, silent
 from hark.data.store import id_type
 from hark.errors import UserError
-from hark.shortlist import MOST, Shortlist
+from hark.shortlist import MAX_CANDIDATES, Shortlist
 
 PAIRS = 250_000
 """Pairs that are read, each corpus by its weight."""
@@ -143,7 +143,7 @@ def arrange(
     order = np.argsort(sources, kind="stable")
     sources, targets = sources[order], targets[order]
     rank = np.arange(len(sources)) - np.searchsorted(sources, sources)
-    kept = rank < MOST
+    kept = rank < MAX_CANDIDATES
     sources, targets = sources[kept], targets[kept]
     counts = np.bincount(sources, minlength=source_vocab_size).astype(np.uint8)
     order = np.lexsort((targets, sources))
