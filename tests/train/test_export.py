@@ -119,7 +119,7 @@ def test_a_bundle_that_was_changed_is_refused(trained: Trained) -> None:
         Bundle.open(run.best)
     with pytest.raises(UserError, match="no such bundle"):
         hark.load(run.path / "nowhere")
-    with pytest.raises(UserError, match="not a hark bundle: manifest.json is missing"):
+    with pytest.raises(UserError, match=r"not a hark bundle: manifest\.json is missing"):
         hark.load(run.checkpoints)
 
 
