@@ -2,7 +2,7 @@
 
 All groups of a batch make one step, so that a peer takes the very steps that ours takes. Batches of one length a step
 would need less padding; but their gradient is that of sentences of this length, and with as many tokens as in the paper
-a model learns far more slowly from such steps (docs/results/padded.txt).
+a model learns far more slowly from such steps (docs/results/logs/training/padded.txt).
 """
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,7 +17,28 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 pytest_plugins = ["tests.runs"]
 
-settings.register_profile("hark", deadline=None)  # a busy machine is not a wrong result
+SLOW = (
+    "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "tools",
+    "cli/test_completion.py", "cli/test_evaluate.py", "cli/test_heads.py", "cli/test_look.py", "cli/test_main.py",
+    "cli/test_prepare.py", "cli/test_recipe.py", "cli/test_train.py", "data/test_augment.py", "data/test_batches.py",
+    "data/test_lexicon.py", "data/test_prefetch.py", "data/test_prepare.py", "data/test_workers.py",
+    "evaluate/test_dev_translations.py", "model/test_cache.py", "model/test_fused.py", "model/test_stack.py",
+    "monitor/test_curves.py", "test_demo.py", "test_demo_text.py", "train/test_checkpoint.py", "train/test_export.py",
+    "train/test_kill.py", "train/test_loop.py", "train/test_loss.py", "train/test_skipped_pairs.py",
+)  # fmt: skip
+"""Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        path = item.path.relative_to(Path(__file__).parent).as_posix()
+        if path in SLOW or path.startswith(tuple(f"{each}/" for each in SLOW)):
+            item.add_marker(pytest.mark.slow)
+
+
+# No deadline: a busy machine is not a wrong result.
+settings.register_profile("hark", deadline=None, max_examples=50)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("hark")
 
 

@@ -10,6 +10,7 @@ from hark import configfile
 from hark.config import Config, CorpusConfig
 from hark.data.dataset import Dataset
 from hark.data.prepare import prepare
+from hark.monitor.watch import watch_run
 from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
 from hark.train.records import TrainRecord
@@ -59,7 +60,7 @@ def trained(settings: Callable[..., Config], tmp_path: Path) -> Callable[..., Ru
         run = RunDir(tmp_path / name)
         config = configfile.load(run.config, overrides) if resumed else settings(*overrides)
         opened: Dataset = open_dataset(config.data)
-        run_training(config if resumed else resolve(config, opened), run, opened, resumed)
+        run_training(config if resumed else resolve(config, opened), run, opened, resumed, observe=watch_run)
         return run
 
     return train

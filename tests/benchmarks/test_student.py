@@ -23,7 +23,7 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_loss_and_gain(given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    import student  # type: ignore[import-not-found]
+    from benchmarks import student
 
     monkeypatch.setattr(sys, "argv", given)
     student.main()

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import trust  # type: ignore[import-not-found]
 from benchmarks.domains import FILES, Pair  # type: ignore[import-not-found]
 from benchmarks.lines import Line, read_lines  # type: ignore[import-not-found]
 from benchmarks.trust import HERE, Judged, Warnings, judge_line, judge_sentence, report
 
+from benchmarks import trust
 from tests.benchmarks.test_domains import make_pairs, write
 from tests.decode.bundles import make_bundle
 

@@ -27,3 +27,8 @@ def test_labels(tick: float, words: str) -> None:
 )
 def test_log_ticks(low: float, high: float, expected: list[float]) -> None:
     assert axes.log_ticks(low, high) == expected
+
+
+def test_labels_tell_neighbours_apart() -> None:
+    assert axes.labels([1.7915, 1.7920, 1.7925]) == ["1.7915", "1.792", "1.7925"]
+    assert axes.labels([1.5, 2.0, 2.5]) == ["1.5", "2", "2.5"]

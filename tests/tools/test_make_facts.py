@@ -16,7 +16,7 @@ from hark.models import describe_model
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
 
-TOOL = Path(__file__).parents[2] / "tools" / "make_facts.py"
+ROOT = Path(__file__).parents[2]
 HEADS = AlignmentFacts(0, (1,), "reads", 0.3)
 EVERYDAY = {
     "kind": "hark everyday",
@@ -31,7 +31,9 @@ EVERYDAY = {
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(TOOL), *words], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "tools.make_facts", *words], capture_output=True, text=True, check=False, cwd=ROOT
+    )
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 BETWEEN_COLLECTIONS = 10_000
 """Allocations between two runs of Python's garbage collector. Thousands of sentences are alive at a time, without
-reference cycles; at the default threshold, it took a sixth of the host's time (docs/results/decode-host.txt)."""
+reference cycles; at the default threshold, it took a sixth of the host's time.
+Log: docs/results/logs/decoding/decode-host.txt."""
 
 
 EXAMPLES = (

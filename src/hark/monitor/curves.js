@@ -12,14 +12,23 @@ function trim(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-function short(value) {
+function short(value, digits = 3) {
   const size = Math.abs(value);
   if (size === 0) return "0";
   if (size < 1e-3) return trim(value.toExponential(1).replace("e", "×")).replace(/\.0×/, "×").replace("×", "e");
   for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (size >= unit) return trim((value / unit).toPrecision(4)) + letter;
+    if (size >= unit) return trim((value / unit).toPrecision(digits + 1)) + letter;
   }
-  return trim(value.toPrecision(3));
+  return trim(value.toPrecision(digits));
+}
+
+// Labels of an axis: as many digits as it takes to tell neighbouring ticks apart.
+function labels(ticks) {
+  for (let digits = 3; digits < 9; digits++) {
+    const words = ticks.map((tick) => short(tick, digits));
+    if (new Set(words).size === ticks.length) return words;
+  }
+  return ticks.map((tick) => short(tick, 9));
 }
 
 function exact(value) {
@@ -136,10 +145,12 @@ function draw(index) {
   const y = (value) => above + (1 - (scale(value) - scale(low)) / (scale(high) - scale(low))) * (height - above - bottom);
   plot.frame = { x, y, span, width, height };
 
-  for (const tick of (state.log ? logTicks : linearTicks)(low, high, height > 260 ? 6 : 5)) {
+  const levels = (state.log ? logTicks : linearTicks)(low, high, height > 260 ? 6 : 5);
+  const names = labels(levels);
+  levels.forEach((tick, at) => {
     element(svg, "line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) });
-    element(svg, "text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, short(tick));
-  }
+    element(svg, "text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, names[at]);
+  });
   const room = Math.max(2, Math.floor((width - left - right) / 75));
   for (const tick of (state.axis === "time" ? timeTicks : linearTicks)(...span, room)) {
     const label = state.axis === "time" ? clock(tick) : short(tick);

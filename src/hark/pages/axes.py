@@ -42,6 +42,16 @@ def round_step(least: float) -> int:
         size *= 10
 
 
+def labels(values: Sequence[float]) -> list[str]:
+    """Labels of ticks, with as many digits as it takes to tell neighbours apart."""
+    words = [label(value) for value in values]
+    digits = 4
+    while len(set(words)) < len(words) and digits < 12:
+        words = [f"{value:.{digits}g}" for value in values]
+        digits += 1
+    return words
+
+
 def label(tick: float) -> str:
     """A tick value in few characters: 500, 2k, 1.5M, 3e-4."""
     if tick and abs(tick) < 1e-3:

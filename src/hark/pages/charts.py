@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from hark.pages import formats
-from hark.pages.axes import label, round_step, ticks, value_range
+from hark.pages.axes import label, labels, round_step, ticks, value_range
 
 WIDTH, HEIGHT, GAP = 460, 240, 20  # of a line chart, in the picture's own units
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 40, 26  # around its lines
@@ -45,11 +45,12 @@ def line_chart(
         f'<text class="title" x="{GAP}" y="20">{escape(title)}</text>'
         f'<text class="end" x="{end}" y="20">{escape(note)}</text>'
     ]
-    for tick in ticks(low, high, 5):
+    y_ticks = ticks(low, high, 5)
+    for tick, words in zip(y_ticks, labels(y_ticks), strict=True):
         _, y = place((0, tick))
         parts.append(
             f'<line class="grid" x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="end" x="{LEFT - 8}" y="{y + 4:.1f}">{label(tick)}</text>'
+            f'<text class="end" x="{LEFT - 8}" y="{y + 4:.1f}">{words}</text>'
         )
     for tick in ticks(0.0, reach, width // 75, time):
         x, _ = place((tick, low))

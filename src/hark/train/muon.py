@@ -57,13 +57,14 @@ def turned(matrix: Tensor, turn: bool) -> Tensor:
     return matrix.mT if turn else matrix
 
 
-def orthogonal(wide: Tensor) -> Tensor:
+def orthogonal(wide: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """Approximate the nearest orthogonal matrices: all singular values between 0.7 and 1.2. On a GPU in bfloat16.
 
     None may be higher than wide: the products of rows with rows are then the smaller ones.
     """
     a, b, c = COEFFICIENTS
-    x = wide.bfloat16() if wide.is_cuda else wide  # few CPUs have 16-bit products
+    # Few CPUs multiply in 16 bits.
+    x = wide.to(dtype or (torch.bfloat16 if wide.is_cuda else torch.float32))
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(ROUNDS):
         square = x @ x.mT

@@ -18,7 +18,7 @@ DECIDED_ELSEWHERE = {"vocab_size", "source_vocab_size"}
 """Settings of the model that the dataset decides, whatever a recipe says: naming them says nothing of its size."""
 
 PROCESS_BYTES = 520_000_000
-"""Of Python, torch and their buffers, whatever the model (docs/results/cpu-memory.txt)."""
+"""Of Python, torch and their buffers, whatever the model (docs/results/logs/training/cpu-memory.txt)."""
 
 
 def suit_cpu(config: Config, given: Mapping[str, Any]) -> tuple[Config, str | None]:
