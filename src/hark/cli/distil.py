@@ -52,14 +52,14 @@ def distil(
     from hark.data.progress import show_progress
     from hark.decode.load import Loaded, search_settings
     from hark.distil.distil import distil as distil_text
-    from hark.distil.distil import refuse_chance
+    from hark.distil.distil import refuse_sampling
     from hark.models import named_folder
 
     gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)
     loaded = Loaded(named_folder(teacher), engine, device, precision)
     settings = search_settings(loaded.config.decode, options.search_changes(search or [], beam, 1))
-    refuse_chance(settings)
+    refuse_sampling(settings)
     try:
         with show_progress() as progress:
             result = distil_text(loaded, opened, output, settings, limit, processes, progress, force)
@@ -71,11 +71,11 @@ def distil(
 def summary(folder: Path, result: "Distilled") -> str:
     """A summary to print: how many translations were used, and why others were not."""
     record = result.record
-    if not result.made:
+    if not result.new_pairs:
         return f"{folder}: up to date with this teacher, dataset and settings; nothing to do"
     used = record.pairs - record.replaced.total()
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in record.replaced.most_common())
-    rate = f"{result.made / max(result.seconds, 1e-3):,.0f} per second"
+    rate = f"{result.new_pairs / max(result.seconds, 1e-3):,.0f} per second"
     return (
         f"{folder}: {record.pairs:,} pairs, {used:,} by the teacher ({used / record.pairs:.2%}), {rate}\n"
         f"original target kept: {reasons or 'none'}"

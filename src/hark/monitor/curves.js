@@ -22,11 +22,11 @@ function short(value, digits = 3) {
   return trim(value.toPrecision(digits));
 }
 
-// Labels of an axis: as many digits as it takes to tell neighbouring ticks apart.
+// Labels of an axis, with as many digits as it takes to make them distinct.
 function labels(ticks) {
   for (let digits = 3; digits < 9; digits++) {
-    const words = ticks.map((tick) => short(tick, digits));
-    if (new Set(words).size === ticks.length) return words;
+    const texts = ticks.map((tick) => short(tick, digits));
+    if (new Set(texts).size === ticks.length) return texts;
   }
   return ticks.map((tick) => short(tick, 9));
 }
