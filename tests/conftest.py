@@ -1,4 +1,4 @@
-"""What all tests share: reproducible chance, and no more threads than cores when tests run side by side."""
+"""Shared test set-up: fixed seeds, and one thread per process when tests run in parallel."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # What a shell starts in the background does not hear Ctrl-C, nor do its children, some of which must here.
+    # A shell's background jobs and their children ignore Ctrl-C, but some tests send it to theirs.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.runs"]

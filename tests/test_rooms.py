@@ -1,4 +1,4 @@
-"""The house: lower rooms never import upper ones, and some rooms do without heavy packages."""
+"""Layering: lower packages never import upper ones, and some do not import heavy dependencies."""
 
 import ast
 import sys
@@ -68,7 +68,7 @@ def room_of(file: Path) -> str:
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Every module that is imported anywhere in the file, also inside functions."""
+    """Every module imported anywhere in the file, also inside functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -79,7 +79,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def upward(file: Path, source: str) -> list[str]:
-    """Imports of rooms above the file's own, or of ones that it must not know."""
+    """Imports of packages above the file's own, or of forbidden ones."""
     here, wrong = room_of(file), []
     for name in imported(ast.parse(source)):
         parts = name.split(".")
@@ -111,14 +111,14 @@ def modules_in(folder: Path, package: str) -> dict[str, Path]:
 
 
 def imports_within(modules: dict[str, Path], file: Path) -> set[str]:
-    """The modules of a package that a file imports, but for those that only the type checker sees."""
+    """The modules of a package that a file imports, except under TYPE_CHECKING."""
     tree = ast.parse(file.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             node.body = [ast.Pass()]
     names = list(imported(tree))
     whole = {name for name in names if name in modules}
-    # `from hark.text import clauses` names the package as well, and means the module.
+    # `from hark.text import clauses` also yields the package, but means the module.
     return whole - {name.rpartition(".")[0] for name in whole}
 
 
@@ -162,7 +162,7 @@ SPECIAL_IDS = {"PAD", "UNK", "BOS", "EOS", "SPECIAL"}
 
 
 def test_only_text_knows_special_ids_by_name() -> None:
-    """Everybody else asks a vocabulary (`hark.text.vocabulary.SpecialIds`)."""
+    """Other packages use the vocabulary's (`hark.text.vocabulary.SpecialIds`)."""
     found = set()
     for file in FILES:
         names = {name.rpartition(".") for name in imported(ast.parse(file.read_text()))}

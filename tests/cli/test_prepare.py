@@ -55,7 +55,7 @@ def test_flags(text):
     assert configfile.load(text / "dataset" / "config.toml").data.clean.max_words == 30
     again = hark(*FLAGS, "data.clean.max_words=30", cwd=text)
     assert again.returncode == 0
-    assert again.stdout == "dataset: prepared before from the same files and settings; nothing to do\n"
+    assert again.stdout == "dataset: up to date with these files and settings; nothing to do\n"
 
 
 def test_pairs_that_training_will_skip_are_told(text):
@@ -88,12 +88,12 @@ def test_a_recipe_with_flags_on_top(text):
     ("arguments", "line"),
     [
         (("-o", "d"), "hark: no training corpus: name one with --train SRC TGT, or as data.train in a recipe"),
-        (("--train", "train.en", "train.de"), "hark: no place for the dataset: name a folder with -o"),
+        (("--train", "train.en", "train.de"), "hark: no output folder; name one with -o"),
         (("--train", "gone.en", "train.de", "-o", "d"), "hark: gone.en: no such file"),
         (("--train", "train.en", "-o", "d"), None),
         (
             ("--weight", "2", "--train", "a", "b", "-o", "d"),
-            "hark: --weight stands before any --train; put it after the one that it belongs to",
+            "hark: --weight before any --train; put it after the --train that it applies to",
         ),
         (
             ("--train", "a", "b", "--weight", "-1", "-o", "d"),
@@ -129,7 +129,7 @@ def test_swapped_files_are_suspected(tmp_path):
     swapped = hark(*flags, "--train", "a.de", "a.en", "-o", "swapped", cwd=tmp_path)
     assert swapped.returncode == 0
     assert swapped.stderr.splitlines()[-1] == (
-        "a: 100 of 400 kept: are the files swapped? What was dropped is de on the en side, and en on the de side"
+        "a: 100 of 400 kept: are the files swapped? Dropped pairs have de on the en side and en on the de side"
     )
     right = hark(*flags, "--vocab", "400", "--train", "a.en", "a.de", "-o", "right", cwd=tmp_path)
     assert (right.returncode, "swapped" in right.stderr) == (0, False)

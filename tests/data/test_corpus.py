@@ -64,7 +64,7 @@ def test_zstandard_missing(tmp_path, monkeypatch):
     monkeypatch.setattr("hark.errors.find_spec", lambda _: None)
     path = tmp_path / "c.tsv.zst"
     path.write_bytes(b"x")
-    with pytest.raises(HarkError, match="zstandard, which is not installed"):
+    with pytest.raises(HarkError, match="requires zstandard: pip install"):
         read(path)
 
 

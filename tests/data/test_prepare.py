@@ -198,7 +198,7 @@ class TestRerun:
     def test_other_settings_make_another(self, config, tmp_path, values):
         prepare(config, tmp_path / "dataset", processes=1)
         before = hashes(tmp_path / "dataset")
-        refused(change(config, **values), tmp_path / "dataset", UserError, "exists already; .* --force")
+        refused(change(config, **values), tmp_path / "dataset", UserError, "already exists; .* --force")
         assert hashes(tmp_path / "dataset") == before
         changed = prepare(change(config, **values), tmp_path / "dataset", processes=1, force=True)
         assert changed.made

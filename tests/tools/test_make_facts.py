@@ -12,7 +12,7 @@ import pytest
 from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
-from hark.models import look_at
+from hark.models import describe_model
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
 
@@ -95,7 +95,7 @@ def test_all_that_was_measured(model: Path, evaluation: dict[str, Any], tmp_path
     assert "Source: European Parliament" in card
     assert "- Weights: step 7" in card
     assert "not measured yet" not in card
-    assert f"{bleu[0]:.1f}" in look_at(model).summary
+    assert f"{bleu[0]:.1f}" in describe_model(model).summary
 
     facts = bundle.facts
     assert facts.alignment == HEADS  # what is not measured here stays

@@ -1,4 +1,4 @@
-"""From the teacher's tokens to lines of text. What is faulty is left out: the corpus's own target stands instead."""
+"""Detokenising and filtering of the teacher's translations. Faulty ones are replaced by the corpus's own target."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from hark.text.normalise import normalise
 from hark.text.vocabulary import Vocabulary
 
 Reason = Literal[Fault, "long", "garbled", "copied"]
-"""Why a translation is not used: a fault that any translation may have; the source is longer than what the teacher was
-trained on; it has bytes that are no text; it is the source again."""
+"""Why a translation is rejected: a fault of any translation; `long`: the source is longer than in the teacher's
+training; `garbled`: invalid bytes; `copied`: identical to the source."""
 SAMPLES = 3
-"""Faulty translations of each kind that are kept of a chunk, to be looked at."""
+"""Rejected translations to keep per reason and chunk, for the report."""
 
 
 @dataclass(frozen=True)
-class JudgedSample:
-    """A translation that was not used."""
+class RejectedSample:
+    """A translation that was rejected."""
 
     reason: Reason
     source: str
@@ -35,29 +35,29 @@ class JudgedSample:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """A chunk on its way to another process."""
+class PackedChunk:
+    """A chunk in a form that is cheap to send to another process."""
 
     corpus: str
     first: int
     answers: Sentences
-    asked: NDArray[np.bool_]
+    requested: NDArray[np.bool_]
     complete: NDArray[np.bool_]
 
     @classmethod
     def of(cls, chunk: Chunk) -> Self:
-        found = chunk.answers
+        answers = chunk.answers
         return cls(
             chunk.corpus,
             chunk.first,
-            Sentences.pack([each.tokens if each else () for each in found]),
-            np.array([each is not None for each in found], bool),
-            np.array([each is not None and each.complete for each in found], bool),
+            Sentences.pack([each.tokens if each else () for each in answers]),
+            np.array([each is not None for each in answers], bool),
+            np.array([each is not None and each.complete for each in answers], bool),
         )
 
 
 @dataclass(frozen=True)
-class JudgedLines:
+class FilteredLines:
     """A chunk as text: line n of `target` is the translation of line n of `source`."""
 
     corpus: str
@@ -65,28 +65,28 @@ class JudgedLines:
     source: bytes
     target: bytes
     replaced: Counter[str]
-    """Pairs that kept the target they had."""
-    samples: tuple[JudgedSample, ...]
+    """Pairs that kept their original target, by reason."""
+    samples: tuple[RejectedSample, ...]
 
 
-class Judge:
-    """Looks through translations, a chunk at a time, beside the pairs of the dataset that they are of."""
+class TranslationFilter:
+    """Detokenises and filters the translations of a dataset by chunks."""
 
     def __init__(self, folder: Path, reverse: bool, vocabulary: Vocabulary) -> None:
-        """The dataset, and the vocabulary of the teacher's target side."""
+        """`folder` is the dataset's; `vocabulary` is that of the teacher's target side."""
         self.dataset = Dataset.open(folder, reverse)
         self.stores = {shard.name: self.dataset.store(shard) for shard in self.dataset.shards("train")}
         self.vocabulary = vocabulary
 
-    def __call__(self, given: Answers) -> JudgedLines:
-        store, answer_ids = self.stores[given.corpus], given.answers.unpack()
-        rows = np.arange(given.first, given.first + len(answer_ids))
+    def __call__(self, chunk: PackedChunk) -> FilteredLines:
+        store, answer_ids = self.stores[chunk.corpus], chunk.answers.unpack()
+        rows = np.arange(chunk.first, chunk.first + len(answer_ids))
         source_ids = store.sentences(rows, "source")
         sources = self.dataset.tokenizer("source").decode(source_ids)
         targets = [normalise(text) for text in self.vocabulary.decode(answer_ids)]
         replaced: dict[int, Reason] = {}
-        for i, pair in enumerate(zip(source_ids, answer_ids, sources, targets, given.complete.tolist(), strict=True)):
-            reason = find_reason(*pair) if given.asked[i] else "long"
+        for i, pair in enumerate(zip(source_ids, answer_ids, sources, targets, chunk.complete.tolist(), strict=True)):
+            reason = find_reason(*pair) if chunk.requested[i] else "long"
             if reason is not None:
                 replaced[i] = reason
         samples = choose_samples(replaced, sources, targets)
@@ -94,13 +94,13 @@ class Judge:
         for i, text in zip(replaced, self.dataset.tokenizer("target").decode(originals), strict=True):
             targets[i] = text
         counts = Counter[str](replaced.values())
-        return JudgedLines(given.corpus, len(sources), as_lines(sources), as_lines(targets), counts, samples)
+        return FilteredLines(chunk.corpus, len(sources), as_lines(sources), as_lines(targets), counts, samples)
 
 
 def find_reason(
     source: Sequence[int], target: Sequence[int], source_text: str, target_text: str, complete: bool
 ) -> Reason | None:
-    """Why a translation is not to be learnt from, if there is a reason."""
+    """The reason to reject a translation, or None."""
     faults = find_faults(source, target, source_text, target_text, complete)
     if faults:
         return next(each for each in FAULTS if each in faults)
@@ -111,14 +111,14 @@ def find_reason(
 
 def choose_samples(
     replaced: dict[int, Reason], sources: Sequence[str], targets: Sequence[str]
-) -> tuple[JudgedSample, ...]:
-    """The first few of each reason."""
+) -> tuple[RejectedSample, ...]:
+    """The first few samples of each reason."""
     seen: Counter[Reason] = Counter()
     samples = []
     for i, reason in replaced.items():
         seen[reason] += 1
         if seen[reason] <= SAMPLES:
-            samples.append(JudgedSample(reason, cut(sources[i]), cut(targets[i])))
+            samples.append(RejectedSample(reason, cut(sources[i]), cut(targets[i])))
     return tuple(samples)
 
 
