@@ -130,7 +130,7 @@ def test_invalid_utf8_names_file_and_line(tmp_path):
     ],
 )
 def test_binary_files(tmp_path, content, problem):
-    with pytest.raises(UserError, match=rf"c\.en: is .*{problem}"):
+    with pytest.raises(UserError, match=rf"c\.en: {problem}"):
         read(*files(tmp_path, content, b"b\n"))
 
 
@@ -159,7 +159,7 @@ def test_missing_files_and_folders(tmp_path):
 def test_tsv_with_other_columns(tmp_path, line):
     path = tmp_path / "c.tsv"
     path.write_text(f"a\tb\n\n{line}\n")
-    with pytest.raises(UserError, match=r"c\.tsv:3: has [13] columns"):
+    with pytest.raises(UserError, match=r"c\.tsv:3: [13] columns"):
         read(path)
 
 
@@ -190,8 +190,8 @@ def test_jsonl_line_breaks_and_halves_of_characters(tmp_path):
         ('{"en": "a"', "not valid JSON"),
         ('["a", "b"]', "not a JSON object"),
         ('"a"', "not a JSON object"),
-        ('{"en": "a"}', "neither the keys en and de nor source and target"),
-        ('{"en": "a", "de": 3}', "must both be text"),
+        ('{"en": "a"}', "expected keys en and de, or source and target"),
+        ('{"en": "a", "de": 3}', "must be strings"),
         ("[" * 100_000, "not valid JSON"),
     ],
 )
@@ -240,7 +240,7 @@ def test_tmx_in_utf16(tmp_path):
 def test_tmx_without_the_languages(tmp_path):
     path = tmp_path / "c.tmx"
     path.write_text(tmx({"en": "a", "fr": "b"}, {"it": "c"}))
-    with pytest.raises(UserError, match=r"c\.tmx: no unit has both en and de; languages in it: en, fr, it"):
+    with pytest.raises(UserError, match=r"c\.tmx: no unit has both en and de; languages found: en, fr, it"):
         read(path)
 
 

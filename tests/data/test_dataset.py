@@ -170,7 +170,7 @@ def test_a_flipped_byte_is_found_and_the_file_is_named(config, folder, name):
     with pytest.raises(UserError, match=rf"{name}: is damaged: .*; prepare the dataset again"):
         dataset.verify("train", "dev")
     dataset.verify("test")
-    assert prepare(config, folder, processes=1).made  # which repairs it
+    assert prepare(config, folder, processes=1).created  # which repairs it
     Dataset.open(folder).verify("train", "dev", "test")
     path.unlink()
     with pytest.raises(UserError, match=rf"{name}: cannot be read"):

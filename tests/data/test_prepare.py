@@ -75,7 +75,7 @@ def texts(dataset, store):
 
 def test_end_to_end(config, tmp_path):
     prepared = prepare(config, tmp_path / "dataset", processes=1)
-    assert prepared.made
+    assert prepared.created
     dataset = Dataset.open(tmp_path / "dataset")
     assert [(each.name, each.role, each.weight, each.pairs) for each in dataset.manifest.shards] == [
         ("one", "train", 1.0, 897),
@@ -182,7 +182,7 @@ class TestRerun:
         prepare(config, folder, processes=1)
         before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
         same = replace(config, train=replace(config.train, steps=7))
-        assert not prepare(same, folder, processes=1).made
+        assert not prepare(same, folder, processes=1).created
         assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
     def test_moved_files_are_the_same_files(self, config, tmp_path):
@@ -190,7 +190,7 @@ class TestRerun:
         (tmp_path / "elsewhere").mkdir()
         files = [Path(config.data.dev[0].source), Path(config.data.dev[0].target)]
         moved = [str(path.rename(tmp_path / "elsewhere" / path.name)) for path in files]
-        assert not prepare(change(config, dev=(CorpusConfig(*moved),)), tmp_path / "dataset", processes=1).made
+        assert not prepare(change(config, dev=(CorpusConfig(*moved),)), tmp_path / "dataset", processes=1).created
 
     @pytest.mark.parametrize(
         "values", [{"seed": 2}, {"vocab_size": 390}, {"clean": replace(CLEAN, identical=False)}, {"test": ()}]
@@ -201,7 +201,7 @@ class TestRerun:
         refused(change(config, **values), tmp_path / "dataset", UserError, "exists already; .* --force")
         assert hashes(tmp_path / "dataset") == before
         changed = prepare(change(config, **values), tmp_path / "dataset", processes=1, force=True)
-        assert changed.made
+        assert changed.created
         assert changed.dataset.manifest.key == Dataset.open(tmp_path / "dataset").manifest.key
 
     def test_another_text_makes_another(self, config, tmp_path):
@@ -210,7 +210,7 @@ class TestRerun:
             one.write("And one more sentence.\n")
             other.write("Und noch ein Satz mehr.\n")
         changed = prepare(config, tmp_path / "dataset", processes=1, force=True)
-        assert changed.made
+        assert changed.created
         assert changed.dataset.shards("train")[1].pairs == 199
 
     def test_a_damaged_one_is_made_again(self, config, tmp_path):
@@ -218,7 +218,7 @@ class TestRerun:
         prepare(config, folder, processes=1)
         whole = hashes(folder)
         (folder / "train" / "one" / "source.tokens").write_bytes(b"xx")
-        assert prepare(config, folder, processes=1).made
+        assert prepare(config, folder, processes=1).created
         assert hashes(folder) == whole
 
 
@@ -250,17 +250,17 @@ class TestBadInput:
     def test_nothing_left_after_cleaning(self, config, tmp_path):
         bad = CorpusConfig(*write(tmp_path, "bad", [(f"same {n}", f"same {n}") for n in range(5)]))
         config = change(config, train=(*config.data.train, bad))
-        refused(config, tmp_path / "d", UserError, r"bad\.en: nothing is left .* of 5 pairs identical dropped 5")
+        refused(config, tmp_path / "d", UserError, r"bad\.en: no pairs left after cleaning: identical dropped 5 of 5")
 
     def test_nothing_left_after_repeats(self, config, tmp_path):
         again = replace(config.data.train[1], name="again")
         config = change(config, train=(*config.data.train, again))
-        refused(config, tmp_path / "d", UserError, "nothing is left .* of 200 pairs duplicates dropped 199")
+        refused(config, tmp_path / "d", UserError, "no pairs left after cleaning: duplicates dropped 199 of 200")
 
     @pytest.mark.parametrize("role", ["train", "dev"])
     def test_an_empty_corpus(self, config, tmp_path, role):
         empty = CorpusConfig(*write(tmp_path, "empty", []))
-        refused(change(config, **{role: (empty,)}), tmp_path / "d", UserError, r"empty\.en: has no pairs")
+        refused(change(config, **{role: (empty,)}), tmp_path / "d", UserError, r"empty\.en: no sentence pairs")
 
     def test_a_vocabulary_too_large(self, config, tmp_path):
         refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, r"the largest that works is \d+")

@@ -96,7 +96,7 @@ def prepare(
         raise UserError("no place for the dataset: name a folder with -o")
     with show_progress() as progress:
         prepared = make_dataset(config, folder, processes, progress, force)
-    if prepared.made:
+    if prepared.created:
         typer.echo(summary(prepared.dataset))
         sys.stdout.flush()
         for line in suspicions(prepared.dataset.report):
