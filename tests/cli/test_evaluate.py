@@ -137,7 +137,7 @@ def test_mistakes_are_one_line(hark: Hark, bundle: Path, tmp_path: Path) -> None
     assert "no such model" in refused(hark("nowhere", *SET))
     assert "nothing to evaluate on" in refused(hark(str(bundle)))
     assert "nothing to evaluate: name a bundle" in refused(hark(*SET))
-    assert "is not a hark dataset" in refused(hark(str(bundle), "--dataset", str(tmp_path)))
+    assert "not a hark dataset; create one with hark prepare" in refused(hark(str(bundle), "--dataset", str(tmp_path)))
     assert "leave --source" in refused(hark(str(bundle), "--dataset", str(tmp_path), *SET))
     assert "two systems are called good.de" in refused(hark(str(bundle.rename(bundle.parent / "good.de")), *files))
     (bundle.parent / "good.de").rename(bundle)

@@ -87,7 +87,7 @@ def test_a_recipe_with_flags_on_top(text):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("-o", "d"), "hark: no training corpus: name one with --train SRC TGT, or as data.train in a recipe"),
+        (("-o", "d"), "hark: no training corpus; name one with --train SRC TGT, or as data.train in a recipe"),
         (("--train", "train.en", "train.de"), "hark: no place for the dataset: name a folder with -o"),
         (("--train", "gone.en", "train.de", "-o", "d"), "hark: gone.en: no such file"),
         (("--train", "train.en", "-o", "d"), None),

@@ -58,7 +58,7 @@ def test_little_stays_in_memory(tmp_path: Path) -> None:
     finder = DuplicateFinder(tmp_path, buffer=10)
     for start in range(0, 100, 5):
         finder.add(start, [pair_hash("s", str(start + offset)) for offset in range(5)])
-        assert finder.n_waiting < 10
+        assert finder.n_pending < 10
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) == 100 * 24
 
 

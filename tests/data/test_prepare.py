@@ -272,7 +272,7 @@ class TestBadInput:
     def test_a_pipe(self, config, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         pipe = CorpusConfig(str(tmp_path / "pipe"), config.data.dev[0].target)
-        refused(change(config, dev=(pipe,)), tmp_path / "d", UserError, "not a plain file")
+        refused(change(config, dev=(pipe,)), tmp_path / "d", UserError, "not a regular file")
 
     def test_a_folder_of_somebody_elses(self, config, tmp_path):
         (tmp_path / "photos").mkdir()

@@ -23,7 +23,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch, capsys):
     lines = err.splitlines()
     assert lines[:2] == ["reading", "cleaning"]
     assert len(lines) == 5
-    assert lines[2] == "cleaning: 40%, 400 pairs, 27 a second, 22 s left"
+    assert lines[2] == "cleaning: 40%, 400 pairs, 27 per second, 22 s left"
 
 
 def test_bars_on_a_terminal(monkeypatch, capsys):
