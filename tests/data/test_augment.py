@@ -120,7 +120,7 @@ def test_they_stand_besides_in_the_dataset_and_in_the_report(config, tmp_path):
     assert dataset.manifest.key != plain.manifest.key
     assert "augment" not in plain.manifest.settings
     assert f"hasty {counts['hasty']:,}" in (tmp_path / "one" / "report.html").read_text()
-    assert "Variants" not in (tmp_path / "plain" / "report.html").read_text()
+    assert "Augmentation" not in (tmp_path / "plain" / "report.html").read_text()
 
 
 def test_names_of_one_corpus_stand_in_sentences_of_another(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hark.config import AugmentConfig
 from hark.data.augment import Augmenter
-from hark.data.swaps import NUMBER, WORD, Renamer, find_names, renumbered
+from hark.data.swaps import NUMBER, WORD, Renamer, find_names, renumber
 
 PAIRS = [
     ("Have you seen Tom?", "Hast du Tom gesehen?"),
@@ -127,7 +127,7 @@ def test_what_is_written_depends_on_seed_and_chunk_alone():
 def test_both_sides_have_the_same_other_numbers(source, target):
     rng, drawn = np.random.default_rng(1), set()
     for _ in range(30):
-        made = renumbered(source, target, rng)
+        made = renumber(source, target, rng)
         if made is None:  # the same ones were drawn
             continue
         drawn.add(made[0])
@@ -143,7 +143,7 @@ def test_both_sides_have_the_same_other_numbers(source, target):
 def test_days_keep_their_ending():
     rng, endings = np.random.default_rng(1), {}
     for day in ["5. Mai", "15. Mai"] * 1000:
-        made = renumbered(f"Am {day}.", f"On May {day[:-5]}th.", rng)
+        made = renumber(f"Am {day}.", f"On May {day[:-5]}th.", rng)
         if made is not None:
             number, ending = re.search(r"(\d+)([a-z]+)", made[1]).groups()
             assert made[0] == f"Am {number}. Mai."
@@ -165,4 +165,4 @@ def test_days_keep_their_ending():
     ],
 )
 def test_numbers_that_differ_or_are_written_in_ways_of_a_language_stay(source, target):
-    assert renumbered(source, target, np.random.default_rng(1)) is None
+    assert renumber(source, target, np.random.default_rng(1)) is None

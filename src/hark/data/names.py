@@ -22,7 +22,9 @@ def name_corpora(corpora: Sequence[CorpusConfig], languages: Sequence[str]) -> l
     ]
     for corpus, name in zip(corpora, names, strict=True):
         if tidy(name) != name:
-            raise UserError(f"corpus name {name!r}: use letters, digits, underscores, dots and dashes; no leading dot or dash")
+            raise UserError(
+                f"corpus name {name!r}: use letters, digits, underscores, dots and dashes; no leading dot or dash"
+            )
         if names.count(name) > 1:
             raise UserError(f"{corpus.source}: another corpus is also named {name}; set a different name")
     return names
