@@ -98,7 +98,7 @@ def test_an_incomplete_manifest_is_refused(folder):
 
 def test_a_replaced_tokenizer_is_refused(folder):
     (folder / "tokenizer.model").write_bytes(train_tokenizer((pair[0] for pair in pairs(300)), 330, ["en", "de"]))
-    with pytest.raises(UserError, match=r"tokenizer\.model: is not the tokenizer that was used"):
+    with pytest.raises(UserError, match=r"tokenizer\.model: not the original tokenizer"):
         Dataset.open(folder)
 
 

@@ -52,20 +52,20 @@ def test_letters_keep_their_accents() -> None:
 
 
 @given(st.text("ab,; ", min_size=0, max_size=200), st.integers(3, 20), st.integers(10, 40))
-def test_stretches_lose_nothing_either(text: str, length: int, stretch: int) -> None:
+def test_windows_are_lossless(text: str, length: int, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clauses, "STRETCH", stretch)
+        patch.setattr(clauses, "WINDOW", window)
         parts = cut(text, shorter_than(length))
         assert "".join(bounded(text)) == text
-        assert all(len(part) <= stretch for part in bounded(text))
+        assert all(len(part) <= window for part in bounded(text))
     assert "".join(parts) == text
     assert len(parts) % 2 == 1
     assert all(gap.isspace() or not gap for gap in parts[1::2])
     assert all(len(part) <= length for part in parts[::2])
 
 
-def test_what_must_stay_whole_stays_whole_across_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clauses, "STRETCH", 20)
+def test_kept_spans_stay_whole_across_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clauses, "WINDOW", 20)
     text = "some words <a b c d e f g h i j k l m n o p q> and more words, {x y z} and more"
     keep = [(text.index("<"), text.index(">") + 1), (text.index("{"), text.index("}") + 1)]
     parts = cut(text, shorter_than(8), keep)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.errors import HarkError
-from hark.text.sentences import STRETCH, join_across, segment, split_sentences
+from hark.text.sentences import WINDOW, join_across, segment, split_sentences
 
 
 @given(st.text(max_size=60), st.sampled_from(["en", "de", "fr", "zh", "xx", "", "pt-BR"]))
@@ -63,7 +63,7 @@ def test_what_must_stay_whole_is_joined() -> None:
 def test_a_long_text_is_split_as_a_short_one(end: str) -> None:
     sentences = [f"Mr. Smith of sentence {number} goes home, and then nobody knows{end}" for number in range(400)]
     text = "".join(sentences)
-    assert len(text) > 4 * STRETCH
+    assert len(text) > 4 * WINDOW
     assert split_sentences(text, "en") == segment(text, "en")
 
 
@@ -72,6 +72,6 @@ def test_what_has_no_sentences_is_cut_into_bounded_stretches(unit: str) -> None:
     text = unit * (20_000 // len(unit))
     pieces = split_sentences(text, "en")
     assert "".join(pieces) == text
-    assert max(map(len, pieces)) <= STRETCH
+    assert max(map(len, pieces)) <= WINDOW
     if unit == "word ":
         assert all(piece.endswith(" ") for piece in pieces)
