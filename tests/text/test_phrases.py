@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from hark.errors import UserError
-from hark.text.phrases import SHIPPED, Phrases, find_table, open_phrases, read_phrases
+from hark.text.phrases import BUNDLED, Phrases, find_table, open_phrases, read_phrases
 
 PAIRS = [("en", "de"), ("de", "en")]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_table_that_comes_with_hark(source: str, target: str) -> None:
-    path = find_table(SHIPPED, source, target)
+    path = find_table(BUNDLED, source, target)
     assert path is not None
     table = read_phrases(path)
     phrases = Phrases([table])
@@ -24,7 +24,7 @@ def test_a_table_that_comes_with_hark(source: str, target: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_phrase_stands_once_and_in_a_section(source: str, target: str) -> None:
-    path = find_table(SHIPPED, source, target)
+    path = find_table(BUNDLED, source, target)
     assert path is not None
     head, *sections = path.read_text(encoding="utf-8").split("\n\n")
     assert all(line.startswith("# ") for line in head.split("\n"))
@@ -120,12 +120,12 @@ def test_own_tables_beside_those_that_come_with_hark(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\tb\nno tab here\n", r"phrases.tsv:2: 1 columns; write source, tab, target"),
+        (b"a\tb\nno tab here\n", r"phrases.tsv:2: 1 columns; expected source, tab, target"),
         (b"a\tb\tc\td\n", r":1: 4 columns"),
-        (b"# x\n\n \tb\n", r":3: the source \(first column\) has no words"),
-        (b"!?\tb\n", r":1: the source \(first column\) has no words"),
-        (b"a\t \n", r":1: the target \(second column\) is empty"),
-        (b"a\tb\n\na \tc\n", r":3: 'a' is translated as 'b' in line 1; keep one of them"),
+        (b"# x\n\n \tb\n", r":3: no words in the source \(first column\)"),
+        (b"!?\tb\n", r":1: no words in the source \(first column\)"),
+        (b"a\t \n", r":1: empty target \(second column\)"),
+        (b"a\tb\n\na \tc\n", r":3: 'a' is translated as 'b' in line 1; keep only one"),
         ("\nGrüße\tx\n".encode("latin-1"), r":2: not UTF-8"),
     ],
 )
@@ -137,7 +137,7 @@ def test_what_is_wrong_with_a_table_is_said_with_its_line(tmp_path: Path, conten
 
 
 def test_a_table_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"nowhere.tsv: cannot be read \(No such file"):
+    with pytest.raises(UserError, match=r"nowhere.tsv: cannot be read: No such file"):
         read_phrases(tmp_path / "nowhere.tsv")
 
 

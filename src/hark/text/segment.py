@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha512
 from itertools import chain, count, pairwise
 
-from hark.text.segmentation_cache import SegmentationCache
 from hark.text.normalise import normalise
+from hark.text.segmentation_cache import SegmentationCache
 from hark.text.tokenizer import Tokenizer
 from hark.text.vocabulary import SPACE
 

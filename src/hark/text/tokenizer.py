@@ -16,8 +16,8 @@ from typing import Any, Self
 import sentencepiece
 
 from hark.errors import UserError
-from hark.text.segmentation_cache import SegmentationCache
 from hark.text.normalise import normalise
+from hark.text.segmentation_cache import SegmentationCache
 from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
