@@ -137,7 +137,7 @@ def test_mistakes_are_one_line(hark: Hark, bundle: Path, tmp_path: Path) -> None
     assert "no such model" in refused(hark("nowhere", *SET))
     assert "no test set; use --source FILE" in refused(hark(str(bundle)))
     assert "nothing to evaluate; name a model" in refused(hark(*SET))
-    assert "is not a hark dataset" in refused(hark(str(bundle), "--dataset", str(tmp_path)))
+    assert "not a hark dataset; create one with hark prepare" in refused(hark(str(bundle), "--dataset", str(tmp_path)))
     assert "--dataset cannot be combined with --source" in refused(hark(str(bundle), "--dataset", str(tmp_path), *SET))
     assert "two systems are named good.de" in refused(hark(str(bundle.rename(bundle.parent / "good.de")), *files))
     (bundle.parent / "good.de").rename(bundle)

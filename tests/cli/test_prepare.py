@@ -87,7 +87,7 @@ def test_a_recipe_with_flags_on_top(text):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("-o", "d"), "hark: no training corpus: name one with --train SRC TGT, or as data.train in a recipe"),
+        (("-o", "d"), "hark: no training corpus; name one with --train SRC TGT, or as data.train in a recipe"),
         (("--train", "train.en", "train.de"), "hark: no output folder; name one with -o"),
         (("--train", "gone.en", "train.de", "-o", "d"), "hark: gone.en: no such file"),
         (("--train", "train.en", "-o", "d"), None),
@@ -137,8 +137,8 @@ def test_swapped_files_are_suspected(tmp_path):
     (tmp_path / "b.de").write_text("\n".join(german) + "\n")
     nothing = hark(*flags, "--train", "b.de", "b.en", "-o", "nothing", cwd=tmp_path)
     assert nothing.returncode == 2
-    assert nothing.stderr.splitlines()[-1] == "hark: b.de: 0 of 300 kept: are the files swapped?"
+    assert nothing.stderr.splitlines()[-1] == "hark: b.de: 0 of 300 pairs kept; are the files swapped?"
     french = "\n".join(f"Le chien court vite à travers la vieille forêt, et il est {i} heures." for i in range(300))
     (tmp_path / "c.fr").write_text(french + "\n")
     other = hark(*flags, "--train", "c.fr", "b.de", "-o", "other", cwd=tmp_path)
-    assert "nothing is left after cleaning: of 300 pairs language dropped 300" in other.stderr
+    assert "no pairs left after cleaning: language dropped 300 of 300" in other.stderr

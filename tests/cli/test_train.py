@@ -16,7 +16,7 @@ from tests.runs import SETTINGS
 def test_without_a_dataset(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"data\.dataset is not set"):
         train("train.steps=1", output=tmp_path / "run")
-    with pytest.raises(UserError, match="is not a hark dataset"):
+    with pytest.raises(UserError, match="not a hark dataset; create one with hark prepare"):
         train(f"data.dataset={tmp_path}", output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -151,7 +151,7 @@ def test_the_teachers_languages_determine_the_direction(dataset, bundle, tmp_pat
     run(model, dataset, tmp_path / "out")
     assert lines(tmp_path / "out" / "one.de") == [target for _, target in pairs(PAIRS)]
     assert lines(tmp_path / "out" / "one.en") == [translate(target) for _, target in pairs(PAIRS)]
-    with pytest.raises(UserError, match=r"is text in en and de, not en to fr"):
+    with pytest.raises(UserError, match=r"languages are en and de, not en and fr"):
         run(teacher(dataset, bundle, target="fr"), dataset, tmp_path / "other")
 
 

@@ -98,7 +98,7 @@ def prepare(
         raise UserError("no output folder; name one with -o")
     with show_progress() as progress:
         prepared = make_dataset(config, folder, processes, progress, force)
-    if prepared.made:
+    if prepared.created:
         typer.echo(summary(prepared.dataset))
         sys.stdout.flush()
         for line in suspicions(prepared.dataset.report):
