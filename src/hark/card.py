@@ -1,4 +1,4 @@
-"""The card of a model, for people: Markdown, written from its facts and settings. Nothing ever reads it back."""
+"""The model card: Markdown for people, rendered from facts and settings, and never parsed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -28,14 +28,14 @@ LANGUAGES = {
     "nl": "Dutch",
     "pt": "Portuguese",
 }
-"""Names of the languages that hark's own models know; a card shows others by their codes."""
+"""Names of the languages of hark's own models; a card shows others by their codes."""
 TITLES = {"bleu": "BLEU", "chrf2": "chrF2", "ter": "TER", "comet": "COMET"}
-FEW = 4
-"""Pairs that are listed one by one."""
+MAX_LISTED = 4
+"""Language pairs that are listed one by one."""
 
 
 def render(facts: Facts, model: ModelConfig) -> str:
-    """The whole card."""
+    """Render the card."""
     lines = [f"# {facts.title or default_title(facts.pairs)}", ""]
     lines += [facts.summary or default_summary(facts, model), ""]
     lines += entries(facts)
@@ -49,8 +49,8 @@ def render(facts: Facts, model: ModelConfig) -> str:
         ("Limits", [facts.limits] if facts.limits else ()),
         ("Licence", [facts.licence_terms] if facts.licence_terms else ()),
     ]
-    for title, found in sections:
-        if content := list(found):
+    for title, section in sections:
+        if content := list(section):
             lines += ["", f"## {title}", "", *content]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -68,9 +68,9 @@ def default_summary(facts: Facts, model: ModelConfig) -> str:
 
 
 def describe_pairs(pairs: Sequence[Pair]) -> str:
-    """All pairs, or only the languages where every one is translated into every other."""
+    """List all pairs, or only the languages if every one is translated into every other."""
     codes = sorted({code for pair in pairs for code in pair})
-    if len(pairs) > FEW and len(set(pairs)) == len(codes) * (len(codes) - 1):
+    if len(pairs) > MAX_LISTED and len(set(pairs)) == len(codes) * (len(codes) - 1):
         return f"{join(codes)}, in all {len(pairs)} directions"
     return ", ".join(" to ".join(pair) for pair in pairs)
 
@@ -83,7 +83,7 @@ def describe_shape(model: ModelConfig) -> str:
 
 
 def describe_alignment(alignment: AlignmentFacts) -> str:
-    """Heads as `hark heads` names them: layer and head, counted from 1."""
+    """List heads as `hark heads` does: layer and head, counted from 1."""
     names = ", ".join(f"{alignment.layer + 1}:{head + 1}" for head in alignment.heads)
     measured = ""
     if alignment.error_rate is not None:
@@ -94,7 +94,7 @@ def describe_alignment(alignment: AlignmentFacts) -> str:
 
 
 def entries(facts: Facts) -> Iterator[str]:
-    """The list at the top: what the model is, in a few words each."""
+    """The list of key facts at the top."""
     making = facts.making
     yield f"- Languages: {describe_pairs(facts.pairs)}"
     trained = ", ".join(each.name for each in facts.text)
@@ -106,26 +106,26 @@ def entries(facts: Facts) -> Iterator[str]:
     if making.storage:
         yield f"- Stored in: {making.storage}"
     if facts.shortlist:
-        found = facts.shortlist
-        yield f"- Shortlist: {found.common:,} common tokens, {found.candidates:,} candidates for others (int8 on a CPU)"
+        size = facts.shortlist
+        yield f"- Shortlist: {size.common:,} common tokens, {size.candidates:,} other candidates (int8 on a CPU)"
     if facts.alignment:
         yield f"- Alignment heads: {describe_alignment(facts.alignment)}"
     match facts.vocabulary.language_tags:
         case "none":
             pass
         case "source":
-            yield "- Target language: a tag at the start of the source asks for it"
+            yield "- Target language: selected by a tag at the start of the source"
         case "target":
-            yield "- Target language: a tag at the start of the translation asks for it"
+            yield "- Target language: selected by a tag at the start of the translation"
     attributed = any(each.attribution for each in facts.text)
     licence = facts.licence or "depends on the training text"
     yield f"- Licence: {licence}" + (", with attribution of the training text (below)" if attributed else "")
     if facts.scores is None:
-        yield "- Scores: not measured yet"
+        yield "- Scores: not measured"
 
 
 def making_lines(making: MakingFacts, model: ModelConfig) -> Iterator[str]:
-    """Only for a model of which more is known than a training by itself can tell."""
+    """How the model was made; only if the facts name a teacher or a tool."""
     teachers = [each for each in making.parents if each.role == "teacher"]
     if not (teachers or making.tool):
         return
@@ -134,10 +134,10 @@ def making_lines(making: MakingFacts, model: ModelConfig) -> Iterator[str]:
     yield from map(describe_teacher, teachers)
     averaged = [each.name for each in making.parents if each.role == "averaged"]
     if averaged:
-        yield f"Its weights are the mean of those of {join(averaged)}."
+        yield f"Its weights are the average of {join(averaged)}."
     if making.variants:
         shares = ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in making.variants.items())
-        yield f"Some of the pairs were learnt a second time as people type them: {shares}."
+        yield f"Data augmentation, as shares of the training pairs: {shares}."
     if making.steps and making.step_tokens:
         yield f"It was trained for {making.steps:,} steps of {making.step_tokens:,} tokens."
     if making.tool:
@@ -148,7 +148,7 @@ def describe_teacher(teacher: ParentModel) -> str:
     count = f": {teacher.parameters:,} weights" if teacher.parameters else ""
     shape = f", a model of {teacher.shape}{count}" if teacher.shape else ""
     return (
-        "It learnt from the translations of the training text by a larger model (sequence-level distillation): "
+        "It was trained on translations of the training text by a larger model (sequence-level distillation): "
         f"{teacher.name}{shape}."
     )
 
@@ -156,16 +156,17 @@ def describe_teacher(teacher: ParentModel) -> str:
 def origin_lines(origin: OriginFacts | None, proofs: Sequence[ParityProof]) -> Iterator[str]:
     if origin:
         revision = f", revision {origin.revision}" if origin.revision else ""
-        licence = f"; licence there: {origin.licence}" if origin.licence else ""
+        licence = f"; original licence: {origin.licence}" if origin.licence else ""
         yield f"Imported ({origin.kind}) from {origin.source}{revision}{licence}."
     for each in proofs:
         difference = f"; logits differ by at most {each.largest_difference:.2g}" if each.largest_difference else ""
         search = f" ({each.search})" if each.search else ""
-        yield f"{each.equal:,} of {each.sentences:,} translations equal those of {each.against}{search}{difference}."
+        same = f"{each.equal:,} of {each.sentences:,} translations are identical to those of"
+        yield f"{same} {each.against}{search}{difference}."
 
 
 def text_lines(text: Sequence[TextFacts], scores: ScoreFacts | None) -> Iterator[str]:
-    """A table of the corpora, if anything is known of them but their names."""
+    """A table of the corpora, if more than their names is known."""
     described = any(each.what or each.licence or each.attribution for each in text)
     if described:
         counted = any(each.pairs is not None for each in text)
@@ -178,8 +179,8 @@ def text_lines(text: Sequence[TextFacts], scores: ScoreFacts | None) -> Iterator
     if described and scores and scores.held_out:
         yield ""
         yield (
-            "No sentence of the test sets below is part of it, on either side, not even with other capitals or "
-            "punctuation."
+            "The training text contains no sentence of the test sets below, on either side, not even with other "
+            "capitalisation or punctuation."
         )
 
 
@@ -192,23 +193,23 @@ def describe_licence(text: TextFacts) -> str:
     return "; ".join(parts)
 
 
-def linked(words: str, url: str) -> str:
-    return f"[{words}]({url})" if url else words
+def linked(text: str, url: str) -> str:
+    return f"[{text}]({url})" if url else text
 
 
 def score_lines(scores: ScoreFacts) -> Iterator[str]:
     measures = [each for each in TITLES if any(each in of_set.scores for of_set in scores.sets)]
-    beside = any("bleu" in of_set.teacher for of_set in scores.sets) and "bleu" in measures
+    has_teacher = any("bleu" in of_set.teacher for of_set in scores.sets) and "bleu" in measures
     heads = ["test set", "sentences", *(TITLES[each] for each in measures)]
-    heads += ["BLEU of the teacher", "BLEU lost"] if beside else []
+    heads += ["teacher's BLEU", "BLEU loss"] if has_teacher else []
     rows = []
     for each in scores.sets:
         row = [name_of_set(each), f"{each.sentences:,}", *(show(each.scores, measure) for measure in measures)]
-        rows.append(row + ([show(each.teacher, "bleu"), loss(each)] if beside else []))
+        rows.append(row + ([show(each.teacher, "bleu"), loss(each)] if has_teacher else []))
     yield from table(heads, rows)
     if scores.resamples:
         yield ""
-        yield f"±: half of the 95% interval, from {scores.resamples:,} bootstrap resamples."
+        yield f"±: half of the 95% confidence interval, {scores.resamples:,} bootstrap resamples."
     yield ""
     yield from signature_lines({each: scores.signatures[each] for each in measures if each in scores.signatures})
 
@@ -218,12 +219,12 @@ def name_of_set(of_set: SetScores) -> str:
 
 
 def show(scores: Mapping[str, MeasuredScore], measure: str) -> str:
-    found = scores.get(measure)
-    if found is None:
+    score = scores.get(measure)
+    if score is None:
         return ""
     places = 4 if measure == "comet" else 1
-    interval = f" ±{found.confidence:.{places}f}" if found.confidence is not None else ""
-    return f"{found.score:.{places}f}{interval}"
+    interval = f" ±{score.confidence:.{places}f}" if score.confidence is not None else ""
+    return f"{score.score:.{places}f}{interval}"
 
 
 def loss(of_set: SetScores) -> str:
@@ -237,8 +238,8 @@ def signature_lines(signatures: Mapping[str, str]) -> Iterator[str]:
 
 
 def speed_lines(speed: SpeedFacts) -> Iterator[str]:
-    beside = any(each.teacher for each in speed.sets)
-    heads = ["sentences a second on", "this model", *(["its teacher", "times as fast"] if beside else [])]
+    has_teacher = any(each.teacher for each in speed.sets)
+    heads = ["sentences per second", "this model", *(["teacher", "speed-up"] if has_teacher else [])]
     rows = []
     for each in speed.sets:
         row = [each.name, f"{each.sentences_per_second:.0f}"]
@@ -248,20 +249,20 @@ def speed_lines(speed: SpeedFacts) -> Iterator[str]:
     yield from table(heads, rows)
     yield ""
     yield (
-        f"{speed.engine}, {speed.cores} cores, text to text, the best of {speed.repeats} runs over at most "
-        f"{speed.sentences:,} sentences of each set."
+        f"{speed.engine}, {speed.cores} cores, text to text, best of {speed.repeats} runs, at most "
+        f"{speed.sentences:,} sentences per set."
     )
 
 
 def everyday_lines(everyday: EverydayFacts) -> Iterator[str]:
-    yield "Lines as people type them, each with what must hold of a good translation (`benchmarks/everyday.toml`):"
+    yield "Informal input, each line with a check of its translation (`benchmarks/everyday.toml`):"
     yield ""
     rows = [[kind.replace("_", " "), f"{each.hold} of {each.of}"] for kind, each in everyday.lines.items()]
     hold, of = (sum(getattr(each, key) for each in everyday.lines.values()) for key in ("hold", "of"))
-    yield from table(["kind", "hold"], [*rows, ["**all**", f"**{hold} of {of}**"]])
+    yield from table(["kind", "passed"], [*rows, ["**all**", f"**{hold} of {of}**"]])
     if everyday.spellings:
         yield ""
-        yield f"The sentences of {everyday.test_set} spelled differently; in brackets, as they are, scored alike:"
+        yield f"The sentences of {everyday.test_set} spelled differently; in brackets, the original spelling:"
         yield ""
         measures = list(everyday.signatures)
         rows = [
@@ -275,8 +276,8 @@ def everyday_lines(everyday: EverydayFacts) -> Iterator[str]:
     if everyday.names:
         yield ""
         yield (
-            f"With other people's names in the sentences that name someone, {everyday.names.hold} of "
-            f"{everyday.names.of} translations keep the name."
+            f"With names of people replaced by others, {everyday.names.hold} of {everyday.names.of} translations keep "
+            "the name."
         )
 
 
@@ -285,5 +286,5 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def join(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+def join(items: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]]))

@@ -88,13 +88,13 @@ def test_all_that_was_measured(model: Path, evaluation: dict[str, Any], tmp_path
     assert "39.1 (41.2)" in card
     assert "7 of 9 translations keep the name" in card
     assert "1,234,567" in card
-    assert "No sentence of the test sets below is part of it" in card
+    assert "The training text contains no sentence of the test sets below" in card
     assert "3 + 1 layers" in card
     assert "lower 4%" in card
     assert card.count("CC BY 2.0 FR") == 1
     assert "Source: European Parliament" in card
     assert "- Weights: step 7" in card
-    assert "not measured yet" not in card
+    assert "not measured" not in card
     assert f"{bleu[0]:.1f}" in describe_model(model).summary
 
     facts = bundle.facts
@@ -125,7 +125,7 @@ def test_into_a_folder(model: Path, evaluation: dict[str, Any], tmp_path: Path) 
     card = (tmp_path / "card.md").read_text()
     assert "teacher" not in card
     assert "## Speed" not in card
-    assert "No sentence of the test sets" not in card  # no report says so
+    assert "no sentence of the test sets" not in card  # no report states it
 
 
 def test_a_corpus_comes_after_the_one_in_whose_words_it_is_said(
