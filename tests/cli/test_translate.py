@@ -128,7 +128,7 @@ def test_nbest_in_columns(hark: Hark) -> None:
     assert rows[-1] == ["2", "-", "2014"]
     assert all(len(row) == 3 for row in rows)
     assert refused(hark("-t", "de", "--nbest", "3", "--beam", "2", "The cat.")).startswith(
-        "hark: decode.nbest: 3 is more than a beam of 2 finds"
+        "hark: decode.nbest: 3 is more than beam 2 can return"
     )
 
 
@@ -257,8 +257,8 @@ class TestWhichModel:
         done = hark("-s", "de", "{a}")
         assert done.returncode == 0, done.stderr
         line = refused(hark("-s", "en", "-t", "fr", "The cat."))
-        assert line.startswith("hark: no model from en to fr; there is de to en, en to de; hark models says where")
-        assert "no model to dee; there is de to en, en to de; did you mean de?" in refused(
+        assert line.startswith("hark: no model from en to fr; available: de to en, en to de; see hark models")
+        assert "no model to dee; available: de to en, en to de; did you mean de?" in refused(
             hark("-t", "dee", "The cat.")
         )
 

