@@ -127,7 +127,5 @@ def test_no_changes_between_equal_random_texts(text: str, language: str) -> None
 
 @given(st.integers(min_value=3, max_value=10**7), st.integers(min_value=3, max_value=10**7))
 def test_a_different_number_is_detected(one: int, other: int) -> None:
-    lost = compare_numbers(
-        f"They have {one:,} of them.", f"Sie haben {other:,} davon.".replace(",", "."), "en", "de"
-    )
+    lost = compare_numbers(f"They have {one:,} of them.", f"Sie haben {other:,} davon.".replace(",", "."), "en", "de")
     assert bool(lost) == (one != other)
