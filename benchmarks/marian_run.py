@@ -32,7 +32,7 @@ from hark.model import Transformer
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
 from hark.train.loss import Objective, to_tensors
-from hark.train.passes import autocast, why_not_recorded
+from hark.train.passes import autocast, fallback_reason
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 
@@ -50,7 +50,7 @@ class Judge:
 
     def __init__(self, config: Config, dataset: Dataset, device: torch.device) -> None:
         self.config, self.device, self.model = config, device, Transformer(config.model).to(device).eval()
-        fused = why_not_recorded(self.config, Processes(0, 1, device)) is None
+        fused = fallback_reason(self.config, Processes(0, 1, device)) is None
         smoothing, longest = config.train.label_smoothing, config.batches.max_length
         self.objective = Objective(self.model, smoothing, longest, dataset.special.pad, fused)
         stores = [(shard.name, dataset.store(shard)) for shard in dataset.shards("dev")]

@@ -23,7 +23,7 @@ from hark.model import Transformer
 from hark.recipes import FOLDER as RECIPES
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import build_optimiser
-from hark.train.passes import build_passes, why_not_recorded
+from hark.train.passes import build_passes, fallback_reason
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 from hark.train.start import resolve
@@ -38,7 +38,7 @@ def train(config: Config, dataset: Dataset, device: torch.device, seed: int, ste
     torch.manual_seed(seed)
     model = Transformer(config.model).to(device).train()
     processes = Processes(0, 1, device)
-    fused = why_not_recorded(config, processes) is None
+    fused = fallback_reason(config, processes) is None
     passes = build_passes(
         Objective(model, config.train.label_smoothing, config.batches.max_length, dataset.special.pad, fused),
         processes,

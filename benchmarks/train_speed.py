@@ -33,7 +33,7 @@ from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import build_optimiser
-from hark.train.passes import build_passes, why_not_recorded
+from hark.train.passes import build_passes, fallback_reason
 from hark.train.processes import Processes
 
 PEAK = 990e12
@@ -84,7 +84,7 @@ HEADER = (
 def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch]) -> Step:
     """One step of training, as `hark train` does it."""
     processes = Processes(0, 1, device)
-    fused = why_not_recorded(config, processes) is None
+    fused = fallback_reason(config, processes) is None
     model = Transformer(config.model).to(device).train()
     objective = Objective(model, config.train.label_smoothing, config.batches.max_length, SPECIAL.pad, fused)
     passes = build_passes(objective, processes, config)

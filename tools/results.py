@@ -95,16 +95,16 @@ def read_evaluations(files: Sequence[Path]) -> Evaluations:
 def facts(runs: Sequence[Trained], commands: Sequence[str]) -> Iterator[tuple[str, str]]:
     """What was done, a line each. Where runs differ, the least and the greatest."""
     first, lasts = runs[0], [each.history.last for each in runs if each.history.last]
-    config, begun = first.config, first.history.begun
+    config, start = first.config, first.history.start
     for command in commands:
         yield "command", f"`{command}`"
-    if begun:
-        several = f"{begun.processes} x " if begun.processes > 1 else ""
-        yield "device", f"{several}{begun.device}" + (f"; {begun.passes}" if begun.passes else "")
+    if start:
+        several = f"{start.processes} x " if start.processes > 1 else ""
+        yield "device", f"{several}{start.device}" + (f"; {start.passes}" if start.passes else "")
     yield "seed", ", ".join(str(each.config.train.seed) for each in runs)
     if other := differences(runs):
         yield "runs differ in", ", ".join(f"`{key}`" for key in other)
-    yield "model", model_words(config, begun.weights if begun else None)
+    yield "model", model_words(config, start.weights if start else None)
     yield (
         "batches",
         f"{config.batches.batch_tokens * config.train.batches_per_step:,} tokens a step, {config.batches.kind}",

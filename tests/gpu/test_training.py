@@ -17,7 +17,7 @@ from hark.rundir import RunDir
 from hark.text.tokenizer import PAD
 from hark.train.loss import Objective
 from hark.train.metrics import read_metrics
-from hark.train.passes import Live, Recorded
+from hark.train.passes import EagerPasses, GraphPasses
 from hark.train.processes import Processes
 from hark.train.session import run_training
 from hark.train.start import open_dataset, resolve
@@ -69,11 +69,11 @@ def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
     model, found = make_model(**changes), {}
     for precision in ("float32", "bfloat16"):
         config = configfile.load(None, ["train.compile=off", f"train.precision={precision}"])
-        sums = Live(Objective(model, 0.1, 64, PAD), GPU, config)(make_batch(), 0.5, last=True)
+        sums = EagerPasses(Objective(model, 0.1, 64, PAD), GPU, config)(make_batch(), 0.5, last=True)
         found[precision] = [each.item() for each in sums], gradients(model)
     (losses, exact), (_, rough) = found["float32"], found["bfloat16"]
     whole = torch.stack([each.norm() for each in exact]).norm()
-    recorded = Recorded(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
+    recorded = GraphPasses(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
     for _ in range(2):  # recorded, and replayed
         assert [each.item() for each in recorded(make_batch(), 0.5, last=True)] == pytest.approx(losses, rel=2e-3)
         for one, other, right in zip(gradients(model), rough, exact, strict=True):
@@ -82,7 +82,7 @@ def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
 
 def test_batches_of_a_step_add_up_and_replays_repeat() -> None:
     model = make_model()
-    passes = Recorded(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
+    passes = GraphPasses(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
     alone = []
     for seed in (1, 2, 1):
         batch = make_batch(seed)
