@@ -73,13 +73,13 @@ def check_attention(width: int, causal: bool, cross: bool, heads: int = 4) -> bo
     cu, other_cu = (F.pad(each.cumsum(0), (1, 0)).int() for each in (lengths, others))
     n = int(lengths.sum())
     plain = Packed(cu, other_cu, max(LENGTHS), causal)
-    fast, explicit = plain.ranged(n, n), Observed(plain, lambda _: None)
+    fast, explicit = plain.with_ranges(n, n), Observed(plain, lambda _: None)
     kind = "cross" if cross else "causal" if causal else "self"
     given = [rounded(n, heads, width), rounded(n, 2, heads, width)] if cross else [rounded(n, 3, heads, width)]
 
-    def over(pattern: Pattern, *side_by_side: Tensor) -> Tensor:
+    def over(pattern: Pattern, *tensors: Tensor) -> Tensor:
         """As projections make them: all three side by side, or keys and values."""
-        return pattern(*(side_by_side[:1] if cross else ()), *side_by_side[-1].unbind(1))
+        return pattern(*(tensors[:1] if cross else ()), *tensors[-1].unbind(1))
 
     ours, theirs = partial(over, fast), partial(over, explicit)
     return compare(f"attention, {kind}, width {width}", given, (n, heads, width), ours, theirs)

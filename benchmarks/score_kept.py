@@ -22,7 +22,7 @@ from hark.decode.request import Request
 from hark.errors import UserError
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer
-from hark.model.weights import matched, read_tensors
+from hark.model.weights import match_weights, read_tensors
 from hark.rundir import RunDir
 from hark.text.tokenizer import EOS, SPECIAL
 from hark.train.checkpoint import list_checkpoints, step_of
@@ -88,7 +88,7 @@ def score_folder(folder: Path, dataset: Path | None, sets: Sequence[str], device
 def fill(config: Config, values: Mapping[str, Tensor], where: Path) -> Transformer:
     model = Transformer(config.model)
     with torch.no_grad():
-        for name, weight in matched(model, values, where):
+        for name, weight in match_weights(model, values, where):
             weight.copy_(values[name])
     return model
 

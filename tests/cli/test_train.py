@@ -31,7 +31,7 @@ def test_a_changed_setting_on_resume_needs_permission(trained: Callable[..., Run
     assert read_metrics(run.metrics).step == 6
     with pytest.raises(UserError, match=r"^--allow train\.step: no such setting; did you mean train\.steps\?$"):
         train("train.steps=8", resume=run.path, allow=["train.step"])
-    with pytest.raises(UserError, match=r"^--allow nosuch: no such setting; hark config --explain lists them$"):
+    with pytest.raises(UserError, match=r"^--allow nosuch: no such setting; list them with hark config --explain$"):
         train(resume=run.path, allow=["nosuch"])
     with pytest.raises(UserError, match="add --resume RUN"):
         train("train.steps=8", allow=["train.steps"])

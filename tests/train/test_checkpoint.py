@@ -81,10 +81,10 @@ def test_a_checkpoint_of_another_model_is_refused(trained: Callable[..., RunDir]
     run = trained("run", "train.steps=2")
     config = run.config.read_text()
     run.config.write_text(config.replace("d_ff = 32", "d_ff = 48"))
-    with pytest.raises(UserError, match=r"feed_forward.* has another shape \(.*there, .*here\)"):
+    with pytest.raises(UserError, match=r"feed_forward.* has a different shape \(.*in the file, .*in the model\)"):
         trained("run", "train.steps=4", resumed=True)
     run.config.write_text(config.replace("n_decoder_layers = 1", "n_decoder_layers = 2"))
-    with pytest.raises(UserError, match=r"its weights are not this model's \(differs at decoder.layers.1"):
+    with pytest.raises(UserError, match=r"weights do not match the model \(first difference: decoder.layers.1"):
         trained("run", "train.steps=4", resumed=True)
 
 

@@ -34,8 +34,8 @@ class Objective(nn.Module):
     """
 
     def __init__(self, model: Transformer, smoothing: float, longest: int, pad: int, fused: bool = False) -> None:
-        """`longest`: the most tokens in a sentence; `pad`: the label to ignore; `fused`: run the model and the loss with
-        our own kernels."""
+        """`longest`: the most tokens in a sentence; `pad`: the label to ignore; `fused`: run model and loss with our
+        kernels."""
         super().__init__()
         self.model = model
         self.smoothing = smoothing

@@ -9,7 +9,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from hark.errors import UserError
 from hark.model import Transformer
-from hark.model.weights import matched
+from hark.model.weights import match_weights
 from hark.train.optimiser import MovingAverage, Optimiser
 
 
@@ -33,7 +33,7 @@ def gather_weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def fill_weights(model: Transformer, values: Mapping[str, Tensor], where: object) -> None:
-    for name, weight in matched(model, values, where):
+    for name, weight in match_weights(model, values, where):
         fill(weight, values[name])
 
 

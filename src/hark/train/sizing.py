@@ -45,7 +45,7 @@ def count_weights(model: ModelConfig) -> int:
 
 
 def estimate_cpu_memory(config: Config) -> int:
-    """Estimate the bytes needed to train on a CPU in float32: permanent tensors (weights, gradients, Adam's moments, the
+    """Estimate the bytes needed to train on a CPU in float32: permanent tensors (weights, gradients, Adam's moments,
     moving average) and those of a batch (activations of each layer; logits, log-probabilities and their gradients)."""
     model, tokens = config.model, config.batches.batch_tokens
     permanent = 4 * count_weights(model) * (4 if config.train.ema is None else 5)
