@@ -1,4 +1,4 @@
-"""A peer whose fast code computes something else is found out."""
+"""The gradient check detects a peer whose fast code computes something else."""
 
 import pytest
 import torch
@@ -12,14 +12,14 @@ MODEL = ModelConfig(d_model=16, d_ff=32, n_heads=2, n_encoder_layers=2, n_decode
 
 
 def batch(rows: int) -> tuple[Padded, int]:
-    """Of words to be written again in turn: what stands in the source decides."""
+    """Batches of words to be copied, so that the source matters."""
     tokens_BT = torch.randint(4, 60, (rows, 6))
     start_B1 = torch.full((rows, 1), SPECIAL.start)
     return Padded(tokens_BT, None, torch.cat([start_B1, tokens_BT[:, :-1]], 1), tokens_BT), rows * 6
 
 
 def make(variant: str) -> Training:
-    """A model that has learned to read."""
+    """A model that has learnt to attend to the source."""
     torch.manual_seed(1)
     training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS[variant])
     for _ in range(150):
@@ -34,7 +34,7 @@ def check(training: Training) -> Agreement:
 
 
 @pytest.mark.parametrize("variant", ["eager", "bf16-eager"])
-def test_the_same_model_differs_by_dropout_only(variant: str) -> None:
+def test_the_same_model_differs_only_by_dropout(variant: str) -> None:
     training = make(variant)
     before = {name: weight.detach().clone() for name, weight in training.weights.items()}
     found = check(training)
@@ -44,8 +44,8 @@ def test_the_same_model_differs_by_dropout_only(variant: str) -> None:
     assert all(weight.grad is None for weight in training.peer.parameters())
 
 
-def test_another_model_is_found_out() -> None:
-    """One whose decoder reads the other sentences' sources."""
+def test_a_different_model_is_detected() -> None:
+    """Its decoder attends to the sources of other sentences."""
     training = make("eager")
     hidden = training.peer.hidden
     training.peer.hidden = lambda source_BS, *rest: hidden(source_BS.flip(0), *rest)  # type: ignore[method-assign]

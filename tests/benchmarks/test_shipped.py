@@ -1,4 +1,4 @@
-"""The table of shipped models, with models that know nothing in their place."""
+"""The table of shipped models, with untrained models instead."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from tests.decode.bundles import make_bundle
 
 
 def test_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    import shipped  # type: ignore[import-not-found]
+    from benchmarks import shipped  # type: ignore[import-not-found]
 
     make_bundle(tmp_path / "models" / "de-en", "de", "en")
     make_bundle(tmp_path / "models" / "en-de")

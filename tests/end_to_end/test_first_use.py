@@ -1,4 +1,4 @@
-"""What a newcomer types, from raw text to a model, with the commands themselves and the text that comes with hark."""
+"""The commands of a newcomer, from raw text to a model, with the text that comes with hark."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Training on one GPU: our compiled kernels, recorded as a CUDA graph, against plain PyTorch; and an exact resume."""
+"""Training on one GPU: our kernels in a CUDA graph against plain PyTorch; and exact resuming."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ def make_model(dropout: float = 0.0, **changes: object) -> Transformer:
 
 
 def make_batch(seed: int = 1) -> dict[str, PackedStream[Tensor]]:
-    """Always of one shape, since what is recorded has one: the same lengths in another order."""
+    """Always of one shape, as a CUDA graph requires: the same lengths in another order."""
     chance = torch.Generator().manual_seed(seed)
     made = {}
     for side, step in (("source", 7), ("target", 11)):
@@ -64,8 +64,8 @@ def gradients(model: Transformer) -> list[Tensor]:
     [{}, {"norm": "pre", "activation": "gelu"}, {"activation": "swiglu", "positions": "rotary"}, {"tie": "none"}],
     ids=str,
 )
-def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
-    """Where it rounds to 16 bits, it is no further from float32 than PyTorch in bfloat16 is."""
+def test_the_cuda_graph_equals_plain_pytorch(changes: dict[str, object]) -> None:
+    """In 16 bits it is at least as close to float32 as PyTorch in bfloat16."""
     model, found = make_model(**changes), {}
     for precision in ("float32", "bfloat16"):
         config = configfile.load(None, ["train.compile=off", f"train.precision={precision}"])
@@ -74,7 +74,7 @@ def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
     (losses, exact), (_, rough) = found["float32"], found["bfloat16"]
     whole = torch.stack([each.norm() for each in exact]).norm()
     recorded = GraphPasses(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
-    for _ in range(2):  # recorded, and replayed
+    for _ in range(2):  # captured, and replayed
         assert [each.item() for each in recorded(make_batch(), 0.5, last=True)] == pytest.approx(losses, rel=2e-3)
         for one, other, right in zip(gradients(model), rough, exact, strict=True):
             assert (one - right).norm() < 1.2 * (other - right).norm() + 1e-3 * whole
@@ -121,8 +121,8 @@ def train(run: RunDir, config: Config, steps: int, resumed: bool) -> dict[int, t
     return {each.step: (each.loss, each.nll, each.grad_norm) for each in read_metrics(run.metrics).train}
 
 
-def test_a_resumed_run_is_the_same_to_the_last_bit(config: Config, tmp_path: Path) -> None:
-    """Adam and the recorded graph, with dropout."""
+def test_a_resumed_run_is_bit_for_bit_the_same(config: Config, tmp_path: Path) -> None:
+    """With Adam, the CUDA graph and dropout."""
     whole = train(RunDir(tmp_path / "whole"), config, 20, resumed=False)
     train(RunDir(tmp_path / "halves"), config, 10, resumed=False)
     run = RunDir(tmp_path / "halves")
