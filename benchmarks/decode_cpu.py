@@ -97,16 +97,16 @@ def prepare(folder: Path, sentences: int, model: ModelConfig, vocab_size: int = 
 
 
 def exact_texts(tokenizer: Tokenizer, pieces: Sequence[str], number: int) -> list[str]:
-    """Texts of exactly so many tokens, in turn, made of sentences that follow each other."""
-    chance = random.Random(1)
+    """Concatenate sentences to texts of exactly the lengths in LENGTHS, in turn."""
+    rng = random.Random(1)
     texts: list[str] = []
     while len(texts) < number:
-        wanted, text = LENGTHS[len(texts) % len(LENGTHS)] - 1, ""
-        while len(tokenizer.encode_one(text)) < wanted:
-            text = f"{text} {chance.choice(pieces)}".strip()
-        while len(tokenizer.encode_one(text)) > wanted:
+        length, text = LENGTHS[len(texts) % len(LENGTHS)] - 1, ""
+        while len(tokenizer.encode_one(text)) < length:
+            text = f"{text} {rng.choice(pieces)}".strip()
+        while len(tokenizer.encode_one(text)) > length:
             text = text.rpartition(" ")[0]
-        if len(tokenizer.encode_one(text)) == wanted:
+        if len(tokenizer.encode_one(text)) == length:
             texts.append(text)
     return texts
 

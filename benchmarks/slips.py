@@ -41,29 +41,29 @@ def drop_apostrophes(text: str, _: random.Random) -> str:
     return _INNER.sub("", text)
 
 
-def type_accents(text: str, chance: random.Random) -> str:
+def type_accents(text: str, rng: random.Random) -> str:
     """Replace apostrophes by accents."""
-    return _INNER.sub(lambda _: chance.choice("´`’"), text)
+    return _INNER.sub(lambda _: rng.choice("´`’"), text)
 
 
 def drop_umlauts(text: str, _: random.Random) -> str:
     return transliterate(_CAPITAL.sub(lambda letter: transliterate(letter[0].lower()).capitalize(), text))
 
 
-def hold_a_letter(text: str, chance: random.Random) -> str:
+def hold_a_letter(text: str, rng: random.Random) -> str:
     """Repeat a letter of one word, three to six times in all."""
     words = list(_WORD.finditer(text))
     if not words:
         return text
-    word = chance.choice(words)
-    at = chance.randrange(word.start(), word.end())
-    return text[:at] + text[at] + text[at].lower() * chance.randrange(2, 6) + text[at + 1 :]
+    word = rng.choice(words)
+    at = rng.randrange(word.start(), word.end())
+    return text[:at] + text[at] + text[at].lower() * rng.randrange(2, 6) + text[at + 1 :]
 
 
 def all_of(*slips: Slip) -> Slip:
-    def slip(text: str, chance: random.Random) -> str:
+    def slip(text: str, rng: random.Random) -> str:
         for each in slips:
-            text = each(text, chance)
+            text = each(text, rng)
         return text
 
     return slip
@@ -114,8 +114,8 @@ def measure(model: Loaded, held_out: HeldOutSet) -> list[Outcome]:
 
     found = []
     for name, slip in SLIPS[language].items():
-        chance = random.Random(SEED)
-        typed = [slip(text, chance) for text in held_out.sources]
+        rng = random.Random(SEED)
+        typed = [slip(text, rng) for text in held_out.sources]
         changed = [at for at, text in enumerate(typed) if text != held_out.sources[at]]
         references = [held_out.references[at] for at in changed]
         versions = (

@@ -52,10 +52,10 @@ def config_of(shape: str) -> ModelConfig:
 
 
 def requests(config: ModelConfig, sentences: int, beam: int) -> Iterator[Request]:
-    chance = random.Random(3)
+    rng = random.Random(3)
     for i in range(sentences):
         length = round(LENGTHS[i % len(LENGTHS)] * TOKENS[config.vocab_size])
-        source = [chance.randrange(300, config.vocab_size) for _ in range(length - 1)]
+        source = [rng.randrange(300, config.vocab_size) for _ in range(length - 1)]
         yield Request([*source, EOS], DecodeConfig(beam=beam, max_extra=0, min_length=length))
 
 

@@ -169,12 +169,14 @@ def score_table(found: Evaluations, published: dict[tuple[str, str], float], pub
     """A table with a row per set and a column per measure."""
     systems = dict.fromkeys(each.system for each in found.scores)
     heads = [TITLES[measure] for measure in found.signatures]
-    beside = {measure for measure, _ in published}
+    published_measures = {measure for measure, _ in published}
     most = max(len(found.of(name, measure)) for name in found.sentences for measure in found.signatures)
     yield "## Scores" if most == 1 else f"## Scores of {most} systems: mean ± standard deviation (range)"
     yield ""
-    yield row(["test set", *heads, *(f"{TITLES[each]}, published" for each in found.signatures if each in beside)])
-    yield row(["---"] * (1 + len(heads) + len(beside)))
+    yield row(
+        ["test set", *heads, *(f"{TITLES[each]}, published" for each in found.signatures if each in published_measures)]
+    )
+    yield row(["---"] * (1 + len(heads) + len(published_measures)))
     for name, sentences in found.sentences.items():
         cells = [f"{name} ({sentences:,})"]
         for measure in found.signatures:
@@ -184,7 +186,7 @@ def score_table(found: Evaluations, published: dict[tuple[str, str], float], pub
                 cell += f" ±{scores[0].confidence:.{decimals(measure)}f}"
             cells.append(cell)
         for measure in found.signatures:
-            if measure in beside:
+            if measure in published_measures:
                 value = published.get((measure, name))
                 cells.append("" if value is None else f"{value:.{decimals(measure)}f}")
         yield row(cells)

@@ -33,9 +33,9 @@ def test_groups_hold_the_same_pairs(groups: int) -> None:
 @pytest.mark.parametrize("groups", [1, 2, 3, 4, 9])
 def test_no_other_groups_have_fewer_slots(groups: int) -> None:
     """By exhaustive search."""
-    chance = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for _ in range(20):
-        widths = np.sort(chance.integers(1, 9, 9)).astype(np.int32) * MULTIPLE
+        widths = np.sort(rng.integers(1, 9, 9)).astype(np.int32) * MULTIPLE
         found = cut(widths, groups)
         assert found[0][0] == 0
         assert found[-1][1] == len(widths)

@@ -12,14 +12,14 @@ from tests.decode.bundles import make_bundle
 def test_slips() -> None:
     from benchmarks.slips import drop_apostrophes, drop_umlauts, hold_a_letter, type_accents  # type: ignore[import-not-found]
 
-    chance = random.Random(1)
-    assert drop_apostrophes("'Don't', Tom's", chance) == "'Dont', Toms"
-    assert drop_umlauts("Übergröße, ÄRGER", chance) == "Uebergroesse, AeRGER"
-    assert set(type_accents("don't " * 30, chance)) - set("dont ") == set("´`’")
-    held = {hold_a_letter("I run.", chance) for _ in range(200)}
+    rng = random.Random(1)
+    assert drop_apostrophes("'Don't', Tom's", rng) == "'Dont', Toms"
+    assert drop_umlauts("Übergröße, ÄRGER", rng) == "Uebergroesse, AeRGER"
+    assert set(type_accents("don't " * 30, rng)) - set("dont ") == set("´`’")
+    held = {hold_a_letter("I run.", rng) for _ in range(200)}
     assert {len(text) - len("I run.") for text in held} == {2, 3, 4, 5}
     assert all(text.startswith("I ") for text in held)  # a word of one letter is unchanged
-    assert hold_a_letter("1 + 1", chance) == "1 + 1"
+    assert hold_a_letter("1 + 1", rng) == "1 + 1"
 
 
 def test_measuring_an_untrained_model(tmp_path: Path) -> None:

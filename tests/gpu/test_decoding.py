@@ -46,7 +46,7 @@ def exact(model: Transformer) -> TorchEngine:
 
 def ask(count: int, seed: int = 1, **changes: object) -> list[Request]:
     """Beams of several widths, samples, diverse translations, prefixes and banned tokens, in any order."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     kinds = [
         DecodeConfig(max_extra=8),
         DecodeConfig(beam=1, max_extra=8),
@@ -57,10 +57,10 @@ def ask(count: int, seed: int = 1, **changes: object) -> list[Request]:
     ]
     return [
         Request(
-            [*(chance.randrange(4, VOCABULARY) for _ in range(chance.randint(1, 30))), EOS],
-            chance.choice(kinds),
-            prefix=(7,) if chance.random() < 0.2 else (),
-            banned=(9, 10) if chance.random() < 0.2 else (),
+            [*(rng.randrange(4, VOCABULARY) for _ in range(rng.randint(1, 30))), EOS],
+            rng.choice(kinds),
+            prefix=(7,) if rng.random() < 0.2 else (),
+            banned=(9, 10) if rng.random() < 0.2 else (),
             **changes,  # type: ignore[arg-type]
         )
         for _ in range(count)
@@ -118,9 +118,9 @@ def test_16_bit_accuracy(norm: str) -> None:
     assert 0 < gaps[True] < 1.1 * gaps[False]
 
 
-def step_until(engine: TorchEngine, wanted: int) -> dict[int, Answer]:
+def step_until(engine: TorchEngine, count: int) -> dict[int, Answer]:
     found: dict[int, Answer] = {}
-    while len(found) < wanted:
+    while len(found) < count:
         found.update(engine.step())
     return found
 

@@ -36,12 +36,12 @@ def make_model(dropout: float = 0.0, **changes: object) -> Transformer:
 
 def make_batch(seed: int = 1) -> dict[str, PackedStream[Tensor]]:
     """Always of one shape, as a CUDA graph requires: the same lengths in another order."""
-    chance = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     made = {}
     for side, step in (("source", 7), ("target", 11)):
-        lengths = (torch.arange(40) * step % 59 + 1)[torch.randperm(40, generator=chance)]
+        lengths = (torch.arange(40) * step % 59 + 1)[torch.randperm(40, generator=generator)]
         positions = torch.cat([torch.arange(int(n)) for n in lengths])
-        tokens, labels = (torch.randint(PAD + 1, 1000, (len(positions),), generator=chance) for _ in range(2))
+        tokens, labels = (torch.randint(PAD + 1, 1000, (len(positions),), generator=generator) for _ in range(2))
         labels[-3:] = PAD
         cu = F.pad(lengths.cumsum(0), (1, 0)).int()
         tensors = (each.cuda() for each in (tokens, positions, cu, labels))

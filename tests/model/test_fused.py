@@ -35,12 +35,12 @@ def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor
 )
 def test_loss_and_gradients_with_our_kernels_equal_pytorch(changes: dict[str, object]) -> None:
     model: Transformer = build(n_heads=2, **changes)
-    given = batch([(5, 7), (17, 20), (1, 2), (33, 30)])
-    plain = Objective(model, 0.1, 64, PAD)(given)
+    streams = batch([(5, 7), (17, 20), (1, 2), (33, 30)])
+    plain = Objective(model, 0.1, 64, PAD)(streams)
     fused = Objective(model, 0.1, 64, PAD)
     # The kernels also run in float32, where rounding does not hide errors.
     fused.refresh = kernels.fuse(model, torch.float32)
-    for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(given)), strict=True):
+    for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(streams)), strict=True):
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
 
 
@@ -51,11 +51,11 @@ def gradients(model: Transformer, loss: torch.Tensor, nll: torch.Tensor) -> list
 def test_refresh_updates_the_16_bit_copies() -> None:
     model: Transformer = build(n_heads=2)
     objective = Objective(model, 0.1, 64, PAD, fused=True)
-    given = batch([(5, 7)])
-    before = objective(given)[0].item()
+    streams = batch([(5, 7)])
+    before = objective(streams)[0].item()
     with torch.no_grad():
         model.encoder.layers[0].feed_forward.w_1.weight.mul_(2)  # type: ignore[union-attr]
-    assert objective(given)[0].item() != before
+    assert objective(streams)[0].item() != before
 
 
 def test_a_model_with_an_output_bias_is_refused() -> None:

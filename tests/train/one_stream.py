@@ -39,10 +39,10 @@ class LanguageModel(nn.Module):
 
 def draw_sentences(count: int, seed: int) -> list[list[int]]:
     """Draw sentences of consecutive ids, so that each token can be predicted from the previous one."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     return [
         [int((first + i) % 30) for i in range(length)]
-        for first, length in zip(chance.integers(0, 30, count), chance.integers(1, LONGEST, count), strict=True)
+        for first, length in zip(rng.integers(0, 30, count), rng.integers(1, LONGEST, count), strict=True)
     ]
 
 

@@ -70,14 +70,14 @@ def test_a_run_killed_at_random_moments_equals_an_uninterrupted_one(recipe: Call
     result = finish(file, "-o", str(whole.path))
     assert result.returncode == 0, result.stderr
 
-    chance, kills, arguments = random.Random(), 0, [file, "-o", str(killed.path)]
+    rng, kills, arguments = random.Random(), 0, [file, "-o", str(killed.path)]
     while True:
         process = subprocess.Popen(command(*arguments), env=ENVIRONMENT, stderr=subprocess.DEVNULL)
         before = read_metrics(killed.metrics).step if killed.metrics.exists() else 0
         wait_for(
             lambda before=before: killed.metrics.exists() and read_metrics(killed.metrics).step > before + 7, process
         )
-        time.sleep(chance.random() * 0.1)
+        time.sleep(rng.random() * 0.1)
         if kills < 3:
             process.kill()
             kills += 1

@@ -25,7 +25,7 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Pattern(Protocol):
-    """q is (B, T, H, K) or (N, H, K); k likewise with the keys' length; v has the values' width in place of K."""
+    """q is (B, T, H, K) or (N, H, K); k has the length of the keys; v also has the width of the values instead of K."""
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor: ...
 

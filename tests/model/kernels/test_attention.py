@@ -25,12 +25,12 @@ def check(q_lengths: list[int], k_lengths: list[int] | None, causal: bool, width
     plain = Packed(cumulative(torch.tensor(q_lengths)), cumulative(torch.tensor(over)), max(*q_lengths, *over), causal)
     upstream = torch.randn(sum(q_lengths), heads, width)
     if k_lengths is None:
-        given = [torch.randn(sum(q_lengths), 3, heads, width)]
+        values = [torch.randn(sum(q_lengths), 3, heads, width)]
     else:
-        given = [torch.randn(sum(q_lengths), heads, width), torch.randn(sum(k_lengths), 2, heads, width)]
+        values = [torch.randn(sum(q_lengths), heads, width), torch.randn(sum(k_lengths), 2, heads, width)]
     results: list[list[Tensor]] = []
     for pattern in (plain.with_ranges(sum(q_lengths), sum(over)), Observed(plain, lambda _: None)):
-        inputs = [x.clone().requires_grad_() for x in given]
+        inputs = [x.clone().requires_grad_() for x in values]
         # Queries, keys and values are adjacent, as one projection writes them; in cross-attention only keys and values.
         out = pattern(*inputs[:-1], *inputs[-1].unbind(1))
         results.append([out, *torch.autograd.grad(out, inputs, upstream)])
@@ -76,10 +76,10 @@ def test_any_memory_layout_of_queries_keys_and_values(apart: tuple[int, ...]) ->
     plain, upstream = Packed(cu, cu, 40, causal=True), torch.randn(62, 2, 16)
     qkv, results = torch.randn(62, 3, 2, 16), []
     for pattern in (plain.with_ranges(62, 62), Observed(plain, lambda _: None)):
-        given = qkv.clone().requires_grad_()
-        parts = [part.clone() if number in apart else part for number, part in enumerate(given.unbind(1))]
+        values = qkv.clone().requires_grad_()
+        parts = [part.clone() if number in apart else part for number, part in enumerate(values.unbind(1))]
         out = pattern(*parts)
-        results.append([out, *torch.autograd.grad(out, given, upstream)])
+        results.append([out, *torch.autograd.grad(out, values, upstream)])
     for fast, exact in zip(*results, strict=True):
         torch.testing.assert_close(fast, exact, atol=2e-5, rtol=1e-4)
 

@@ -51,9 +51,9 @@ def test_adjacent_columns_are_joined_without_copying() -> None:
     whole = torch.randn(5, 12)
     parts = whole.split([3, 4, 5], dim=1)
     assert kernels.join(parts).data_ptr() == whole.data_ptr()
-    for given in (parts[:2], parts[::-1], [each.clone() for each in parts], [whole[:3, :6], whole[1:4, 6:]]):
-        assert torch.equal(kernels.join(given), torch.cat(list(given), dim=1))
-        assert kernels.join(given).data_ptr() != given[0].data_ptr()
+    for columns in (parts[:2], parts[::-1], [each.clone() for each in parts], [whole[:3, :6], whole[1:4, 6:]]):
+        assert torch.equal(kernels.join(columns), torch.cat(list(columns), dim=1))
+        assert kernels.join(columns).data_ptr() != columns[0].data_ptr()
 
 
 @pytest.mark.parametrize("rows", [1, 63, 64, 65, 1000])

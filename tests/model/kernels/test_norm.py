@@ -28,12 +28,12 @@ def dropout_mask(seed: Tensor, n: int, width: int, p: float) -> Tensor:
 @pytest.mark.parametrize("p", [0.0, 0.4])
 def test_equals_pytorch(n: int, width: int, p: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(norm, "PROGRAMS", 3)  # several rows per program
-    given, upstream = draw(n, width)
+    values, upstream = draw(n, width)
     seed = torch.tensor([12345])
     keep = dropout_mask(seed, n, width, p).round(decimals=4)
     results = []
     for fused in (True, False):
-        x, s, weight, bias = inputs = [each.clone().requires_grad_() for each in given]
+        x, s, weight, bias = inputs = [each.clone().requires_grad_() for each in values]
         if fused:
             out = norm.AddNorm.apply(x, s, weight, bias, seed, p, EPS)
         else:
@@ -52,10 +52,10 @@ def test_pre_norm_equals_pytorch(n: int, width: int, bypass: bool, monkeypatch: 
     results = []
     for fused in (True, False):
         inputs = x, weight, bias = [each.detach().clone().requires_grad_() for each in (x, weight, bias)]
-        beside, y = (
+        residual, y = (
             norm.NormWithInput.apply(x, weight, bias, EPS) if fused else (x, F.layer_norm(x, (width,), weight, bias))
         )
-        out = y * s + (beside.square() if bypass else 0)
+        out = y * s + (residual.square() if bypass else 0)
         results.append([out, *torch.autograd.grad(out, inputs, upstream)])
     for fast, exact in zip(*results, strict=True):
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)

@@ -35,8 +35,8 @@ def dropout_mask(seed, rows, columns, WIDTH: tl.constexpr, p):
     """The dropout mask: 1 / (1 - p) or 0. It depends only on seed and position, so the backward pass computes it again
     and nothing is stored."""
     place = (rows[:, None] * WIDTH + columns[None, :]).to(tl.uint32)
-    chance = hash_bits(hash_bits(place + hash_bits(seed)) ^ seed)
-    return tl.where((chance >> 8).to(tl.float32) * (1.0 / 16777216.0) >= p, 1.0 / (1.0 - p), 0.0)
+    random = hash_bits(hash_bits(place + hash_bits(seed)) ^ seed)
+    return tl.where((random >> 8).to(tl.float32) * (1.0 / 16777216.0) >= p, 1.0 / (1.0 - p), 0.0)
 
 
 @triton.jit
