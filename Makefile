@@ -4,10 +4,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test test-gpu browser check bench format clean
+.PHONY: demo test quick test-gpu browser check bench docs format clean
 
 demo: $(INSTALLED)
 	@HARK=$(BIN)/hark examples/demo.sh
+
+# What to run after an edit, in about a minute on two cores: all but the tests that start processes, browsers or kernels.
+quick: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile=quick
 
 test: $(INSTALLED) browser
 	$(BIN)/python -m pytest -n auto
@@ -35,12 +39,17 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.start
 	$(BIN)/python -m benchmarks.shipped
 
+# The pages in docs/ as a site that opens from the disk: site/index.html.
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "Built site/index.html"
+
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else "hark needs Python 3.11 to 3.13; this is %d.%d. Try: make PYTHON=python3.11" % v)'

@@ -50,8 +50,8 @@ def main() -> None:
         text = Path(folder) / "text"
         done = distil(teacher, dataset, text, teacher.config.decode, arguments.pairs, arguments.processes)
         seconds = time.thread_time() - start
-    print(f"{done.made:,} pairs, {arguments.processes} processes: {done.made / done.seconds:,.0f} per second")
-    print(f"the engine's process: {1e6 * seconds / done.made:.1f} us per pair; not used: {dict(done.record.replaced)}")
+    print(f"{done.new_pairs:,} pairs, {arguments.processes} processes: {done.new_pairs / done.seconds:,.0f} per second")
+    print(f"engine process: {1e6 * seconds / done.new_pairs:.1f} us per pair; not used: {dict(done.record.replaced)}")
 
 
 if __name__ == "__main__":

@@ -212,7 +212,7 @@ def main() -> None:
         arguments.draw[1].write_text(draw(points, known["batch_tokens"], known["machine"]))
         return
     if arguments.tiny:
-        arguments.size, arguments.lengths, arguments.batch_tokens = "tiny", "16,32,64", 128
+        arguments.size, arguments.lengths, arguments.batch_tokens = "tiny", "16,32", 64
     device = torch.device("cuda" if torch.cuda.is_available() and not arguments.tiny else "cpu")
     machine = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, for correctness only"
     lengths = [int(each) for each in arguments.lengths.split(",")]

@@ -2,7 +2,7 @@
 
 All groups of a batch make one step, so that a peer takes exactly our steps. One length per step would need less
 padding, but the gradient of such a step is biased to this length, and with as many tokens as in the paper a model
-learns far more slowly (docs/results/padded.txt).
+learns far more slowly (docs/results/logs/training/padded.txt).
 """
 
 import numpy as np

@@ -287,7 +287,7 @@ def main() -> None:
             parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(known)}")
     arguments.steps = arguments.steps or (2 if arguments.tiny else 32)
     if arguments.tiny:
-        arguments.variants = "eager,bf16-eager"
+        arguments.variants = "eager"
     bench = Bench(arguments)
     bench.run()
     sys.exit(1 if bench.failures else 0)

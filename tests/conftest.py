@@ -1,7 +1,8 @@
-"""What all tests share: reproducible chance, and no more threads than cores when tests run side by side."""
+"""Shared test set-up: fixed seeds, and one thread per process when tests run in parallel."""
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,12 +12,33 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # What a shell starts in the background does not hear Ctrl-C, nor do its children, some of which must here.
+    # A shell's background jobs and their children ignore Ctrl-C, but some tests send it to theirs.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.runs"]
 
-settings.register_profile("hark", deadline=None)  # a busy machine is not a wrong result
+SLOW = (
+    "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "tools",
+    "cli/test_completion.py", "cli/test_evaluate.py", "cli/test_heads.py", "cli/test_look.py", "cli/test_main.py",
+    "cli/test_prepare.py", "cli/test_recipe.py", "cli/test_train.py", "data/test_augment.py", "data/test_batches.py",
+    "data/test_lexicon.py", "data/test_prefetch.py", "data/test_prepare.py", "data/test_workers.py",
+    "evaluate/test_dev_translations.py", "model/test_cache.py", "model/test_fused.py", "model/test_stack.py",
+    "monitor/test_curves.py", "test_demo.py", "test_demo_text.py", "train/test_checkpoint.py", "train/test_export.py",
+    "train/test_kill.py", "train/test_loop.py", "train/test_loss.py", "train/test_skipped_pairs.py",
+)  # fmt: skip
+"""Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        path = item.path.relative_to(Path(__file__).parent).as_posix()
+        if path in SLOW or path.startswith(tuple(f"{each}/" for each in SLOW)):
+            item.add_marker(pytest.mark.slow)
+
+
+# No deadline: a busy machine is not a wrong result.
+settings.register_profile("hark", deadline=None, max_examples=50)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("hark")
 
 

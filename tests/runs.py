@@ -10,6 +10,7 @@ from hark import configfile
 from hark.config import Config, CorpusConfig
 from hark.data.dataset import Dataset
 from hark.data.prepare import prepare
+from hark.monitor.watch import watch_run
 from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
 from hark.train.records import TrainRecord
@@ -25,7 +26,7 @@ SETTINGS = [
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hundred pairs, a few epochs of which make a test; built once a session."""
+    """A dataset of a hundred pairs, built once per session."""
     folder = tmp_path_factory.mktemp("data")
     words = "the cat dog sees likes a small red house and runs to old tree we you they have".split()  # noqa: SIM905
     for name, pairs in (("train", 100), ("dev", 10)):
@@ -53,19 +54,19 @@ def settings(dataset: Path) -> Callable[..., Config]:
 
 @pytest.fixture
 def trained(settings: Callable[..., Config], tmp_path: Path) -> Callable[..., RunDir]:
-    """Train in this process, with some settings changed; the run."""
+    """A function that trains in this process, with some settings changed, and returns the run."""
 
     def train(name: str, *overrides: str, resumed: bool = False) -> RunDir:
         run = RunDir(tmp_path / name)
         config = configfile.load(run.config, overrides) if resumed else settings(*overrides)
         opened: Dataset = open_dataset(config.data)
-        run_training(config if resumed else resolve(config, opened), run, opened, resumed)
+        run_training(config if resumed else resolve(config, opened), run, opened, resumed, observe=watch_run)
         return run
 
     return train
 
 
 def losses(run: RunDir) -> dict[int, tuple[float, float, float]]:
-    """What must be the same in two runs, to the last bit: loss, nll and gradient norm by step."""
+    """Loss, nll and gradient norm by step, which must be bit-identical in two equal runs."""
     records: tuple[TrainRecord, ...] = read_metrics(run.metrics).train
     return {each.step: (each.loss, each.nll, each.grad_norm) for each in records}

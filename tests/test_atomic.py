@@ -1,4 +1,4 @@
-"""A folder made whole or not at all."""
+"""Atomic creation of folders."""
 
 import multiprocessing
 import os
@@ -27,7 +27,7 @@ def left_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_it_appears_at_the_end(tmp_path):
+def test_the_folder_appears_at_the_end(tmp_path):
     folder = tmp_path / "deep" / "down"
     with new_folder(folder, is_ours) as partial:
         (partial / "file").write_text("x")
@@ -37,7 +37,7 @@ def test_it_appears_at_the_end(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_a_failure_leaves_nothing_and_keeps_what_was_there(tmp_path, error):
+def test_a_failure_leaves_nothing_and_keeps_the_existing_folder(tmp_path, error):
     folder = tmp_path / "folder"
     make(folder, "old")
 
@@ -52,11 +52,11 @@ def test_a_failure_leaves_nothing_and_keeps_what_was_there(tmp_path, error):
     assert left_in(tmp_path) == ["folder"]
 
 
-def test_ours_is_replaced_by_force_alone_and_an_empty_folder_filled(tmp_path):
+def test_our_folder_is_replaced_only_with_force_and_an_empty_one_is_filled(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     make(folder, "old")
-    with pytest.raises(UserError, match=r"folder: exists already; .* --force"):
+    with pytest.raises(UserError, match=r"folder: already exists; .* --force"):
         make(folder, "new")
     assert (folder / "sub" / "file").read_text() == "old"
     make(folder, "new", force=True)
@@ -64,7 +64,7 @@ def test_ours_is_replaced_by_force_alone_and_an_empty_folder_filled(tmp_path):
     assert left_in(tmp_path) == ["folder"]
 
 
-def test_what_is_not_ours_is_left_alone(tmp_path):
+def test_folders_of_others_are_never_replaced(tmp_path):
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "holiday.jpg").touch()
@@ -77,16 +77,16 @@ def test_what_is_not_ours_is_left_alone(tmp_path):
     assert left_in(folder) == ["holiday.jpg"]
 
 
-def test_what_came_there_meanwhile_is_left_alone(tmp_path):
+def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path):
     folder = tmp_path / "folder"
 
-    def meet():
+    def collide():
         with new_folder(folder, is_ours, force=True):
             folder.mkdir()
             (folder / "precious").touch()
 
     with pytest.raises(UserError, match="not made by hark"):
-        meet()
+        collide()
     assert left_in(tmp_path) == ["folder"]
     assert left_in(folder) == ["precious"]
 
@@ -107,8 +107,8 @@ def hold(folder, started):
 
 
 @pytest.fixture
-def other_run(tmp_path):
-    """Another process, in the middle of making tmp_path/folder."""
+def other_process(tmp_path):
+    """Another process that is writing tmp_path/folder."""
     context = multiprocessing.get_context("spawn")
     started = context.Event()
     process = context.Process(target=hold, args=(tmp_path / "folder", started))
@@ -119,23 +119,23 @@ def other_run(tmp_path):
     process.join()
 
 
-def test_two_at_once(tmp_path, other_run):
-    with pytest.raises(HarkError, match="another run"):
+def test_only_one_process_at_a_time_can_write_a_folder(tmp_path, other_process):
+    with pytest.raises(HarkError, match="another process is writing it"):
         make(tmp_path / "folder")
     assert (tmp_path / ".folder.partial" / "half").exists()
-    os.kill(other_run.pid, signal.SIGKILL)
-    other_run.join()
+    os.kill(other_process.pid, signal.SIGKILL)
+    other_process.join()
     assert left_in(tmp_path) == [".folder.partial"]
     make(tmp_path / "folder")
     assert left_in(tmp_path) == ["folder"]
     assert left_in(tmp_path / "folder") == ["ours", "sub"]
 
 
-def test_killed_between_the_two_renames(tmp_path):
+def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
     folder = tmp_path / "folder"
     make(folder, "old")
     folder.rename(tmp_path / ".folder.old")
-    with pytest.raises(UserError, match="exists already"):
+    with pytest.raises(UserError, match="already exists"):
         make(folder)
     assert (folder / "sub" / "file").read_text() == "old"
     folder.rename(tmp_path / ".folder.old")
@@ -148,26 +148,26 @@ def test_killed_between_the_two_renames(tmp_path):
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("given", "is .*given itself"),
-        ("given/", "is .*given itself"),
-        ("link", "is .*given itself"),
-        ("linked/given", "is .*given itself"),
-        (".", "contains .*given"),
-        ("linked", "contains .*given"),
-        ("given/new/deep", "lies inside .*given"),
-        ("link/new", "lies inside .*given"),
+        ("input", "would overwrite the input .*input"),
+        ("input/", "would overwrite the input .*input"),
+        ("link", "would overwrite the input .*input"),
+        ("linked/input", "would overwrite the input .*input"),
+        (".", "contains the input .*input"),
+        ("linked", "contains the input .*input"),
+        ("input/new/deep", "is inside the input .*input"),
+        ("link/new", "is inside the input .*input"),
     ],
 )
-def test_an_output_may_not_be_an_input_nor_around_nor_inside_one(tmp_path, monkeypatch, output, message):
-    (tmp_path / "given").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "given")
+def test_an_output_that_overlaps_an_input_is_rejected(tmp_path, monkeypatch, output, message):
+    (tmp_path / "input").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "input")
     (tmp_path / "linked").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
-        refuse_overlap(Path(output), [tmp_path / "other", Path("given")])
+        refuse_overlap(Path(output), [tmp_path / "other", Path("input")])
 
 
-def test_an_output_beside_an_input_is_free(tmp_path):
-    (tmp_path / "given").mkdir()
+def test_an_output_next_to_an_input_is_accepted(tmp_path):
+    (tmp_path / "input").mkdir()
     (tmp_path / "file").touch()
-    refuse_overlap(tmp_path / "given2", [tmp_path / "given", tmp_path / "file", tmp_path / "missing"])
+    refuse_overlap(tmp_path / "input2", [tmp_path / "input", tmp_path / "file", tmp_path / "missing"])

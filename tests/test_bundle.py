@@ -1,4 +1,4 @@
-"""A bundle with other facts is sound, its card says the same, and a failure leaves the old one."""
+"""Bundles: changing their facts, verification, and the card."""
 
 import warnings
 from dataclasses import replace
@@ -13,7 +13,7 @@ from hark.errors import HarkError, HarkWarning, UserError
 from tests.decode.bundles import make_bundle
 
 
-def test_other_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_are_written_atomically_with_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = make_bundle(tmp_path / "model")
     before = Bundle.open(folder)
     weights = before.weights.read_bytes()
@@ -37,7 +37,7 @@ def test_other_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_damaged_file_of_facts_is_refused_with_file_and_key(tmp_path: Path) -> None:
+def test_an_error_in_the_facts_names_file_and_key(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
     tree = (folder / "facts.json").read_text()
     (folder / "facts.json").write_text(tree.replace('"summary"', '"sumary"'))
@@ -46,38 +46,38 @@ def test_a_damaged_file_of_facts_is_refused_with_file_and_key(tmp_path: Path) ->
         Bundle.open(folder)
 
 
-def test_the_files_of_the_vocabulary(tmp_path: Path) -> None:
+def test_the_vocabulary_files_are_listed(tmp_path: Path) -> None:
     bundle = Bundle.open(make_bundle(tmp_path / "model"))
     assert list(bundle.vocabulary_files) == ["tokenizer.model"]
 
 
-def test_facts_from_a_newer_hark_are_not_written_over(tmp_path: Path) -> None:
+def test_facts_from_a_newer_hark_are_not_overwritten(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
     newer = (folder / "facts.json").read_text().replace('"minor": 1', '"minor": 7, "colour": "red"')
     (folder / "facts.json").write_text(newer)
     bundling.manifest.seal(folder, bundling.KIND, bundling.FORMAT)
     bundle = Bundle.open(folder)
     assert bundle.facts.summary == "For tests."
-    with pytest.raises(UserError, match=r"written by a newer hark .*; update hark to change this model"):
+    with pytest.raises(UserError, match=r"are from a newer hark .*; update hark to change this model"):
         write_facts(bundle, bundle.facts)
     assert factsfile.load(folder / "facts.json").minor == 7
 
 
-def test_an_edited_or_missing_card_is_a_warning_and_the_model_works(tmp_path: Path) -> None:
+def test_an_edited_or_missing_card_causes_only_a_warning(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
     sound = Bundle.open(folder)
     (folder / "card.md").write_text("# Mine\n")
-    with pytest.warns(HarkWarning, match=r"model/card\.md: was changed or removed .*; the model is unchanged"):
+    with pytest.warns(HarkWarning, match=r"model/card\.md: modified or missing; the model itself is intact"):
         edited = Bundle.open(folder)
     assert (edited.card, edited.facts) == ("# Mine\n", sound.facts)
     (folder / "card.md").unlink()
-    with pytest.warns(HarkWarning, match="changed or removed"):
+    with pytest.warns(HarkWarning, match="modified or missing"):
         lost = Bundle.open(folder)
     assert "- Languages: en to de\n" in lost.card
-    write_facts(lost, sound.facts)  # whatever changes the bundle writes the card again
+    write_facts(lost, sound.facts)  # also writes the card
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Bundle.open(folder).card
     (folder / "tokenizer.model").write_bytes(b"x")
-    with pytest.raises(UserError, match=r"tokenizer\.model: has 1 bytes"):
+    with pytest.raises(UserError, match=r"tokenizer\.model: damaged: 1 bytes, expected "):
         Bundle.open(folder)

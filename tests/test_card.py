@@ -1,4 +1,4 @@
-"""The card says what the facts say, rounded for people."""
+"""The model card, rendered from facts."""
 
 from hark import card
 from hark.card import describe_pairs, render
@@ -10,7 +10,7 @@ from tests.test_facts import FULL
 MODEL = ModelConfig(d_model=64, d_ff=128, n_heads=4, n_encoder_layers=3, n_decoder_layers=1, vocab_size=9000)
 
 
-def test_the_whole_card() -> None:
+def test_a_card_with_all_facts() -> None:
     text = render(FULL, MODEL)
     assert text.startswith("# Three languages\n\nSmall and quick.\n\n- Languages: de, en and fr, in all 6 directions\n")
     for line in (
@@ -46,7 +46,7 @@ def test_the_whole_card() -> None:
     assert "\n\n\n" not in text
 
 
-def test_a_card_of_little() -> None:
+def test_a_card_with_few_facts() -> None:
     facts = Facts(pairs=(("en", "xx"),), making=MakingFacts(parameters=1234), text=(TextFacts("mine"),))
     assert render(facts, MODEL) == (
         "# English to xx\n\nA Transformer made with hark: 3 + 1 layers, d_model 64, 1,234 weights.\n\n"
@@ -55,7 +55,7 @@ def test_a_card_of_little() -> None:
     )
 
 
-def test_pairs() -> None:
+def test_pairs_are_listed_or_summarised() -> None:
     assert describe_pairs([("en", "de")]) == "en to de"
     assert describe_pairs([("en", "de"), ("de", "en")]) == "en to de, de to en"
     codes = ("en", "de", "fr", "es")
@@ -65,5 +65,5 @@ def test_pairs() -> None:
     assert describe_pairs(every) == "de, en, es and fr, in all 12 directions"
 
 
-def test_measures_have_the_titles_that_evaluations_give_them() -> None:
+def test_metrics_have_the_same_titles_as_in_evaluations() -> None:
     assert all(TITLES[measure] == title for measure, title in card.TITLES.items())  # type: ignore[index]

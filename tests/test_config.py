@@ -1,4 +1,4 @@
-"""The tree of settings: the paper's values, and what each setting refuses."""
+"""The settings: the paper's values as defaults, and rejected values."""
 
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -24,18 +24,18 @@ def test_defaults_are_the_papers_base_model() -> None:
     assert (decode.beam, decode.alpha, decode.max_extra) == (4, 0.6, 50)
 
 
-def test_the_tree_is_frozen() -> None:
+def test_settings_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         Config().model.d_model = 1  # type: ignore[misc]
 
 
-def test_a_whole_number_serves_where_a_number_is_wanted() -> None:
+def test_a_whole_number_is_accepted_for_a_float() -> None:
     assert TrainConfig(save_minutes=3).save_minutes == 3.0
     assert isinstance(TrainConfig(save_minutes=3).save_minutes, float)
 
 
 @pytest.mark.parametrize(
-    ("section", "values", "says"),
+    ("section", "values", "message"),
     [
         (ModelConfig, {"dropout": -0.1}, "dropout: -0.1 is not allowed; must be a number, from 0 up to"),
         (ModelConfig, {"dropout": 1.0}, "dropout: 1.0 is not allowed"),
@@ -57,7 +57,7 @@ def test_a_whole_number_serves_where_a_number_is_wanted() -> None:
         (ModelConfig, {"n_heads": 7, "d_k": 64}, "not divisible"),
         (ModelConfig, {"d_model": 511, "n_heads": 7}, "511 is odd"),
         (ModelConfig, {"positions": "rotary", "d_k": 7}, "d_k: 7 is odd"),
-        (ModelConfig, {"source_vocab_size": 9}, "one matrix cannot serve both"),
+        (ModelConfig, {"source_vocab_size": 9}, "so tie = all is impossible; unset it"),
         (ModelConfig, {"attention_bias": 1}, "must be true or false"),
         (DecodeConfig, {"alpha": 6}, "from 0 to 5"),
         (BatchConfig, {"batch_tokens": 100}, "a sentence must fit in a batch"),
@@ -67,19 +67,19 @@ def test_a_whole_number_serves_where_a_number_is_wanted() -> None:
         (Config, {"model": ModelConfig(max_positions=100)}, "model.max_positions: 100 is less than batches.max_length"),
     ],
 )
-def test_refuses_what_cannot_be(section: type[Section], values: dict[str, Any], says: str) -> None:
+def test_invalid_values_are_rejected(section: type[Section], values: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError) as raised:
         section(**values)
-    assert says in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_widths_of_heads_may_be_anything_when_both_are_set() -> None:
+def test_head_widths_are_free_if_both_are_set() -> None:
     model = ModelConfig(n_heads=7, d_k=16, d_v=24)
     assert (model.k_width, model.v_width) == (16, 24)
 
 
-def test_every_setting_says_what_it_means() -> None:
+def test_every_setting_has_a_meaning() -> None:
     def walk(section: Section) -> None:
         for each in settings_of(section):
             if each.is_section:

@@ -1,4 +1,4 @@
-"""TOML <-> tree: exact round trips, overrides, and refusals that name file, key and what is allowed."""
+"""Settings as TOML: exact round trips, overrides, and errors that name file, key and allowed values."""
 
 import tomllib
 from pathlib import Path
@@ -38,7 +38,7 @@ def any_value(kind: Any) -> st.SearchStrategy[Any]:
 
 @st.composite
 def sections(draw: st.DrawFn, section: type[Section]) -> Section:
-    """A section with any values that it accepts: each setting drawn, and dropped again where it is refused."""
+    """A section with any valid values: each setting is drawn, and dropped if it is rejected."""
     chosen: dict[str, Any] = {}
     for each in settings_of(section()):
         if not each.is_section:
@@ -52,7 +52,7 @@ def sections(draw: st.DrawFn, section: type[Section]) -> Section:
 
 
 @given(*map(sections, (DataConfig, BatchConfig, ModelConfig, TrainConfig, DecodeConfig)))
-def test_any_tree_round_trips(data: Any, batches: Any, model: Any, train: Any, decode: Any) -> None:
+def test_any_settings_round_trip(data: Any, batches: Any, model: Any, train: Any, decode: Any) -> None:
     try:
         config = Config(data, batches, model, train, decode)
     except SettingError:
@@ -71,7 +71,7 @@ def test_overrides_are_typed_and_need_no_quotes() -> None:
     assert quoted.data.train == (CorpusConfig("x", "y", weight=2.0),)
 
 
-def test_a_setting_may_be_called_like_a_word_of_pythons(tmp_path: Path) -> None:
+def test_a_setting_may_be_named_like_a_python_keyword(tmp_path: Path) -> None:
     config = configfile.load(None, ["train.from=model"])
     assert config.train.from_ == "model"
     (tmp_path / "a.toml").write_text(configfile.dump(config))
@@ -86,7 +86,7 @@ def test_an_override_beats_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("[model]\nd_modle = 1", "a.toml: model.d_modle: no such setting; did you mean d_model?"),
         ("[modle]\nd_model = 1", "a.toml: modle: no such setting; did you mean model?"),
@@ -98,28 +98,28 @@ def test_an_override_beats_the_file(tmp_path: Path) -> None:
         ("[data.clean]\nmax_word = 7", "a.toml: data.clean.max_word: no such setting; did you mean max_words?"),
         ("[[data.train]]\nsource = 'a'\n[[data.train]]\nsorce = 'a'", "a.toml: data.train[1].sorce: no such setting"),
         ("[data]\ntrain = ['a']", "a.toml: data.train[0]: 'a' is not allowed; must be a table of settings"),
-        ("[data]\nzzz = 1", "known here: dataset, source"),
+        ("[data]\nzzz = 1", "data.zzz: no such setting; choose from dataset, source"),
         ("[model\n", "a.toml: not valid TOML"),
         ("x = 1\nx = 2", "a.toml: not valid TOML"),
         (
             "[data]\nbatching = 'packed'\n[batches]\nkind = 'padded'",
-            "a.toml: data.batching: is now batches.kind, which is set too; remove data.batching",
+            "a.toml: data.batching: is now batches.kind, which is also set; remove data.batching",
         ),
         ("batches = 3\n[data]\nmax_length = 9", "a.toml: batches: 3 is not allowed; must be a table of settings"),
         ("[data]\nbatch_tokens = 0", "a.toml: batches.batch_tokens: 0 is not allowed"),
     ],
 )
-def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+def test_an_invalid_file_is_a_one_line_error(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "a.toml"
     file.write_text(text)
     with pytest.raises(UserError) as raised:
         configfile.load(file)
-    assert says in str(raised.value)
+    assert message in str(raised.value)
     assert str(file) in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_a_missing_file_a_folder_and_bytes_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_a_folder_and_binary_data_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"b\.toml: no such file"):
         configfile.load(tmp_path / "b.toml")
     with pytest.raises(UserError, match="cannot be read"):
@@ -130,7 +130,7 @@ def test_a_missing_file_a_folder_and_bytes_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "says"),
+    ("override", "message"),
     [
         ("model.dropuot=1", "command line: model.dropuot: no such setting; did you mean dropout?"),
         ("modle.dropout=1", "command line: modle: no such section; did you mean model?"),
@@ -141,13 +141,13 @@ def test_a_missing_file_a_folder_and_bytes_are_refused(tmp_path: Path) -> None:
         ("model.n_heads=", "command line: model.n_heads: '' is not allowed"),
     ],
 )
-def test_a_broken_override_is_refused_in_one_line(override: str, says: str) -> None:
+def test_an_invalid_override_is_a_one_line_error(override: str, message: str) -> None:
     with pytest.raises(UserError) as raised:
         configfile.load(None, [override])
-    assert says in str(raised.value)
+    assert message in str(raised.value)
 
 
-def test_explain_lists_every_setting_with_its_value_here() -> None:
+def test_explain_lists_every_setting_with_its_value() -> None:
     rows = {each.key: each for each in configfile.explain(configfile.load(None, ["model.norm=pre"]))}
     assert (rows["model.norm"].default, rows["model.norm"].value) == ('"post"', '"pre"')
     assert rows["model.d_k"].default == "unset"
@@ -155,7 +155,7 @@ def test_explain_lists_every_setting_with_its_value_here() -> None:
     assert len(rows) > 40
 
 
-def test_a_number_of_more_digits_than_python_reads_is_a_setting_error() -> None:
+def test_a_number_with_too_many_digits_is_a_setting_error() -> None:
     with pytest.raises(
         UserError, match=r"train\.steps: '9{39}\.\.\. \(5002 characters\) is not allowed; must be a whole"
     ):

@@ -1,4 +1,4 @@
-"""The plain install does without PyTorch, and says in one line what is missing."""
+"""Errors about missing extras, exit codes, and installation hints."""
 
 import re
 import subprocess
@@ -17,50 +17,50 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None"  # Python's own way to make an import fail
 
 
-def test_codes_of_a_mistake_and_of_a_failure() -> None:
+def test_exit_codes() -> None:
     assert (UserError.exit_code, HarkError.exit_code) == (2, 1)
 
 
-def test_a_missing_extra_names_itself() -> None:
-    with pytest.raises(MissingExtraError, match=r"hark\.x needs nosuchthing.*pip install 'hark-translate\[train\]'"):
+def test_a_missing_extra_is_named() -> None:
+    with pytest.raises(MissingExtraError, match=r"hark\.x requires nosuchthing: pip install 'hark-translate\[train\]'"):
         require("nosuchthing", extra="train", needed_by="hark.x")
     require("json", extra="train", needed_by="hark.x")
 
 
 @pytest.mark.parametrize("room", ["model", "train"])
-def test_rooms_that_need_torch_say_so(room: str) -> None:
+def test_packages_that_need_torch_name_the_extra(room: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", f"{WITHOUT_TORCH}\nimport hark.{room}"], capture_output=True, text=True, check=False
     )
     last = run.stderr.strip().splitlines()[-1]
-    assert f"hark.{room} needs torch, which is not installed: pip install 'hark-translate[train]'" in last
+    assert f"hark.{room} requires torch: pip install 'hark-translate[train]'" in last
 
 
 CPU_ONLY = "--extra-index-url https://download.pytorch.org/whl/cpu"
 
 
 @pytest.mark.parametrize(
-    ("platform", "gpu", "torch", "spared"),
+    ("platform", "gpu", "torch", "cpu_only"),
     [
         ("linux", False, False, True),
         ("linux", True, False, False),
-        ("linux", False, True, False),  # it is there, whatever it was built for
+        ("linux", False, True, False),  # already installed, with or without CUDA
         ("darwin", False, False, False),
     ],
 )
-def test_a_linux_without_a_gpu_is_spared_cuda(
-    platform: str, gpu: bool, torch: bool, spared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_linux_without_a_gpu_gets_torch_without_cuda(
+    platform: str, gpu: bool, torch: bool, cpu_only: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.setattr(errors, "NVIDIA", (tmp_path / "driver", tmp_path if gpu else tmp_path / "dxg"))
     monkeypatch.setattr(errors, "find_spec", lambda name: (torch and name == "torch") or None)
-    assert (CPU_ONLY in errors.how_to_install("train")) == spared
+    assert (CPU_ONLY in errors.how_to_install("train")) == cpu_only
     assert CPU_ONLY not in errors.how_to_install("serve")
     assert errors.how_to_install("train").startswith("pip install 'hark-translate[train]'")
 
 
 def hints() -> Iterator[tuple[str, str]]:
-    """Every command that tells somebody to install something, with its file."""
+    """Every `pip install` command in the repository, with its file."""
     texts = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").glob("*.md")]
     code = [path for folder in ("src", "tools", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.*")]
     read = [path for path in code if path.suffix in (".py", ".sh", ".toml", ".md") and path.name != "trust.toml"]
@@ -70,7 +70,7 @@ def hints() -> Iterator[tuple[str, str]]:
 
 
 def test_every_hint_names_our_package_or_one_that_we_need() -> None:
-    """`pip install hark` would install a stranger's."""
+    """`pip install hark` would install an unrelated package."""
     needed = [re.split(r"[<>=]", each)[0] for each in PROJECT["dependencies"]]
     found = list(hints())
     assert {"src/hark/errors.py", "docs/training.md", "README.md", "Makefile"} <= {path for path, _ in found}

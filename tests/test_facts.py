@@ -1,4 +1,4 @@
-"""Facts come back from the disk as they were, and what is wrong in a file is refused by its key."""
+"""Facts survive a round trip through JSON, and errors in a file name the key."""
 
 import json
 from pathlib import Path
@@ -25,10 +25,8 @@ from hark.facts import (
     SpellingScores,
     TextFacts,
     VocabularyFacts,
-    dump,
-    load,
-    parse,
 )
+from hark.factsfile import dump, load, parse
 
 FULL = Facts(
     pairs=(("en", "de"), ("de", "en"), ("en", "fr"), ("fr", "en"), ("de", "fr"), ("fr", "de")),
@@ -81,7 +79,7 @@ FULL = Facts(
 )
 
 
-def test_there_and_back(tmp_path: Path) -> None:
+def test_facts_round_trip(tmp_path: Path) -> None:
     for facts in (FULL, Facts(pairs=(("en", "de"),))):
         (tmp_path / "facts.json").write_text(dump(facts))
         assert load(tmp_path / "facts.json") == facts
@@ -93,7 +91,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     }
 
 
-def test_numbers_are_stored_as_they_were_measured() -> None:
+def test_numbers_are_stored_in_full_precision() -> None:
     assert "25.864394601843166" in dump(FULL)
 
 
@@ -112,9 +110,9 @@ def change(**changes: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
-        (change(colour="red"), r"colour: no such fact; known here: pairs, title"),
+        (change(colour="red"), r"colour: no such fact; choose from pairs, title"),
         (change(scores__sets__0__colour="red"), r"scores\.sets\[0\]\.colour: no such fact"),
         (change(pairs=...), "pairs: is missing"),
         (change(pairs=[]), "pairs: is empty"),
@@ -128,37 +126,37 @@ def change(**changes: Any) -> str:
         (change(scores__sets__0__scores__bleu__score="x"), r"scores\.sets\[0\]\.scores\.bleu\.score: must be a number"),
         (change(scores__signatures=[]), r"scores\.signatures: must be an object, not \[\]"),
         (change(vocabulary__kind="wordpiece"), 'vocabulary.kind: must be sentencepiece, not "wordpiece"'),
-        (change(alignment__heads=[]), "alignment.heads: must be numbers of heads"),
+        (change(alignment__heads=[]), "alignment.heads: must be indices of heads"),
         (change(alignment="4:1"), 'alignment: must be an object, not "4:1"'),
-        (change(format=2), "format: is 2, and this hark reads 1; update hark"),
-        (change(format=...), "format: is None"),
+        (change(format=2), "format: 2 is not supported, only 1; update hark"),
+        (change(format=...), "format: None is not supported"),
         ("[]", "file: must be a JSON object"),
         ("{", "file: not valid JSON"),
-        (change(title="x").replace('"x"', "NaN"), "file: not valid JSON: NaN is not a number"),
+        (change(title="x").replace('"x"', "NaN"), "file: not valid JSON: NaN is not valid in JSON"),
     ],
 )
-def test_what_is_wrong_is_named_in_one_line(text: str, says: str, tmp_path: Path) -> None:
+def test_an_invalid_fact_is_a_one_line_error(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
     path.write_text(text)
-    with pytest.raises(UserError, match=rf"facts\.json: {says}") as refused:
+    with pytest.raises(UserError, match=rf"facts\.json: {message}") as refused:
         load(path)
     assert "\n" not in str(refused.value)
 
 
-def test_a_whole_number_is_a_number() -> None:
+def test_a_whole_number_is_accepted_for_a_float() -> None:
     facts = parse(change(alignment__error_rate=1))
     assert facts.alignment is not None
     assert type(facts.alignment.error_rate) is float
 
 
-def test_what_a_newer_hark_says_more_is_ignored_and_not_lost() -> None:
+def test_keys_of_a_newer_hark_are_ignored_and_not_lost() -> None:
     newer = parse(change(minor=3, colour="red", scores__sets__0__colour="red"))
     assert newer.scores == FULL.scores
     with pytest.raises(UserError, match="update hark to change this model"):
         dump(newer)
 
 
-def test_without_what_was_measured() -> None:
+def test_unmeasured_drops_measurements() -> None:
     bare = FULL.unmeasured
     assert (bare.scores, bare.speed, bare.everyday, bare.parity, bare.summary) == (None, None, None, (), "")
     assert (bare.text, bare.making) == (FULL.text, FULL.making)

@@ -1,4 +1,4 @@
-"""What the machine has, and how much of it may be asked for."""
+"""Cores and memory of the machine, and the limit of workers."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from hark import machine
 from hark.errors import UserError
 
 
-def test_more_workers_than_any_machine_of_this_size_can_use_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_workers_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "available_cores", lambda: 2)
     assert machine.check_workers(None, "--threads") is None
     assert machine.check_workers(64, "--threads") == 64
-    for wanted in (65, 100_000, 0, -3):
-        with pytest.raises(UserError, match=rf"^--threads {wanted}: must be 1 to 64; this machine has 2 cores$"):
-            machine.check_workers(wanted, "--threads")
+    for workers in (65, 100_000, 0, -3):
+        with pytest.raises(UserError, match=rf"^--threads {workers}: must be 1 to 64; this machine has 2 cores$"):
+            machine.check_workers(workers, "--threads")
     monkeypatch.setattr(machine, "available_cores", lambda: 100)
     assert machine.check_workers(400, "--processes") == 400
     with pytest.raises(UserError, match="--processes 401: must be 1 to 400"):

@@ -1,4 +1,4 @@
-"""Finding models by their languages, with errors that say what there is."""
+"""Finding models by name and by language pair."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from tests.decode.bundles import make_bundle
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user without models, unless hark brings some; no test sees those of the person who runs it."""
+    """A home folder without models, so that tests do not see those of the user who runs them."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.delenv("HARK_MODELS", raising=False)
     return tmp_path
 
 
-def test_the_places(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_searched_in_order(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = Path(hark.__file__).parent / "models_data"
     assert places() == [home / "home/.local/share/hark/models", shipped]
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
@@ -30,7 +30,7 @@ def test_the_places(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert user_folder() == home / "home/.local/share/hark/models"
 
 
-def test_bundles_are_found_and_other_things_are_not(home: Path) -> None:
+def test_only_bundles_are_listed(home: Path) -> None:
     here = home / "models"
     make_bundle(here / "b")
     make_bundle(here / "a", "de", "en")
@@ -53,7 +53,7 @@ def names(models: list[Known]) -> list[str]:
     return [each.name for each in models]
 
 
-def test_the_model_for_a_pair() -> None:
+def test_a_model_is_chosen_by_its_pair() -> None:
     models = known("en-de", "de-en", "fr-de")
     assert names(choose("en", "de", models)) == ["en-de"]
     assert names(choose(None, "de", models)) == ["en-de", "fr-de"]
@@ -61,7 +61,7 @@ def test_the_model_for_a_pair() -> None:
     assert names(choose("en-GB", "de_AT", models)) == ["en-de"]
     assert names(choose("en", "pt", [*known("en-pt-BR"), *models])) == ["en-pt-BR"]
     both = [Known(Path("europe"), (("en", "pt"),)), Known(Path("brazil"), (("en", "pt-BR"),))]
-    assert names(choose("en", "pt-BR", both)) == ["brazil"]  # exactly that one, although the other would do
+    assert names(choose("en", "pt-BR", both)) == ["brazil"]  # an exact match wins
 
 
 def test_a_model_of_many_pairs_is_found_for_any_of_them() -> None:
@@ -72,28 +72,28 @@ def test_a_model_of_many_pairs_is_found_for_any_of_them() -> None:
     assert names(choose("en", "de", models)) == ["en-de", "many"]
     assert choose("fr", "pt", models)[0].pairs == (("fr", "pt-BR"),)
     assert choose(None, "de", [many])[0].pairs == (("en", "de"), ("fr", "de"), ("pt-BR", "de"))
-    with pytest.raises(UserError, match=r"there is en to de, de, en, fr and pt-BR, in all 12 directions; did you mean"):
+    with pytest.raises(UserError, match=r"available: en to de, de, en, fr and pt-BR, in all 12 directions; did you"):
         choose("fr", "dee", models)
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "says"),
+    ("source", "target", "message"),
     [
-        ("en", "fr", r"^no model from en to fr; there is en to de, de to en; hark models says where"),
-        ("en", "dee", r"^no model from en to dee; there is en to de, de to en; did you mean de\?$"),
-        ("eng", None, r"^no model from eng; there is en to de, de to en; did you mean en\?$"),
-        (None, "xx", r"^no model to xx; there is en to de, de to en;"),
+        ("en", "fr", r"^no model from en to fr; available: en to de, de to en; see hark models$"),
+        ("en", "dee", r"^no model from en to dee; available: en to de, de to en; did you mean de\?$"),
+        ("eng", None, r"^no model from eng; available: en to de, de to en; did you mean en\?$"),
+        (None, "xx", r"^no model to xx; available: en to de, de to en;"),
     ],
 )
-def test_no_model_for_a_pair(source: str | None, target: str | None, says: str) -> None:
-    with pytest.raises(UserError, match=says):
+def test_no_model_for_a_pair(source: str | None, target: str | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         choose(source, target, known("en-de", "de-en", "en-de"))
 
 
 def test_no_models_at_all(home: Path) -> None:
-    with pytest.raises(UserError, match=f"no models here; put one into {home}/home/.local/share/hark/models"):
+    with pytest.raises(UserError, match=f"no models installed; put one into {home}/home/.local/share/hark/models"):
         choose("en", "de", [])
-    with pytest.raises(UserError, match="no models here"):
+    with pytest.raises(UserError, match="no models installed"):
         choose("en", "de", [Known(Path("broken"), problem="broken")])
 
 
@@ -120,15 +120,15 @@ def test_a_run_that_has_no_model_yet(home: Path) -> None:
     for named in (run, run / "best"):
         with pytest.raises(UserError) as refused:
             named_folder(str(named))
-        assert str(refused.value) == f"{named}: the run has no model yet: the first comes at step 1,000"
+        assert str(refused.value) == f"{named}: the run has no model yet; wait for step 1,000"
     (run / "checkpoints" / "step-50").mkdir()
     with pytest.raises(UserError, match=rf"step 1,000, or use hark average {run} --last 1 -o FOLDER$"):
         named_folder(str(run))
     config.write_text(configfile.dump(configfile.load(None, [*settings, "train.steps=20", "train.warmup_steps=5"])))
-    with pytest.raises(UserError, match="the first comes at step 20, or"):  # the end is measured, too
+    with pytest.raises(UserError, match="wait for step 20, or use"):  # the last step is always evaluated
         named_folder(str(run))
     config.write_text(configfile.dump(configfile.load()))
-    with pytest.raises(UserError, match="the run has no dev set, so it keeps no model by itself; use hark average"):
+    with pytest.raises(UserError, match="the run has no dev set, so it keeps no best model; use hark average"):
         named_folder(str(run))
     make_bundle(run / "best")
     assert named_folder(str(run)) == run / "best"

@@ -1,4 +1,4 @@
-"""Settings that moved to [batches]: old recipes, runs, bundles and commands still work, and a person is told once."""
+"""Settings that moved to [batches]: old recipes, runs, bundles and commands still work, with one warning."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,9 +54,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "old.toml"
 
 
-def test_an_old_recipe_means_what_it_meant_and_one_line_says_what_moved(
-    old: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_old_recipe_still_works_with_one_warning(old: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert load_recipe(old, []) == configfile.load("new.toml")
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -66,7 +64,7 @@ def test_an_old_recipe_means_what_it_meant_and_one_line_says_what_moved(
     )
 
 
-def test_what_hark_config_prints_is_the_new_form(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hark_config_prints_the_new_names(old: str, capsys: pytest.CaptureFixture[str]) -> None:
     show_config(old)
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1
@@ -76,16 +74,14 @@ def test_what_hark_config_prints_is_the_new_form(old: str, capsys: pytest.Captur
 
 
 @pytest.mark.usefixtures("old")
-def test_a_new_recipe_and_new_overrides_are_read_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_recipe_and_new_overrides_cause_no_warning(capsys: pytest.CaptureFixture[str]) -> None:
     load_recipe("new.toml", ["batches.batch_tokens=4000"])
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("recipe", ["old.toml", "new.toml"])
 @pytest.mark.usefixtures("old")
-def test_old_overrides_win_over_the_file_and_are_told_in_one_line(
-    recipe: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_old_overrides_win_over_the_file_with_one_warning(recipe: str, capsys: pytest.CaptureFixture[str]) -> None:
     config = load_recipe(recipe, ["data.batch_tokens=4000", "data.batching=packed", "data.batch_tokens=5000"])
     assert config.batches == BatchConfig(kind="packed", batch_tokens=5000, max_length=128, seed=7)
     assert capsys.readouterr().err.splitlines()[recipe == "old.toml" :] == [
@@ -93,12 +89,12 @@ def test_old_overrides_win_over_the_file_and_are_told_in_one_line(
     ]
 
 
-def test_a_refused_override_is_named_as_it_is_now() -> None:
+def test_an_invalid_override_is_reported_by_its_new_name() -> None:
     with pytest.raises(UserError, match=r"^command line: batches\.max_length: 0 is not allowed"):
         configfile.load(None, ["data.max_length=0"])
 
 
-def test_of_several_processes_one_talks(
+def test_only_the_main_process_warns(
     old: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANK", "1")
@@ -117,7 +113,7 @@ def test_of_several_processes_one_talks(
         ("[batches]\nseed = 2", ["data.seed=9"], (9, 2)),
     ],
 )
-def test_data_seed_alone_is_the_seed_of_both_as_it_was(
+def test_data_seed_alone_sets_both_seeds(
     text: str, overrides: list[str], seeds: tuple[int, int], tmp_path: Path
 ) -> None:
     (tmp_path / "a.toml").write_text(text)
@@ -125,10 +121,10 @@ def test_data_seed_alone_is_the_seed_of_both_as_it_was(
     assert (config.data.seed, config.batches.seed) == seeds
 
 
-def test_a_sealed_bundle_of_before_opens_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_old_bundle_opens_without_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def write_old(path: Path) -> None:
         path.write_bytes(b"weights")
-        # Written by an older version: `write_bundle` seals whatever lies in the folder in the end.
+        # As from an older version: `write_bundle` seals whatever is in the folder at the end.
 
     files = {"config.toml": OLD_BUNDLE.read_bytes(), "tokenizer.model": b""}
     write_bundle(tmp_path / "bundle", Config(), write_old, files, Facts(pairs=(("en", "de"),)))
@@ -139,17 +135,17 @@ def test_a_sealed_bundle_of_before_opens_without_a_word(tmp_path: Path, capsys: 
 
 
 def old_form(config: Config) -> str:
-    """The settings as they were written before."""
+    """The settings as an older version wrote them."""
     text = configfile.dump(replace(config, batches=BatchConfig()))
     before, _, after = text.partition("\n[batches]\n")
     batches = config.batches
     lines = f'batching = "{batches.kind}"\nbatch_tokens = {batches.batch_tokens}\nmax_length = {batches.max_length}\n'
-    # The one seed was that of the order, which is what a run has to keep.
+    # The single seed was that of the order, which a run must keep.
     head, _, clean = before.replace(f"seed = {config.data.seed}", f"seed = {batches.seed}").partition("\n[data.clean]")
     return f"{head}{lines}\n[data.clean]{clean}\n" + after[after.index("[model]") :]
 
 
-def test_an_old_run_resumes_exactly_and_without_a_word(
+def test_an_old_run_resumes_exactly_without_a_warning(
     trained: Callable[..., RunDir], capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = ("batches.seed=5", "batches.kind=padded", "train.steps=6", "train.save_steps=3", "train.warmup_steps=4")
@@ -169,7 +165,7 @@ def test_an_old_name_may_be_allowed_on_resume(
     trained: Callable[..., RunDir], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = trained("run", "train.steps=1")
-    with pytest.raises(UserError, match=r"batch settings \(batches\.kind"):  # allowed, and then refused by the stream
+    with pytest.raises(UserError, match=r"batch settings \(batches\.kind"):  # allowed, and then rejected by the stream
         train("data.batch_tokens=300", resume=run.path, allow=["data.batch_tokens"])
     assert "command line: data.batch_tokens is now batches.batch_tokens\n" in capsys.readouterr().err
     with pytest.raises(UserError, match=r"^batches\.batch_tokens: the run began with 200, not 300;"):

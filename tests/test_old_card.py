@@ -1,4 +1,4 @@
-"""A bundle from before facts.json opens; `golden/old-bundle` has the card and the settings of one as they were."""
+"""Bundles older than facts.json still open; `golden/old-bundle` has the original card and settings of one."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from hark.decode.load import Loaded
 from hark.errors import HarkWarning
 from hark.facts import AlignmentFacts, Facts, ParentModel, TextFacts
 from hark.model import Transformer
-from hark.models import look_at
+from hark.models import describe_model
 from hark.old_card import alignment_heads, read_card
 from hark.weights import shrink
 from tests.decode.stub import tokenizer
@@ -25,7 +25,7 @@ HEADS = AlignmentFacts(0, (0, 1, 2, 3, 4), "predicts", 0.362, 508, "alignment-de
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """Its files as they were, but for the vocabulary and the weights, which are small here."""
+    """The old bundle with a small vocabulary and small weights."""
     folder = tmp_path / "old"
     folder.mkdir()
     (folder / "card.md").write_bytes((OLD / "card.md").read_bytes())
@@ -45,20 +45,20 @@ def test_an_old_bundle_opens_and_translates(old: Path) -> None:
     assert loaded.translate("the cat").text
     assert loaded.facts.pairs == (("en", "de"),)
     assert AlignmentHeads.of_facts(loaded.facts.alignment, loaded.config.model) == AlignmentHeads(0, (0, 1, 2, 3, 4))
-    known = look_at(old)
+    known = describe_model(old)
     assert (known.pairs, known.problem) == ((("en", "de"),), "")
     assert known.summary.startswith("Small and quick: BLEU 25.9 (europarl-test)")
 
 
 def test_an_old_bundle_without_its_card_still_translates(old: Path) -> None:
     (old / "card.md").unlink()
-    with pytest.warns(HarkWarning, match="changed or removed"):
+    with pytest.warns(HarkWarning, match="modified or missing"):
         loaded = Loaded(old, "ctranslate2", "cpu")
     assert loaded.translate("the cat").text
     assert loaded.facts.pairs == (("en", "de"),)
 
 
-def test_what_is_read_of_the_card() -> None:
+def test_facts_are_parsed_from_the_card() -> None:
     facts = read_card((OLD / "card.md").read_text(), configfile.load(OLD / "config.toml"))
     assert facts.title == "English to German"
     assert facts.text == (TextFacts("europarl"), TextFacts("tatoeba"), TextFacts("tatoeba-original"))
@@ -68,7 +68,7 @@ def test_what_is_read_of_the_card() -> None:
     assert facts.vocabulary.language_tags == "none"
 
 
-def test_whatever_changes_it_gives_it_facts(old: Path, tmp_path: Path) -> None:
+def test_any_change_adds_a_facts_file(old: Path, tmp_path: Path) -> None:
     bundle = Bundle.open(old)
     shrink(bundle, tmp_path / "small", "int8")
     write_facts(bundle, bundle.facts)
@@ -83,7 +83,7 @@ def test_whatever_changes_it_gives_it_facts(old: Path, tmp_path: Path) -> None:
     assert np.isfinite(next(iter(Loaded(tmp_path / "small").score([("the cat", "Die Katze")]))))
 
 
-def test_cards_of_trainings() -> None:
+def test_cards_written_by_training_are_parsed() -> None:
     config = configfile.load(None)
     card = "# en to de\n\nMade.\n\n- Languages: en to de\n- Trained on: mine, starting from first\n- Scores: none\n"
     facts = read_card(card, config)
@@ -94,7 +94,7 @@ def test_cards_of_trainings() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "entry",
     [
         "0:1, at the step that reads a word",
         "1:1, 2:1, at the step that reads a word",
@@ -103,6 +103,6 @@ def test_cards_of_trainings() -> None:
         "",
     ],
 )
-def test_heads_that_cannot_be_read_are_none(words: str) -> None:
-    assert alignment_heads(words) is None
+def test_invalid_alignment_heads_are_none(entry: str) -> None:
+    assert alignment_heads(entry) is None
     assert alignment_heads("4:2, 4:7, at the step that reads a word; x") == AlignmentFacts(3, (1, 6), "reads")

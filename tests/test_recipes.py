@@ -1,4 +1,4 @@
-"""Every recipe loads and builds, and is found by its name; base and big are the paper's."""
+"""Recipes: each loads and builds and is found by name; base and big are the paper's."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from hark.data.corpus import corpus_files
 from hark.errors import UserError
 from hark.model import Transformer
 from hark.recipes import FOLDER as RECIPES
-from hark.recipes import find_recipe, names, split_words, summary
+from hark.recipes import find_recipe, names, split_arguments, summary
 
 
 @pytest.mark.parametrize("name", names())
@@ -45,47 +45,47 @@ def test_parameter_counts(name: str, millions: float) -> None:
 
 @pytest.mark.parametrize("name", ["student-en-de", "student-de-en"])
 def test_a_student_fits_in_the_package(name: str) -> None:
-    """25 MB in int8: a byte for each number of a matrix, four for each row's factor and for each other number."""
+    """25 MB in int8: one byte per element of a matrix, four per row scale and per other weight."""
     config = configfile.load(RECIPES / f"{name}.toml")
     with torch.device("meta"):
         shapes = [weight.shape for weight in Transformer(config.model).parameters()]
     size = sum(shape.numel() + 4 * shape[0] if len(shape) == 2 else 4 * shape.numel() for shape in shapes)
-    tokenizer = 18 * config.data.vocab_size  # bytes of a vocabulary of 16,000, 17.3 a piece
+    tokenizer = 18 * config.data.vocab_size  # bytes of a vocabulary of 16,000, 17.3 per piece
     assert size + tokenizer + 100_000 < 25_000_000
     assert config.data.vocab_size == config.model.vocab_size
     assert f"{config.data.source}-{config.data.target}" == name.removeprefix("student-")
 
 
 @pytest.mark.parametrize("name", names())
-def test_the_first_line_says_what_a_recipe_is_for(name: str) -> None:
-    assert re.fullmatch(r"[A-Z].{20,61}\.", summary(name))  # a sentence, with the name in one row of a terminal
+def test_the_first_line_summarises_a_recipe(name: str) -> None:
+    assert re.fullmatch(r"[A-Z].{20,61}\.", summary(name))  # a sentence that fits with the name in 80 columns
 
 
-def test_a_file_comes_before_a_recipe_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_takes_precedence_over_a_recipe_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny").mkdir()
-    assert find_recipe("tiny") == RECIPES / "tiny.toml"  # a folder is no recipe
+    assert find_recipe("tiny") == RECIPES / "tiny.toml"  # a folder is not a recipe
     (tmp_path / "tiny").rmdir()
     (tmp_path / "tiny").write_text("")
     assert find_recipe("tiny") == Path("tiny")
-    assert split_words("tiny", ["train.steps=1"]) == (Path("tiny"), ["train.steps=1"])
-    assert split_words("train.steps=1", []) == (None, ["train.steps=1"])
+    assert split_arguments("tiny", ["train.steps=1"]) == (Path("tiny"), ["train.steps=1"])
+    assert split_arguments("train.steps=1", []) == (None, ["train.steps=1"])
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("name", "message"),
     [
         ("tyni", "tyni: no such recipe; did you mean tiny?"),
-        ("recipes/base.toml", "recipes/base.toml: no such file; did you mean base, which comes with hark?"),
+        ("recipes/base.toml", "recipes/base.toml: no such file; did you mean the built-in recipe base?"),
         ("mine.toml", "mine.toml: no such file"),
-        ("xyz", "xyz: no such recipe; known here: base, big, "),
+        ("xyz", "xyz: no such recipe; choose from base, big, "),
     ],
 )
-def test_a_recipe_that_is_not_there(given: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_recipe(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as refused:
-        find_recipe(given)
-    assert str(refused.value) == says or (says.endswith(", ") and str(refused.value).startswith(says))
+        find_recipe(name)
+    assert str(refused.value) == message or (message.endswith(", ") and str(refused.value).startswith(message))
 
 
 def test_the_text_of_fine_tune_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Run folders: one writer at a time, and a lock that dies with its holder."""
+"""The lock of a run: one writer at a time, released when the process dies."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ with RunLock(RunDir(pathlib.Path(sys.argv[1]))):
 """
 
 
-def test_a_lock_is_exclusive_and_dies_with_its_holder(tmp_path: Path) -> None:
+def test_a_lock_is_exclusive_and_released_on_death(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     assert not run.in_use
     holder = subprocess.Popen(
@@ -27,7 +27,7 @@ def test_a_lock_is_exclusive_and_dies_with_its_holder(tmp_path: Path) -> None:
     assert holder.stdout is not None
     holder.stdout.readline()
     assert run.in_use
-    with pytest.raises(UserError, match=f"in use by process {holder.pid}; wait for it, or stop it first"), RunLock(run):
+    with pytest.raises(UserError, match=f"in use by process {holder.pid}; wait for it or stop it$"), RunLock(run):
         pass
     holder.kill()
     holder.communicate()
@@ -37,6 +37,6 @@ def test_a_lock_is_exclusive_and_dies_with_its_holder(tmp_path: Path) -> None:
     assert not run.in_use
 
 
-def test_looking_leaves_no_trace(tmp_path: Path) -> None:
+def test_checking_the_lock_creates_no_file(tmp_path: Path) -> None:
     assert not RunDir(tmp_path).in_use
     assert list(tmp_path.iterdir()) == []

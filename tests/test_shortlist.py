@@ -1,4 +1,4 @@
-"""Shortlists: kept on the disk as they are, and told to CTranslate2 in its own format."""
+"""Vocabulary shortlists: their file, and CTranslate2's format."""
 
 from pathlib import Path
 
@@ -16,22 +16,22 @@ def shortlist() -> Shortlist:
 
 
 def test_candidates_of_a_token() -> None:
-    found = [shortlist().of(source).tolist() for source in range(5)]
-    assert found == [[], [9, 300], [], [1, 2, 8], [4]]
+    candidates = [shortlist().of(source).tolist() for source in range(5)]
+    assert candidates == [[], [9, 300], [], [1, 2, 8], [4]]
 
 
-def test_in_the_format_of_ctranslate2() -> None:
+def test_the_format_of_ctranslate2() -> None:
     assert shortlist().vocabulary_map() == b"\t3 7\n1\t9 300\n3\t1 2 8\n4\t4"
 
 
-def test_as_it_was_after_a_while_on_the_disk(tmp_path: Path) -> None:
+def test_a_shortlist_round_trips_through_its_file(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).write_bytes(shortlist().to_bytes())
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert Shortlist.open(tmp_path / "one").vocabulary_map() == shortlist().vocabulary_map()
 
 
-def test_what_is_no_shortlist_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_an_invalid_file_is_a_one_line_error(tmp_path: Path) -> None:
     path = tmp_path / "shortlist.npz"
     path.write_bytes(shortlist().to_bytes())
     whole = path.read_bytes()
@@ -41,6 +41,6 @@ def test_what_is_no_shortlist_is_refused_in_one_line(tmp_path: Path) -> None:
     others = [(tmp_path / name).read_bytes() for name in ("other.npz", "short.npz")]
     for content in (b"", b"hello", whole[: len(whole) // 2], *others):
         path.write_bytes(content)
-        with pytest.raises(UserError, match="cannot be read as a shortlist") as refused:
+        with pytest.raises(UserError, match="not a valid shortlist: ") as refused:
             Shortlist.open(path)
         assert "\n" not in str(refused.value)

@@ -1,7 +1,7 @@
-"""Hark: "Attention Is All You Need", built as software that people use."""
+"""Hark: train, run and inspect Transformer translation models ("Attention Is All You Need")."""
 
 TYPE_CHECKING = False
-"""As in `typing`, which takes 14 ms to import: the command `hark` handles Ctrl-C sooner without it."""
+"""Stands in for `typing.TYPE_CHECKING`: importing `typing` takes 14 ms, during which Ctrl-C shows a traceback."""
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,9 +14,9 @@ __version__ = "0.1.0"
 
 
 def load(path: "Path | str", **engine: "Any") -> "Loaded":
-    """A model, verified: `hark.load("en-de").translate("...")`; by its folder, its run, or its name (`hark models`).
+    """Load and verify a model by its folder, run or name (`hark models`): `hark.load("en-de").translate("...")`.
 
-    `engine`, `device`, `precision` and `threads` choose where it runs; by default on a GPU if there is one, and else on
+    `engine`, `device`, `precision` and `threads` determine how it runs; by default on a GPU if there is one, else on
     the CPU, without torch.
     """
     from hark.decode.load import Loaded
@@ -26,15 +26,15 @@ def load(path: "Path | str", **engine: "Any") -> "Loaded":
 
 
 def look(text: str, model: "Loaded | Path | str", changes: int | None = None, **search: "Any") -> "Page":
-    """What goes on inside when a sentence is translated, as a page: `hark.look("...", "en-de")`.
+    """Show how a model translates a sentence, as a page: `hark.look("...", "en-de")`.
 
-    A notebook shows it as it is; `save(path)` writes it to a file. `changes` says of how many heads and words to
-    measure what is translated without them. `search` changes settings of the search, such as `beam=1`.
+    A notebook displays the page; `save(path)` writes it to a file. `changes` is the number of heads and words to ablate
+    and measure. `search` overrides settings of [decode], such as `beam=1`.
     """
     from hark.decode.load import Loaded
     from hark.errors import require
 
-    require("torch", "train", "looking inside")
+    require("torch", "train", "hark.look")
     from hark.inspect.look import look_inside
 
     page, _ = look_inside(model if isinstance(model, Loaded) else load(model), text, changes=changes, **search)
@@ -42,7 +42,7 @@ def look(text: str, model: "Loaded | Path | str", changes: int | None = None, **
 
 
 def __getattr__(name: str) -> "Any":
-    """`hark.inspect` without an import of its own; it needs torch, so nothing else pays for it."""
+    """Import `hark.inspect`, which needs torch, on first use."""
     if name == "inspect":
         from importlib import import_module
 

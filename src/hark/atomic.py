@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all, whatever happens while it is made."""
+"""Atomic creation of folders, and checks of output paths."""
 
 import fcntl
 import os
@@ -12,10 +12,10 @@ from hark.errors import HarkError, UserError
 
 @contextmanager
 def new_folder(folder: Path, is_ours: Callable[[Path], bool], force: bool = False) -> Iterator[Path]:
-    """A folder to fill, beside `folder`; it takes that name at the end of the block, or vanishes if the block fails.
+    """Yield a temporary folder next to `folder`; rename it to `folder` at the end, or remove it if the block fails.
 
-    An earlier `folder` is replaced only with `force`, and only if `is_ours` recognises it. What a killed run left
-    behind is removed. Only one run at a time can make the same folder.
+    Replaces an existing `folder` only with `force`, and only if `is_ours` recognises it. Removes what a killed process
+    left behind. Only one process at a time can create the same folder.
     """
     folder = folder.resolve()
     refuse_existing(folder, is_ours, force)
@@ -24,7 +24,7 @@ def new_folder(folder: Path, is_ours: Callable[[Path], bool], force: bool = Fals
     lock = claim(partial, folder)
     try:
         clear(partial)
-        if old.exists() and not folder.exists():  # a run was killed between the two renames below
+        if old.exists() and not folder.exists():  # a process was killed between the two renames below
             old.rename(folder)
         refuse_existing(folder, is_ours, force)
         shutil.rmtree(old, ignore_errors=True)
@@ -44,43 +44,43 @@ def new_folder(folder: Path, is_ours: Callable[[Path], bool], force: bool = Fals
 
 
 def refuse_existing(folder: Path, is_ours: Callable[[Path], bool], force: bool) -> None:
-    """Refuse what hark did not make, and, unless it may be replaced, what hark did make. An empty folder is free."""
+    """Raise an error if a non-empty folder exists that may not be replaced: not made by hark, or no `force`."""
     refuse_others(folder, is_ours)
     if not force and folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder}: exists already; name another folder, or replace it with --force")
+        raise UserError(f"{folder}: already exists; name another folder, or replace it with --force")
 
 
 def refuse_overlap(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output that is one of the inputs, contains one, or lies inside one, whatever links lead there."""
-    ours = list(existing_ancestors(output))
-    for given in inputs:
-        if not given.exists():
+    """Raise an error if the output is an input, contains one, or is inside one, also through links."""
+    of_output = list(existing_ancestors(output))
+    for each in inputs:
+        if not each.exists():
             continue
-        theirs = list(existing_ancestors(given))
-        if output.exists() and ours[0] == theirs[0]:
-            raise UserError(f"{output}: is {given} itself, which would be lost; name another output")
-        if theirs[0] in ours:
-            raise UserError(f"{output}: lies inside {given}; name an output elsewhere")
-        if output.exists() and ours[0] in theirs:
-            raise UserError(f"{output}: contains {given}, which would be lost; name another output")
+        of_input = list(existing_ancestors(each))
+        if output.exists() and of_output[0] == of_input[0]:
+            raise UserError(f"{output}: would overwrite the input {each}; name another folder")
+        if of_input[0] in of_output:
+            raise UserError(f"{output}: is inside the input {each}; name another folder")
+        if output.exists() and of_output[0] in of_input:
+            raise UserError(f"{output}: contains the input {each}, which would be lost; name another folder")
 
 
 def existing_ancestors(path: Path) -> Iterator[tuple[int, int]]:
-    """The path and the folders above it, as far as they exist, by device and inode: names may differ, these do not."""
+    """Device and inode, which are unique, of a path and the folders above it, as far as they exist."""
     real = path.resolve()
     for each in (real, *real.parents):
         with suppress(OSError):
-            found = each.stat()
-            yield found.st_dev, found.st_ino
+            info = each.stat()
+            yield info.st_dev, info.st_ino
 
 
 def refuse_others(folder: Path, is_ours: Callable[[Path], bool]) -> None:
     if folder.exists() and not is_ours(folder) and not (folder.is_dir() and not any(folder.iterdir())):
-        raise UserError(f"{folder}: exists and was not made by hark, so it is left alone; name another folder")
+        raise UserError(f"{folder}: exists and was not made by hark; name another folder")
 
 
 def claim(partial: Path, folder: Path) -> int:
-    """Make the folder and lock it. The lock ends with this process, however that ends, and outlives a rename."""
+    """Create the folder and lock it. The lock ends with this process, even if it is killed, and survives a rename."""
     while True:
         partial.mkdir(exist_ok=True)
         try:
@@ -91,13 +91,13 @@ def claim(partial: Path, folder: Path) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            raise HarkError(f"{folder}: another run is making it; wait for that one") from None
+            raise HarkError(f"{folder}: another process is writing it; wait for it to finish") from None
         except OSError:
-            return lock  # a file system without locks
+            return lock  # the file system has no locks
         with suppress(FileNotFoundError):
             if partial.stat().st_ino == os.fstat(lock).st_ino:
                 return lock
-        os.close(lock)  # the run that held the lock has just renamed or removed the folder
+        os.close(lock)  # the process that held the lock has just renamed or removed the folder
 
 
 def clear(folder: Path) -> None:
@@ -106,7 +106,7 @@ def clear(folder: Path) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Have everything in a folder on the disk before its name is: a power cut must not leave an empty shell."""
+    """Flush a folder to disk before it is renamed: after a power cut it must not be there without its content."""
     for root, _, names in os.walk(folder):
         for name in names:
             sync_one(Path(root, name))

@@ -1,4 +1,4 @@
-"""A bundle: the self-contained folder of a model. Raw text in, raw text out, and nothing in it is executed."""
+"""A bundle: the self-contained folder of a model. It takes and returns raw text. Loading it executes no code."""
 
 import os
 import shutil
@@ -27,9 +27,9 @@ SHORTLIST = "shortlist.npz"
 
 @dataclass(frozen=True)
 class Bundle:
-    """A verified bundle: every file is there and is the one that was written.
+    """A verified bundle: every file is present and unmodified.
 
-    The card is for people: one that was edited or lost is told, and stops nothing.
+    A modified or missing card, which only people read, causes a warning.
     """
 
     folder: Path
@@ -43,13 +43,13 @@ class Bundle:
             raise UserError(f"{folder}: no such bundle")
         if manifest.verify(folder, KIND, FORMAT, for_people=(CARD,)):
             warnings.warn(
-                f"{folder / CARD}: was changed or removed since hark wrote it; the model is unchanged",
+                f"{folder / CARD}: modified or missing; the model itself is intact",
                 HarkWarning,
                 stacklevel=2,
             )
         for name in (WEIGHTS, CONFIG):  # the files of the vocabulary depend on its kind: `hark.text.opening`
             if not (folder / name).is_file():
-                raise UserError(f"{folder}: has no {name}; the bundle is incomplete")
+                raise UserError(f"{folder}: incomplete bundle: {name} is missing")
         return cls(folder, configfile.load(folder / CONFIG), read_facts(folder))
 
     @property
@@ -58,12 +58,12 @@ class Bundle:
 
     @property
     def card(self) -> str:
-        """For people; code reads `facts`. One that is lost is written again from them."""
+        """The model card, for people; code uses `facts`. A missing card is rendered from them."""
         return read_card(self.folder) or card.render(self.facts, self.config.model)
 
     @property
     def shortlist(self) -> Path | None:
-        """What it chooses from, if not from all tokens (see `hark.shortlist`)."""
+        """The file of the vocabulary shortlist, if any (`hark.shortlist`)."""
         path = self.folder / SHORTLIST
         return path if path.is_file() else None
 
@@ -73,31 +73,31 @@ class Bundle:
 
     @property
     def source_tokenizer(self) -> Path:
-        """Both languages share one tokenizer, unless the source has one of its own."""
+        """The tokenizer of the source; the shared one unless the source has its own."""
         own = self.folder / SOURCE_TOKENIZER
         return own if own.is_file() else self.target_tokenizer
 
     @property
     def vocabulary_files(self) -> dict[str, bytes]:
-        """The files of its vocabulary, of whatever kind: all that are none of the others."""
+        """The files of the vocabulary, of whatever kind: all files that no other part of hark defines."""
         others = {WEIGHTS, CONFIG, FACTS, CARD, SHORTLIST, manifest.NAME}
         return {path.name: path.read_bytes() for path in sorted(self.folder.iterdir()) if path.name not in others}
 
 
 def is_bundle(folder: Path) -> bool:
-    """Whether a folder bears the seal of a bundle, sound or not."""
+    """Whether a folder is a bundle, by its manifest. Does not verify it."""
     return manifest.is_kind(folder, KIND)
 
 
 def read_facts(folder: Path) -> Facts:
-    """The facts of a bundle, which is not verified for it. An old bundle has none: its card is read into facts."""
+    """Read the facts of a bundle without verifying it. For a bundle older than facts.json, parse its card."""
     if (folder / FACTS).is_file():
         return factsfile.load(folder / FACTS)
     return old_card.read_card(read_card(folder), configfile.load(folder / CONFIG))
 
 
 def read_card(folder: Path) -> str:
-    """The card as it stands there, edited or not; empty if there is none."""
+    """The text of the card, modified or not; empty if missing."""
     try:
         return (folder / CARD).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -112,9 +112,9 @@ def write_bundle(
     facts: Facts,
     force: bool = False,
 ) -> None:
-    """Make a bundle of weights, vocabulary and other files, whole or not at all.
+    """Write a bundle of weights, vocabulary and other files atomically.
 
-    The card is written from the facts. An existing bundle of that name is refused, or replaced with `force`.
+    The card is rendered from the facts. Raises an error if the bundle exists, or replaces it with `force`.
     """
     with new_folder(folder, is_bundle, force) as partial_folder:
         write_weights(partial_folder / WEIGHTS)
@@ -125,20 +125,19 @@ def write_bundle(
 
 
 def fact_files(facts: Facts, config: Config) -> dict[str, bytes]:
-    """Facts, and the card that is written from them."""
+    """The facts file, and the card rendered from it."""
     return {FACTS: factsfile.dump(facts).encode(), CARD: card.render(facts, config.model).encode()}
 
 
 def write_facts(bundle: Bundle, facts: Facts) -> None:
-    """Give a bundle other facts, and the card that belongs to them."""
+    """Replace the facts of a bundle, and its card."""
     write_files(bundle, fact_files(facts, bundle.config))
 
 
 def write_files(bundle: Bundle, files: Mapping[str, bytes]) -> None:
-    """Replace or add files of a bundle, and seal it again.
+    """Replace or add files of a bundle atomically, and update its manifest.
 
-    It is the old one or the new one at every moment, whatever happens. Its other files are not copied, where the file
-    system lets one file have two names.
+    Its other files are hard-linked if the file system allows it, else copied.
     """
     try:
         with new_folder(bundle.folder, is_bundle, force=True) as partial_folder:
@@ -161,5 +160,5 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def name_of(folder: Path) -> str:
-    """What a person calls a bundle: its folder's name, or its run's."""
+    """The display name of a bundle: that of its folder, or of its run."""
     return folder.parent.name if folder.name == "best" else folder.name

@@ -1,4 +1,4 @@
-"""Every setting of hark: one frozen tree of data, batches, model, train and decode.
+"""All settings of hark: the sections data, batches, model, train and decode.
 
 The defaults are the paper's base model and recipe (Vaswani et al., 2017). Standard library only.
 """
@@ -23,14 +23,14 @@ Best = Literal["dev", "last"]
 
 @dataclass(frozen=True)
 class CorpusConfig(Section):
-    """One parallel corpus: two line-aligned files, or one file (TSV, JSONL, TMX) that holds both sides."""
+    """A parallel corpus: two line-aligned files, or one file (TSV, JSONL, TMX) with both sides."""
 
     source: str = setting(
-        "", "file of the source side, or the one file that holds both sides; hark:sample/NAME comes with hark"
+        "", "file of the source side, or one file with both sides; hark:sample/NAME is a built-in sample"
     )
-    target: str = setting("", "file of the target side; empty where `source` holds both")
-    name: str = setting("", "what reports call it; empty: the name of the file")
-    weight: float = setting(1.0, "times that it is seen while a corpus of weight 1 is seen once", more_than(0))
+    target: str = setting("", "file of the target side; empty: `source` has both sides")
+    name: str = setting("", "name in reports; empty: the name of the file")
+    weight: float = setting(1.0, "sampling weight, relative to a corpus of weight 1", more_than(0))
 
     def check(self) -> None:
         if not self.source:
@@ -39,13 +39,13 @@ class CorpusConfig(Section):
 
 @dataclass(frozen=True)
 class CleanConfig(Section):
-    """The rules of cleaning, in the order in which they are applied; each drop is counted and sampled in the report."""
+    """Cleaning rules, in the order of application. The report counts and samples the pairs that each rule drops."""
 
-    normalise: bool = setting(True, "bring text to Unicode NFC, and runs of odd white space to single spaces")
+    normalise: bool = setting(True, "normalise text to Unicode NFC, and unusual whitespace to single spaces")
     garbled: bool = setting(True, "drop pairs with control or replacement characters, or wrongly decoded text")
     empty: bool = setting(True, "drop pairs with an empty side")
-    max_words: int = setting(200, "drop pairs with a side of more words", at_least(1))
-    max_chars: int = setting(1500, "drop pairs with a side of more characters", at_least(1))
+    max_words: int = setting(200, "drop pairs with more words than this on a side", at_least(1))
+    max_chars: int = setting(1500, "drop pairs with more characters than this on a side", at_least(1))
     max_ratio: float = setting(
         3.0,
         "drop pairs with one side this many times as long as the other, in characters; lenient on short lines",
@@ -53,76 +53,80 @@ class CleanConfig(Section):
     )
     identical: bool = setting(True, "drop pairs with the same text on both sides")
     min_letters: float = setting(
-        0.25, "drop pairs with a side of a smaller share of letters; 0 turns it off", between(0, 1)
+        0.25, "drop pairs with a smaller share of letters than this on a side; 0: off", between(0, 1)
     )
     language: float = setting(
         0.8,
-        "drop pairs with a side in another language, where the detector is at least this sure; 1 turns it off",
+        "drop pairs with a side in another language, at this confidence of the detector or more; 1: off",
         between(0, 1),
     )
-    held_out: bool = setting(True, "drop pairs with a side that stands in a dev or test set")
-    duplicates: bool = setting(True, "drop all but the first of equal pairs")
+    held_out: bool = setting(True, "drop pairs with a side that occurs in a dev or test set")
+    duplicates: bool = setting(True, "drop all but the first of identical pairs")
 
 
 @dataclass(frozen=True)
 class AugmentConfig(Section):
-    """Shares of the training pairs that are also written as people type them; all 0: none, as in the paper."""
+    """Data augmentation: shares of the training pairs that are also written in other forms; 0: none (the paper)."""
 
-    lower: float = setting(0.0, "source in small letters, target as it is", between(0, 1))
-    upper: float = setting(0.0, "both sides in capitals", between(0, 1))
-    unpunctuated: float = setting(0.0, "neither side with its last full stop or question mark", between(0, 1))
-    hasty: float = setting(0.0, "source in small letters, neither side with its last full stop", between(0, 1))
-    names: float = setting(0.0, "of both sides only the capitalised words that they share: a bare name", between(0, 1))
-    renamed: float = setting(0.0, "another name on both sides for one that they share", between(0, 1))
-    renumbered: float = setting(0.0, "other numbers on both sides, of as many digits", between(0, 1))
-    words: float = setting(0.0, "besides each, any word of the text alone, with what translates it", between(0, 1))
+    lower: float = setting(0.0, "share with the source in lower case, target unchanged", between(0, 1))
+    upper: float = setting(0.0, "share with both sides in upper case", between(0, 1))
+    unpunctuated: float = setting(
+        0.0, "share without the final full stop or question mark on both sides", between(0, 1)
+    )
+    hasty: float = setting(
+        0.0, "share with the source in lower case, and no final full stop on both sides", between(0, 1)
+    )
+    names: float = setting(0.0, "share reduced to a bare name: capitalised words common to both sides", between(0, 1))
+    renamed: float = setting(0.0, "share with a name common to both sides replaced by another", between(0, 1))
+    renumbered: float = setting(
+        0.0, "share with numbers on both sides replaced by others of equal length", between(0, 1)
+    )
+    words: float = setting(0.0, "share accompanied by a single word of the text and its translation", between(0, 1))
 
 
 @dataclass(frozen=True)
 class DataConfig(Section):
-    """The text: which languages, how it is cleaned, how it becomes tokens. `hark prepare` makes a dataset of it."""
+    """The text: languages, corpora, cleaning and tokenisation. `hark prepare` makes a dataset from it."""
 
-    # `dataset` is where preparing writes and training reads. It stays here, with `reverse`, which turns `source` and
-    # `target` around: both say which text a run is about, and neither says how it is cut into batches.
+    # `dataset` (written by prepare, read by train) and `reverse` are here, not in [batches]: they determine which text
+    # a run uses, not how it is batched.
     dataset: str = setting("", "folder of the prepared dataset (made by `hark prepare`)")
     source: str = setting("en", "language code of the source side")
     target: str = setting("de", "language code of the target side")
-    reverse: bool = setting(False, "read the dataset the other way round: train from its target language to its source")
+    reverse: bool = setting(False, "swap the sides of the dataset: train from its target language to its source")
     train: tuple[CorpusConfig, ...] = setting((), "corpora to train on")
-    dev: tuple[CorpusConfig, ...] = setting((), "sets to watch during training; kept out of the training text")
-    test: tuple[CorpusConfig, ...] = setting((), "sets to measure on in the end; kept out of the training text")
+    dev: tuple[CorpusConfig, ...] = setting((), "dev sets, scored during training; removed from the training text")
+    test: tuple[CorpusConfig, ...] = setting((), "test sets, for the final scores; removed from the training text")
     clean: CleanConfig = field(default_factory=CleanConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     tokenizer: str = setting("", "a tokenizer.model to use; empty: learn one from the training text")
     vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(300, 16_777_216))
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
-    bpe_dropout: float = setting(
-        0.0, "probability of leaving out a BPE merge in training text; 0 turns it off", fraction()
-    )
+    bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())
     bpe_variants: int = setting(
-        4, "segmentations written of each sentence, one a pass, when bpe_dropout is on", between(1, 1_000)
+        4, "segmentations of each sentence, one per epoch in turn, with bpe_dropout", between(1, 1_000)
     )
-    seed: int = setting(1, "seed of everything random in preparing text", any_seed())
+    seed: int = setting(1, "seed of all random choices in preparing text", any_seed())
 
 
 @dataclass(frozen=True)
 class BatchConfig(Section):
-    """How training reads a prepared dataset: its batches, and their order."""
+    """Batching of a prepared dataset for training."""
 
-    kind: Batching = setting("packed", "sentences end to end with no padding (packed), or in rows by length (padded)")
+    kind: Batching = setting("packed", "sentences end to end without padding (packed), or rows by length (padded)")
     batch_tokens: int = setting(
-        25000, "source tokens, and target tokens, in one batch (paper, 5.1)", between(1, 16_777_216)
+        25000, "source tokens, and target tokens, per batch (paper, 5.1)", between(1, 16_777_216)
     )
     max_length: int = setting(
-        250, "longest sentence, in tokens, to train on; longer pairs are skipped", between(2, 16_777_216)
+        250, "maximum length of a sentence in tokens; longer pairs are skipped", between(2, 16_777_216)
     )
-    seed: int = setting(1, "seed of the order of sentences; a recipe that sets only data.seed sets both", any_seed())
+    seed: int = setting(1, "seed of the order of sentences; by default data.seed, if that is set", any_seed())
 
     def check(self) -> None:
         if self.max_length > self.batch_tokens:
             raise SettingError(
                 "max_length",
-                f"{self.max_length} is more than batch_tokens {self.batch_tokens}: a sentence must fit in a batch",
+                f"{self.max_length} is more than batch_tokens {self.batch_tokens}; a sentence must fit in a batch",
             )
 
 
@@ -140,23 +144,21 @@ class ModelConfig(Section):
     dropout: float = setting(0.1, "dropout on sub-layer outputs and on embeddings (paper, 5.4)", fraction())
     norm: Norm = setting("post", "layer norm after the residual sum (post, the paper) or before the sub-layer (pre)")
     activation: Activation = setting("relu", "non-linearity of the feed-forward network; the paper's is relu")
-    positions: Positions = setting("sinusoidal", "how positions are told apart (paper, 3.5)")
-    max_positions: int = setting(2048, "positions that the tables of position encodings reach", between(1, 16_777_216))
+    positions: Positions = setting("sinusoidal", "position encoding (paper, 3.5)")
+    max_positions: int = setting(2048, "size of the table of position encodings", between(1, 16_777_216))
     attention_bias: bool = setting(
         True,
-        "biases in the attention projections, as PyTorch and most toolkits have; the paper's formula has none",
+        "biases in the attention projections, as in PyTorch and most toolkits; the paper's formula has none",
     )
-    vocab_size: int = setting(
-        37000, "entries of the target vocabulary, and of the source's where it is shared", between(2, 16_777_216)
-    )
+    vocab_size: int = setting(37000, "size of the target vocabulary, or of the shared one", between(2, 16_777_216))
     source_vocab_size: int | None = setting(
-        None, "entries of a source vocabulary of its own; unset: shared", between(2, 16_777_216)
+        None, "size of a separate source vocabulary; unset: shared", between(2, 16_777_216)
     )
     tie: Tie = setting(
         "all",
-        "which matrices are one: source, target and output (all, the paper), target and output (target), or none",
+        "weight tying: source, target and output embeddings (all, the paper), target and output (target), or none",
     )
-    output_bias: bool = setting(False, "a bias on the logits, as models of the Marian family have; the paper has none")
+    output_bias: bool = setting(False, "a bias on the logits, as in Marian models; the paper has none")
 
     @property
     def k_width(self) -> int:
@@ -173,113 +175,109 @@ class ModelConfig(Section):
                 f"{self.d_model} is not divisible by n_heads {self.n_heads}; change one, or set d_k and d_v",
             )
         if self.positions == "sinusoidal" and self.d_model % 2:
-            raise SettingError(
-                "d_model", f"{self.d_model} is odd; sinusoidal positions come in pairs, so it must be even"
-            )
+            raise SettingError("d_model", f"{self.d_model} is odd; sinusoidal positions need an even width")
         if self.positions == "rotary" and self.k_width % 2:
-            raise SettingError("d_k", f"{self.k_width} is odd; rotary positions turn pairs, so it must be even")
+            raise SettingError("d_k", f"{self.k_width} is odd; rotary positions need an even width")
         if self.tie == "all" and self.source_vocab_size not in (None, self.vocab_size):
             raise SettingError(
                 "source_vocab_size",
-                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so one matrix cannot serve both; "
+                f"{self.source_vocab_size} differs from vocab_size {self.vocab_size}, so tie = all is impossible; "
                 "unset it, or set tie to target or none",
             )
 
 
 @dataclass(frozen=True)
 class TrainConfig(Section):
-    """The recipe (paper, section 5), and how it is run."""
+    """Training (paper, section 5)."""
 
-    from_: str = setting("", "model to fine-tune, by its folder or name: training starts from its weights; empty: anew")
-    steps: int = setting(100_000, "updates of the weights", at_least(1))
-    batches_per_step: int = setting(1, "batches in one update, over all processes together", at_least(1))
+    from_: str = setting("", "model to fine-tune, a folder or a name; empty: train from scratch")
+    steps: int = setting(100_000, "optimiser steps", at_least(1))
+    batches_per_step: int = setting(1, "batches per step, over all processes", at_least(1))
     warmup_steps: int = setting(4000, "steps over which the learning rate rises (paper, 5.3)", at_least(1))
     schedule: Schedule = setting(
         "paper",
-        "after the warm-up the rate falls with the square root of the step (paper, 5.3), or in a line to 0 (linear)",
+        "decay after the warm-up: with the inverse square root of the step (paper, 5.3), or linearly to 0 (linear)",
     )
     rate_scale: float = setting(1.0, "factor on the paper's learning rate", more_than(0))
     optimiser: Updates = setting(
-        "adam", "Adam for all weights (the paper), or Muon for the matrices inside layers and Adam for the others"
+        "adam", "Adam for all weights (the paper), or Muon for the matrices inside layers and Adam for the rest"
     )
-    beta1: float = setting(0.9, "Adam's decay of the mean of gradients", fraction())
-    beta2: float = setting(0.98, "Adam's decay of the mean of squared gradients", fraction())
+    beta1: float = setting(0.9, "decay of Adam's mean of gradients", fraction())
+    beta2: float = setting(0.98, "decay of Adam's mean of squared gradients", fraction())
     eps: float = setting(1e-9, "Adam's guard against division by zero", more_than(0))
-    clip_norm: float | None = setting(None, "largest norm of the gradient; unset: not clipped", more_than(0))
+    clip_norm: float | None = setting(None, "maximum norm of the gradient; unset: no clipping", more_than(0))
     label_smoothing: float = setting(0.1, "probability spread over the whole vocabulary (paper, 5.4)", fraction())
-    ema: float | None = setting(None, "decay of a moving average of the weights; unset: none is kept", fraction())
+    ema: float | None = setting(None, "decay of a moving average of the weights; unset: no average", fraction())
     seed: int = setting(1, "seed of initial weights and of dropout", any_seed())
-    log_steps: int = setting(50, "steps between records of the loss", at_least(1))
-    eval_steps: int = setting(1000, "steps between measurements on the dev sets", at_least(1))
+    log_steps: int = setting(50, "steps between log records", at_least(1))
+    eval_steps: int = setting(1000, "steps between evaluations on the dev sets", at_least(1))
     best: Best = setting(
         "dev",
-        "the model that a run keeps: the best on the dev sets, or the last (for a student, whose teacher puts things "
-        "otherwise than the dev sets do)",
+        "the model to keep: the best on the dev sets, or the last (for students, as teachers word translations "
+        "differently from dev sets)",
     )
-    early_stop: int | None = setting(None, "measurements without a better dev score before stopping", at_least(1))
+    early_stop: int | None = setting(
+        None, "evaluations without a better dev score before stopping; unset: never", at_least(1)
+    )
     save_minutes: float = setting(10.0, "minutes between checkpoints (paper, 6.1)", more_than(0))
-    save_steps: int | None = setting(None, "steps between checkpoints, besides the minutes", at_least(1))
-    keep_last: int = setting(5, "checkpoints that are kept; older ones are removed", at_least(1))
+    save_steps: int | None = setting(None, "steps between checkpoints, in addition to the minutes", at_least(1))
+    keep_last: int = setting(5, "checkpoints to keep; older ones are removed", at_least(1))
     average_last: int = setting(5, "checkpoints averaged into the final model (paper, 6.1)", at_least(1))
     max_bad_steps: int = setting(
-        10, "steps in a row with a loss or gradient that is no number, before stopping", at_least(1)
+        10, "consecutive steps with a non-finite loss or gradient before stopping", at_least(1)
     )
-    device: str = setting("auto", "where to train: auto, cpu, cuda or cuda:1")
-    precision: Precision = setting("auto", "of matrix products; auto: bfloat16 on a GPU, float32 on a CPU")
+    device: str = setting("auto", "device: auto, cpu, cuda or cuda:1")
+    precision: Precision = setting("auto", "precision of matrix products; auto: bfloat16 on a GPU, float32 on a CPU")
     compile: Compile = setting(
-        "auto", "torch.compile; auto: on GPUs, but one GPU alone is given our own kernels in a CUDA graph"
+        "auto", "torch.compile; auto: on several GPUs; a single GPU uses hark's kernels in a CUDA graph instead"
     )
     parallel: Parallel = setting("ddp", "with several processes: each holds all weights (ddp) or a share (fsdp)")
-    tensorboard: bool = setting(False, "write records for TensorBoard too")
+    tensorboard: bool = setting(False, "also write event files for TensorBoard")
 
     def check(self) -> None:
         if self.keep_last < self.average_last:
-            raise SettingError(
-                "keep_last", f"{self.keep_last} is less than average_last {self.average_last}; as many must be kept"
-            )
+            raise SettingError("keep_last", f"{self.keep_last} is less than average_last {self.average_last}; raise it")
         if self.optimiser == "muon" and self.parallel == "fsdp":
-            raise SettingError("optimiser", "muon needs whole matrices, and parallel = fsdp shares them out; use ddp")
+            raise SettingError("optimiser", "muon needs whole matrices, and parallel = fsdp shards them; use ddp")
         if self.schedule == "linear" and self.warmup_steps >= self.steps:
             raise SettingError(
-                "warmup_steps", f"{self.warmup_steps} leaves none of {self.steps} steps for the rate to fall; lower it"
+                "warmup_steps", f"{self.warmup_steps} leaves none of {self.steps} steps for the decay; lower it"
             )
 
 
 @dataclass(frozen=True)
 class DecodeConfig(Section):
-    """The search for a translation (paper, section 6.1)."""
+    """Beam search and sampling (paper, section 6.1)."""
 
-    beam: int = setting(4, "hypotheses kept at each step; 1 is greedy", at_least(1))
+    beam: int = setting(4, "beam size; 1 is greedy", at_least(1))
     alpha: float = setting(0.6, "length penalty: 0 favours short output, larger favours long", between(0, 5))
-    max_extra: int = setting(50, "tokens that the output may have beyond the input's length", at_least(0))
-    patience: float = setting(
-        1.0, "the search of a sentence ends when this many times `beam` hypotheses have ended", at_least(1)
-    )
-    min_length: int = setting(0, "tokens that the output must have", at_least(0))
-    nbest: int = setting(1, "translations given of each sentence, the best first", at_least(1))
-    diverse: bool = setting(False, "translations that begin with different tokens, each found by its own search")
-    sample: bool = setting(False, "draw each token by chance instead of searching")
-    temperature: float = setting(1.0, "of sampling: below 1 keeps to likely tokens", more_than(0))
-    top_k: int = setting(0, "of sampling: draw from so many of the likeliest tokens; 0: from all", at_least(0))
-    top_p: float = setting(1.0, "of sampling: draw from the likeliest tokens of this probability", between(0, 1))
-    shortlist: bool = setting(True, "choose from the tokens that the model's shortlist has, where it has one")
-    seed: int = setting(1, "of sampling: the same seed gives the same translation", any_seed())
+    max_extra: int = setting(50, "maximum length of the output beyond that of the input, in tokens", at_least(0))
+    patience: float = setting(1.0, "the search ends when this many times `beam` hypotheses are finished", at_least(1))
+    min_length: int = setting(0, "minimum length of the output in tokens", at_least(0))
+    nbest: int = setting(1, "translations per sentence, best first", at_least(1))
+    diverse: bool = setting(False, "n-best translations that begin with different tokens, each from its own search")
+    sample: bool = setting(False, "sample each token instead of searching")
+    temperature: float = setting(1.0, "sampling: below 1 favours likely tokens", more_than(0))
+    top_k: int = setting(0, "sampling: draw from the k most likely tokens; 0: from all", at_least(0))
+    top_p: float = setting(1.0, "sampling: draw from the most likely tokens with this total probability", between(0, 1))
+    shortlist: bool = setting(True, "restrict output to the model's vocabulary shortlist, if it has one")
+    seed: int = setting(1, "sampling: the same seed gives the same translation", any_seed())
 
     @property
     def wanted(self) -> int:
-        """Hypotheses that end a search when they have ended; half is rounded up, as in CTranslate2."""
+        """Finished hypotheses that end a search; half is rounded up, as in CTranslate2."""
         return int(self.beam * self.patience + 0.5)
 
     def check(self) -> None:
         if not self.sample and not self.diverse and self.nbest > self.wanted:
-            raise SettingError("nbest", f"{self.nbest} is more than a beam of {self.beam} finds; raise decode.beam")
+            raise SettingError("nbest", f"{self.nbest} is more than beam {self.beam} can return; raise decode.beam")
         if not self.top_p:
-            raise SettingError("top_p", "0 leaves nothing to draw from; 1 leaves all")
+            raise SettingError("top_p", "0 leaves no tokens to sample; use 1 for all")
 
 
 @dataclass(frozen=True)
 class Config(Section):
-    """The whole tree."""
+    """All settings."""
 
     data: DataConfig = field(default_factory=DataConfig)
     batches: BatchConfig = field(default_factory=BatchConfig)

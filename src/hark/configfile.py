@@ -1,4 +1,4 @@
-"""TOML <-> the tree of settings: strict keys, overrides from the command line, and an exact way back."""
+"""Reading and writing of settings as TOML, with strict keys and overrides from the command line."""
 
 import json
 import tomllib
@@ -19,15 +19,15 @@ AnySection = TypeVar("AnySection", bound=Section)
 def load(
     path: Path | str | None = None, overrides: Sequence[str] = (), beneath: Mapping[str, Any] | None = None
 ) -> Config:
-    """The tree from a TOML file (none: the defaults), with `section.key=value` overrides on top.
+    """Load settings from a TOML file (None: the defaults), with `section.key=value` overrides on top.
 
-    `beneath` has plain values in place of the defaults. Settings under their old names are read without a word, as a
-    sealed bundle or an old run should be; `outdated` has the words for a person who can change them.
+    `beneath` replaces defaults. Old names of settings are accepted silently, since sealed bundles and old runs have
+    them; `outdated` returns warnings for files that can be changed.
     """
     tree = read_toml(Path(path)) if path is not None else {}
     try:
         tree = laid_over(beneath or {}, move_settings(tree)[0])
-        # The file is checked by itself first, so that its mistakes are blamed on it and not on an override.
+        # Check the file first by itself, so that its errors are not attributed to an override.
         config = build(Config, share_seed(tree))
     except SettingError as error:
         raise UserError(f"{path}: {error}") from None
@@ -42,7 +42,7 @@ def load(
 
 
 def outdated(path: Path | str | None, overrides: Sequence[str]) -> Iterator[str]:
-    """A line for a recipe, and one for the command line, that names settings where they no longer are."""
+    """Warnings about old names of settings: one line for the recipe, one for the command line."""
     if path is not None and (old := move_settings(read_toml(Path(path)))[1]):
         yield file_notice(path, old)
     names = [each.partition("=")[0].strip() for each in overrides]
@@ -51,7 +51,7 @@ def outdated(path: Path | str | None, overrides: Sequence[str]) -> Iterator[str]
 
 
 def laid_over(beneath: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:
-    """One tree of plain values upon another."""
+    """Merge two trees of plain values; `tree` wins."""
     merged = {**beneath, **tree}
     for key in beneath.keys() & tree.keys():
         if isinstance(beneath[key], dict) and isinstance(tree[key], dict):
@@ -68,23 +68,23 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, a thousand brackets
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits or a thousand brackets
         raise UserError(f"{path}: not valid TOML: {error}") from None
 
 
 def build(section: type[AnySection], values: Mapping[str, Any]) -> AnySection:
-    """A section of the tree from plain values, refusing keys that it does not have."""
+    """Build a section from plain values; raise an error on unknown keys."""
     kinds = hints(section)
-    made: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for key, value in values.items():
         if key not in kinds:
             raise SettingError(key, "no such setting" + suggest(key, list(kinds)))
-        made[field_name(key)] = convert(key, value, kinds[key])
-    return section(**made)
+        converted[field_name(key)] = convert(key, value, kinds[key])
+    return section(**converted)
 
 
 def convert(key: str, value: Any, kind: Any) -> Any:
-    """TOML's tables and lists as the frozen values that the tree holds."""
+    """Convert TOML's tables and lists to sections and tuples."""
     inner = without_none(kind)
     if is_dataclass(inner):
         if not isinstance(value, dict):
@@ -103,13 +103,13 @@ def convert_member(key: str, value: Any, kind: Any) -> Any:
 
 
 def suggest(wrong: str, known: Sequence[str]) -> str:
-    """The nearest known name, or all of them when none is near."""
-    near = get_close_matches(wrong, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else f"; known here: {', '.join(known)}"
+    """A hint with the closest known name, or with all names if none is close."""
+    close = get_close_matches(wrong, known, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(known)}"
 
 
 def apply_override(tree: dict[str, Any], override: str) -> None:
-    """Put one `section.key=value` into a tree of plain values; `section.key` may be an old name."""
+    """Apply one `section.key=value` to a tree of plain values; `section.key` may be an old name."""
     path, equals, text = override.partition("=")
     *sections, key = current_name(path.strip()).split(".")
     if not equals or not sections:
@@ -127,21 +127,21 @@ def apply_override(tree: dict[str, Any], override: str) -> None:
 
 
 def parse_value(text: str, kind: Any) -> Any:
-    """What a person typed: a TOML value, or else plain text, so that `model.norm=pre` needs no quotes."""
+    """Parse a value as TOML, or else take it as text, so that `model.norm=pre` needs no quotes."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError):  # not TOML, or a number of more digits than Python reads
+    except (ValueError, RecursionError):  # not TOML, or a number with too many digits
         return text
     return text if without_none(kind) is str and not isinstance(value, str) else value
 
 
 def dump(config: Config) -> str:
-    """The tree as TOML, such that `build(Config, tomllib.loads(dump(config))) == config`."""
+    """The settings as TOML; `build(Config, tomllib.loads(dump(config))) == config`."""
     return "\n".join(table_lines(config, "")).strip() + "\n"
 
 
 def plain(config: Config) -> dict[str, Any]:
-    """The tree as plain values, as TOML has them."""
+    """The settings as plain TOML values."""
     return tomllib.loads(dump(config))
 
 
@@ -149,7 +149,7 @@ def table_lines(section: Section, name: str) -> Iterator[str]:
     if name:
         yield f"[{name}]"
     for each in settings_of(section):
-        if not each.is_section and each.value is not None:  # TOML has no null: unset is left out, and is the default
+        if not each.is_section and each.value is not None:  # TOML has no null: an unset value is omitted
             yield f"{each.name} = {toml_value(each.value)}"
     for each in settings_of(section):
         if each.is_section:
@@ -182,7 +182,7 @@ class Explanation:
 
 
 def explain(section: Section, defaults: Section | None = None, prefix: str = "") -> Iterator[Explanation]:
-    """Every setting of the tree with its meaning, what it allows, its default and its value here."""
+    """Every setting with its meaning, allowed values, default and current value."""
     defaults = defaults or type(section)()
     for each, default in zip(settings_of(section), settings_of(defaults), strict=True):
         if each.is_section:
@@ -193,7 +193,7 @@ def explain(section: Section, defaults: Section | None = None, prefix: str = "")
 
 
 def explain_members(section: type[Section], prefix: str) -> Iterator[Explanation]:
-    """The settings of the tables in a list, such as `data.train`: each has its own, so only defaults can be shown."""
+    """The settings of the tables in a list, such as `data.train`, with their defaults."""
     kinds = hints(section)
     for each in fields(cast(Any, section)):
         allowed = describe(kinds[each.name], each.metadata["allowed"])

@@ -1,7 +1,7 @@
-"""The facts of a bundle, `facts.json`: all that hark and other programs need to know of a model besides its settings.
+"""Model metadata, stored in a bundle as `facts.json`: languages, training text, licences, scores and more.
 
-Code reads facts. The card, `card.md`, is written from them (`hark.card`) and never parsed. Numbers are stored as they
-were measured; the card rounds them. Standard library only.
+Code reads facts. The card, `card.md`, is rendered from them (`hark.card`) and never parsed. Numbers are stored in full
+precision; the card rounds them. Standard library only.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,29 +10,28 @@ from typing import Literal
 from hark.errors import UserError
 
 FORMAT, MINOR = 1, 1
-"""`FORMAT` grows when an older hark would misread a file, and such a hark refuses it. `MINOR` grows when keys are added
-that an older one may safely ignore: it reads the file without them, and refuses to write such facts again, because they
-would be lost. Of a file that claims no newer `MINOR` than ours, an unknown key is a mistake, and refused."""
+"""`FORMAT` grows with changes that an older hark would misread; it then rejects the file. `MINOR` grows with new keys
+that an older hark may ignore; it then reads the file without them, and refuses to write such facts, which would lose
+keys. In a file with our `MINOR` or an older one, an unknown key is an error."""
 
 SIGNS = "#$&*+<=>@[\\]^_`{|}~"
-"""Signs of ASCII that are no punctuation of ordinary text."""
-HARDLY = 1e-6
-"""What is less frequent in a text than this, nobody learns from it."""
+"""ASCII symbols that are not punctuation of ordinary text."""
+RARE = 1e-6
+"""Relative frequency in a text below which a model does not learn a symbol."""
 Pair = tuple[str, str]
 """Language codes: source, target."""
 VocabularyKind = Literal["sentencepiece"]
 LanguageTags = Literal["none", "source", "target"]
-"""How a model is asked for its target language. `none`: not at all, it has one. `source`: the target's tag leads the
-source (Johnson et al., 2017). `target`: the source's tag leads the source, and decoding is forced to begin with the
-target's tag (M2M100, NLLB, mBART-50)."""
+"""How the target language is selected. `none`: the model has only one. `source`: by the target's tag at the start of
+the source (Johnson et al., 2017). `target`: the source starts with its own tag, and decoding with the target's tag
+(M2M100, NLLB, mBART-50)."""
 AlignmentStep = Literal["predicts", "reads"]
-"""A token is the output of one decoder step and the input of the next. At the first the decoder looks for what to say,
-at the second it knows what was said."""
+"""Decoder step at which attention aligns a token: the one that outputs it, or the next one, which has it as input."""
 ParentRole = Literal["teacher", "start", "averaged"]
 
 
 class FactError(UserError):
-    """A fact that is missing, unknown or of the wrong type."""
+    """A fact is missing, unknown or of the wrong type."""
 
     def __init__(self, key: str, problem: str) -> None:
         self.key, self.problem = key, problem
@@ -41,19 +40,21 @@ class FactError(UserError):
 
 @dataclass(frozen=True)
 class VocabularyFacts:
+    """The vocabulary, and the symbols in the training text."""
+
     kind: VocabularyKind = "sentencepiece"
     language_tags: LanguageTags = "none"
     source_characters: int | None = None
-    """Of the training text's source side."""
+    """Characters on the source side of the training text."""
     source_signs: dict[str, int] = field(default_factory=dict)
-    """How often each sign of `SIGNS` stands there. A model can neither translate nor copy what it has hardly read."""
+    """The count of each of `SIGNS` there. A model can neither translate nor copy symbols that it has rarely seen."""
 
     @property
     def rare_signs(self) -> frozenset[str]:
-        """The signs that the model has hardly read; none where nobody counted."""
+        """The symbols that are rare in the training text; empty if they were not counted."""
         if not self.source_characters:
             return frozenset()
-        return frozenset(sign for sign in SIGNS if self.source_signs.get(sign, 0) < HARDLY * self.source_characters)
+        return frozenset(sign for sign in SIGNS if self.source_signs.get(sign, 0) < RARE * self.source_characters)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class AlignmentFacts:
 
     def check(self) -> None:
         if self.layer < 0 or not self.heads or min(self.heads) < 0:
-            raise FactError("heads", "must be numbers of heads of one layer, from 0")
+            raise FactError("heads", "must be indices of heads of one layer, from 0")
 
 
 @dataclass(frozen=True)
@@ -83,20 +84,22 @@ class TextFacts:
     licence: str = ""
     licence_url: str = ""
     attribution: str = ""
-    """Whom to name when the model is passed on."""
+    """Whom to credit when the model is redistributed."""
     url: str = ""
 
 
 @dataclass(frozen=True)
 class MeasuredScore:
+    """A score with its confidence interval."""
+
     score: float
     confidence: float | None = None
-    """Half of the 95% interval."""
+    """Half of the 95% confidence interval."""
 
 
 @dataclass(frozen=True)
 class SetScores:
-    """What was measured on one test set, by the name of the measure (`bleu`, `chrf2`, ...)."""
+    """The scores on one test set, by metric (`bleu`, `chrf2`, ...)."""
 
     name: str
     sentences: int
@@ -104,48 +107,56 @@ class SetScores:
     teacher: dict[str, MeasuredScore] = field(default_factory=dict)
     """The teacher's scores on the same set."""
     pair: Pair | None = None
-    """Where the model has several."""
+    """The language pair, if the model has several."""
 
 
 @dataclass(frozen=True)
 class ScoreFacts:
+    """The scores on all test sets."""
+
     signatures: dict[str, str]
-    """Of each measure, by sacreBLEU."""
+    """sacreBLEU's signature of each metric."""
     sets: tuple[SetScores, ...]
     resamples: int = 0
     """Bootstrap resamples behind the confidence."""
     held_out: bool = False
-    """Whether the training text was purged of the sentences of these sets."""
+    """Whether the sentences of these sets were removed from the training text."""
 
 
 @dataclass(frozen=True)
 class SetSpeed:
+    """The speed on one test set."""
+
     name: str
     sentences_per_second: float
     teacher: float | None = None
-    """The same for the teacher, side by side."""
+    """Sentences per second of the teacher, measured side by side."""
 
 
 @dataclass(frozen=True)
 class SpeedFacts:
+    """The speed on all test sets, and how it was measured."""
+
     engine: str
     cores: int
     sentences: int
-    """Of each set, at most."""
+    """Maximum per set."""
     repeats: int
-    """Of which the best counts."""
+    """Runs, of which the fastest counts."""
     sets: tuple[SetSpeed, ...]
 
 
 @dataclass(frozen=True)
 class Hits:
+    """The number of translations that pass a check, and their total."""
+
     hold: int
     of: int
 
 
 @dataclass(frozen=True)
 class SpellingScores:
-    """A test set whose source is spelled in another way, beside the same sentences as they are, scored alike."""
+    """Scores on a test set with the source spelled differently, and on the original (`plain`), scored the same way."""
 
     name: str
     sentences: int
@@ -155,27 +166,27 @@ class SpellingScores:
 
 @dataclass(frozen=True)
 class EverydayFacts:
-    """Lines as people type them, each with what must hold of a good translation (`benchmarks/everyday.py`)."""
+    """Results on informal input, each line with checks of its translation (`benchmarks/everyday.py`)."""
 
     lines: dict[str, Hits]
-    """By kind."""
+    """By kind of input."""
     test_set: str = ""
     spellings: tuple[SpellingScores, ...] = ()
     signatures: dict[str, str] = field(default_factory=dict)
     names: Hits | None = None
-    """Translations that keep the name of a person that was put into them."""
+    """Translations that keep the name of a person inserted into the source."""
 
 
 @dataclass(frozen=True)
 class ParentModel:
-    """A model that this one was made from."""
+    """A model from which this one was made."""
 
     role: ParentRole
-    """It translated the training text; training started from it; or its weights are part of an average."""
+    """It translated the training text, was fine-tuned, or is part of an average."""
     name: str
     parameters: int | None = None
     shape: str = ""
-    """Layers, widths and vocabulary, in words."""
+    """A description of layers, widths and vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -183,23 +194,23 @@ class MakingFacts:
     """How the model was made."""
 
     weights: str = ""
-    """Which weights of the training these are, in words."""
+    """A description of the weights, such as the checkpoint or average."""
     parameters: int | None = None
     storage: str = ""
-    """What matrices are stored in (`hark.weights.Storage`)."""
+    """The data type of stored matrices (`hark.weights.Storage`)."""
     steps: int | None = None
     step_tokens: int | None = None
-    """Tokens of each side in a training step."""
+    """Tokens per training step on each side."""
     variants: dict[str, float] = field(default_factory=dict)
-    """Shares of the training pairs that were learnt a second time in another form (`[data.augment]`)."""
+    """Shares of the training pairs that were also written in another form (`[data.augment]`)."""
     parents: tuple[ParentModel, ...] = ()
     tool: str = ""
-    """What makes it, and what has changed since."""
+    """The tool that made the model, and later changes."""
 
 
 @dataclass(frozen=True)
 class ShortlistFacts:
-    """The tokens that the model may choose from (`hark shortlist`)."""
+    """The size of the vocabulary shortlist (`hark shortlist`)."""
 
     common: int
     candidates: int
@@ -207,41 +218,43 @@ class ShortlistFacts:
 
 @dataclass(frozen=True)
 class OriginFacts:
-    """Where an imported model comes from."""
+    """The origin of an imported model."""
 
     kind: str
     """`marian`, `huggingface`, `ctranslate2`, ..."""
     source: str
-    """Its name or address there."""
+    """Its name or URL there."""
     revision: str = ""
     licence: str = ""
 
 
 @dataclass(frozen=True)
 class ParityProof:
-    """That an import or export computes what the original computes."""
+    """A measurement that an imported or exported model computes the same as the original."""
 
     against: str
-    """The program, and its version."""
+    """The program and version compared with."""
     sentences: int
     equal: int
-    """Sentences whose translations are equal."""
+    """Sentences with identical translations."""
     largest_difference: float | None = None
-    """Between logits."""
+    """The largest difference between logits."""
     search: str = ""
 
 
 @dataclass(frozen=True)
 class Facts:
+    """The metadata of a model."""
+
     pairs: tuple[Pair, ...]
     """Every direction that the model translates."""
     title: str = ""
     summary: str = ""
-    """One sentence or two, shown by `hark models`."""
+    """One or two sentences, shown by `hark models`."""
     licence: str = ""
     licence_terms: str = ""
     limits: str = ""
-    """What the model is not good at."""
+    """Known weaknesses of the model."""
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
     alignment: AlignmentFacts | None = None
     text: tuple[TextFacts, ...] = ()
@@ -253,7 +266,7 @@ class Facts:
     origin: OriginFacts | None = None
     parity: tuple[ParityProof, ...] = ()
     minor: int = MINOR
-    """Of the file that they were read from."""
+    """The minor version of the file that was read."""
 
     def check(self) -> None:
         if not self.pairs:
@@ -263,5 +276,5 @@ class Facts:
 
     @property
     def unmeasured(self) -> "Facts":
-        """Without what was measured: for a model with other weights. `summary` may quote scores, so it goes too."""
+        """A copy without measurements, for a model with other weights. Drops `summary` too, which may quote scores."""
         return replace(self, summary="", scores=None, speed=None, everyday=None, parity=())

@@ -1,4 +1,4 @@
-"""Facts as JSON: read strictly, written without defaults. Standard library only."""
+"""Reading and writing of `facts.json`: strict on reading, without defaults on writing. Standard library only."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ NAME = "facts.json"
 
 
 def load(path: Path) -> Facts:
-    """The facts in a file."""
+    """Read facts from a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -28,7 +28,7 @@ def load(path: Path) -> Facts:
 
 
 def parse(text: str) -> Facts:
-    """Strict: see `FORMAT` for what an unknown key means."""
+    """Parse facts strictly; `FORMAT` explains the handling of unknown keys."""
     try:
         tree = json.loads(text, parse_constant=_refuse_constant)
     except ValueError as error:
@@ -37,17 +37,17 @@ def parse(text: str) -> Facts:
         raise FactError("file", "must be a JSON object")
     version, minor = tree.pop("format", None), tree.get("minor", 0)
     if version != FORMAT:
-        raise FactError("format", f"is {version}, and this hark reads {FORMAT}; update hark")
+        raise FactError("format", f"{version} is not supported, only {FORMAT}; update hark")
     newer = isinstance(minor, int) and minor > MINOR
     return _build(Facts, tree, "", ignore_unknown=newer)
 
 
 def dump(facts: Facts) -> str:
-    """As JSON, such that `parse(dump(facts)) == facts`; defaults are left out, but for those of the vocabulary."""
+    """The facts as JSON; `parse(dump(facts)) == facts`. Omits defaults, except those of the vocabulary."""
     if facts.minor > MINOR:
         raise UserError(
-            f"the model's facts were written by a newer hark ({FORMAT}.{facts.minor}; this one knows {FORMAT}.{MINOR}) "
-            "and would lose some of what they say; update hark to change this model"
+            f"the model's facts are from a newer hark (format {FORMAT}.{facts.minor}, this one has {FORMAT}.{MINOR}) "
+            "and would lose information; update hark to change this model"
         )
     facts.check()
     vocabulary = {"kind": facts.vocabulary.kind, "language_tags": facts.vocabulary.language_tags}
@@ -57,13 +57,13 @@ def dump(facts: Facts) -> str:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number in JSON")
+    raise ValueError(f"{name} is not valid in JSON")
 
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
-        found = {each.name: getattr(value, each.name) for each in fields(value) if not _is_default(each, value)}
-        return {name: _plain(inner) for name, inner in found.items()}
+        changed = {each.name: getattr(value, each.name) for each in fields(value) if not _is_default(each, value)}
+        return {name: _plain(inner) for name, inner in changed.items()}
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, tuple):
@@ -80,22 +80,22 @@ Built = TypeVar("Built")
 
 
 def _build(kind: type[Built], tree: Any, key: str, ignore_unknown: bool) -> Built:
-    """A dataclass from a JSON object."""
+    """Build a dataclass from a JSON object."""
     if not isinstance(tree, dict):
         raise FactError(key, f"must be an object, not {_shown(tree)}")
     kinds = get_type_hints(kind)
     for name in tree:
         if name not in kinds and not ignore_unknown:
-            raise FactError(_under(key, name), f"no such fact; known here: {', '.join(kinds)}")
+            raise FactError(_under(key, name), f"no such fact; choose from {', '.join(kinds)}")
     for each in fields(cast(Any, kind)):
         if each.name not in tree and each.default is MISSING and each.default_factory is MISSING:
             raise FactError(_under(key, each.name), "is missing")
-    made = {
+    values = {
         name: _convert(kinds[name], value, _under(key, name), ignore_unknown)
         for name, value in tree.items()
         if name in kinds
     }
-    built = kind(**made)
+    built = kind(**values)
     check = getattr(built, "check", None)
     if check is not None:
         try:
@@ -106,7 +106,7 @@ def _build(kind: type[Built], tree: Any, key: str, ignore_unknown: bool) -> Buil
 
 
 def _convert(kind: Any, value: Any, key: str, ignore_unknown: bool) -> Any:
-    """A JSON value as the type that a field declares."""
+    """Convert a JSON value to the declared type of a field."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         (kind,) = (each for each in inner if each is not type(None))
@@ -125,9 +125,9 @@ def _convert(kind: Any, value: Any, key: str, ignore_unknown: bool) -> Any:
         return _convert_list(inner, value, key, ignore_unknown)
     if kind is float and type(value) is int:
         return float(value)
-    if type(value) is not kind:  # true is no whole number, although Python's bool is an int
-        words = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}[kind]
-        raise FactError(key, f"must be {words}, not {_shown(value)}")
+    if type(value) is not kind:  # not isinstance: bool is a subclass of int
+        expected = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}[kind]
+        raise FactError(key, f"must be {expected}, not {_shown(value)}")
     return value
 
 

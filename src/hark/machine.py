@@ -1,4 +1,4 @@
-"""What this machine has: cores and memory, as far as this process may use them."""
+"""Cores and memory available to this process."""
 
 import os
 from pathlib import Path
@@ -6,25 +6,25 @@ from pathlib import Path
 from hark.errors import UserError
 
 MOST_WORKERS = 64
-"""Threads or processes that may be asked for on the smallest machine; on a larger one, four for each core."""
+"""Limit of threads or processes on a small machine; on a larger one it is four per core."""
 
 
 def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_workers(wanted: int | None, option: str) -> int | None:
-    """Refuse a number of threads or processes that would bring the machine down; none stands for the default."""
+def check_workers(workers: int | None, option: str) -> int | None:
+    """Return a number of threads or processes, or raise an error if it would overload the machine. None: default."""
     limit = max(MOST_WORKERS, 4 * available_cores())
-    if wanted is not None and not 1 <= wanted <= limit:
-        raise UserError(f"{option} {wanted}: must be 1 to {limit}; this machine has {available_cores()} cores")
-    return wanted
+    if workers is not None and not 1 <= workers <= limit:
+        raise UserError(f"{option} {workers}: must be 1 to {limit}; this machine has {available_cores()} cores")
+    return workers
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that are free for this process, or could be made so; none where that cannot be told."""
-    found = [free for free in (free_memory(), *map(free_in_group, Path("/sys/fs/cgroup").glob("memory.max"))) if free]
-    return min(found, default=None)
+    """Bytes of memory available to this process; None if unknown."""
+    limits = [free for free in (free_memory(), *map(free_in_group, Path("/sys/fs/cgroup").glob("memory.max"))) if free]
+    return min(limits, default=None)
 
 
 def free_memory() -> int | None:
@@ -41,7 +41,7 @@ def free_memory() -> int | None:
 
 
 def free_in_group(limit: Path) -> int | None:
-    """What a container may still use; none where it has no limit."""
+    """Bytes left in the memory limit of a cgroup; None if unlimited."""
     try:
         return int(limit.read_text()) - int(limit.with_name("memory.current").read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The seal of a folder: `manifest.json` with the size and sha256 of each file, and what kind of folder it is."""
+"""Integrity of bundles and datasets: `manifest.json` with the size and sha256 of each file, and the folder's kind."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ NAME = "manifest.json"
 
 
 def seal(folder: Path, kind: str, version: int) -> None:
-    """Write the manifest of everything in a folder. It is the last file to be written."""
+    """Write the manifest of a folder, as its last file."""
     files = {
         path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)}
         for path in sorted(folder.iterdir())
@@ -23,19 +23,22 @@ def seal(folder: Path, kind: str, version: int) -> None:
 
 
 def verify(folder: Path, kind: str, version: int, for_people: Collection[str] = ()) -> list[str]:
-    """Refuse a folder that is of another kind, from a newer hark, incomplete or changed.
+    """Raise an error if a folder is of another kind or format, incomplete or modified.
 
-    Files that only people read may be changed or missing; what is wrong with those is returned, a line for each.
+    Files in `for_people` may be modified or missing; return a line about each such problem.
     """
-    found = read_manifest(folder)
-    if found is None or found.get("kind") != kind:
-        raise UserError(f"{folder}: is not a {kind}")
-    if found.get("format") != version:
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise UserError(f"{folder}: not a {kind}: {NAME} is missing or invalid")
+    if manifest.get("kind") != kind:
+        raise UserError(f"{folder}: not a {kind}, but a {manifest.get('kind')}")
+    if manifest.get("format") != version:
         raise UserError(
-            f"{folder}: is of format {found.get('format')}; this hark reads {version}; use the one that made it"
+            f"{folder}: has format {manifest.get('format')}; this version of hark reads format {version}; "
+            "use the version that made it"
         )
     problems = []
-    for name, expected in found["files"].items():
+    for name, expected in manifest["files"].items():
         problem = find_problem(folder / name, expected, kind)
         if problem is not None and name not in for_people:
             raise UserError(problem)
@@ -44,28 +47,28 @@ def verify(folder: Path, kind: str, version: int, for_people: Collection[str] = 
 
 
 def find_problem(path: Path, expected: Mapping[str, Any], kind: str) -> str | None:
-    """What is wrong with a file, if anything is."""
+    """Describe what is wrong with a file, if anything."""
     if not path.is_file():
-        return f"{path}: is missing; the {kind} is incomplete"
+        return f"{path}: missing; the {kind} is incomplete"
     if path.stat().st_size != expected["bytes"]:
-        return f"{path}: has {path.stat().st_size} bytes where {expected['bytes']} were written; it is damaged"
+        return f"{path}: damaged: {path.stat().st_size} bytes, expected {expected['bytes']}"
     if sha256(path) != expected["sha256"]:
-        return f"{path}: its sha256 is not the one that was written; it is damaged or was changed"
+        return f"{path}: damaged or modified: wrong sha256"
     return None
 
 
 def is_kind(folder: Path, kind: str) -> bool:
-    """Whether a folder bears the seal of a kind, sound or not."""
-    found = read_manifest(folder)
-    return found is not None and found.get("kind") == kind
+    """Whether a folder's manifest names this kind. Does not verify the files."""
+    manifest = read_manifest(folder)
+    return manifest is not None and manifest.get("kind") == kind
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("files"), dict) else None
+    return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 
 
 def sha256(path: Path) -> str:

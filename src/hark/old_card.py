@@ -1,6 +1,6 @@
-"""Bundles from before facts.json: their card, which was text for people and for hark at once, is read into facts.
+"""Parser for the cards of bundles older than facts.json, which held the metadata.
 
-Nothing writes such cards any more. Whatever changes such a bundle writes it with a facts.json.
+Hark no longer writes such cards. Any change to such a bundle adds a facts.json.
 """
 
 import re
@@ -16,7 +16,7 @@ ALIGNMENT = re.compile(
 
 
 def read_card(card: str, config: Config) -> Facts:
-    """Languages, summary, alignment heads, names of the training text, which weights, how stored, licence."""
+    """Parse the title, summary, training text, weights, storage, alignment heads and licence of a card."""
     entries = first_list(card)
     text, parents = trained_on(entries.get("Trained on", ""))
     making = MakingFacts(weights=entries.get("Weights", ""), storage=entries.get("Stored in", ""), parents=parents)
@@ -32,15 +32,15 @@ def read_card(card: str, config: Config) -> Facts:
 
 
 def first_list(card: str) -> dict[str, str]:
-    """The entries `- Title: words` of the first list."""
-    found: dict[str, str] = {}
+    """The entries `- Title: text` of the first list."""
+    entries: dict[str, str] = {}
     for line in card.splitlines():
         if line.startswith("- "):
-            title, _, words = line.removeprefix("- ").partition(": ")
-            found[title] = words.strip()
-        elif found:
+            title, _, text = line.removeprefix("- ").partition(": ")
+            entries[title] = text.strip()
+        elif entries:
             break
-    return found
+    return entries
 
 
 def first_paragraph(card: str) -> str:
@@ -48,23 +48,23 @@ def first_paragraph(card: str) -> str:
     return next((each for each in paragraphs if each and not each.startswith(("#", "- "))), "")
 
 
-def trained_on(words: str) -> tuple[tuple[TextFacts, ...], tuple[ParentModel, ...]]:
-    names, _, start = words.partition("starting from ")
+def trained_on(entry: str) -> tuple[tuple[TextFacts, ...], tuple[ParentModel, ...]]:
+    names, _, start = entry.partition("starting from ")
     corpora = tuple(TextFacts(name.strip()) for name in names.split(",") if name.strip())
     return corpora, (ParentModel("start", start.strip()),) if start else ()
 
 
-def alignment_heads(words: str) -> AlignmentFacts | None:
-    """None where they cannot be read: `--align` then uses the default heads, and `hark heads --store` finds others."""
-    found = ALIGNMENT.match(words)
-    heads = [tuple(int(part) - 1 for part in name.split(":")) for name in found[1].split(", ")] if found else []
-    if found is None or len({layer for layer, _ in heads}) != 1 or min(min(each) for each in heads) < 0:
+def alignment_heads(entry: str) -> AlignmentFacts | None:
+    """The alignment heads; None if the entry cannot be parsed: `--align` then uses the default heads."""
+    match = ALIGNMENT.match(entry)
+    heads = [tuple(int(part) - 1 for part in name.split(":")) for name in match[1].split(", ")] if match else []
+    if match is None or len({layer for layer, _ in heads}) != 1 or min(min(each) for each in heads) < 0:
         return None
     return AlignmentFacts(
         layer=heads[0][0],
         heads=tuple(head for _, head in heads),
-        step=cast(AlignmentStep, found[2]),
-        error_rate=float(found[3]) if found[3] else None,
-        pairs=int(found[4].replace(",", "")) if found[4] else None,
-        corpus=found[5] or "",
+        step=cast(AlignmentStep, match[2]),
+        error_rate=float(match[3]) if match[3] else None,
+        pairs=int(match[4].replace(",", "")) if match[4] else None,
+        corpus=match[5] or "",
     )

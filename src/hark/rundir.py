@@ -1,4 +1,4 @@
-"""A run folder: where everything in it lies, and who may write to it."""
+"""The folder of a training run: its files and its lock."""
 
 import fcntl
 import os
@@ -11,7 +11,8 @@ from hark.errors import UserError
 
 @dataclass(frozen=True)
 class RunDir:
-    """`config.toml` as resolved, `checkpoints/step-N/`, `metrics.jsonl`, `samples.jsonl`, and `best/`, a bundle."""
+    """The paths in a run: the resolved `config.toml`, `checkpoints/step-N/`, `metrics.jsonl`, `samples.jsonl`, and the
+    bundle `best/`."""
 
     path: Path
 
@@ -41,12 +42,12 @@ class RunDir:
 
     @property
     def saved(self) -> int:
-        """How many checkpoints it has; half-made ones bear other names."""
+        """The number of complete checkpoints; incomplete ones have other names."""
         return sum(1 for _ in self.checkpoints.glob("step-[0-9]*"))
 
     @property
     def offending(self) -> Path:
-        """Where the batch is kept whose loss or gradient was not a number."""
+        """The saved batch with a non-finite loss or gradient."""
         return self.path / "offending-batch.npz"
 
     @property
@@ -59,7 +60,7 @@ class RunDir:
 
     @property
     def in_use(self) -> bool:
-        """Whether a live process holds the run. Only looks: a run that is about to start is not disturbed for long."""
+        """Whether a live process holds the lock. Tests with a shared lock, released at once."""
         try:
             file = os.open(self.lock, os.O_RDONLY)
         except OSError:
@@ -74,7 +75,7 @@ class RunDir:
 
 
 class RunLock:
-    """Held while a process writes to a run folder. The system lets go of it however the process ends."""
+    """An exclusive lock on a run, held while a process writes to it. The system releases it if the process dies."""
 
     def __init__(self, run: RunDir) -> None:
         self.run = run
@@ -87,9 +88,7 @@ class RunLock:
         except OSError:
             owner = os.read(self.file, 32).decode(errors="replace").strip()
             os.close(self.file)
-            raise UserError(
-                f"{self.run.path}: in use by process {owner or '?'}; wait for it, or stop it first"
-            ) from None
+            raise UserError(f"{self.run.path}: in use by process {owner or '?'}; wait for it or stop it") from None
         os.ftruncate(self.file, 0)
         os.write(self.file, f"{os.getpid()}\n".encode())
         return self

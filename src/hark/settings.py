@@ -1,6 +1,6 @@
-"""What one setting is: a dataclass field that knows its meaning and what it allows.
+"""The building blocks of settings: dataclass fields with a meaning and a condition on their value.
 
-`config.py` declares settings with this; `configfile.py` reads and writes them. Standard library only.
+`config.py` declares settings with them; `configfile.py` reads and writes settings. Standard library only.
 """
 
 import sys
@@ -15,15 +15,15 @@ from typing import Any, Literal, Self, Union, cast, get_args, get_origin, get_ty
 from hark.errors import UserError
 
 LARGEST = 2**31 - 1
-"""Of any whole number: what all libraries beneath can count to."""
+"""Limit of any whole number: a signed 32-bit integer, for all libraries underneath."""
 LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """A condition on a value, and the words that name it to a person."""
+    """A condition on a value, and its description."""
 
-    words: str
+    description: str
     holds: Callable[[Any], bool]
 
 
@@ -56,7 +56,7 @@ def shorten(text: str) -> str:
 
 
 class SettingError(UserError):
-    """A setting has a value that it cannot have. `key` is relative to the section that raised it."""
+    """A setting has an invalid value. `key` is relative to the section that raised it."""
 
     def __init__(self, key: str, problem: str) -> None:
         self.key, self.problem = key, problem
@@ -72,41 +72,40 @@ def hints(section: type["Section"]) -> dict[str, Any]:
 
 
 def without_none(kind: Any) -> Any:
-    """`int` for `int | None`: what a value must be when it is set."""
+    """The type without `None`: `int` for `int | None`."""
     if get_origin(kind) in (Union, UnionType):
         (kind,) = (each for each in get_args(kind) if each is not type(None))
     return kind
 
 
 def describe(kind: Any, allowed: Allowed | None) -> str:
-    """What a setting allows, in words."""
+    """Describe the values that a setting accepts."""
     inner = without_none(kind)
     if get_origin(inner) is Literal:
-        words = "one of " + ", ".join(get_args(inner))
+        text = "one of " + ", ".join(get_args(inner))
     elif get_origin(inner) is tuple:
         member = get_args(inner)[0]
-        words = "a list of " + ("tables" if is_dataclass(member) else "texts")
+        text = "a list of " + ("tables" if is_dataclass(member) else "strings")
     else:
-        words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[inner]
+        text = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[inner]
     if allowed is not None:
-        words += f", {allowed.words}"
-    return words + (", or unset" if inner is not kind else "")
+        text += f", {allowed.description}"
+    return text + (", or unset" if inner is not kind else "")
 
 
 @dataclass(frozen=True)
 class Declared:
-    """One setting as its section declares it."""
+    """A setting as declared by its section."""
 
     field: str
     name: str
-    """A field whose name would be a word of Python's own (`from`) ends with an underscore, which its setting does not
-    have."""
+    """The field without the underscore that is appended to Python's keywords (`from_`)."""
     kind: Any
     inner: Any
-    """What a value must be when it is set."""
+    """The type of a value that is not unset."""
     origin: Any
     members: tuple[Any, ...]
-    """Of a `Literal` its values, of a tuple the type of its items."""
+    """The values of a `Literal`, or the type of a tuple's items."""
     meaning: str
     allowed: Allowed | None
     is_section: bool
@@ -127,7 +126,7 @@ class Declared:
         )
 
     def fits(self, value: Any) -> bool:
-        """Whether a value is of the kind that is declared."""
+        """Whether a value has the declared type."""
         if value is None:
             return self.inner is not self.kind
         if self.origin is Literal:
@@ -141,7 +140,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a section, with the value that it has there."""
+    """A setting of a section with its value."""
 
     name: str
     kind: Any
@@ -160,19 +159,19 @@ def settings_of(section: "Section") -> Iterator[Setting]:
 
 
 def field_name(setting: str) -> str:
-    """The field of a section that holds a setting."""
+    """The name of the field that holds a setting."""
     return setting + "_" if iskeyword(setting) else setting
 
 
 class Section:
-    """Base of every frozen dataclass in the tree: checks each setting, then what holds between them."""
+    """The base class of all sections. Checks each setting, then combinations of settings."""
 
     @classmethod
     @cache
     def declared(cls) -> tuple[Declared, ...]:
-        """Worked out once a class: types are slow to look into, and a server makes the settings of many searches."""
+        """Computed once per class: inspecting types is slow, and a server builds settings for every request."""
         kinds = get_type_hints(cls)
-        # Every Section is a dataclass, which its type cannot say.
+        # Every Section is a dataclass, which the type system cannot express.
         return tuple(Declared.of(each, kinds[each.name]) for each in fields(cast(Any, cls)))
 
     def __post_init__(self) -> None:
@@ -180,16 +179,16 @@ class Section:
             value, allowed = getattr(self, each.field), each.allowed
             if each.inner is float and type(value) is int and abs(value) <= sys.float_info.max:
                 value = float(value)
-                object.__setattr__(self, each.field, value)  # a frozen value may still be completed while it is made
+                object.__setattr__(self, each.field, value)  # the dataclass is frozen
             if each.is_section:
                 if not isinstance(value, each.kind):
                     raise SettingError(each.name, "must be a table of settings")
             elif not each.fits(value) or (value is not None and allowed is not None and not allowed.holds(value)):
-                words = describe(each.kind, allowed)
-                if type(value) is int and each.inner is int and value > LARGEST and "from" not in words:
-                    words += f", at most {LARGEST}"
-                raise SettingError(each.name, f"{shorten(repr(value))} is not allowed; must be {words}")
+                expected = describe(each.kind, allowed)
+                if type(value) is int and each.inner is int and value > LARGEST and "from" not in expected:
+                    expected += f", at most {LARGEST}"
+                raise SettingError(each.name, f"{shorten(repr(value))} is not allowed; must be {expected}")
         self.check()
 
     def check(self) -> None:
-        """Refuse combinations of settings that cannot work together."""
+        """Raise an error for invalid combinations of settings."""

@@ -1,15 +1,10 @@
 """The benchmark of the CPU engine runs at a tiny size."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "decode_cpu.py"
+from tests.benchmarks.conftest import run_benchmark
 
 
 def test_decode_cpu() -> None:
-    command = [sys.executable, str(BENCHMARK), "--tiny", "--sentences", "6", "--repeats", "1"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = run_benchmark("decode_cpu", "--tiny", "--sentences", 6, "--repeats", 1)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("cold start")
     for beam in (4, 1):

@@ -1,22 +1,13 @@
 """The benchmark of decoding runs at a tiny size."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "decode_speed.py"
+from tests.benchmarks.conftest import run_benchmark
 
 
 @pytest.mark.parametrize("options", [["--ours"], ["--crowd"]], ids=str)
 def test_decode_speed(options: list[str]) -> None:
-    run = subprocess.run(
-        [sys.executable, str(BENCHMARK), "--tiny", "--beams", "2,1", *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = run_benchmark("decode_speed", "--tiny", "--beams", "2,1", *options)
     assert run.returncode == 0, run.stderr
     beam, greedy = run.stdout.splitlines()[-2:]
     assert "beam 2" in beam
@@ -29,12 +20,7 @@ def test_decode_speed(options: list[str]) -> None:
 def test_a_stream(norm: str) -> None:
     """Each sentence ends by itself at about the length of its source, which the benchmark itself asserts."""
     options = ["--stream", "12", "--norm", norm, "--steps-at-once", "2", "--breakdown"]
-    run = subprocess.run(
-        [sys.executable, str(BENCHMARK), "--tiny", *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = run_benchmark("decode_speed", "--tiny", *options)
     assert run.returncode == 0, run.stderr
     assert f"stream, {norm}-norm, beam 4, 2 steps at once" in run.stdout
     assert "wait for the device" in run.stdout

@@ -1,6 +1,5 @@
 """The gradient check detects a peer whose fast code computes something else."""
 
-import pytest
 import torch
 from benchmarks.gradient_check import Agreement, agreement
 from benchmarks.peers import VARIANTS, Padded, TorchTransformer, Training
@@ -18,24 +17,24 @@ def batch(rows: int) -> tuple[Padded, int]:
     return Padded(tokens_BT, None, torch.cat([start_B1, tokens_BT[:, :-1]], 1), tokens_BT), rows * 6
 
 
-def make(variant: str) -> Training:
+def make() -> Training:
     """A model that has learnt to attend to the source."""
     torch.manual_seed(1)
-    training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS[variant])
-    for _ in range(150):
+    training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS["eager"])
+    for _ in range(120):
         padded, tokens = batch(32)
         training.step([padded], tokens, rate=5e-3)
     return training
 
 
 def check(training: Training) -> Agreement:
-    padded, tokens = batch(640)
+    padded, tokens = batch(320)
     return agreement(training, TorchTransformer(MODEL), [padded], tokens)
 
 
-@pytest.mark.parametrize("variant", ["eager", "bf16-eager"])
-def test_the_same_model_differs_only_by_dropout(variant: str) -> None:
-    training = make(variant)
+def test_the_same_model_differs_only_by_dropout() -> None:
+    """In float32: bfloat16 takes minutes on most CPUs, and the benchmark itself makes this check on the GPU."""
+    training = make()
     before = {name: weight.detach().clone() for name, weight in training.weights.items()}
     found = check(training)
     assert found.whole.plain > 0.9
@@ -46,7 +45,7 @@ def test_the_same_model_differs_only_by_dropout(variant: str) -> None:
 
 def test_a_different_model_is_detected() -> None:
     """Its decoder attends to the sources of other sentences."""
-    training = make("eager")
+    training = make()
     hidden = training.peer.hidden
     training.peer.hidden = lambda source_BS, *rest: hidden(source_BS.flip(0), *rest)  # type: ignore[method-assign]
     found = check(training)

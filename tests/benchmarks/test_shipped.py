@@ -11,7 +11,7 @@ from tests.decode.bundles import make_bundle
 
 
 def test_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from benchmarks import shipped  # type: ignore[import-not-found]
+    from benchmarks import shipped
 
     make_bundle(tmp_path / "models" / "de-en", "de", "en")
     make_bundle(tmp_path / "models" / "en-de")

@@ -25,7 +25,7 @@ def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_table_and_the_json(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from benchmarks import student  # type: ignore[import-not-found]
+    from benchmarks import student
 
     monkeypatch.setattr(sys, "argv", arguments)
     student.main()

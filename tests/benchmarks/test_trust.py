@@ -10,7 +10,7 @@ from benchmarks.domains import FILES, Pair  # type: ignore[import-not-found]
 from benchmarks.lines import Line, read_lines  # type: ignore[import-not-found]
 from benchmarks.trust import HERE, Verdict, Warnings, check_line, check_sentence, report
 
-from benchmarks import trust  # type: ignore[import-not-found]
+from benchmarks import trust
 from tests.benchmarks.test_domains import make_pairs, write
 from tests.decode.bundles import make_bundle
 

@@ -35,11 +35,11 @@ def test_explain_shows_meaning_default_allowed_and_what_differs(capsys: pytest.C
     assert "model.d_model = 512   here: 128" in printed
     assert "    allowed: one of post, pre" in printed
     assert "data.clean.max_words = 200" in printed
-    assert "data.train[].weight = 1.0\n    times that it is seen" in printed
+    assert "data.train[].weight = 1.0\n    sampling weight, relative to" in printed
 
 
 def test_an_output_that_cannot_be_written_is_a_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="no such folder: "):
         config(output=tmp_path / "no" / "such.toml")
 
 
@@ -48,5 +48,5 @@ def test_the_recipes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == names()
     assert all(len(line) <= 80 for line in lines)
-    with pytest.raises(UserError, match="leave the rest out"):
+    with pytest.raises(UserError, match="--recipes cannot be combined with a recipe or --explain"):
         config("tiny", recipes=True)

@@ -110,11 +110,11 @@ def test_tokenised_text_is_put_together_for_the_model_alone(hark: Hark) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("small", *ON, "--store"), "add --gold"),
-        (("small", *ON, "--gold-reversed"), "add that"),
-        (("small", *ON, "--bleu"), "add --curve FILE"),
-        (("small", *ON, "-o", "heads.png"), "heads.png: pictures are SVG"),
-        (("small", *ON, "--curve", "none/curve.svg"), "there is no folder none"),
+        (("small", *ON, "--store"), "--store requires --gold"),
+        (("small", *ON, "--gold-reversed"), "--gold-reversed requires --gold"),
+        (("small", *ON, "--bleu"), "--bleu requires --curve"),
+        (("small", *ON, "-o", "heads.png"), "heads.png: the picture is SVG; name a .svg file"),
+        (("small", *ON, "--curve", "none/curve.svg"), "none/curve.svg: no such folder: none"),
         (("small", *ON, "--gold", "test.de"), "test.de:1: 'Die' is no link"),
         (("small", *ON, "--gold", "gold.talp", "--gold-reversed"), "gold.talp:1: the link 7-6 leads out of the pair"),
         (("small", "--on", "test.en", "none.de"), "none.de"),

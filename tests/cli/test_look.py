@@ -60,7 +60,7 @@ def test_quickly_without_measuring(hark_look: Hark, tmp_path: Path) -> None:
     assert (tmp_path / "quick.html").read_text(encoding="utf-8") == (tmp_path / "none.html").read_text(encoding="utf-8")
     refused = hark_look("the cat sees a house", "--quick")  # beside --changes 1
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "hark: --quick measures nothing; leave --changes out\n"
+    assert refused.stderr == "hark: --quick cannot be combined with --changes\n"
 
 
 class Terminal(io.StringIO):
@@ -172,10 +172,10 @@ def test_the_first_sentence_of_a_file(hark_look: Hark, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("the cat", "-o", "page.png"), "page.png: the page is HTML; name it .html"),
-        (("the cat", "-o", "nowhere/page.html"), "nowhere/page.html: cannot be written: there is no folder nowhere"),
+        (("the cat", "-o", "page.png"), "page.png: the page is HTML; name a .html file"),
+        (("the cat", "-o", "nowhere/page.html"), "nowhere/page.html: no such folder: nowhere"),
         (("the cat", "-t", "fr"), "translates en to de, not en to fr; choose another model"),
-        (("the cat", "--preset", "anaphora"), "--preset has a sentence of its own; leave the text out"),
+        (("the cat", "--preset", "anaphora"), "--preset comes with its own sentence; omit the text"),
         (("2014",), "nothing in it is to be translated; give a sentence with words"),
         (("--preset", "nothing"), "'nothing' is not one of"),
         (("the cat", "--beam", "99"), "99 is not in the range"),

@@ -73,7 +73,7 @@ def test_a_defect_is_one_line_and_code_1_with_the_traceback_on_request() -> None
     code = FAILING.format("ValueError('first\\nsecond')")
     result = run("config", code=code)
     assert (result.returncode, result.stderr.count("\n")) == (1, 1)
-    assert "unexpected failure: ValueError: first" in result.stderr
+    assert "unexpected error: ValueError: first" in result.stderr
     for arguments in (["--debug", "config"], ["config", "--debug"]):
         assert "Traceback" in run(*arguments, code=code).stderr
 
@@ -142,7 +142,7 @@ def test_a_deleted_working_folder(tmp_path: Path, words: list[str]) -> None:
     assert run("config", code=code).returncode == 0  # needs none
     result = run(*words, code=code)
     assert result.returncode == 2
-    assert result.stderr.startswith("hark: the working folder does not exist any more; change to another one")
+    assert result.stderr.startswith("hark: the current folder no longer exists; cd to another one")
     assert result.stderr.count("\n") == 1
 
 
@@ -167,9 +167,7 @@ def test_closed_standard_streams(tmp_path: Path) -> None:
     for words in (["config"], ["--version"], ["--help"]):
         result = closed(">&-", *words)
         assert result.returncode == 1, words
-        assert (
-            result.stderr == "hark: stdout is closed, so there is nowhere to write to; leave it open, or name a file\n"
-        )
+        assert result.stderr == "hark: stdout is closed; leave it open or write to a file\n"
     # Where nothing is written to it, it is not missed; and no file that is written gets its number.
     page = tmp_path / "config.toml"
     assert closed(">&-", "config", "-o", str(page)).returncode == 0
@@ -194,4 +192,4 @@ def test_no_space_left_is_one_line() -> None:
             [sys.executable, "-m", "hark", "config", "--explain"], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert (result.returncode, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith("hark: cannot write any more: No space left on device")
+    assert result.stderr.startswith("hark: cannot write: No space left on device; free some space")

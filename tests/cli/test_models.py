@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import hark
 from hark.cli.models import models
 from hark.models import choose, list_models, named_folder
 from tests.cli.running import look_on
@@ -30,7 +29,7 @@ def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.
     size = sum(path.stat().st_size for path in (tmp_path / "mine" / "en-de-small").iterdir())
     assert first.split(maxsplit=6) == ["en-de-small", "en", "to", "de", f"{size / 1e6:.1f}", "MB", "For tests."]
     assert second.startswith("broken ")
-    assert "cannot be used" in second
+    assert "unusable: " in second
     assert "facts.json: pairs[0]: must have 2 items, not 1" in second
     assert done.stderr == ""  # nobody looks on
     rows = json.loads(run("--json").stdout)
@@ -56,10 +55,10 @@ def test_the_card_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A hark that brings no models, whatever the one that is tested brings, and a person who has none."""
+    """An installation without models, neither shipped nor the user's own."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("HARK_MODELS", raising=False)
-    monkeypatch.setattr(hark, "__file__", str(tmp_path / "hark" / "__init__.py"))
+    monkeypatch.setattr("hark.models.__file__", str(tmp_path / "hark" / "models.py"))
     return tmp_path / "hark"
 
 
@@ -68,8 +67,8 @@ def test_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     models()
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("no models here yet\n")
-    assert f"  {tmp_path}/data/hark/models  (your own: put others here)\n" in err
+    assert err.startswith("no models installed\n")
+    assert f"  {tmp_path}/data/hark/models  (your own models)\n" in err
     models(as_json=True)
     assert capsys.readouterr().out == "[]\n"
 
@@ -87,7 +86,7 @@ def test_models_that_come_with_hark(
     assert [line.split()[0] for line in out.splitlines()] == ["mine", "de-en", "en-de"]
     assert (
         f"  {tmp_path}/others  (from HARK_MODELS)\n"
-        f"  {tmp_path}/data/hark/models  (your own: put others here)\n"
+        f"  {tmp_path}/data/hark/models  (your own models)\n"
         f"  {package}/models_data  (comes with hark)\n"
     ) in err
     # A person's own model of a pair comes before the one that hark brings.

@@ -26,11 +26,11 @@ def size(bundle: str) -> int:
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("one", "one itself"),
-        ("one/", "one itself"),
-        ("link", "one itself"),
-        ("link/x", "lies inside"),
-        (".", "contains"),
+        ("one", "would overwrite the input one"),
+        ("one/", "would overwrite the input one"),
+        ("link", "would overwrite the input one"),
+        ("link/x", "is inside the input one"),
+        (".", "contains the input one"),
     ],
 )
 @pytest.mark.parametrize("verb", ["shrink", "average"])
@@ -50,7 +50,7 @@ def test_another_bundle_is_replaced_by_force_alone(hark: Callable[[str], Hark], 
     words = ["one"] if verb == "shrink" else ["one", "two"]
     words += ["-o", "three", "--weights", "int8"]
     before = (tmp_path / "three" / "model.safetensors").stat().st_size
-    assert "three: exists already; name another folder, or replace it with --force" in refused(hark(verb)(*words))
+    assert "three: already exists; name another folder, or replace it with --force" in refused(hark(verb)(*words))
     assert size("three") == before
     done = hark(verb)(*words, "--force")
     assert done.returncode == 0, done.stderr

@@ -56,13 +56,13 @@ def test_it_is_opened_only_on_request(run: Path, tmp_path: Path, monkeypatch: py
 
 
 def test_what_cannot_be_drawn_is_one_line_and_leaves_no_file(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"curves are written as \.html or \.svg"):
+    with pytest.raises(UserError, match=r"unknown format; name a \.html or \.svg file"):
         plot([run], tmp_path / "curves.png")
-    with pytest.raises(UserError, match="no such folder; hark runs lists runs"):
+    with pytest.raises(UserError, match="no such folder; list runs with hark runs"):
         plot([run, tmp_path / "nowhere"], tmp_path / "curves.html")
-    with pytest.raises(UserError, match=r"not a run folder: it has no metrics\.jsonl"):
+    with pytest.raises(UserError, match=r"not a run: metrics\.jsonl is missing"):
         plot([tmp_path], tmp_path / "curves.html")
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="no such folder: "):
         plot([run], tmp_path / "no" / "curves.html")
     (tmp_path / "folder.html").mkdir()
     with pytest.raises(UserError, match="is a folder"):
@@ -73,14 +73,14 @@ def test_what_cannot_be_drawn_is_one_line_and_leaves_no_file(run: Path, tmp_path
 def test_garbage_among_the_records_is_told_and_nothing_but_garbage_refused(run: Path, tmp_path: Path) -> None:
     with (run / "metrics.jsonl").open("ab") as file:
         file.write(b'\xff\x00garbage\n{"kind": "train"}\n\n[1]\n')
-    with pytest.warns(HarkWarning, match=r"metrics\.jsonl: 3 lines are not a record of a run, and left out"):
+    with pytest.warns(HarkWarning, match=r"metrics\.jsonl: skipped 3 invalid lines"):
         (read,) = read_runs([run])
     assert len(read.history.train) == 2
     (run / "metrics.jsonl").write_bytes(b"[" * 100_000 + b"\ngarbage\n")
-    with pytest.raises(UserError, match=r"metrics\.jsonl: none of its 2 lines is a record of a run"):
+    with pytest.raises(UserError, match=r"metrics\.jsonl: none of its 2 lines is a valid record"):
         plot([run], tmp_path / "curves.html")
     for empty in ([], [start()]):
-        begun = make_run(tmp_path / f"begun-{len(empty)}", *empty)
-        with pytest.raises(UserError, match="no figures yet"):
-            plot([begun], tmp_path / "curves.html")
+        started = make_run(tmp_path / f"started-{len(empty)}", *empty)
+        with pytest.raises(UserError, match="nothing to plot yet"):
+            plot([started], tmp_path / "curves.html")
     assert not (tmp_path / "curves.html").exists()

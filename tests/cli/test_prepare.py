@@ -55,7 +55,7 @@ def test_flags(text):
     assert configfile.load(text / "dataset" / "config.toml").data.clean.max_words == 30
     again = hark(*FLAGS, "data.clean.max_words=30", cwd=text)
     assert again.returncode == 0
-    assert again.stdout == "dataset: prepared before from the same files and settings; nothing to do\n"
+    assert again.stdout == "dataset: up to date with these files and settings; nothing to do\n"
 
 
 def test_pairs_that_training_will_skip_are_told(text):
@@ -87,13 +87,13 @@ def test_a_recipe_with_flags_on_top(text):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("-o", "d"), "hark: no training corpus: name one with --train SRC TGT, or as data.train in a recipe"),
-        (("--train", "train.en", "train.de"), "hark: no place for the dataset: name a folder with -o"),
+        (("-o", "d"), "hark: no training corpus; name one with --train SRC TGT, or as data.train in a recipe"),
+        (("--train", "train.en", "train.de"), "hark: no output folder; name one with -o"),
         (("--train", "gone.en", "train.de", "-o", "d"), "hark: gone.en: no such file"),
         (("--train", "train.en", "-o", "d"), None),
         (
             ("--weight", "2", "--train", "a", "b", "-o", "d"),
-            "hark: --weight stands before any --train; put it after the one that it belongs to",
+            "hark: --weight before any --train; put it after the --train that it applies to",
         ),
         (
             ("--train", "a", "b", "--weight", "-1", "-o", "d"),
@@ -129,7 +129,7 @@ def test_swapped_files_are_suspected(tmp_path):
     swapped = hark(*flags, "--train", "a.de", "a.en", "-o", "swapped", cwd=tmp_path)
     assert swapped.returncode == 0
     assert swapped.stderr.splitlines()[-1] == (
-        "a: 100 of 400 kept: are the files swapped? What was dropped is de on the en side, and en on the de side"
+        "a: 100 of 400 kept: are the files swapped? Dropped pairs have de on the en side and en on the de side"
     )
     right = hark(*flags, "--vocab", "400", "--train", "a.en", "a.de", "-o", "right", cwd=tmp_path)
     assert (right.returncode, "swapped" in right.stderr) == (0, False)
@@ -137,8 +137,8 @@ def test_swapped_files_are_suspected(tmp_path):
     (tmp_path / "b.de").write_text("\n".join(german) + "\n")
     nothing = hark(*flags, "--train", "b.de", "b.en", "-o", "nothing", cwd=tmp_path)
     assert nothing.returncode == 2
-    assert nothing.stderr.splitlines()[-1] == "hark: b.de: 0 of 300 kept: are the files swapped?"
+    assert nothing.stderr.splitlines()[-1] == "hark: b.de: 0 of 300 pairs kept; are the files swapped?"
     french = "\n".join(f"Le chien court vite à travers la vieille forêt, et il est {i} heures." for i in range(300))
     (tmp_path / "c.fr").write_text(french + "\n")
     other = hark(*flags, "--train", "c.fr", "b.de", "-o", "other", cwd=tmp_path)
-    assert "nothing is left after cleaning: of 300 pairs language dropped 300" in other.stderr
+    assert "no pairs left after cleaning: language dropped 300 of 300" in other.stderr

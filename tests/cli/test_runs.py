@@ -102,7 +102,7 @@ def test_no_runs_is_one_helpful_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "hark train" in shown.err
     runs(tmp_path, as_json=True)
     assert json.loads(capsys.readouterr().out) == []
-    with pytest.raises(UserError, match="no such folder; name the one that holds your runs"):
+    with pytest.raises(UserError, match="no such folder; name the folder of your runs"):
         runs(tmp_path / "nowhere")
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="not a folder"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hark import configfile
-from hark.cli.train import samples_to_read, train
+from hark.cli.train import default_samples, train
 from hark.errors import UserError
 from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
@@ -16,7 +16,7 @@ from tests.runs import SETTINGS
 def test_without_a_dataset(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"data\.dataset is not set"):
         train("train.steps=1", output=tmp_path / "run")
-    with pytest.raises(UserError, match="is not a hark dataset"):
+    with pytest.raises(UserError, match="not a hark dataset; create one with hark prepare"):
         train(f"data.dataset={tmp_path}", output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -33,9 +33,9 @@ def test_a_changed_setting_on_resume_needs_permission(trained: Callable[..., Run
         train("train.steps=8", resume=run.path, allow=["train.step"])
     with pytest.raises(UserError, match=r"^--allow nosuch: no such setting; list them with hark config --explain$"):
         train(resume=run.path, allow=["nosuch"])
-    with pytest.raises(UserError, match="add --resume RUN"):
+    with pytest.raises(UserError, match="--allow requires --resume"):
         train("train.steps=8", allow=["train.steps"])
-    with pytest.raises(UserError, match="a resumed run has its own recipe"):
+    with pytest.raises(UserError, match="--resume uses the run's own recipe"):
         train("tiny", resume=run.path)
     with pytest.raises(UserError, match=r"is not a run; it has no config\.toml"):
         train(resume=run.path / "checkpoints")
@@ -59,14 +59,14 @@ def test_a_size_of_the_vocabulary_that_the_dataset_does_not_have(
     dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = [*SETTINGS, f"data.dataset={dataset}", "train.steps=1"]
-    told = "model.vocab_size is ignored: the dataset decides, and it has 400, not 1,234 (hark prepare --vocab chooses)"
+    warning = "model.vocab_size=1,234 is ignored: the dataset has a vocabulary of 400 (set by hark prepare --vocab)"
     train("model.vocab_size=1234", settings, output=tmp_path / "a")
-    assert capsys.readouterr().err.count(told) == 1
+    assert capsys.readouterr().err.count(warning) == 1
     (tmp_path / "recipe.toml").write_text("[model]\nvocab_size = 1234\n")
     train(str(tmp_path / "recipe.toml"), settings, output=tmp_path / "b")
-    assert told in capsys.readouterr().err
+    assert warning in capsys.readouterr().err
     train("model.vocab_size=400", settings, output=tmp_path / "c")
-    train(settings[0], settings[1:], output=tmp_path / "d")  # nobody said anything, so there is nothing to ignore
+    train(settings[0], settings[1:], output=tmp_path / "d")  # not set, so nothing is ignored
     assert "vocab_size" not in capsys.readouterr().err
 
 
@@ -93,4 +93,4 @@ def test_translations_to_read_are_for_a_terminal(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
     monkeypatch.setenv("TERM", term)
-    assert samples_to_read() == samples
+    assert default_samples() == samples

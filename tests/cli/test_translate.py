@@ -249,7 +249,7 @@ def test_a_file_is_called_one_on_a_terminal(hark: Hark, tmp_path: Path, monkeypa
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert hark("-t", "de", "letter.txt").stderr == b""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert hark("-t", "de", "letter.txt").stderr == b"letter.txt: a file; its text is translated\n"
+    assert hark("-t", "de", "letter.txt").stderr == b"translating the file letter.txt\n"
 
 
 class TestWhichModel:
@@ -270,7 +270,7 @@ class TestWhichModel:
         assert hark(stdin=german.encode()).stdout == hark("-t", "en", stdin=german.encode()).stdout
         assert hark("2014").stdout == b"2014\n"  # too short to be told; the models try
         monkeypatch.setattr("hark.text.detector.guess_language", lambda *_: None)
-        assert "cannot tell whether this is de or en; say so with -s" in refused(hark("2014 " * 20))
+        assert "cannot detect the language (de or en); set it with -s" in refused(hark("2014 " * 20))
 
     def test_by_its_folder_or_name(self, hark: Hark, home: Path) -> None:
         one = hark("-m", "small-en-de", "The cat.")
@@ -287,16 +287,16 @@ class TestWhichModel:
         assert done.returncode == 0
         assert done.stdout
         (warned,) = [line for line in done.stderr.decode().splitlines() if "card.md" in line]
-        assert warned.startswith(f"hark: warning: {folder}/card.md: was changed or removed since hark wrote it; ")
+        assert warned.startswith(f"hark: warning: {folder}/card.md: modified or missing; ")
 
     def test_a_broken_bundle(self, hark: Hark, tmp_path: Path) -> None:
         broken = make_bundle(tmp_path / "broken")
         weights = (broken / "model.safetensors").read_bytes()
         (broken / "model.safetensors").write_bytes(weights[:-1] + b"x")
-        assert "its sha256 is not the one that was written" in refused(hark("-m", str(broken), "The cat."))
+        assert "model.safetensors: damaged or modified: wrong sha256" in refused(hark("-m", str(broken), "The cat."))
         (broken / "model.safetensors").write_bytes(weights)
         (broken / "tokenizer.model").unlink()
-        assert "tokenizer.model: is missing; the hark bundle is incomplete" in refused(hark("-m", "broken", "The cat."))
+        assert "tokenizer.model: missing; the hark bundle is incomplete" in refused(hark("-m", "broken", "The cat."))
 
     def test_no_models_at_all(self, hark: Hark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -338,13 +338,15 @@ class TestBadInput:
 
     def test_files_that_cannot_be_read_or_written(self, hark: Hark, tmp_path: Path) -> None:
         (tmp_path / "text").write_text("5 %")
-        assert "no such file; to translate these very words, pipe them in" in refused(hark("-t", "de", "leter.txt"))
+        assert "no such file; to translate this as text, pipe it in" in refused(hark("-t", "de", "leter.txt"))
         assert "is a folder; name a file" in refused(hark("-t", "de", "."))
-        assert "is the text to translate; name another" in refused(hark("-t", "de", "text", "-o", "./text"))
+        assert "is the input file; write the translation to another" in refused(
+            hark("-t", "de", "text", "-o", "./text")
+        )
         assert (tmp_path / "text").read_text() == "5 %"
-        assert "there is no folder nowhere" in refused(hark("-t", "de", "text", "-o", "nowhere/out"))
+        assert "nowhere/out: no such folder: nowhere" in refused(hark("-t", "de", "text", "-o", "nowhere/out"))
         assert "is a folder; name a file" in refused(hark("-t", "de", "text", "-o", "."))
-        assert "one file at a time" in refused(hark("-t", "de", "text", "text"))
+        assert "only one file at a time" in refused(hark("-t", "de", "text", "text"))
         if os.geteuid():  # root may read everything
             (tmp_path / "text").chmod(0)
             assert "cannot be read: Permission denied" in refused(hark("-t", "de", "text"))
@@ -391,7 +393,7 @@ def test_doubtful_lines_are_named_on_stderr(hark: Hark) -> None:
     assert {"flag": "truncated", "detail": "", "message": "the translation was cut off"} in first["warnings"]
     assert last["warnings"] == []
     many = hark(*too_long, stdin=lines * 5).stderr.decode().splitlines()
-    assert many[-1] == "5 more lines are doubtful; --json tells of each"
+    assert many[-1] == "5 more doubtful lines; --json lists the reasons for each"
 
 
 def test_a_wrapped_paragraph_is_joined_unless_told_otherwise(hark: Hark) -> None:

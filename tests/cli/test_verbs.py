@@ -11,7 +11,7 @@ import typer
 from hark import configfile
 from hark.cli import app
 from hark.cli.verbs import VERBS, Verb
-from hark.recipes import split_words
+from hark.recipes import split_arguments
 
 ROOT: Any = typer.main.get_command(app)
 PLACEHOLDERS = {
@@ -96,6 +96,6 @@ def test_examples_are_taken_by_the_parser(verb: str) -> None:
             assert used == verb
             ctx = context(verb, *words)
             if "overrides" in ctx.params:  # recipes that exist, and settings with values that they may have
-                recipe, overrides = split_words(ctx.params["recipe"], ctx.params["overrides"])
+                recipe, overrides = split_arguments(ctx.params["recipe"], ctx.params["overrides"])
                 configfile.load(recipe, overrides)
     assert isinstance(context(verb, resilient=True).command, Verb)

@@ -1,4 +1,4 @@
-"""Parallel text that is good enough to be kept, for tests that prepare it."""
+"""Parallel text that survives cleaning, for tests that prepare it."""
 
 import random
 
@@ -27,29 +27,29 @@ GERMAN = (
 
 
 def pairs(count, seed=0):
-    """Different sentence pairs; the last word is a number, so that there are as many as one likes."""
+    """Return distinct sentence pairs; the last word is a number, so any count is possible."""
     chance = random.Random(seed)
-    made = []
+    text = []
     for number in range(count):
         picks = [chance.randrange(6) for _ in range(4)]
         english, german = (" ".join(part[i] for part, i in zip(side, picks, strict=True)) for side in (ENGLISH, GERMAN))
-        made.append((f"{english} {seed}-{number}", f"{german} {seed}-{number}"))
-    return made
+        text.append((f"{english} {seed}-{number}", f"{german} {seed}-{number}"))
+    return text
 
 
-def write(folder, name, made):
-    """Two line-aligned files; their paths."""
+def write(folder, name, text):
+    """Write two line-aligned files; return their paths."""
     paths = []
     for side, language in enumerate(("en", "de")):
         path = folder / f"{name}.{language}"
-        path.write_text("".join(pair[side] + "\n" for pair in made), encoding="utf-8", newline="\n")
+        path.write_text("".join(pair[side] + "\n" for pair in text), encoding="utf-8", newline="\n")
         paths.append(str(path))
     return paths
 
 
 def prepare_variants(folder, corpora, **shares):
-    """A dataset of some corpora with variants, after it was seen that the number of processes does not matter."""
-    train = tuple(CorpusConfig(*write(folder, name, made), name=name) for name, made in corpora.items())
+    """Prepare a dataset with augmented variants; check that it is independent of the number of processes."""
+    train = tuple(CorpusConfig(*write(folder, name, text), name=name) for name, text in corpora.items())
     dev = (CorpusConfig(*write(folder, "dev", pairs(20))),)
     clean = CleanConfig(language=1.0)
     data = DataConfig(train=train, dev=dev, vocab_size=310, clean=clean, augment=AugmentConfig(**shares))

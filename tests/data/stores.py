@@ -1,4 +1,4 @@
-"""Token stores in memory, for tests: of given lengths, with tokens that tell pairs apart."""
+"""In-memory token stores for tests: given lengths, random tokens."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from hark.data.store import TokenStore
 
 
 def store_of(lengths: Sequence[tuple[int, int]], seed: int = 0) -> TokenStore:
-    """A store of pairs of so many source and target tokens, end marks not counted."""
+    """Return a store of pairs with these source and target lengths, without EOS."""
     chance = np.random.default_rng(seed)
     tokens, offsets = {}, {}
     for side, each in (("source", 0), ("target", 1)):
@@ -20,7 +20,7 @@ def store_of(lengths: Sequence[tuple[int, int]], seed: int = 0) -> TokenStore:
 
 
 def realistic(pairs: int, seed: int = 0) -> TokenStore:
-    """Lengths like those of real text: log-normal, target close to source."""
+    """Return a store with lengths like real text: log-normal, target close to source."""
     chance = np.random.default_rng(seed)
     source = np.clip(chance.lognormal(3.15, 0.62, pairs), 2, 250).astype(int)
     target = np.clip(source * chance.lognormal(0.03, 0.18, pairs), 2, 250).astype(int)

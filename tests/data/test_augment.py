@@ -1,4 +1,4 @@
-"""Variants of training pairs: what they look like, how many there are, and what they never touch."""
+"""Augmentation: what variants look like, how many there are, and what they never change."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ from .material import pairs, prepare_variants, write
 
 
 @pytest.mark.parametrize(
-    ("variant", "source", "target", "made"),
+    ("variant", "source", "target", "varied"),
     [
         ("lower", "Where is Tom?", "Wo ist Tom?", ("where is tom?", "Wo ist Tom?")),
         ("upper", "The street.", "Die Straße.", ("THE STREET.", "DIE STRASSE.")),
@@ -45,45 +45,45 @@ from .material import pairs, prepare_variants, write
         ("hasty", "No stop", "Kein Punkt", None),
     ],
 )
-def test_variants(variant, source, target, made):
-    assert vary(variant, source, target) == made
+def test_variants(variant, source, target, varied):
+    assert vary(variant, source, target) == varied
 
 
 @given(st.sampled_from(get_args(Variant)), st.text(), st.text())
-def test_a_variant_says_the_same(variant, source, target):
-    made = vary(variant, source, target)
-    if made is not None:
-        assert made[0] != source
-        assert all(made)
-        for before, after in zip((source, target), made, strict=True):
+def test_a_variant_keeps_the_words(variant, source, target):
+    varied = vary(variant, source, target)
+    if varied is not None:
+        assert varied[0] != source
+        assert all(varied)
+        for before, after in zip((source, target), varied, strict=True):
             if variant == "names":
                 assert set(after.split()) <= set(WORD.findall(before))
             else:
                 assert before.upper().startswith(after.upper())
 
 
-def test_what_is_drawn_depends_on_seed_and_chunk_alone():
+def test_the_draw_depends_only_on_seed_and_chunk():
     sources, targets = zip(*pairs(400), strict=True)
     config = AugmentConfig(lower=0.3, unpunctuated=0.2)
-    # Their last word is a number, so only small letters change anything.
-    made = Augmenter(config, 1)(5, sources, targets)
+    # The last word is a number, so only lowercasing changes anything.
+    varied = Augmenter(config, 1)(5, sources, targets)
     again = Augmenter(config, 1)(5, sources, targets)
-    assert (made.sources, made.targets) == (again.sources, again.targets)
-    assert Augmenter(config, 1)(6, sources, targets).sources != made.sources
-    assert Augmenter(config, 2)(5, sources, targets).sources != made.sources
-    assert 80 < made.counts["lower"] < 160
-    assert made.counts.total() == len(made.sources) == len(made.targets)
+    assert (varied.sources, varied.targets) == (again.sources, again.targets)
+    assert Augmenter(config, 1)(6, sources, targets).sources != varied.sources
+    assert Augmenter(config, 2)(5, sources, targets).sources != varied.sources
+    assert 80 < varied.counts["lower"] < 160
+    assert varied.counts.total() == len(varied.sources) == len(varied.targets)
     lowered = dict(zip(map(str.lower, sources), targets, strict=True))
-    assert all(lowered[source] == target for source, target in zip(made.sources, made.targets, strict=True))
+    assert all(lowered[source] == target for source, target in zip(varied.sources, varied.targets, strict=True))
 
 
 @pytest.fixture
 def config(tmp_path):
-    """Sentences that end in a full stop."""
-    made = [(f"{a.rpartition(' ')[0]}", f"{b.rpartition(' ')[0]}") for a, b in pairs(900)]
+    """Settings for sentences that end in a full stop."""
+    varied = [(f"{a.rpartition(' ')[0]}", f"{b.rpartition(' ')[0]}") for a, b in pairs(900)]
     corpora = {
         name: (CorpusConfig(*write(tmp_path, name, part)),)
-        for name, part in (("train", made[:850]), ("dev", made[850:]), ("test", made[:5]))
+        for name, part in (("train", varied[:850]), ("dev", varied[850:]), ("test", varied[:5]))
     }
     clean = CleanConfig(language=1.0, held_out=False)
     return Config(data=DataConfig(**corpora, vocab_size=350, clean=clean))
@@ -95,7 +95,7 @@ def sentences(dataset, role, side):
     return dataset.tokenizer(side).decode([store[i][side == "target"].tolist() for i in range(len(store))])
 
 
-def test_they_stand_besides_in_the_dataset_and_in_the_report(config, tmp_path):
+def test_variants_are_added_to_dataset_and_report(config, tmp_path):
     plain = prepare(config, tmp_path / "plain", processes=1).dataset
     augmented = replace(config, data=replace(config.data, augment=AugmentConfig(lower=0.5, upper=0.1, hasty=1.0)))
     dataset = prepare(augmented, tmp_path / "one", processes=1).dataset
@@ -120,10 +120,10 @@ def test_they_stand_besides_in_the_dataset_and_in_the_report(config, tmp_path):
     assert dataset.manifest.key != plain.manifest.key
     assert "augment" not in plain.manifest.settings
     assert f"hasty {counts['hasty']:,}" in (tmp_path / "one" / "report.html").read_text()
-    assert "Variants" not in (tmp_path / "plain" / "report.html").read_text()
+    assert "Augmentation" not in (tmp_path / "plain" / "report.html").read_text()
 
 
-def test_names_of_one_corpus_stand_in_sentences_of_another(tmp_path):
+def test_names_of_one_corpus_are_used_in_another(tmp_path):
     people = ["Anna", "Jürgen", "Kowalczyk", "Priya", "Zoë"]
     corpora = {
         "everyday": [(f"I saw Tom and {i} dogs.", f"Ich sah Tom und {i} Hunde.") for i in range(300)],
@@ -142,7 +142,7 @@ def test_names_of_one_corpus_stand_in_sentences_of_another(tmp_path):
     assert {each for each in people if any(f"I saw {each} and" in source for source, _ in renamed)} == set(people)
 
 
-def test_an_earlier_report_has_none(config, tmp_path):
+def test_an_older_report_has_no_variants(config, tmp_path):
     folder = tmp_path / "plain"
     prepare(config, folder, processes=1)
     tree = json.loads((folder / "report.json").read_text())

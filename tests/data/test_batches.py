@@ -1,4 +1,4 @@
-"""The stream of batches: every pair once a pass, nothing altered, any batch found by its number."""
+"""The batch stream: every pair once per pass, unaltered, with random access to any batch."""
 
 from collections import Counter
 from dataclasses import fields
@@ -55,7 +55,7 @@ def eligible(corpus: Corpus, max_length: int) -> set[int]:
 
 
 def seen(batches, count: int) -> tuple[Counter, int]:
-    """How often each (corpus, row, pass) came in the first batches, and how many pairs were left out."""
+    """Count each (corpus, row, pass) in the first batches, and the skipped pairs."""
     some = list(islice(batches.iterate(), count))
     return Counter(tuple(pair) for batch in some for pair in batch.pairs.tolist()), sum(b.n_skipped for b in some)
 
@@ -75,7 +75,7 @@ def same(one: Batch, other: Batch) -> bool:
 
 
 def sentences(batch: Batch) -> list[tuple[list[int], list[int], list[int]]]:
-    """Source, target input and target output of each pair, taken out of the batch."""
+    """Return source, target input and target output of each pair in the batch."""
     source, target = batch.streams["source"], batch.streams["target"]
     where = [places(stream, batch.n_pairs) for stream in (source, target)]
     return [
@@ -85,7 +85,7 @@ def sentences(batch: Batch) -> list[tuple[list[int], list[int], list[int]]]:
 
 
 def places(stream, n_pairs: int) -> list:
-    """Where each sentence stands in a stream."""
+    """Return the index of each sentence in a stream."""
     if isinstance(stream, PaddedStream):
         return [(j, slice(length)) for j, length in enumerate(stream.lengths)]
     return [slice(*stream.cu[j : j + 2]) for j in range(n_pairs)]
@@ -94,7 +94,7 @@ def places(stream, n_pairs: int) -> list:
 @pytest.mark.parametrize("batching", KINDS)
 @few
 @given(many=corpora(), batch_tokens=st.integers(25, 300), seed=st.integers(0, 2**32 - 1))
-def test_every_pair_once_an_epoch(many: list[Corpus], batching: str, batch_tokens: int, seed: int) -> None:
+def test_every_pair_once_per_epoch(many: list[Corpus], batching: str, batch_tokens: int, seed: int) -> None:
     batches = make(many, config(batching, batch_tokens, seed=seed))
     length = batches.batches_per_epoch
     for epoch in range(3):
@@ -114,7 +114,7 @@ def test_every_pair_once_an_epoch(many: list[Corpus], batching: str, batch_token
     batch_tokens=st.integers(80, 300),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_every_pair_once_a_pass_whatever_the_weights(
+def test_every_pair_once_per_pass_for_any_weights(
     many: list[Corpus], batching: str, batch_tokens: int, seed: int
 ) -> None:
     batches = make(many, config(batching, batch_tokens, seed=seed))
@@ -150,7 +150,7 @@ def test_no_sentence_is_altered(many: list[Corpus], batching: str, batch_tokens:
 
 @few
 @given(many=corpora(), batch_tokens=st.integers(25, 200))
-def test_packed_slots_are_all_accounted_for(many: list[Corpus], batch_tokens: int) -> None:
+def test_packed_slots_are_tokens_or_padding(many: list[Corpus], batch_tokens: int) -> None:
     batches = make(many, config("packed", batch_tokens))
     n_source, n_target, n_sentences = batches.shape
     assert max(n_source, n_target) <= batch_tokens
@@ -195,7 +195,7 @@ def test_padded_rows_are_within_the_budget(many: list[Corpus], batch_tokens: int
 @pytest.mark.parametrize("batching", KINDS)
 @few
 @given(many=corpora(weights=(0.5, 1.0, 2.5)), start=st.integers(0, 200), world=st.integers(1, 4))
-def test_ranks_share_one_stream_and_seeking_is_iterating(
+def test_ranks_split_one_stream_and_seeking_equals_iterating(
     many: list[Corpus], batching: str, start: int, world: int
 ) -> None:
     batches = make(many, config(batching, 150))
@@ -204,12 +204,12 @@ def test_ranks_share_one_stream_and_seeking_is_iterating(
     shared = [next(ranks[i % world]) for i in range(6)]
     for i, batch in enumerate(shared):
         assert batch.index == start + i
-    for batch in reversed(shared):  # out of order, and from a stream that has not come by the others
+    for batch in reversed(shared):  # out of order, and from a fresh stream
         assert same(batch, again[batch.index])
 
 
 @pytest.mark.parametrize("batching", KINDS)
-def test_a_far_batch_is_found_across_epoch_ends(batching: str) -> None:
+def test_a_far_batch_is_reached_by_index(batching: str) -> None:
     many = [Corpus("a", 1.0, [realistic(500)]), Corpus("b", 2.3, [realistic(200, seed=1), realistic(200, seed=2)])]
     batches, other = make_batches(many, config(batching, 2000, 250)), make_batches(many, config(batching, 2000, 250))
     far = 1_000_000
@@ -228,7 +228,7 @@ def test_a_far_batch_is_found_across_epoch_ends(batching: str) -> None:
 @pytest.mark.parametrize("batch_tokens", [10, 11, 24, 1000])
 @pytest.mark.parametrize("batching", KINDS)
 def test_a_handful_of_pairs(lengths: list[tuple[int, int]], batch_tokens: int, batching: str) -> None:
-    """Also where pairs are exactly as long as a sentence, and a batch, may be."""
+    """Including pairs of exactly the maximum length of a sentence and of a batch."""
     batches = make_batches([Corpus("tiny", 1.0, [store_of(lengths)])], config(batching, batch_tokens, 10))
     assert batches.n_excluded == 0
     pairs, n_skipped = seen(batches, 4 * batches.batches_per_epoch)
@@ -238,7 +238,7 @@ def test_a_handful_of_pairs(lengths: list[tuple[int, int]], batch_tokens: int, b
 
 
 @pytest.mark.parametrize("batching", KINDS)
-def test_pairs_that_are_too_long_are_left_out_and_counted(batching: str) -> None:
+def test_pairs_that_are_too_long_are_excluded_and_counted(batching: str) -> None:
     variants = [store_of([(9, 9), (10, 1), (1, 10), (3, 3)]), store_of([(9, 9), (1, 1), (1, 1), (10, 3)])]
     batches = make_batches([Corpus("a", 1.0, variants)], config(batching, 20, 10))
     assert batches.n_excluded == 3
@@ -264,15 +264,15 @@ def test_segmentations_must_have_the_same_pairs() -> None:
 
 @pytest.mark.parametrize("batching", KINDS)
 @pytest.mark.parametrize("weight", [0.25, 2.0, 3.5])
-def test_corpora_are_seen_as_often_as_their_weights_say(batching: str, weight: float) -> None:
+def test_corpora_are_seen_in_proportion_to_their_weights(batching: str, weight: float) -> None:
     many = [Corpus("a", 1.0, [realistic(3000)]), Corpus("b", weight, [realistic(2000, seed=1)])]
     batches = make_batches(many, config(batching, 3000, 250))
     pairs, _ = seen(batches, 4 * batches.batches_per_epoch)
     times = Counter(corpus for corpus, _, _ in pairs)
     # A pass is rounded to whole batches. Padded batches, kept for comparison only, are few here and miss by up to 8%.
-    near = {"packed": 0.03, "padded": 0.1}[batching]
-    assert times[0] == pytest.approx(4 * 3000, rel=near)
-    assert times[1] == pytest.approx(4 * 2000 * weight, rel=near)
+    tolerance = {"packed": 0.03, "padded": 0.1}[batching]
+    assert times[0] == pytest.approx(4 * 3000, rel=tolerance)
+    assert times[1] == pytest.approx(4 * 2000 * weight, rel=tolerance)
 
 
 def test_corpora_are_mixed_within_packed_batches() -> None:
@@ -312,7 +312,7 @@ def test_small_batches_are_filled_well_too(batch_tokens: int, least: float) -> N
     assert sum(batches[i].n_skipped for i in range(300)) == 0
 
 
-def test_two_corpora_of_different_kind_fill_as_well() -> None:
+def test_two_different_corpora_fill_well() -> None:
     chance = np.random.default_rng(0)
     short = store_of([(int(s), int(t)) for s, t in chance.integers(3, 14, (20_000, 2))])
     many = [Corpus("long", 1.0, [realistic(30_000)]), Corpus("short", 2.5, [short])]
@@ -321,8 +321,8 @@ def test_two_corpora_of_different_kind_fill_as_well() -> None:
     assert sum(batch.n_skipped for batch in islice(batches.iterate(), 400)) == 0
 
 
-def test_hopeless_pairs_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What must not end a training run: a group that cannot be packed."""
+def test_pairs_without_room_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that cannot be packed must not end a training run."""
     batches = PackedBatches([Corpus("a", 1.0, [realistic(2000)])], config("packed", 1000, 250), SPECIAL)
     monkeypatch.setattr(batches, "capacity", batches.capacity._replace(source=batches.capacity.source // 2))
     pairs, n_skipped = seen(batches, batches.batches_per_epoch)
@@ -336,12 +336,12 @@ def test_order_differs_between_passes_and_seeds(large: PackedBatches) -> None:
         [Corpus("a", 1.0, [realistic(100_000)])], BatchConfig(batch_tokens=25_000, seed=2), SPECIAL
     )
     first = set(large[0].pairs[:, 1])
-    expected = len(first) / length  # what two random batches have in common
+    expected = len(first) / length  # overlap of two random batches
     for other in (*(large[epoch * length] for epoch in (1, 2, 3)), reseeded[0]):
         assert len(first & set(other.pairs[:, 1])) < 5 * expected + 5
 
 
-def test_pairs_that_were_together_part_in_the_next_pass(large: PackedBatches) -> None:
+def test_pairs_of_a_batch_are_spread_over_the_next_pass(large: PackedBatches) -> None:
     length = large.batches_per_epoch
     batch_of = np.empty(100_000, int)
     for i in range(length, 2 * length):
@@ -352,7 +352,7 @@ def test_pairs_that_were_together_part_in_the_next_pass(large: PackedBatches) ->
 
 
 def test_neighbours_in_the_corpus_are_spread_over_the_pass(large: PackedBatches) -> None:
-    """Consecutive batches hold no run of the corpus: the rows in each are as chance has it."""
+    """Batches do not contain runs of the corpus: their rows look random."""
     for i in range(5):
         rows = np.sort(large[i].pairs[:, 1])
         assert abs(rows.mean() / 100_000 - 0.5) < 0.05
@@ -385,7 +385,7 @@ def test_padded_batches_waste_little_on_real_lengths() -> None:
 
 
 @pytest.mark.parametrize("batching", KINDS)
-def test_the_state_tells_streams_apart(batching: str) -> None:
+def test_the_state_identifies_the_stream(batching: str) -> None:
     base = Corpus("a", 1.0, [realistic(200)])
     batches = make_batches([base], config(batching, 1000, 250))
     assert batches.following(batches.state(17)) == 17

@@ -1,4 +1,4 @@
-"""Opening a dataset: what is damaged, exchanged or of another kind is refused in one line."""
+"""Opening a dataset: damaged, replaced or foreign files raise one clear error."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def test_the_manifest_reads_back_equal(folder):
     assert Dataset.open(folder).manifest == manifest
 
 
-def test_batches_come_out_of_it(config, folder):
+def test_batches_have_special_tokens(config, folder):
     dataset = Dataset.open(folder)
     batch = make_batches(dataset.train, config.batches, dataset.special)[0]
     target = batch.streams["target"]
@@ -68,56 +68,56 @@ def test_both_sides_share_one_tokenizer(folder):
 
 
 @pytest.mark.parametrize("content", [None, "{}", "[1]", '{"kind": "cat"}'])
-def test_what_is_not_a_dataset(tmp_path, content):
+def test_a_folder_that_is_not_a_dataset_is_refused(tmp_path, content):
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     assert not is_dataset(tmp_path)
-    with pytest.raises(UserError, match="is not a hark dataset"):
+    with pytest.raises(UserError, match="not a hark dataset; create one with hark prepare"):
         Dataset.open(tmp_path)
 
 
-def test_nonsense_in_the_manifest(folder):
+def test_an_unreadable_manifest_is_refused(folder):
     (folder / "manifest.json").write_text("{")
     assert not is_dataset(folder)
     with pytest.raises(UserError, match=r"manifest\.json: cannot be read"):
         Dataset.open(folder)
 
 
-def test_another_format(folder):
+def test_another_format_version_is_refused(folder):
     edit(folder, format=99)
     assert is_dataset(folder)
-    with pytest.raises(UserError, match=r"format 99; this version of hark reads 1"):
+    with pytest.raises(UserError, match=r"format 99; this version of hark reads format 1; prepare it again"):
         Dataset.open(folder)
 
 
-def test_a_manifest_with_a_part_missing(folder):
+def test_an_incomplete_manifest_is_refused(folder):
     edit(folder, shards=[{"name": "x"}])
     with pytest.raises(UserError, match=r"manifest\.json: damaged"):
         Dataset.open(folder)
 
 
-def test_another_tokenizer(folder):
+def test_a_replaced_tokenizer_is_refused(folder):
     (folder / "tokenizer.model").write_bytes(train_tokenizer((pair[0] for pair in pairs(300)), 330, ["en", "de"]))
-    with pytest.raises(UserError, match=r"tokenizer\.model: is not the tokenizer that was used"):
+    with pytest.raises(UserError, match=r"tokenizer\.model: not the original tokenizer"):
         Dataset.open(folder)
 
 
-def test_another_number_of_pairs(folder):
+def test_a_wrong_number_of_pairs_is_refused(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["shards"][0]["pairs"] += 1
     edit(folder, shards=manifest["shards"])
-    with pytest.raises(UserError, match=r"train: has 300 pairs where the manifest has 301"):
+    with pytest.raises(UserError, match=r"train: 300 pairs, but the manifest states 301; prepare it again"):
         Dataset.open(folder)
 
 
-@pytest.mark.parametrize("gone", ["tokenizer.model", "train/train/store.json"])
-def test_a_missing_part(folder, gone):
-    (folder / gone).unlink()
-    with pytest.raises(UserError, match=gone.split("/")[0]):
+@pytest.mark.parametrize("missing", ["tokenizer.model", "train/train/store.json"])
+def test_a_missing_file_is_named(folder, missing):
+    (folder / missing).unlink()
+    with pytest.raises(UserError, match=missing.split("/")[0]):
         Dataset.open(folder)
 
 
-def test_a_missing_report_or_text_is_told_when_it_is_wanted(folder):
+def test_a_missing_report_or_text_raises_on_access(folder):
     dataset = Dataset.open(folder)
     (folder / "report.json").unlink()
     with pytest.raises(UserError, match=r"report\.json: cannot be read"):
@@ -128,7 +128,7 @@ def test_a_missing_report_or_text_is_told_when_it_is_wanted(folder):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_the_other_way_round(config, tmp_path, shared):
+def test_reverse_exchanges_source_and_target(config, tmp_path, shared):
     data = replace(config.data, shared_vocab=shared, bpe_dropout=0.2, bpe_variants=2)
     there = prepare(replace(config, data=data), tmp_path / "dataset", processes=1).dataset
     back = Dataset.open(tmp_path / "dataset", reverse=True)
@@ -149,35 +149,35 @@ def test_the_other_way_round(config, tmp_path, shared):
     assert back.text(shard, "target") == there.text(other, "source")
 
 
-def test_a_dataset_turns_towards_the_languages_that_are_wanted(folder):
+def test_towards_returns_the_requested_direction(folder):
     dataset = Dataset.open(folder)
     assert dataset.towards("en", "de") is dataset
     assert dataset.towards("en-GB", "de-AT") is dataset
     back = dataset.towards("de", "en")
     assert back.reverse
     assert not back.towards("en", "de").reverse
-    with pytest.raises(UserError, match="is text in en and de, not de to fr"):
+    with pytest.raises(UserError, match="languages are en and de, not de and fr"):
         dataset.towards("de", "fr")
 
 
 @pytest.mark.parametrize("name", ["train/train/source.tokens", "train/train/target.offsets", "dev/dev/target.tokens"])
-def test_a_flipped_byte_is_found_and_the_file_is_named(config, folder, name):
+def test_verify_names_the_file_with_a_flipped_bit(config, folder, name):
     path = folder / name
     content = bytearray(path.read_bytes())
     content[len(content) // 2 + 1] ^= 1
     path.write_bytes(content)
     dataset = Dataset.open(folder)
-    with pytest.raises(UserError, match=rf"{name}: is damaged: .*; prepare the dataset again"):
+    with pytest.raises(UserError, match=rf"{name}: damaged: checksum mismatch; prepare the dataset again"):
         dataset.verify("train", "dev")
     dataset.verify("test")
-    assert prepare(config, folder, processes=1).made  # which repairs it
+    assert prepare(config, folder, processes=1).created  # which repairs it
     Dataset.open(folder).verify("train", "dev", "test")
     path.unlink()
     with pytest.raises(UserError, match=rf"{name}: cannot be read"):
         dataset.verify("train", "dev")
 
 
-def test_a_dataset_from_before_there_were_checksums(folder):
+def test_a_dataset_without_checksums_still_verifies(folder):
     tree = json.loads((folder / "manifest.json").read_text())
     del tree["checksums"]
     (folder / "manifest.json").write_text(json.dumps(tree))
@@ -185,13 +185,13 @@ def test_a_dataset_from_before_there_were_checksums(folder):
     Dataset.open(folder).verify("train", "dev", "test")
 
 
-def test_checksums_are_of_every_byte_whatever_the_pieces(tmp_path, monkeypatch):
+def test_checksums_cover_every_byte_across_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(checksums, "PIECE", 10)
     monkeypatch.setattr(checksums, "BLOCK", 4)
     texts = {"empty": b"", "one": b"0123456789", "two": b"01234567890", "other": b"0123456789" + b"1"}
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text)
-    found = checksums.compute_checksums(tmp_path, texts)
-    assert len(set(found.values())) == 4
+    computed = checksums.compute_checksums(tmp_path, texts)
+    assert len(set(computed.values())) == 4
     pieces = hashlib.sha256(b"0123456789").digest() + hashlib.sha256(b"0").digest()
-    assert found["two"] == hashlib.sha256(pieces).hexdigest()
+    assert computed["two"] == hashlib.sha256(pieces).hexdigest()

@@ -11,7 +11,7 @@ from hark.errors import HarkError
 
 
 def repeats(hashes: list[bytes]) -> list[int]:
-    """The plain way."""
+    """Reference implementation with a set."""
     seen: set[bytes] = set()
     found = []
     for index, each in enumerate(hashes):
@@ -26,7 +26,7 @@ few_pairs = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("xyz
 
 @settings(max_examples=60, deadline=None)
 @given(few_pairs, st.sampled_from([1, 2, 16, 256]), st.integers(1, 20), st.integers(1, 7), st.randoms())
-def test_finds_what_a_set_finds(pairs, partitions, buffer, chunk, chance) -> None:  # type: ignore[no-untyped-def]
+def test_agrees_with_the_reference(pairs, partitions, buffer, chunk, chance) -> None:  # type: ignore[no-untyped-def]
     hashes = [pair_hash(*pair) for pair in pairs]
     chunks = [(start, hashes[start : start + chunk]) for start in range(0, len(hashes), chunk)]
     chance.shuffle(chunks)  # workers finish in any order
@@ -39,7 +39,7 @@ def test_finds_what_a_set_finds(pairs, partitions, buffer, chunk, chance) -> Non
     assert found.tolist() == repeats(hashes)
 
 
-def test_many_pairs_with_the_usual_settings(tmp_path: Path) -> None:
+def test_many_pairs_with_default_settings(tmp_path: Path) -> None:
     chance = np.random.default_rng(1)
     hashes = [pair_hash("s", str(number)) for number in chance.integers(0, 5000, 20_000)]
     finder = DuplicateFinder(tmp_path)
@@ -48,21 +48,21 @@ def test_many_pairs_with_the_usual_settings(tmp_path: Path) -> None:
     assert finder.find().tolist() == repeats(hashes)
 
 
-def test_hashes_that_share_their_first_half_are_told_apart(tmp_path: Path) -> None:
+def test_hashes_with_equal_first_halves_are_distinguished(tmp_path: Path) -> None:
     finder = DuplicateFinder(tmp_path)
     finder.add(0, [b"\xff" * 8 + b"a" * 8, b"\xff" * 8 + b"b" * 8, b"\xff" * 8 + b"a" * 8])
     assert finder.find().tolist() == [2]
 
 
-def test_little_stays_in_memory(tmp_path: Path) -> None:
+def test_memory_is_bounded_by_the_buffer(tmp_path: Path) -> None:
     finder = DuplicateFinder(tmp_path, buffer=10)
     for start in range(0, 100, 5):
         finder.add(start, [pair_hash("s", str(start + offset)) for offset in range(5)])
-        assert finder.n_waiting < 10
+        assert finder.n_pending < 10
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) == 100 * 24
 
 
-def test_leftovers_of_a_killed_run_do_not_count(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_run_are_ignored(tmp_path: Path) -> None:
     killed = DuplicateFinder(tmp_path)
     killed.add(0, [pair_hash("a", "b")])
     killed.flush()
@@ -71,13 +71,13 @@ def test_leftovers_of_a_killed_run_do_not_count(tmp_path: Path) -> None:
     assert finder.find().tolist() == []
 
 
-def test_nothing_added_nothing_found(tmp_path: Path) -> None:
+def test_no_hashes_no_duplicates(tmp_path: Path) -> None:
     finder = DuplicateFinder(tmp_path)
     finder.add(0, [])
     assert finder.find().tolist() == []
 
 
-def test_the_border_between_the_sides_counts() -> None:
+def test_hash_depends_on_where_the_source_ends() -> None:
     assert pair_hash("ab", "c") != pair_hash("a", "bc")
     assert pair_hash("", "1 a") != pair_hash("1 a", "")
     assert len(pair_hash("a", "b")) == 16

@@ -13,7 +13,7 @@ from hark.data.language import LanguageCheck
 from hark.text.detector import ALIASES, base_language, known_languages, load_detector
 from hark.text.normalise import normalise
 
-# Whatever is not asked for is off, so that one rule is seen at a time.
+# Everything off, so that tests enable one rule at a time.
 NO_RULES = CleanConfig(
     garbled=False,
     empty=False,
@@ -27,7 +27,7 @@ NO_RULES = CleanConfig(
     held_out=False,
 )
 
-# Good text with much that is not ASCII, capitals and typographic signs after letters among it.
+# Good text with many non-ASCII characters, including capitals and typographic signs after letters.
 GOOD = {
     "de": "„Das macht Spaß“, sagte Jürgen, „sehr großen Spaß“ – ÄRGER gibt’s später… ENDE „Ä“.",
     "fr": "« Voilà », dit-elle, « c’est déjà l’été\u00a0» ! ÂGE, CHÂTEAU, cœur, NOËL… “É” °C",
@@ -60,7 +60,7 @@ def rule(config: CleanConfig, source: str, target: str, languages: tuple[str, st
     return Cleaner(config, *languages)(source, target).rule
 
 
-def test_rules_are_the_settings_in_order() -> None:
+def test_rules_match_the_settings_in_order() -> None:
     settings = tuple(name for name in CleanConfig.__dataclass_fields__ if name != "normalise")
     assert settings == RULES
 
@@ -72,10 +72,10 @@ def test_a_good_pair_is_kept_and_normalised() -> None:
     )
 
 
-def test_text_is_left_alone_when_asked() -> None:
+def test_text_is_unchanged_without_normalise() -> None:
     clean = Cleaner(replace(NO_RULES, normalise=False), "en", "de")
     assert clean(" a  b\u00a0", "c\ud800").source == " a  b\u00a0"
-    assert clean(" a  b\u00a0", "c\ud800").target == "c?"  # no file can hold it
+    assert clean(" a  b\u00a0", "c\ud800").target == "c?"  # a lone surrogate
 
 
 @given(st.text(), st.text())
@@ -88,7 +88,7 @@ def test_any_text_gets_a_verdict(source: str, target: str) -> None:
             assert (verdict.source, verdict.target) == (normalise(source), normalise(target))
 
 
-def test_the_first_rule_that_applies_is_named() -> None:
+def test_verdict_names_the_first_rule_that_applies() -> None:
     assert rule(CleanConfig(), "", "\ufffd") == "garbled"
     assert rule(CleanConfig(), "", "x" * 2000) == "empty"
 
@@ -152,14 +152,14 @@ def test_a_lone_surrogate_is_garbled() -> None:
 @pytest.mark.parametrize(
     "space", ["\t", "\u00a0", "\u2028", "\r", "\u3000", "\u200b", "\u00ad", "\ufeff", "\u200d", "\u200f", "\x85"]
 )
-def test_odd_spaces_and_invisible_characters_are_not(space: str) -> None:
+def test_odd_spaces_and_invisible_characters_are_not_garbled(space: str) -> None:
     assert rule(replace(NO_RULES, garbled=True), f"a{space}b", f"ü{space}b") is None
 
 
 # empty and lengths
 
 
-def test_empty_sides() -> None:
+def test_a_pair_with_an_empty_side_is_dropped() -> None:
     only = replace(NO_RULES, empty=True)
     assert rule(only, "", "a") == "empty"
     assert rule(only, "a", " \u00a0\u200b ") == "empty"
@@ -198,14 +198,14 @@ def test_short_lines_may_differ_much_in_length(source: str, target: str) -> None
     assert rule(CleanConfig(), source, target) is None
 
 
-def test_long_lines_may_not() -> None:
+def test_long_lines_may_not_differ_much_in_length() -> None:
     only = replace(NO_RULES, max_ratio=3.0)
     assert rule(only, "a" * 100, "b" * 300) is None
     assert rule(only, "a" * 100, "b" * 400) == "max_ratio"
     assert rule(only, "b" * 400, "a" * 100) == "max_ratio"
 
 
-def test_dense_scripts_are_measured_by_what_they_say() -> None:
+def test_dense_scripts_have_comparable_length() -> None:
     only = replace(NO_RULES, max_ratio=2.0)
     english = "The committee will meet again next week to discuss the report that was published in March."
     assert rule(only, english, "委员会下周将再次开会讨论三月份发表的报告。", ("en", "zh")) is None
@@ -219,7 +219,7 @@ def test_dense_scripts_are_measured_by_what_they_say() -> None:
 # content
 
 
-def test_identical_sides() -> None:
+def test_identical_sides_are_dropped() -> None:
     only = replace(NO_RULES, identical=True)
     assert rule(only, "The second point.", "The second  point.") == "identical"
     assert rule(only, "Written Statements", "Written statements") == "identical"
@@ -262,25 +262,25 @@ def test_foreign_text_after_a_glance_at_native_text_is_not_dropped() -> None:
 
 
 @pytest.mark.parametrize("text", ["Ja.", "Il y a urgence !", "OK, Tom.", "Jackpot!", "12 %"])
-def test_short_lines_are_not_judged(text: str) -> None:
+def test_short_lines_are_accepted(text: str) -> None:
     assert not LanguageCheck("de", 0.0).is_foreign(text)
 
 
-def test_doubt_is_enough_to_keep_a_line() -> None:
-    # The detector alone says English with 0.94 and 0.92.
+def test_a_doubtful_line_is_kept() -> None:
+    # The detector alone returns English with 0.94 and 0.92.
     check = LanguageCheck("de", 0.8)
     for text in ("Das, was Tom getan hat, war abscheulich.", "Die Elster sammelt alles, was glitzert."):
         assert check.first_guess(text) == "en"
         assert not check.is_foreign(text)
 
 
-def test_capitals_do_not_mislead() -> None:
+def test_capitals_are_not_foreign() -> None:
     assert not LanguageCheck("de", 0.5).is_foreign("AUSSPRACHE ÜBER DIE LAGE IM NAHEN OSTEN")
     assert not LanguageCheck("en", 0.5).is_foreign("EXPLANATIONS OF VOTE AND DEBATE ON THE BUDGET")
 
 
 @pytest.mark.parametrize("code", ["xx", "tlh", "eng", ""])
-def test_a_language_that_the_detector_lacks_is_never_judged(code: str) -> None:
+def test_a_language_unknown_to_the_detector_is_accepted(code: str) -> None:
     assert not LanguageCheck(code, 0.0).is_foreign(POLISH)
 
 
@@ -296,12 +296,12 @@ def test_a_language_that_the_detector_lacks_is_never_judged(code: str) -> None:
         ("fil", "tl"),
     ],
 )
-def test_codes_with_regions_and_scripts(code: str, base: str) -> None:
+def test_base_language_drops_regions_and_scripts(code: str, base: str) -> None:
     assert base_language(code) == base
     assert base in known_languages()
 
 
-def test_near_relatives_are_one() -> None:
+def test_related_languages_are_accepted() -> None:
     danish = "Derfor stemte jeg for denne beslutning om budgettet i går aftes."
     for code in ("nb", "nn", "no", "da"):
         assert not LanguageCheck(code, 0.0).is_foreign(danish)
@@ -311,7 +311,7 @@ def test_near_relatives_are_one() -> None:
         assert not LanguageCheck(code, 0.0).is_foreign(croatian)
 
 
-def test_relatives_and_aliases_are_known_to_the_detector() -> None:
+def test_the_detector_knows_relatives_and_aliases() -> None:
     assert len(known_languages()) == 176
     named = set(ALIASES.values()).union(*language.RELATIVES)
     assert named <= known_languages()
@@ -321,7 +321,7 @@ def test_the_detector_works_offline_and_silently(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_: object) -> None:
-        raise AssertionError("the network is not to be used")
+        raise AssertionError("the network must not be used")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
     load_detector.cache_clear()

@@ -1,4 +1,4 @@
-"""Words and their translations: what is learnt from pairs, and one word of a pair alone."""
+"""The bilingual lexicon: what is learnt from pairs, and drawing single words."""
 
 from collections import Counter
 
@@ -19,36 +19,36 @@ LINES = [
 ]
 
 
-def test_words_that_stand_in_the_same_pairs_belong_together():
+def test_cooccurring_words_are_translations():
     known = NOUNS | VERBS | {"Tom": "Tom", "Mary": "Mary"}
     found = find_words(LINES)
     assert {word: found.get(word) for word in known} == known
-    # What stands in every pair belongs to nothing for certain, but never to one of these.
+    # Words that occur in every pair may match nothing, but never one of these.
     assert {found.get(word) for word in ("I", "the", "of")} <= {None, "Ich", "das", "von"}
 
 
-def test_a_word_keeps_its_capital_only_where_it_is_its_own():
+def test_a_word_is_capitalised_only_if_always_so():
     lines = [(f"{noun} is good.".capitalize(), f"{NOUNS[noun]} ist gut.") for noun in NOUNS for _ in range(3)]
     found = find_words(LINES + lines)
     assert found["dog"] == "Hund"
     assert "Dog" not in found
 
 
-def test_a_word_that_is_a_sentence_is_what_is_said_for_it_most_often():
-    said = [
+def test_a_one_word_sentence_takes_its_most_frequent_translation():
+    sentences = [
         *[("Goodbye!", "Auf Wiedersehen!"), ("Goodbye.", "Auf Wiedersehen."), ("Goodbye.", "Tschüss!")],
         *[("Dog!", "Ein Hund!"), ("See!", "Sehe ich das, Tom?"), ("Tree!", "Da ist der Baum.")],
     ]
-    found = find_words([*LINES, *said, ("We say goodbye.", "Wir gehen auf und ab.")])
+    found = find_words([*LINES, *sentences, ("We say goodbye.", "Wir gehen auf und ab.")])
     assert (found["goodbye"], found["dog"]) == ("auf Wiedersehen", "Ein Hund")
-    assert (found["see"], found["tree"]) == ("sehe", "Baum")  # several things, or too long
+    assert (found["see"], found["tree"]) == ("sehe", "Baum")  # several phrases, or too long
 
 
-def test_of_what_is_said_for_a_word_as_often_the_shortest_is_taken():
+def test_of_equally_frequent_translations_the_shortest_is_taken():
     assert find_words([("Hi.", "Grüß Gott!"), ("Hi.", "Hallo!"), ("Hi.", "Sei mir gegrüßt!")]) == {"Hi": "Hallo"}
 
 
-def test_a_name_that_is_a_sentence_is_not_the_word_that_is_written_like_it():
+def test_a_one_word_name_keeps_its_capital():
     place = [(f"I {verb} Nice.", f"Ich {VERBS[verb]} Nizza.") for verb in VERBS]
     found = find_words([*LINES, *place, *[("Is it nice?", "Geht es?")] * 9, ("Nice.", "Nizza.")])
     assert found["Nice"] == "Nizza"
@@ -56,7 +56,7 @@ def test_a_name_that_is_a_sentence_is_not_the_word_that_is_written_like_it():
 
 
 @pytest.mark.parametrize("lines", [[], LINES[:2], [("...", "?!")]])
-def test_nothing_is_learnt_from_too_little(lines):
+def test_too_little_text_gives_no_words(lines):
     assert find_words(lines) == {}
 
 
@@ -67,11 +67,11 @@ def test_only_short_sentences_are_counted():
     assert not short_pair("...", "Ich sehe den Hund.")
 
 
-def test_words_alone():
+def test_single_words_are_drawn_uniformly():
     lexicon = NOUNS | {"Tom": "Tom", "12": "12", "lachen": "laugh", "Hallo": "hello"}
     draw = SingleWords(lexicon, np.random.default_rng(1))
     drawn = Counter(draw() for _ in range(3000))
-    # Neither names nor numbers; what has a capital of its own says nothing about the other's.
+    # No names or numbers; a capitalised word does not capitalise its translation.
     small = [("dog", "Hund"), ("lachen", "laugh")]
     capital = [("Dog", "Hund"), ("Lachen", "Laugh")]
     assert {*small, *capital, ("Hallo", "hello")} <= drawn.keys()
@@ -82,11 +82,11 @@ def test_words_alone():
 
 
 @pytest.mark.parametrize("lexicon", [{}, {"Tom": "Tom"}])
-def test_no_words_alone_where_none_are_known(lexicon):
+def test_nothing_is_drawn_from_an_empty_lexicon(lexicon):
     assert SingleWords(lexicon, np.random.default_rng(1))() is None
 
 
-def test_a_dataset_has_words_alone_of_all_its_corpora(tmp_path):
+def test_a_dataset_has_single_words_from_all_corpora(tmp_path):
     long = [(f"{source} " * 4, f"{target} " * 4) for source, target in LINES]  # too long to learn from
     corpora = {"short": LINES, "long": [(f"{source}{i}", f"{target}{i}") for i, (source, target) in enumerate(long)]}
     dataset = prepare_variants(tmp_path, corpora, words=1.0)
@@ -99,7 +99,7 @@ def test_a_dataset_has_words_alone_of_all_its_corpora(tmp_path):
         ]
         assert len(alone) == len(LINES)
         small = {(source.lower(), target) for source, target in alone}
-        assert {pair for pair in known if pair[1] in NOUNS.values()} <= small  # verbs have small letters on both sides
+        assert {pair for pair in known if pair[1] in NOUNS.values()} <= small  # verbs are lowercase on both sides
         assert {source for source, _ in small} - (NOUNS | VERBS).keys() <= {"i", "the", "of"}
         assert 0.2 * len(alone) < sum(source[0].isupper() for source, _ in alone) < 0.8 * len(alone)
     assert dataset.report.total.augmented == {"words": 2 * len(LINES)}

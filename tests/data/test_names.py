@@ -1,4 +1,4 @@
-"""Names of corpora: short, unlike one another, fit for a folder."""
+"""Corpus names are short, unique and valid folder names."""
 
 import pytest
 
@@ -22,26 +22,26 @@ def names(*corpora):
         ("../x.en", "x"),
     ],
 )
-def test_from_the_file(path, expected):
+def test_name_from_the_file(path, expected):
     assert names((path, "")) == [expected]
 
 
-def test_namesakes_carry_their_folder():
+def test_ambiguous_names_are_prefixed_with_the_folder():
     assert names(("a/train.en", ""), ("b/train.en", ""), ("b/other.en", "")) == ["a-train", "b-train", "other"]
 
 
-def test_a_given_name_is_kept():
+def test_a_configured_name_is_kept():
     assert names(("a/train.en", "mine"), ("b/train.en", "")) == ["mine", "train"]
 
 
 @pytest.mark.parametrize("name", ["../up", ".hidden", "a/b", "a b"])
-def test_a_name_that_is_no_folder(name):
+def test_an_invalid_folder_name_is_refused(name):
     with pytest.raises(UserError, match="corpus name"):
         names(("a/train.en", name))
 
 
-def test_equal_names():
-    with pytest.raises(UserError, match=r"another corpus is called x too"):
+def test_equal_names_are_refused():
+    with pytest.raises(UserError, match=r"another corpus is also named x; set a different name"):
         names(("a/1.en", "x"), ("a/2.en", "x"))
-    with pytest.raises(UserError, match=r"another corpus is called a-train too"):
+    with pytest.raises(UserError, match=r"another corpus is also named a-train; set a different name"):
         names(("a/train.en", ""), ("a/train.en", ""))

@@ -1,4 +1,4 @@
-"""Packing keeps every pair, stays within capacity, and wastes little."""
+"""Packing keeps every pair, respects the capacity, and wastes little."""
 
 import numpy as np
 from hypothesis import given
@@ -29,7 +29,7 @@ def test_packed_bins_are_within_capacity(
 
 @given(pair_lengths, st.integers(1, 8), st.randoms())
 def test_packing_does_not_depend_on_order(lengths: list[tuple[int, int]], n_bins: int, chance) -> None:
-    """What makes a proof of one round a proof of all."""
+    """So a round that can be packed proves that all can."""
 
     def contents(order: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
         source, target = np.array(order, np.int32).T
@@ -81,7 +81,7 @@ def test_balancing_succeeds_with_little_room_and_changes_little() -> None:
     assert moved.mean() < 0.05
 
 
-def test_what_cannot_fit_is_not_tried_for_ever() -> None:
+def test_balancing_gives_up_if_pairs_cannot_fit() -> None:
     ones = np.full((4, 4), 10, np.int32)
     assert balance(ones, ones, Capacity(39, 40, 10)) is None
     assert balance(ones[:3], ones[:3], Capacity(38, 38, 10)) is not None

@@ -1,4 +1,4 @@
-"""Keyed permutations are permutations, differ by key, and look like chance."""
+"""Keyed permutations are bijective, differ by key, and look random."""
 
 from collections import Counter
 
@@ -10,12 +10,12 @@ from hark.data.permutation import derive, permute
 
 
 @given(st.integers(1, 3000), st.integers(0, 2**64 - 1))
-def test_it_is_one_to_one(size: int, key: int) -> None:
+def test_is_a_bijection(size: int, key: int) -> None:
     assert sorted(permute(np.arange(size), size, key).tolist()) == list(range(size))
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=20), st.integers(0, 2**32))
-def test_arrays_give_what_their_elements_give(sizes: list[int], key: int) -> None:
+def test_arrays_agree_with_scalars(sizes: list[int], key: int) -> None:
     x = np.array([size // 2 for size in sizes])
     keys = derive(key, np.arange(len(sizes)))
     together = permute(x, np.array(sizes), keys)
@@ -46,13 +46,13 @@ def test_all_orders_of_three_occur_about_equally_often() -> None:
     assert min(orders.values()) > 800
 
 
-def test_each_place_goes_everywhere_equally_often() -> None:
+def test_positions_are_uniform() -> None:
     size, n_keys = 50, 20_000
     image = permute(np.arange(size), size, derive(0, np.arange(n_keys))[:, None])
     expected = n_keys / size
     counts = np.stack([np.bincount(column, minlength=size) for column in image.T])
     chi_squared = ((counts - expected) ** 2 / expected).sum() / (size - 1) ** 2
-    assert 0.8 < chi_squared < 1.2  # 1 for chance, with a standard deviation of 0.03
+    assert 0.8 < chi_squared < 1.2  # 1 if random, with a standard deviation of 0.03
 
 
 def test_neighbours_do_not_stay_neighbours() -> None:

@@ -1,4 +1,4 @@
-"""Prefetching changes when batches are made, and nothing else."""
+"""Prefetching changes only when batches are built."""
 
 import gc
 import threading
@@ -22,7 +22,7 @@ def batches() -> PackedBatches:
 
 
 @pytest.fixture(autouse=True)
-def no_thread_stays() -> Iterator[None]:
+def no_thread_is_left() -> Iterator[None]:
     yield
     gc.collect()
     assert not threads()
@@ -39,7 +39,7 @@ def wait_until(condition) -> None:
         time.sleep(0.001)
 
 
-def test_it_gives_the_stream(batches: PackedBatches) -> None:
+def test_yields_the_stream_in_order(batches: PackedBatches) -> None:
     with Prefetch(batches) as stream:
         for i in range(3 * batches.batches_per_epoch):
             batch = next(stream)
@@ -48,19 +48,19 @@ def test_it_gives_the_stream(batches: PackedBatches) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 5])
-def test_batches_that_wait_are_not_counted(batches: PackedBatches, depth: int) -> None:
-    made: list[int] = []
+def test_state_does_not_count_prefetched_batches(batches: PackedBatches, depth: int) -> None:
+    prepared: list[int] = []
 
     def prepare(batch):
-        made.append(batch.index)
+        prepared.append(batch.index)
         return batch
 
     with Prefetch(batches, depth=depth, prepare=prepare) as stream:
         assert [next(stream).index for _ in range(7)] == list(range(7))
-        wait_until(lambda: len(made) == 7 + depth)
+        wait_until(lambda: len(prepared) == 7 + depth)
         state = stream.state_dict()
         time.sleep(0.02)
-        assert len(made) == 7 + depth, "no further ahead than it should be"
+        assert len(prepared) == 7 + depth, "prefetches at most `depth` batches"
     assert state["next"] == 7
     assert set(map(type, state.values())) == {int}
     with Prefetch(batches) as resumed:
@@ -68,7 +68,7 @@ def test_batches_that_wait_are_not_counted(batches: PackedBatches, depth: int) -
         assert next(resumed).index == 7
 
 
-def test_a_stream_goes_on_with_another_number_of_ranks(batches: PackedBatches) -> None:
+def test_a_stream_resumes_with_another_number_of_ranks(batches: PackedBatches) -> None:
     seen: list[int] = []
     state = batches.state(0)
     for world in (1, 3, 2, 4):
@@ -85,7 +85,7 @@ def test_a_stream_goes_on_with_another_number_of_ranks(batches: PackedBatches) -
     assert seen == list(range(5 * (1 + 3 + 2 + 4)))
 
 
-def test_loading_a_state_goes_back(batches: PackedBatches) -> None:
+def test_loading_an_earlier_state_rewinds(batches: PackedBatches) -> None:
     with Prefetch(batches) as stream:
         begin = stream.state_dict()
         first = [next(stream).index for _ in range(4)]
@@ -93,14 +93,14 @@ def test_loading_a_state_goes_back(batches: PackedBatches) -> None:
         assert [next(stream).index for _ in range(4)] == first
 
 
-def test_another_stream_is_refused_in_one_line(batches: PackedBatches) -> None:
+def test_the_state_of_another_stream_is_refused(batches: PackedBatches) -> None:
     other = PackedBatches([("a", 1.0, [realistic(300, seed=1)])], BatchConfig(batch_tokens=500), SPECIAL)
     reseeded = PackedBatches([("a", 1.0, [realistic(300)])], BatchConfig(batch_tokens=500, seed=2), SPECIAL)
     stream = Prefetch(batches)
-    for wrong, words in ((other, "the data or the batch settings"), (reseeded, "batches.seed")):
-        with pytest.raises(UserError, match=words) as told:
+    for wrong, message in ((other, "the data or the batch settings"), (reseeded, "batches.seed")):
+        with pytest.raises(UserError, match=message) as raised:
             stream.load_state_dict(wrong.state(5))
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(raised.value)
 
 
 def test_a_failure_reaches_the_consumer_after_the_good_batches(batches: PackedBatches) -> None:
@@ -111,14 +111,14 @@ def test_a_failure_reaches_the_consumer_after_the_good_batches(batches: PackedBa
 
     stream = Prefetch(batches, prepare=prepare)
     assert [next(stream).index for _ in range(3)] == [0, 1, 2]
-    for _ in range(2):  # and again, rather than waiting for ever
+    for _ in range(2):  # the second call raises again instead of blocking
         with pytest.raises(RuntimeError, match="spoiled"):
             next(stream)
     assert stream.state_dict()["next"] == 3
     assert not threads()
 
 
-def test_closing_ends_the_thread_and_reading_on_is_possible(batches: PackedBatches) -> None:
+def test_closing_stops_the_thread_and_reading_can_continue(batches: PackedBatches) -> None:
     stream = Prefetch(batches)
     next(stream)
     assert threads()
@@ -129,7 +129,7 @@ def test_closing_ends_the_thread_and_reading_on_is_possible(batches: PackedBatch
     stream.close()
 
 
-def test_an_abandoned_stream_ends_its_thread(batches: PackedBatches) -> None:
+def test_an_abandoned_stream_stops_its_thread(batches: PackedBatches) -> None:
     stream = Prefetch(batches)
     for batch in stream:
         if batch.index == 2:
@@ -140,6 +140,6 @@ def test_an_abandoned_stream_ends_its_thread(batches: PackedBatches) -> None:
     assert not threads()
 
 
-def test_arguments_that_make_no_sense(batches: PackedBatches) -> None:
+def test_an_invalid_rank_is_refused(batches: PackedBatches) -> None:
     with pytest.raises(ValueError, match="rank 2 of 2"):
         Prefetch(batches, rank=2, world=2)

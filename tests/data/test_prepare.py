@@ -1,4 +1,4 @@
-"""Preparing a dataset: what comes out, that it repeats, that it is whole or not there."""
+"""Dataset preparation: its result, its reproducibility, and that it is atomic."""
 
 import errno
 import hashlib
@@ -24,9 +24,9 @@ from hark.text.normalise import normalise
 
 from .material import pairs, write
 
-preparing = importlib.import_module("hark.data.prepare")  # the package's own name for it is the function's
+preparing = importlib.import_module("hark.data.prepare")  # `hark.data.prepare` is the function
 
-# The detector costs each process half a second to load; one test of the command line has it on.
+# Loading the detector takes each process half a second; one test of the command line enables it.
 CLEAN = CleanConfig(language=1.0)
 
 
@@ -35,12 +35,12 @@ def config(tmp_path):
     """Two training corpora, a dev and a test set."""
     held = pairs(30, seed=9)
     one, two = pairs(900, seed=1), pairs(200, seed=2)
-    one[100] = one[50]  # a repeat
+    one[100] = one[50]  # a duplicate
     one[200] = ("", "leer")
     one[300] = (held[7][0].upper(), "Etwas anderes steht hier nun.")  # a dev sentence
-    two[10] = one[3]  # a repeat of the other corpus
+    two[10] = one[3]  # a duplicate of the other corpus
     two[20] = ("Ein Satz.", "Ein Satz.")
-    corpora = {name: CorpusConfig(*write(tmp_path, name, made)) for name, made in (("one", one), ("two", two))}
+    corpora = {name: CorpusConfig(*write(tmp_path, name, text)) for name, text in (("one", one), ("two", two))}
     dev = CorpusConfig(*write(tmp_path, "dev", held[:20]))
     test = CorpusConfig(*write(tmp_path, "test", held[20:]))
     return Config(
@@ -75,7 +75,7 @@ def texts(dataset, store):
 
 def test_end_to_end(config, tmp_path):
     prepared = prepare(config, tmp_path / "dataset", processes=1)
-    assert prepared.made
+    assert prepared.created
     dataset = Dataset.open(tmp_path / "dataset")
     assert [(each.name, each.role, each.weight, each.pairs) for each in dataset.manifest.shards] == [
         ("one", "train", 1.0, 897),
@@ -121,7 +121,7 @@ def test_the_report_counts_every_pair_once(config, tmp_path):
     assert sample.line == 301
 
 
-def test_dev_and_test_are_kept_as_they_are(config, tmp_path):
+def test_dev_and_test_are_copied_unchanged(config, tmp_path):
     odd = [("  same ", "  same "), ("", ""), ("a\u2028b\x0bc\rd", "e\x00f\x85"), ("x" * 100_000, "y"), ("1 2 3", "?")]
     odd += [odd[0]]
     dataset = prepare(
@@ -136,15 +136,15 @@ def test_dev_and_test_are_kept_as_they_are(config, tmp_path):
     assert texts(dataset, dataset.store(shard)) == [tuple(map(normalise, pair)) for pair in odd]
 
 
-def test_the_number_of_processes_changes_nothing(config, tmp_path, monkeypatch):
+def test_the_result_is_independent_of_the_number_of_processes(config, tmp_path, monkeypatch):
     monkeypatch.setattr(preparing, "CHUNK_PAIRS", 60)
-    monkeypatch.setattr(preparing, "SAMPLE", 700)  # a true sample
+    monkeypatch.setattr(preparing, "SAMPLE", 700)  # less than all pairs
     config = change(config, bpe_dropout=0.2, bpe_variants=2, shared_vocab=False, vocab_size=350)
-    made = []
+    results = []
     for processes in (1, 2, 3):
         prepare(config, tmp_path / str(processes), processes)
-        made.append(hashes(tmp_path / str(processes)))
-    assert made[0] == made[1] == made[2]
+        results.append(hashes(tmp_path / str(processes)))
+    assert results[0] == results[1] == results[2]
 
 
 def test_dropout_writes_several_segmentations(config, tmp_path):
@@ -161,7 +161,7 @@ def test_dropout_writes_several_segmentations(config, tmp_path):
     assert [store_ids.tolist() for store_ids, _ in map(dataset.store(shard).__getitem__, range(20))] == plain
 
 
-def test_separate_vocabularies_and_their_reuse(config, tmp_path):
+def test_separate_vocabularies_can_be_reused(config, tmp_path):
     first = prepare(change(config, shared_vocab=False, vocab_size=330), tmp_path / "first", processes=1).dataset
     source, target = first.tokenizer("source"), first.tokenizer("target")
     assert source.sha256 != target.sha256
@@ -177,53 +177,53 @@ def test_separate_vocabularies_and_their_reuse(config, tmp_path):
 
 
 class TestRerun:
-    def test_the_same_again_is_nothing_to_do(self, config, tmp_path):
+    def test_an_unchanged_dataset_is_not_rebuilt(self, config, tmp_path):
         folder = tmp_path / "dataset"
         prepare(config, folder, processes=1)
         before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
         same = replace(config, train=replace(config.train, steps=7))
-        assert not prepare(same, folder, processes=1).made
+        assert not prepare(same, folder, processes=1).created
         assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
-    def test_moved_files_are_the_same_files(self, config, tmp_path):
+    def test_moved_files_do_not_rebuild(self, config, tmp_path):
         prepare(config, tmp_path / "dataset", processes=1)
         (tmp_path / "elsewhere").mkdir()
         files = [Path(config.data.dev[0].source), Path(config.data.dev[0].target)]
         moved = [str(path.rename(tmp_path / "elsewhere" / path.name)) for path in files]
-        assert not prepare(change(config, dev=(CorpusConfig(*moved),)), tmp_path / "dataset", processes=1).made
+        assert not prepare(change(config, dev=(CorpusConfig(*moved),)), tmp_path / "dataset", processes=1).created
 
     @pytest.mark.parametrize(
         "values", [{"seed": 2}, {"vocab_size": 390}, {"clean": replace(CLEAN, identical=False)}, {"test": ()}]
     )
-    def test_other_settings_make_another(self, config, tmp_path, values):
+    def test_changed_settings_rebuild_with_force(self, config, tmp_path, values):
         prepare(config, tmp_path / "dataset", processes=1)
         before = hashes(tmp_path / "dataset")
-        refused(change(config, **values), tmp_path / "dataset", UserError, "exists already; .* --force")
+        refused(change(config, **values), tmp_path / "dataset", UserError, "already exists; .* --force")
         assert hashes(tmp_path / "dataset") == before
         changed = prepare(change(config, **values), tmp_path / "dataset", processes=1, force=True)
-        assert changed.made
+        assert changed.created
         assert changed.dataset.manifest.key == Dataset.open(tmp_path / "dataset").manifest.key
 
-    def test_another_text_makes_another(self, config, tmp_path):
+    def test_changed_text_rebuilds_with_force(self, config, tmp_path):
         prepare(config, tmp_path / "dataset", processes=1)
         with open(config.data.train[1].source, "a") as one, open(config.data.train[1].target, "a") as other:
             one.write("And one more sentence.\n")
             other.write("Und noch ein Satz mehr.\n")
         changed = prepare(config, tmp_path / "dataset", processes=1, force=True)
-        assert changed.made
+        assert changed.created
         assert changed.dataset.shards("train")[1].pairs == 199
 
-    def test_a_damaged_one_is_made_again(self, config, tmp_path):
+    def test_a_damaged_dataset_is_rebuilt(self, config, tmp_path):
         folder = tmp_path / "dataset"
         prepare(config, folder, processes=1)
         whole = hashes(folder)
         (folder / "train" / "one" / "source.tokens").write_bytes(b"xx")
-        assert prepare(config, folder, processes=1).made
+        assert prepare(config, folder, processes=1).created
         assert hashes(folder) == whole
 
 
 def refused(config, folder, kind, match, force=False):
-    """It fails with one line, and leaves nothing."""
+    """Check that it fails with a one-line error and leaves no files."""
     siblings = sorted(folder.parent.iterdir())
     with pytest.raises(kind, match=match) as error:
         prepare(config, folder, processes=1, force=force)
@@ -250,17 +250,17 @@ class TestBadInput:
     def test_nothing_left_after_cleaning(self, config, tmp_path):
         bad = CorpusConfig(*write(tmp_path, "bad", [(f"same {n}", f"same {n}") for n in range(5)]))
         config = change(config, train=(*config.data.train, bad))
-        refused(config, tmp_path / "d", UserError, r"bad\.en: nothing is left .* of 5 pairs identical dropped 5")
+        refused(config, tmp_path / "d", UserError, r"bad\.en: no pairs left after cleaning: identical dropped 5 of 5")
 
-    def test_nothing_left_after_repeats(self, config, tmp_path):
+    def test_nothing_left_after_duplicates(self, config, tmp_path):
         again = replace(config.data.train[1], name="again")
         config = change(config, train=(*config.data.train, again))
-        refused(config, tmp_path / "d", UserError, "nothing is left .* of 200 pairs duplicates dropped 199")
+        refused(config, tmp_path / "d", UserError, "no pairs left after cleaning: duplicates dropped 199 of 200")
 
     @pytest.mark.parametrize("role", ["train", "dev"])
     def test_an_empty_corpus(self, config, tmp_path, role):
         empty = CorpusConfig(*write(tmp_path, "empty", []))
-        refused(change(config, **{role: (empty,)}), tmp_path / "d", UserError, r"empty\.en: has no pairs")
+        refused(change(config, **{role: (empty,)}), tmp_path / "d", UserError, r"empty\.en: no sentence pairs")
 
     def test_a_vocabulary_too_large(self, config, tmp_path):
         refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, r"the largest that works is \d+")
@@ -272,15 +272,15 @@ class TestBadInput:
     def test_a_pipe(self, config, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         pipe = CorpusConfig(str(tmp_path / "pipe"), config.data.dev[0].target)
-        refused(change(config, dev=(pipe,)), tmp_path / "d", UserError, "not a plain file")
+        refused(change(config, dev=(pipe,)), tmp_path / "d", UserError, "not a regular file")
 
-    def test_a_folder_of_somebody_elses(self, config, tmp_path):
+    def test_a_folder_not_made_by_hark(self, config, tmp_path):
         (tmp_path / "photos").mkdir()
         (tmp_path / "photos" / "holiday.jpg").touch()
         refused(config, tmp_path / "photos", UserError, "not made by hark")
         assert (tmp_path / "photos" / "holiday.jpg").exists()
 
-    def test_a_dataset_that_holds_its_own_source(self, config, tmp_path):
+    def test_a_dataset_that_contains_its_own_input(self, config, tmp_path):
         folder = tmp_path / "d"
         prepare(config, folder, processes=1)
         files = [Path(config.data.dev[0].source), Path(config.data.dev[0].target)]
@@ -289,7 +289,7 @@ class TestBadInput:
         tokenizer = str(folder / "tokenizer.model")
         refused(change(config, tokenizer=tokenizer, dev=()), folder, UserError, "contains .*tokenizer", force=True)
 
-    def test_a_failure_keeps_the_dataset_that_was_there(self, config, tmp_path):
+    def test_a_failure_keeps_the_existing_dataset(self, config, tmp_path):
         prepare(config, tmp_path / "d", processes=1)
         before = hashes(tmp_path / "d")
         refused(change(config, vocab_size=30_000), tmp_path / "d", UserError, "largest", force=True)
@@ -305,7 +305,7 @@ class TestBadInput:
 
 
 def run(config, tmp_path, *arguments, setup="pass"):
-    """`hark prepare` in a process group of its own."""
+    """Start `hark prepare` in its own process group."""
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(configfile.dump(config))
     code = f"import sys; {setup}\nif __name__ == '__main__':\n from hark.cli import main\n main()"
@@ -317,7 +317,7 @@ def run(config, tmp_path, *arguments, setup="pass"):
     )  # fmt: skip
 
 
-def test_a_file_that_cannot_grow(config, tmp_path):
+def test_a_file_size_limit_is_an_error(config, tmp_path):
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))"
     process = run(config, tmp_path, "--processes", "2", setup=limit)
     _, stderr = process.communicate(timeout=60)
@@ -328,7 +328,7 @@ def test_a_file_that_cannot_grow(config, tmp_path):
     assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
 
 
-SAID = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
+MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
 
 
 @pytest.mark.parametrize(
@@ -344,16 +344,16 @@ def test_interrupted_and_killed(config, tmp_path, ending, pause, monkeypatch):
         if line.startswith("cleaning"):
             break
     group = os.getpgid(process.pid)
-    time.sleep(pause)  # any moment will do: while the workers start, and while they work
+    time.sleep(pause)  # any moment: while the workers start or run
     if ending != signal.SIGKILL:
         os.killpg(group, ending)  # as a terminal sends it: to every process
     else:
         process.kill()
     _, stderr = process.communicate(timeout=60)
-    assert wait_for_end(group), "workers are left"
+    assert wait_for_end(group), "workers are still running"
     if ending != signal.SIGKILL:
         assert process.returncode == 128 + ending
-        assert stderr.strip().splitlines()[-1] == f"hark: {SAID[ending]}"
+        assert stderr.strip().splitlines()[-1] == f"hark: {MESSAGES[ending]}"
         assert "Traceback" not in stderr
         assert not list((tmp_path / "temporary").iterdir())
         assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
@@ -373,7 +373,7 @@ def wait_for_end(group):
     return False
 
 
-def test_one_file_of_both_sides(config, tmp_path):
+def test_single_files_with_both_sides(config, tmp_path):
     made = pairs(600, seed=4)
     (tmp_path / "both.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in made))
     (tmp_path / "both.jsonl").write_text("".join(json.dumps({"en": a + " x", "de": b + " x"}) + "\n" for a, b in made))
@@ -389,13 +389,13 @@ def test_long_lines_make_small_chunks(monkeypatch):
     assert [len(chunk) for chunk in chunks] == [1, 1, 1, 3]
 
 
-def test_text_to_learn_from_is_bounded_by_its_different_words():
+def test_until_full_bounds_the_distinct_words():
     text = ["a bb", "bb a", "ccc", "a", "dddd", "e"]
     assert list(until_full(text, 6)) == ["a bb", "bb a", "ccc", "a"]
     assert list(until_full(text, 1000)) == text
     assert list(until_full(["longer than the room"], 3)) == ["longer than the room"]
 
 
-def test_no_torch():
+def test_does_not_import_torch():
     code = "import sys, hark.data, hark.text.tokenizer; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,23 +7,23 @@ import pytest
 from hark.data import progress
 
 
-def work(tell):
-    tell("reading", 0, None)
+def work(report):
+    report("reading", 0, None)
     for done in range(1, 11):
-        tell("cleaning", done * 100, done / 10)
+        report("cleaning", done * 100, done / 10)
 
 
-def test_lines_where_there_is_no_terminal(monkeypatch, capsys):
+def test_lines_without_a_terminal(monkeypatch, capsys):
     clock = iter(range(0, 1000, 5))
     monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
-    with progress.show_progress() as tell:
-        work(tell)
+    with progress.show_progress() as report:
+        work(report)
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
     assert lines[:2] == ["reading", "cleaning"]
     assert len(lines) == 5
-    assert lines[2] == "cleaning: 40%, 400 pairs, 27 a second, 22 s left"
+    assert lines[2] == "cleaning: 40%, 400 pairs, 27 per second, 22 s left"
 
 
 def test_bars_on_a_terminal(monkeypatch, capsys):
@@ -35,8 +35,8 @@ def test_bars_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with progress.show_progress() as tell:
-        work(tell)
+    with progress.show_progress() as report:
+        work(report)
     assert capsys.readouterr().out == ""
     shown = terminal.getvalue()
     assert "reading" in shown
@@ -44,7 +44,7 @@ def test_bars_on_a_terminal(monkeypatch, capsys):
     assert "100%" in shown
 
 
-def test_a_failure_comes_through():
+def test_exceptions_propagate():
     def fail():
         with progress.show_progress():
             raise ValueError("boom")

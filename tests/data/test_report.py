@@ -44,7 +44,7 @@ def test_counts() -> None:
     assert list(total.dropped) == list(RULES)
 
 
-def test_too_long_counts_the_end_mark_as_batches_do() -> None:
+def test_too_long_includes_eos_as_batches_do() -> None:
     tally = Tally("x", max_length=5)
     tally.keep(["a", "b", "c"], ["d", "e", "f"], [[300] * 4, [300] * 5, [300]], [[300], [300], [300] * 6])
     assert tally.too_long == 2
@@ -70,7 +70,7 @@ def test_vocabulary_coverage_counts_learnt_pieces_only() -> None:
     assert (source.name, source.used, target.name, target.used) == ("en", 3, "de", 3)
 
 
-def test_ratios_are_counted_around_one_and_the_ends_take_the_rest() -> None:
+def test_outer_ratio_bins_take_values_beyond_the_edges() -> None:
     tally = Tally("x", 250)
     tally.keep(["a"] * 4, ["b"] * 4, [[300], [300], [300] * 99, [300]], [[300], [300] * 2, [300], [300] * 99])
     edges = ratio_edges()
@@ -81,7 +81,7 @@ def test_ratios_are_counted_around_one_and_the_ends_take_the_rest() -> None:
     assert edges[counted[2]] < 2 < edges[counted[2] + 1]
 
 
-def test_samples_are_few_short_and_spread() -> None:
+def test_samples_are_limited_truncated_and_spread() -> None:
     tally = Tally("x", 250)
     for line in range(1, 10_001):
         tally.drop("empty", line, "s" * 1_000, "")
@@ -96,7 +96,7 @@ events = st.lists(st.tuples(st.sampled_from((*RULES, "keep")), st.integers(1, 8)
 
 
 @given(events, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_the_same_report_from_any_parts_in_any_order(events, parts, chance) -> None:  # type: ignore[no-untyped-def]
+def test_merged_tallies_do_not_depend_on_split_or_order(events, parts, chance) -> None:  # type: ignore[no-untyped-def]
     def fill(tally: Tally, line: int) -> None:
         rule, size = events[line]
         if rule == "keep":
@@ -115,7 +115,7 @@ def test_the_same_report_from_any_parts_in_any_order(events, parts, chance) -> N
     assert report_of(merged).to_json() == report_of(whole).to_json()
 
 
-def test_json_there_and_back() -> None:
+def test_json_round_trip() -> None:
     report = report_of(example("one"), example("two", 70), shared=False)
     assert DatasetReport.from_json(report.to_json()) == report
     tree = json.loads(report.to_json())
@@ -123,7 +123,7 @@ def test_json_there_and_back() -> None:
     assert tree["summary"]["read"] == 116
 
 
-def test_text_that_no_file_can_hold_is_still_reported(tmp_path: Path) -> None:
+def test_lone_surrogates_and_control_characters_are_escaped(tmp_path: Path) -> None:
     tally = Tally("x", 250)
     tally.drop("garbled", 1, "a\ud800b", "nul\x00 bell\x07")
     write_report(report_of(tally), tmp_path)
@@ -133,36 +133,36 @@ def test_text_that_no_file_can_hold_is_still_reported(tmp_path: Path) -> None:
 
 
 class Page(HTMLParser):
-    """Checks that tags close in order, and collects what refers to anything outside."""
+    """Checks that tags close in order, and collects references to external resources."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.outside: list[str] = []
+        self.external: list[str] = []
         self.details = 0
         self.text = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.details += tag == "details"
-        self.outside += [name for name, _ in attrs if name in ("src", "href", "srcset", "onclick")]
+        self.external += [name for name, _ in attrs if name in ("src", "href", "srcset", "onclick")]
         assert tag not in ("script", "link", "img", "iframe")
         if tag not in ("meta", "line", "path"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in ("line", "path"):  # written as <line/>, which comes as a start and an end
+        if tag not in ("line", "path"):  # <line/> is reported as a start and an end tag
             assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
         self.text += data
 
 
-def test_page_is_whole_and_needs_nothing_else() -> None:
+def test_page_is_well_formed_and_self_contained() -> None:
     html = render(report_of(example("one"), example("two")))
     page = Page(html)
     assert page.open == []
-    assert page.outside == []
+    assert page.external == []
     assert not re.search(r"https?://|url\(|@import", html)
     assert "prefers-color-scheme: dark" in html
 
@@ -183,19 +183,19 @@ def test_names_are_escaped() -> None:
     assert Page(html).open == []
 
 
-def test_page_of_nothing_at_all() -> None:
+def test_page_of_an_empty_report() -> None:
     for report in (report_of(), report_of(Tally("empty", 250))):
         assert Page(render(report)).open == []
 
 
-def test_page_says_when_dev_and_test_were_not_held_out() -> None:
-    assert "No training pair has a side" in render(report_of(example()))
+def test_page_warns_when_dev_and_test_were_not_held_out() -> None:
+    assert "No training pair contains a sentence of these sets" in render(report_of(example()))
     off = render(report_of(example(), clean=CleanConfig(held_out=False)))
-    assert "No training pair has a side" not in off
-    assert "scores on them would say little" in off
+    assert "No training pair contains" not in off
+    assert "training pairs may overlap with them, which inflates scores" in off
 
 
-def test_report_does_not_depend_on_chance() -> None:
+def test_report_is_deterministic() -> None:
     random.seed(1)
     one = render(report_of(example()))
     random.seed(2)

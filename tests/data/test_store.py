@@ -1,4 +1,4 @@
-"""The token store gives back what was written, from any place, and refuses what is not whole."""
+"""The token store reads back what was written, at any index, and refuses incomplete stores."""
 
 import json
 from itertools import chain
@@ -25,7 +25,7 @@ def write(folder: Path, vocab_size: int = 65536) -> Path:
 
 
 @pytest.mark.parametrize(("vocab_size", "dtype"), [(65536, "<u2"), (65537, "<u4")])
-def test_what_is_written_is_read(tmp_path: Path, vocab_size: int, dtype: str) -> None:
+def test_reads_back_what_was_written(tmp_path: Path, vocab_size: int, dtype: str) -> None:
     store = TokenStore.open(write(tmp_path / "store", vocab_size))
     assert len(store) == 4
     assert [(list(source), list(target)) for source, target in store] == list(zip(SOURCES, TARGETS, strict=True))
@@ -38,9 +38,9 @@ def test_what_is_written_is_read(tmp_path: Path, vocab_size: int, dtype: str) ->
         store[4]
 
 
-def test_files_are_as_documented(tmp_path: Path) -> None:
+def test_file_format_is_as_documented(tmp_path: Path) -> None:
     folder = write(tmp_path / "store")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["store"], "nothing temporary stays"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["store"], "no temporary files remain"
     assert np.fromfile(folder / "source.tokens", "<u2").tolist() == list(chain(*SOURCES))
     assert np.fromfile(folder / "target.offsets", "<i8").tolist() == [0, 1, 3, 3, 7]
     about = json.loads((folder / "store.json").read_text())
@@ -53,18 +53,18 @@ def test_files_are_as_documented(tmp_path: Path) -> None:
     st.sampled_from(["source", "target"]),
     st.sampled_from([None, 3]),
 )
-def test_gather_is_the_sentences_one_by_one(
-    lengths: list[tuple[int, int]], wanted: list[int], side: str, end: int | None
+def test_gather_concatenates_single_sentences(
+    lengths: list[tuple[int, int]], chosen: list[int], side: str, end: int | None
 ) -> None:
     store = store_of(lengths)
-    indices = np.array([index % len(lengths) for index in wanted], np.int64)
+    indices = np.array([index % len(lengths) for index in chosen], np.int64)
     sentences = [[*store[index][side == "target"], *([] if end is None else [end])] for index in indices]
     flat, widths = store.gather(indices, side, end=end)
     assert flat.tolist() == list(chain(*sentences))
     assert widths.tolist() == [len(sentence) for sentence in sentences]
 
 
-def test_no_pairs_at_all(tmp_path: Path) -> None:
+def test_an_empty_store(tmp_path: Path) -> None:
     with StoreWriter(tmp_path / "store", 100):
         pass
     store = TokenStore.open(tmp_path / "store")
@@ -78,10 +78,10 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unfinished_store_has_no_name_and_is_no_obstacle(tmp_path: Path) -> None:
+def test_an_unfinished_store_is_invisible_and_replaceable(tmp_path: Path) -> None:
     killed = StoreWriter(tmp_path / "store", 100)
     killed.append([[1]], [[2]])
-    with pytest.raises(UserError, match=r"no store\.json"):
+    with pytest.raises(UserError, match=r"store: not a token store: store\.json is missing"):
         TokenStore.open(tmp_path / "store")
     assert len(TokenStore.open(write(tmp_path / "store"))) == 4
     killed.discard()
@@ -89,18 +89,18 @@ def test_an_unfinished_store_has_no_name_and_is_no_obstacle(tmp_path: Path) -> N
 
 def test_an_existing_store_is_not_overwritten(tmp_path: Path) -> None:
     write(tmp_path / "store")
-    with pytest.raises(UserError, match="exists already"):
+    with pytest.raises(UserError, match="already exists"):
         StoreWriter(tmp_path / "store", 100)
 
 
-def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
+def test_an_unwritable_location_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HarkError, match="cannot write"):
         StoreWriter(tmp_path / "file" / "store", 100)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
     writer = StoreWriter(tmp_path / "store", 100)
     writer._files["source.tokens"] = open("/dev/full", "wb")  # noqa: SIM115
     with pytest.raises(HarkError, match="cannot write the token store: No space left"):
@@ -115,7 +115,7 @@ def test_ids_outside_the_vocabulary_are_refused(tmp_path: Path, ids: list[int]) 
         writer.append([ids], [[1]])
 
 
-def test_sides_of_unequal_number_are_refused(tmp_path: Path) -> None:
+def test_sides_of_different_length_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="2 sources but 1 targets"), StoreWriter(tmp_path / "store", 100) as writer:
         writer.append([[1], [2]], [[1]])
 
@@ -128,9 +128,9 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, damage: str) -> None
     path.write_bytes(content[:-1] if damage == "truncate" else content + b"\0\0")
     if damage == "remove":
         path.unlink()
-    with pytest.raises(UserError, match=name.replace(".", r"\.")) as told:
+    with pytest.raises(UserError, match=name.replace(".", r"\.")) as raised:
         TokenStore.open(tmp_path / "store")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -144,11 +144,11 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, damage: str) -> None
         '{"format": 1, "dtype": "uint16"}',
     ],
 )
-def test_a_foreign_index_is_refused(tmp_path: Path, about: str) -> None:
+def test_an_invalid_store_json_is_refused(tmp_path: Path, about: str) -> None:
     (write(tmp_path / "store") / "store.json").write_text(about)
-    with pytest.raises(UserError, match=r"store\.json") as told:
+    with pytest.raises(UserError, match=r"store\.json") as raised:
         TokenStore.open(tmp_path / "store")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_offsets_of_another_store_are_refused(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_offsets_of_another_store_are_refused(tmp_path: Path) -> None:
         TokenStore.open(folder)
 
 
-def test_source_and_target_exchanged(tmp_path: Path) -> None:
+def test_reversed_exchanges_source_and_target(tmp_path: Path) -> None:
     store = TokenStore.open(write(tmp_path / "store"))
     back = store.reversed()
     assert [(list(source), list(target)) for source, target in back] == list(zip(TARGETS, SOURCES, strict=True))
@@ -167,13 +167,13 @@ def test_source_and_target_exchanged(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=9))
-def test_sentences_by_themselves(rows: list[int]) -> None:
+def test_sentences_returns_lists_of_ids(rows: list[int]) -> None:
     store = store_of([(3, 1), (0, 2), (1, 0), (2, 4)])
     indices = np.array(rows, np.int64)
     assert store.sentences(indices, "target") == [store[i][1].tolist() for i in rows]
 
 
-def test_packed_sentences_are_written_as_others_are(tmp_path: Path) -> None:
+def test_packed_sentences_write_the_same_files(tmp_path: Path) -> None:
     write(tmp_path / "one")
     with StoreWriter(tmp_path / "two", 65536) as writer:
         writer.append_packed(Sentences.pack(SOURCES), Sentences.pack(TARGETS))

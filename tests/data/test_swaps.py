@@ -1,4 +1,4 @@
-"""Other names and numbers in pairs: on both sides the same, in place of what was one, and varied."""
+"""Replacement of names and numbers: the same on both sides, and varied."""
 
 import re
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hark.config import AugmentConfig
 from hark.data.augment import Augmenter
-from hark.data.swaps import NUMBER, WORD, Renamer, find_names, renumbered
+from hark.data.swaps import NUMBER, WORD, Renamer, find_names, renumber
 
 PAIRS = [
     ("Have you seen Tom?", "Hast du Tom gesehen?"),
@@ -30,29 +30,29 @@ def renamer(seed: int = 1) -> Renamer:
     ("source", "target"),
     [
         ("Have you seen {}?", "Hast du {} gesehen?"),
-        ("{} is my brother.", "{} ist mein Bruder."),  # at the beginning, where every word has a capital
+        ("{} is my brother.", "{} ist mein Bruder."),  # at the start, where every word is capitalised
         ("Yesterday {} wrote that {} is ill.", "Gestern schrieb {}, dass {} krank ist."),
         ("Ask {}, the baker (not {})!", "Frag {}, den Bäcker (nicht {})!"),
     ],
 )
-def test_both_sides_have_the_same_other_name(source, target):
+def test_both_sides_get_the_same_new_name(source, target):
     change, drawn = renamer(), set()
     for _ in range(50):
-        made = change(source.replace("{}", "Tom"), target.replace("{}", "Tom"))
-        if made is None:  # Tom was drawn for Tom
+        changed = change(source.replace("{}", "Tom"), target.replace("{}", "Tom"))
+        if changed is None:  # Tom was drawn for Tom
             continue
-        words = [word for word in WORD.findall(made[0]) if word not in WORD.findall(source)]
+        words = [word for word in WORD.findall(changed[0]) if word not in WORD.findall(source)]
         name = " ".join(words[: len(words) // source.count("{}")])
         assert name != "Tom"
-        assert made == (source.replace("{}", name), target.replace("{}", name))
+        assert changed == (source.replace("{}", name), target.replace("{}", name))
         drawn.add(name)
     known = {"Anna Schmidt", "Jürgen", "Kowalczyk"}
-    assert drawn & known  # of other pairs
-    assert drawn - known  # and made up
+    assert drawn & known  # from other pairs
+    assert drawn - known  # and invented
     assert all(name[0].isupper() for name in drawn)
 
 
-def test_made_up_names_have_parts_of_other_words():
+def test_invented_names_blend_other_words():
     change = Renamer(find_names(PAIRS), np.random.default_rng(1), ["Xylophon", "laufen", "Ei"])
     drawn = [change.draw() for _ in range(300)]
     assert any(name.startswith("Xy") and name != "Xylophon" for name in drawn)
@@ -63,18 +63,18 @@ def test_made_up_names_have_parts_of_other_words():
     ("source", "target"),
     [
         ("It rains.", "Es regnet."),
-        ("Was it good?", "Was ist gut?"),  # two words that are written alike
-        ("Tom says that Tom is ill.", "Tom sagt, er sei krank."),  # "er" would stand for the other one
+        ("Was it good?", "Was ist gut?"),  # two different words with the same spelling
+        ("Tom says that Tom is ill.", "Tom sagt, er sei krank."),  # "er" refers to the other one
         ("Toms are cats.", "Kater sind Katzen."),
         ("", ""),
     ],
 )
-def test_what_has_no_name_stays(source, target):
+def test_pairs_without_a_name_are_unchanged(source, target):
     change = renamer()
     assert all(change(source, target) is None for _ in range(20))
 
 
-def test_neither_numbers_nor_lists_are_names():
+def test_numbers_and_lists_are_not_names():
     pairs = [
         ("See A5-0006 and Rom, Paris, please.", "Siehe A5-0006 und Rom, Paris, bitte."),
         ("See Bonn.", "Siehe Bonn."),
@@ -86,33 +86,33 @@ def test_neither_numbers_nor_lists_are_names():
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5), st.integers(0, 9))
-def test_any_text_may_come(lines, seed):
+def test_renames_any_text(lines, seed):
     change = Renamer(find_names(lines), np.random.default_rng(seed))
     for pair in lines:
-        made = change(*pair)
-        assert made is None or made != pair
+        changed = change(*pair)
+        assert changed is None or changed != pair
 
 
-def test_a_part_of_a_word_is_no_name():
+def test_part_of_a_word_is_not_a_name():
     change = renamer()
-    made = [change("I saw Tom and Tom's car.", "Ich sah Tom und Tom's Auto.") for _ in range(20)]
-    assert all(pair is None or all("Tom's" in side for side in pair) for pair in made)
+    changed = [change("I saw Tom and Tom's car.", "Ich sah Tom und Tom's Auto.") for _ in range(20)]
+    assert all(pair is None or all("Tom's" in side for side in pair) for pair in changed)
 
 
-def test_without_any_name_there_is_nothing_to_draw():
+def test_nothing_is_renamed_without_names():
     assert Renamer([], np.random.default_rng(1))("Is it Tom?", "Ist es Tom?") is None
 
 
-def test_what_is_written_depends_on_seed_and_chunk_alone():
+def test_the_result_depends_only_on_seed_and_chunk():
     config = AugmentConfig(renamed=1.0, renumbered=1.0)
     sources, targets = SOURCES * 20, TARGETS * 20
     names = sorted(find_names(PAIRS))
-    made = Augmenter(config, 1, names)(5, sources, targets)
-    assert made == Augmenter(config, 1, names)(5, sources, targets)
-    assert made.sources != Augmenter(config, 1, names)(6, sources, targets).sources
-    assert made.sources != Augmenter(config, 2, names)(5, sources, targets).sources
-    assert 50 < made.counts["renamed"] <= 80
-    assert made.counts.total() == len(made.sources) == len(made.targets)
+    changed = Augmenter(config, 1, names)(5, sources, targets)
+    assert changed == Augmenter(config, 1, names)(5, sources, targets)
+    assert changed.sources != Augmenter(config, 1, names)(6, sources, targets).sources
+    assert changed.sources != Augmenter(config, 2, names)(5, sources, targets).sources
+    assert 50 < changed.counts["renamed"] <= 80
+    assert changed.counts.total() == len(changed.sources) == len(changed.targets)
 
 
 @pytest.mark.parametrize(
@@ -124,29 +124,29 @@ def test_what_is_written_depends_on_seed_and_chunk_alone():
         ("He was born on July 28th, 1988.", "Er ist am 28. Juli 1988 geboren."),
     ],
 )
-def test_both_sides_have_the_same_other_numbers(source, target):
+def test_both_sides_get_the_same_new_numbers(source, target):
     rng, drawn = np.random.default_rng(1), set()
     for _ in range(30):
-        made = renumbered(source, target, rng)
-        if made is None:  # the same ones were drawn
+        changed = renumber(source, target, rng)
+        if changed is None:  # the same numbers were drawn
             continue
-        drawn.add(made[0])
-        before, ours, theirs = ([found[1] for found in NUMBER.finditer(side)] for side in (source, *made))
+        drawn.add(changed[0])
+        before, ours, theirs = ([found[1] for found in NUMBER.finditer(side)] for side in (source, *changed))
         assert sorted(ours) == sorted(theirs)
         assert [len(each) for each in ours] == [len(each) for each in before]
         assert not any(each.startswith("0") for each in ours)
-        assert NUMBER.sub("", made[0]) == NUMBER.sub("", source)
-        assert NUMBER.sub("", made[1]) == NUMBER.sub("", target)
+        assert NUMBER.sub("", changed[0]) == NUMBER.sub("", source)
+        assert NUMBER.sub("", changed[1]) == NUMBER.sub("", target)
     assert len(drawn) > 5
 
 
-def test_days_keep_their_ending():
+def test_ordinal_endings_match_the_new_number():
     rng, endings = np.random.default_rng(1), {}
     for day in ["5. Mai", "15. Mai"] * 1000:
-        made = renumbered(f"Am {day}.", f"On May {day[:-5]}th.", rng)
-        if made is not None:
-            number, ending = re.search(r"(\d+)([a-z]+)", made[1]).groups()
-            assert made[0] == f"Am {number}. Mai."
+        changed = renumber(f"Am {day}.", f"On May {day[:-5]}th.", rng)
+        if changed is not None:
+            number, ending = re.search(r"(\d+)([a-z]+)", changed[1]).groups()
+            assert changed[0] == f"Am {number}. Mai."
             endings[int(number)] = ending
     assert [endings[each] for each in (1, 2, 3, 4, 11, 12, 13, 14)] == ["st", "nd", "rd", *["th"] * 5]
     assert {endings[each] for each in endings if each > 20 and each % 10 == 2} == {"nd"}
@@ -164,5 +164,5 @@ def test_days_keep_their_ending():
         ("None.", "Keine."),
     ],
 )
-def test_numbers_that_differ_or_are_written_in_ways_of_a_language_stay(source, target):
-    assert renumbered(source, target, np.random.default_rng(1)) is None
+def test_numbers_that_differ_between_sides_are_unchanged(source, target):
+    assert renumber(source, target, np.random.default_rng(1)) is None

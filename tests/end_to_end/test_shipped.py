@@ -17,7 +17,7 @@ from hark.models import Known, list_models, shipped_folder
 LARGEST = 25_000_000
 """The maximum size in bytes of a model in the package."""
 PAIRS = ("en-de", "de-en")
-LOGS = Path(__file__).parents[2] / "docs" / "results"
+LOGS = Path(__file__).parents[2] / "docs" / "results" / "logs" / "models"
 ASKED = {
     "en-de": ("Where is the nearest train station?", "wo bahnhof"),
     "de-en": ("Wo ist der nächste Bahnhof?", "where station"),

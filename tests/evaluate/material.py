@@ -32,7 +32,7 @@ SET = HeldOutSet("small", SOURCES, REFERENCES)
 
 
 class Known:
-    """A system that gives what it was made with."""
+    """A stub of a system with fixed translations."""
 
     def __init__(self, name: str, texts: tuple[str, ...], insight: Insight | None = None) -> None:
         self.name, self.texts, self.insight = name, texts, insight

@@ -1,4 +1,4 @@
-"""A baseline is an earlier evaluation, measured in the same way."""
+"""Comparison with a baseline, an earlier evaluation."""
 
 import json
 from dataclasses import replace
@@ -11,7 +11,7 @@ from hark.evaluate.baseline import Baseline, BaselineVerdict
 from tests.evaluate.material import small_evaluation
 
 
-def test_an_evaluation_is_as_good_as_itself(tmp_path: Path) -> None:
+def test_an_evaluation_equals_itself(tmp_path: Path) -> None:
     result = small_evaluation(0)
     file = tmp_path / "before.json"
     file.write_text(result.to_json())
@@ -33,25 +33,25 @@ def test_worse_is_lower_except_for_ter() -> None:
     assert str(BaselineVerdict("s", "ter", 50.0, 51.0)) == "s: TER 51.00, baseline 50.00: 1.00 worse"
 
 
-def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+def test_missing_scores_and_other_signatures_are_errors(tmp_path: Path) -> None:
     result = small_evaluation(0)
     file = tmp_path / "before.json"
     file.write_text(result.to_json())
     before = Baseline.read(file)
-    with pytest.raises(UserError, match="has no BLEU of other; it has small"):
+    with pytest.raises(UserError, match="has no BLEU for other, only small"):
         before.check(["small", "other"], "bleu")
-    with pytest.raises(UserError, match="has no COMET of small; it has bleu, chrf2"):
+    with pytest.raises(UserError, match="has no COMET for small, only bleu, chrf2"):
         before.check(["small"], "comet")
     changed = replace(result, signatures={**result.signatures, "bleu": "tok:intl"})
-    with pytest.raises(UserError, match="was measured otherwise"):
+    with pytest.raises(UserError, match=r"BLEU has another signature .*; write the baseline again"):
         before.compare(changed, "bleu")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": "hark evaluation", "format": 99}'])
-def test_other_files_are_no_baselines(tmp_path: Path, text: str) -> None:
+def test_invalid_files_are_errors(tmp_path: Path, text: str) -> None:
     file = tmp_path / "before.json"
     file.write_text(text)
-    with pytest.raises(UserError, match="is no evaluation; write one"):
+    with pytest.raises(UserError, match="not an evaluation; write one"):
         Baseline.read(file)
     with pytest.raises(UserError, match="cannot be read"):
         Baseline.read(tmp_path / "nowhere.json")

@@ -1,4 +1,4 @@
-"""COMET is asked only where it is: here, a stand-in with its interface."""
+"""COMET scores, with a stub of the package."""
 
 import sys
 from importlib.machinery import ModuleSpec
@@ -13,7 +13,7 @@ from hark.evaluate.evaluation import evaluate
 from tests.evaluate.material import GOOD, REFERENCES, SET, SOURCES, systems
 
 
-class Judge:
+class CometStub:
     def predict(self, samples: list[dict[str, str]], batch_size: int, gpus: int, progress_bar: bool) -> SimpleNamespace:
         assert (batch_size > 0, gpus in (0, 1), progress_bar) == (True, True, False)
         assert [each["src"] for each in samples] == list(SOURCES)
@@ -25,7 +25,7 @@ class Judge:
 def comet(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("comet")
     module.__spec__ = ModuleSpec("comet", None)
-    module.load_from_checkpoint = lambda path: Judge()  # type: ignore[attr-defined]  # noqa: ARG005
+    module.load_from_checkpoint = lambda path: CometStub()  # type: ignore[attr-defined]  # noqa: ARG005
     monkeypatch.setitem(sys.modules, "comet", module)
     return module
 
@@ -34,14 +34,14 @@ def test_scores_of_a_model(comet: ModuleType, tmp_path: Path) -> None:  # noqa: 
     inside = tmp_path / "wmt" / "checkpoints" / "model.ckpt"
     inside.parent.mkdir(parents=True)
     inside.touch()
-    judge = Comet(find_checkpoint(tmp_path / "wmt"))
-    result = evaluate([SET], systems(), resamples=0, comet=judge)
+    model = Comet(find_checkpoint(tmp_path / "wmt"))
+    result = evaluate([SET], systems(), resamples=0, comet=model)
     assert [each.scores["comet"].value for each in result.sets[0].systems] == [0.9, 0.2]
     assert result.signatures["comet"].startswith("model:wmt|version:")
 
 
-def test_a_model_that_is_not_there_is_one_line(comet: ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no COMET model there"):
+def test_a_missing_or_invalid_model_is_an_error(comet: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a COMET model; name a "):
         find_checkpoint(tmp_path)
 
     def broken(path: str) -> None:  # noqa: ARG001
@@ -52,7 +52,7 @@ def test_a_model_that_is_not_there_is_one_line(comet: ModuleType, tmp_path: Path
         Comet(tmp_path)
 
 
-def test_without_the_package_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_package_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("hark.evaluate.comet.find_spec", lambda name: None)  # noqa: ARG005
-    with pytest.raises(MissingExtraError, match="unbabel-comet"):
+    with pytest.raises(MissingExtraError, match="--comet requires the package unbabel-comet"):
         find_checkpoint(tmp_path)

@@ -1,4 +1,4 @@
-"""Translations while a model learns are those of its weights at that moment, and leave the training as it was."""
+"""Dev translations during training use the current weights and do not affect training."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +37,7 @@ def run(dataset: Path, tmp_path: Path) -> Callable[..., RunDir]:
 
 
 def translate(run: RunDir, dataset: Dataset, beam: int) -> list[str]:
-    """By the run's last weights, from a model of its own."""
+    """Translate with the run's last weights in a separate model."""
     model = Transformer(configfile.load(run.config).model)
     model.load_state_dict(read_tensors(latest(run.checkpoints) / "model.safetensors"))
     store = dataset.store(dataset.shards("dev")[0])
@@ -46,35 +46,35 @@ def translate(run: RunDir, dataset: Dataset, beam: int) -> list[str]:
     return dataset.tokenizer("target").decode([answers[i][0].tokens for i in range(SENTENCES)])
 
 
-def test_scores_and_samples_are_of_the_weights_of_that_step(run: Callable[..., RunDir], dataset: Path) -> None:
-    done, opened = run("judged", bleu=SENTENCES, samples=2), Dataset.open(dataset)
+def test_scores_and_samples_use_the_weights_of_their_step(run: Callable[..., RunDir], dataset: Path) -> None:
+    done, opened = run("scored", bleu=SENTENCES, samples=2), Dataset.open(dataset)
     (shard,) = opened.shards("dev")
     sources, references = (opened.text(shard, side)[:SENTENCES] for side in ("source", "target"))
     texts = translate(done, opened, beam=4)
     dev = read_metrics(done.metrics).dev
     assert [each.step for each in dev] == [4, 8]
     assert dev[-1].scores == {"BLEU": pytest.approx(BLEU(force=True).corpus_score(texts, [references]).score)}
-    told = read_samples(done.samples)
-    assert [each.step for each in told] == [4, 4, 8, 8]
-    last = [(each.source, each.reference, each.translation) for each in told[2:]]
+    samples = read_samples(done.samples)
+    assert [each.step for each in samples] == [4, 4, 8, 8]
+    last = [(each.source, each.reference, each.translation) for each in samples[2:]]
     assert last == list(zip(sources, references, texts, strict=True))[:2]
 
 
-def test_training_is_the_same_with_and_without(run: Callable[..., RunDir]) -> None:
-    plain, judged = run("plain", samples=0), run("judged", bleu=3, samples=1)
-    assert losses(plain) == losses(judged)
+def test_scoring_does_not_change_training(run: Callable[..., RunDir]) -> None:
+    plain, scored = run("plain", samples=0), run("scored", bleu=3, samples=1)
+    assert losses(plain) == losses(scored)
     assert not plain.samples.exists()
     assert read_metrics(plain.metrics).dev[-1].scores == {}
 
 
-def test_without_a_score_samples_are_found_greedily(run: Callable[..., RunDir], dataset: Path) -> None:
+def test_without_bleu_samples_are_decoded_greedily(run: Callable[..., RunDir], dataset: Path) -> None:
     done = run("samples", samples=2)
     assert read_metrics(done.metrics).dev[-1].scores == {}
-    given = [each.translation for each in read_samples(done.samples) if each.step == 8]
-    assert given == translate(done, Dataset.open(dataset), beam=1)[:2]
+    samples = [each.translation for each in read_samples(done.samples) if each.step == 8]
+    assert samples == translate(done, Dataset.open(dataset), beam=1)[:2]
 
 
-def test_the_model_and_chance_are_left_alone(dataset: Path) -> None:
+def test_the_model_and_the_random_state_are_unchanged(dataset: Path) -> None:
     opened = Dataset.open(dataset)
     config = resolve(configfile.load(None, SETTINGS), opened).model
     torch.manual_seed(1)
@@ -88,6 +88,6 @@ def test_the_model_and_chance_are_left_alone(dataset: Path) -> None:
     assert all(weight.grad is None for weight in model.parameters())
 
 
-def test_nobody_asked(run: Callable[..., RunDir]) -> None:
-    done = run("quiet")  # no terminal here
+def test_no_samples_without_a_terminal(run: Callable[..., RunDir]) -> None:
+    done = run("quiet")
     assert not done.samples.exists()

@@ -1,4 +1,4 @@
-"""Test sets as they come: files, compressed ones, prepared datasets, and mistakes."""
+"""Test sets from files, compressed files and prepared datasets."""
 
 import lzma
 from pathlib import Path
@@ -21,7 +21,7 @@ def test_a_set_is_named_after_its_files_and_may_be_compressed(tmp_path: Path) ->
     assert [each.name for each in read_sets([source] * 2, [reference] * 2, ["one", "two"])] == ["one", "two"]
 
 
-def test_files_that_do_not_belong_together_are_refused_with_both_numbers(tmp_path: Path) -> None:
+def test_files_of_different_length_are_errors(tmp_path: Path) -> None:
     source, reference = write(tmp_path / "a.en", "a\nb\nc\n"), write(tmp_path / "a.de", "A\nB\n")
     with pytest.raises(UserError, match=r"a\.en has 3 lines but .*a\.de has 2"):
         read_sets([source], [reference])
@@ -33,7 +33,7 @@ def test_files_that_do_not_belong_together_are_refused_with_both_numbers(tmp_pat
         read_hypotheses(write(tmp_path / "other.de", "A\n"), HeldOutSet("a", ("a", "b"), ("A", "B")))
 
 
-def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_invalid_files_are_errors(tmp_path: Path) -> None:
     good, empty = write(tmp_path / "a.en", "a\n"), write(tmp_path / "b.en", "")
     bad = tmp_path / "a.de"
     bad.write_bytes("Grüße, und noch etwas mehr Text\n".encode("latin-1"))
@@ -46,7 +46,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 class Prepared:
-    """As much of a dataset as is asked for."""
+    """A stub of a dataset."""
 
     class Shard:
         def __init__(self, name: str, pairs: int) -> None:
@@ -64,7 +64,7 @@ class Prepared:
         return [f"{shard.name} {side}"]
 
 
-def test_every_test_set_of_a_dataset() -> None:
+def test_a_dataset_has_all_its_test_sets() -> None:
     assert sets_of(Prepared("a", "b")) == [  # type: ignore[arg-type]
         HeldOutSet("a", ("a source",), ("a target",)),
         HeldOutSet("b", ("b source",), ("b target",)),
@@ -82,7 +82,7 @@ def test_files_of_one_name_are_one_system(tmp_path: Path) -> None:
         read_systems([f"other={x}"], sets)
 
 
-def test_a_file_without_a_name_is_called_after_itself(tmp_path: Path) -> None:
+def test_a_system_without_a_name_is_named_after_its_file(tmp_path: Path) -> None:
     sets = [HeldOutSet("first", ("a",), ("A",))]
     for name in ("plain.de", "a=b.de"):
         file = write(tmp_path / name, "A\n")

@@ -1,4 +1,4 @@
-"""Tokens as the Moses scripts make them; expectations are theirs, by sacremoses on the lower-cased line."""
+"""The Moses-like tokeniser; expected tokens are from sacremoses on the lower-cased line."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ KNOWN = [
     ("en", "Don't take the man's 1,000 things...", "don 't take the man 's 1,000 things ..."),
     ("de", "Ein „Hund“ läuft – schnell.", 'ein " hund " läuft - schnell .'),
     ("de", "Ein Mann's Hut: z.B. E-Mail.", "ein mann ' s hut : z.b. e-mail ."),
-    ("de", "Er geht. Sie kommt.", "er geht. sie kommt ."),  # the text is lower-cased before sentences are looked for
+    ("de", "Er geht. Sie kommt.", "er geht. sie kommt ."),  # the text is lower-cased first
     ("de", "", ""),
 ]
 
@@ -34,7 +34,7 @@ def test_only_spaces_and_case_and_ascii_change(line: str, language: str) -> None
     assert "".join(MosesTokens(language)(line).split()) == before
 
 
-def test_the_measure_is_bleu_of_those_tokens() -> None:
+def test_the_metric_is_bleu_of_those_tokens() -> None:
     moses = MosesTokens("de")
     (score,), signature = score_set(SET, [[each.upper() for each in GOOD]], make_measures("13a", "de")["lower_bleu"], 0)
     oracle = BLEU(tokenize="none", smooth_method="none", force=True)

@@ -1,4 +1,4 @@
-"""The page shows what was found, is whole HTML, and lets no text become markup."""
+"""The evaluation page: its content, valid HTML, and escaping."""
 
 import re
 from html.parser import HTMLParser
@@ -13,7 +13,7 @@ from tests.evaluate.material import GOOD, POOR, SET, Known, small_evaluation, sy
 
 
 class Tags(HTMLParser):
-    """Checks that what is opened is closed, and collects all text."""
+    """Checks that tags are balanced, and collects all text."""
 
     alone = frozenset({"meta", "link", "br", "line", "rect"})
 
@@ -48,18 +48,18 @@ def test_the_worst_and_the_most_changed_sentences() -> None:
     assert [each.line for each in all_of_them.changed] == [4, 2, 3]  # the first line is the same in both
 
 
-def test_sentences_to_read_come_before_what_is_looked_up() -> None:
+def test_examples_come_before_reference_sections() -> None:
     result = small_evaluation()
     page = render(result, choose_examples(result, systems(), 3, 4))
     titles = re.findall("<h2>(.*?)</h2>", page)
     order = [titles.index(title) for title in ("Scores", "By length", "Signatures")]
-    worst = next(at for at, title in enumerate(titles) if title.startswith("The worst sentences of"))
+    worst = next(at for at, title in enumerate(titles) if title.startswith("Worst sentences of"))
     assert order == sorted(order)
     assert order[0] < worst < order[1]
     assert titles[-1] == "Signatures"
 
 
-def test_figures_signatures_and_sentences_stand_on_the_page() -> None:
+def test_the_page_has_scores_signatures_and_sentences() -> None:
     result = small_evaluation()
     page = render(result, choose_examples(result, systems(), 3, 4))
     tags = Tags()
@@ -87,18 +87,18 @@ def test_nbest_and_alignment_of_a_model() -> None:
     assert "Ein &amp; Köter" in page
     assert '<span class="w" data-target="2" title="80%">Hund</span>' in page
     assert '<span class="w" data-source="2">dog</span>' in page
-    # The model was asked again and gave another text: its links are about that one.
+    # In other examples the insight is of another text, so its links are not shown.
     assert page.count('data-target="2"') == 1
 
 
-def test_marked_text_is_the_text() -> None:
+def test_marking_keeps_the_text() -> None:
     text = "a <b> & c"
     tags = Tags()
     tags.feed(marked(text, [(0, 1), (2, 5)], "source"))
     assert tags.text == text
 
 
-def test_an_empty_translation_is_shown_as_such() -> None:
+def test_an_empty_translation_is_labelled() -> None:
     silent = Known("silent", ("",) * len(POOR))
     result = evaluate([SET], [silent], resamples=0)  # type: ignore[list-item]
     page = render(result, choose_examples(result, [silent], 1, 4))  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""Scores are sacreBLEU's own, to the last digit, and carry its signatures."""
+"""Scores and signatures are exactly sacreBLEU's."""
 
 import re
 
@@ -26,7 +26,7 @@ def test_scores_and_signatures_are_those_of_sacrebleu(resamples: int) -> None:
         assert signature == str(oracle.get_signature())
 
 
-def test_the_papers_measure_is_bleu_of_tokens_with_words_split_at_hyphens() -> None:
+def test_paper_bleu_splits_words_at_hyphens() -> None:
     def prepare(line: str) -> str:
         tokens = BLEU(tokenize="13a").tokenizer(line)
         return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", tokens)
@@ -41,14 +41,14 @@ def test_the_papers_measure_is_bleu_of_tokens_with_words_split_at_hyphens() -> N
 def test_words_are_split_at_hyphens_inside_them_only() -> None:
     split = SplitCompounds(str)
     assert split("die E-Mail-Firma - und -x y-") == "die E ##AT##-##AT## Mail ##AT##-##AT## Firma - und -x y-"
-    assert split("A-B-C") == "A ##AT##-##AT## B-C"  # as the convention has it
+    assert split("A-B-C") == "A ##AT##-##AT## B-C"  # as in the convention
 
 
 def test_intervals_and_significance() -> None:
     same, _ = score_set(SET, [GOOD, GOOD], make_measures("13a")["bleu"], 200)
     assert (same[0].p, same[1].p) == (None, 1.0)
     louder = tuple(each.upper() for each in GOOD)
-    assert score_set(SET, [GOOD, louder], make_measures("13a")["ter"], 200)[0][1].p == 1.0  # TER is blind to case
+    assert score_set(SET, [GOOD, louder], make_measures("13a")["ter"], 200)[0][1].p == 1.0  # TER ignores case
     many = HeldOutSet("many", SET.sources * 25, SET.references * 25)
     first, other = score_set(many, [GOOD * 25, POOR * 25], make_measures("13a")["bleu"], 200)[0]
     assert other.p is not None
@@ -86,12 +86,12 @@ def test_sentences_are_scored_by_chrf() -> None:
     ]
 
 
-def test_tokens_are_those_of_the_language() -> None:
+def test_the_tokeniser_depends_on_the_language() -> None:
     assert [choose_tokenisation(each) for each in ("de", "zh-Hans", "ja", "")] == ["13a", "zh", "char", "13a"]
     assert "tok:char" in score_set(SET, [GOOD], make_measures("char")["bleu"], 0)[1]
 
 
-def test_an_evaluation_has_every_measure_of_every_system() -> None:
+def test_an_evaluation_has_all_metrics_of_all_systems() -> None:
     result = small_evaluation()
     assert list(result.signatures) == ["bleu", "chrf2", "ter", "paper_bleu", "lower_bleu"]
     (of_set,) = result.sets

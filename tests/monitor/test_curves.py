@@ -1,4 +1,4 @@
-"""The curves: all that matters of a run is in the page, and nothing that is not ours."""
+"""The training curves: thinning, smoothing, the page and the picture."""
 
 import json
 import math
@@ -54,11 +54,11 @@ def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], limit: in
         assert (kept[0], kept[-1]) == (0, len(values) - 1)
     finite = [each for each in values if math.isfinite(each)]
     if finite:
-        there = [values[i] for i in kept if math.isfinite(values[i])]
-        assert (min(there), max(there)) == (min(finite), max(finite))
+        remaining = [values[i] for i in kept if math.isfinite(values[i])]
+        assert (min(remaining), max(remaining)) == (min(finite), max(finite))
 
 
-def test_a_short_run_is_drawn_whole() -> None:
+def test_a_short_run_keeps_all_points() -> None:
     assert thin(range(POINTS)) == list(range(POINTS))
 
 
@@ -71,13 +71,13 @@ def test_smoothing_stays_between_the_values_and_begins_with_the_first(values: li
     assert max(smoothed) <= max(values) + 1e-6
 
 
-def test_smoothing_does_not_depend_on_how_often_a_run_tells() -> None:
+def test_smoothing_does_not_depend_on_how_often_a_run_logs() -> None:
     often = smooth(range(1, 1001), [7.0 if step > 500 else 9.0 for step in range(1, 1001)], 50.0)
     seldom = smooth(range(10, 1001, 10), [7.0 if step > 500 else 9.0 for step in range(10, 1001, 10)], 50.0)
     assert often[599] == pytest.approx(seldom[59], abs=0.05)
 
 
-def test_a_measurement_stands_between_the_records_around_it() -> None:
+def test_dev_scores_are_placed_between_training_records() -> None:
     history = History((train(10), train(20)))
     assert place(history, 15) == (15_000, 7.5)
     assert place(history, 5) == (10_000, 5.0)
@@ -85,7 +85,7 @@ def test_a_measurement_stands_between_the_records_around_it() -> None:
     assert place(History(), 5) == (0, 0.0)
 
 
-def test_every_run_and_every_figure_has_a_curve() -> None:
+def test_every_run_and_every_quantity_has_a_curve() -> None:
     charts = {chart.title: chart for chart in charts_of(two_runs())}
     assert list(charts) == ["Training loss", "Dev bleu", "Dev loss", "Learning rate", "Gradient norm", "Speed"]
     raw = [curve for curve in charts["Training loss"].curves if curve.faint]
@@ -99,11 +99,11 @@ def test_every_run_and_every_figure_has_a_curve() -> None:
 
 
 def steady_run() -> Run:
-    """Its speed varies by a hundredth, far from zero."""
+    """A run with a speed that varies by one percent."""
     return run_of("steady", *(train(step, tokens_per_second=100_000 + 500 * (step % 3)) for step in range(1, 30)))
 
 
-def test_speed_alone_is_drawn_from_zero_in_the_picture() -> None:
+def test_only_speed_is_drawn_from_zero_in_the_picture() -> None:
     charts = {chart.title: chart for chart in charts_of([steady_run()])}
     assert [title for title, chart in charts.items() if chart.from_zero] == ["Speed"]
     assert axes.value_range(charts["Speed"].curves[0].values, from_zero=True) == (0.0, pytest.approx(106_050))
@@ -114,7 +114,7 @@ def test_speed_alone_is_drawn_from_zero_in_the_picture() -> None:
     assert labels[-1][-1] == "100k"
 
 
-def test_speed_alone_is_drawn_from_zero_on_the_page(tmp_path: Path) -> None:
+def test_only_speed_is_drawn_from_zero_on_the_page(tmp_path: Path) -> None:
     (tmp_path / "curves.html").write_text(curves_page.render([steady_run()]), encoding="utf-8")
     with chromium() as browser:
         page = browser.new_page()
@@ -126,10 +126,10 @@ def test_speed_alone_is_drawn_from_zero_on_the_page(tmp_path: Path) -> None:
         assert lowest("Speed") == "0"
         assert lowest("Learning rate") != "0"
         page.click("[data-scale=log]")
-        assert lowest("Speed") == "100k"  # there is no zero on this scale
+        assert lowest("Speed") == "100k"  # a log scale has no zero
 
 
-def test_figures_that_are_not_finite_are_left_out() -> None:
+def test_non_finite_values_are_left_out() -> None:
     run = run_of("one", train(1, loss=math.nan, grad_norm=math.inf), train(2), dev(2, math.nan))
     charts = charts_of([run])
     assert all(math.isfinite(value) for chart in charts for curve in chart.curves for value in curve.values)
@@ -163,7 +163,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def test_the_page_holds_all_runs_and_asks_for_nothing_outside() -> None:
+def test_the_page_contains_all_runs_and_loads_nothing() -> None:
     page = curves_page.render(two_runs())
     data = data_in(page)
     assert data["runs"] == ["first", EVIL]
@@ -177,14 +177,14 @@ def test_the_page_holds_all_runs_and_asks_for_nothing_outside() -> None:
     assert elements.text.count(EVIL) == 2  # in the table and in the legend, as text
 
 
-def test_the_page_offers_each_axis_and_begins_with_the_one_that_was_asked_for() -> None:
+def test_the_page_offers_each_axis_and_starts_with_the_requested_one() -> None:
     page = curves_page.render(two_runs(), "tokens")
     assert data_in(page)["axis"] == "tokens"
     for axis in ("step", "tokens", "time"):
         assert f'data-axis="{axis}" aria-pressed="{str(axis == "tokens").lower()}"' in page
 
 
-def test_a_run_that_has_told_nothing_yet_is_no_error() -> None:
+def test_a_run_without_records_is_not_an_error() -> None:
     for runs in ([run_of("new")], [run_of("new"), run_of("newer", train(1))]):
         assert "new" in curves_page.render(runs)
         ElementTree.fromstring(curves_picture.draw(runs))

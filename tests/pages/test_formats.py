@@ -8,7 +8,7 @@ from hark.pages import formats
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("formatted", "expected"),
     [
         (formats.short(513_211.0), "513k"),
         (formats.short(999.7), "1.00k"),
@@ -26,12 +26,12 @@ from hark.pages import formats
         (formats.loss(float("nan")), "NaN"),
     ],
 )
-def test_numbers_as_people_read_them(said: str, words: str) -> None:
-    assert said == words
+def test_number_formats(formatted: str, expected: str) -> None:
+    assert formatted == expected
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "words"),
+    ("part", "whole", "expected"),
     [
         (0, 0, "0%"),
         (0, 9, "0%"),
@@ -41,11 +41,11 @@ def test_numbers_as_people_read_them(said: str, words: str) -> None:
         (10**6 - 1, 10**6, "99.99990%"),
     ],
 )
-def test_share_never_hides_a_rest(part: int, whole: int, words: str) -> None:
-    assert formats.share(part, whole) == words
+def test_a_share_never_rounds_to_none_or_all(part: int, whole: int, expected: str) -> None:
+    assert formats.share(part, whole) == expected
 
 
 @given(st.integers(0, 10**9), st.integers(1, 10**9))
-def test_share_is_near_the_truth(part: int, rest: int) -> None:
+def test_a_share_is_accurate(part: int, rest: int) -> None:
     whole = part + rest
     assert float(formats.share(part, whole).removesuffix("%")) == pytest.approx(100 * part / whole, abs=0.06)

@@ -1,4 +1,4 @@
-"""Capitals: told from abbreviations, taken away and restored."""
+"""Text in capitals: detected, lowercased and restored."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_not_shouted(text: str) -> None:
     assert not is_shouted(text)
 
 
-def test_what_is_kept_does_not_count_and_does_not_change() -> None:
+def test_kept_spans_are_ignored_and_unchanged() -> None:
     text = "SEE HTTP://A.B/C NOW, please_wait"
     keep = [(4, 16), (22, 33)]
     assert is_shouted("OPEN the_file_name NOW", [(5, 18)])
@@ -30,8 +30,8 @@ def test_what_is_kept_does_not_count_and_does_not_change() -> None:
     assert sentence_case("{A} IS HERE", [(0, 3)]).after == "{A} is here"
 
 
-def test_words_are_found_again_where_letters_become_two() -> None:
-    made = shout("die Straße ist naß")
-    assert made.after == "DIE STRASSE IST NASS"
-    assert made.after[slice(*made.forth((4, 10)))] == "STRASSE"
-    assert made.before[slice(*made.back((16, 20)))] == "naß"
+def test_positions_map_when_a_letter_becomes_two() -> None:
+    shouted = shout("die Straße ist naß")
+    assert shouted.after == "DIE STRASSE IST NASS"
+    assert shouted.after[slice(*shouted.forth((4, 10)))] == "STRASSE"
+    assert shouted.before[slice(*shouted.back((16, 20)))] == "naß"

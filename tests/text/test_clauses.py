@@ -1,4 +1,4 @@
-"""Cutting what is too long: nothing lost, what must stay whole stays whole, the best places first."""
+"""Cutting long text: lossless, keeps spans whole, prefers the best places."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ def shorter_than(length: int):
 
 
 @given(st.text("ab,; ", max_size=80), st.integers(3, 20))
-def test_the_parts_are_the_text_and_fit(text: str, length: int) -> None:
+def test_parts_join_to_the_text_and_fit(text: str, length: int) -> None:
     parts = cut(text, shorter_than(length))
     assert "".join(parts) == text
     assert len(parts) % 2 == 1
@@ -27,18 +27,18 @@ def test_a_word_of_5000_letters() -> None:
     assert all(30 <= len(part) <= 60 for part in parts[::2])
 
 
-def test_the_best_places_come_first() -> None:
+def test_the_best_kind_of_cut_is_preferred() -> None:
     text = "we came in the morning; they, and the others, went home and slept"
     assert cut(text, shorter_than(60)) == ["we came in the morning;", " ", "they, and the others, went home and slept"]
     assert cut("the old man saw that the young one slept", shorter_than(30))[0] == "the old man saw"
     assert cut("one two three four", shorter_than(12)) == ["one two", " ", "three four"]
 
 
-def test_a_place_far_from_the_middle_does_not_count() -> None:
+def test_a_cut_far_from_the_middle_is_ignored() -> None:
     assert best_place("so, one two three four five six seven eight") != (3, 4)
 
 
-def test_what_must_stay_whole() -> None:
+def test_kept_spans_stay_whole() -> None:
     text = "see <a href='x, y; z'> and more words here"
     parts = cut(text, shorter_than(12), [(4, 22)])
     assert "<a href='x, y; z'>" in parts
@@ -52,20 +52,20 @@ def test_letters_keep_their_accents() -> None:
 
 
 @given(st.text("ab,; ", min_size=0, max_size=200), st.integers(3, 20), st.integers(10, 40))
-def test_stretches_lose_nothing_either(text: str, length: int, stretch: int) -> None:
+def test_windows_are_lossless(text: str, length: int, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clauses, "STRETCH", stretch)
+        patch.setattr(clauses, "WINDOW", window)
         parts = cut(text, shorter_than(length))
         assert "".join(bounded(text)) == text
-        assert all(len(part) <= stretch for part in bounded(text))
+        assert all(len(part) <= window for part in bounded(text))
     assert "".join(parts) == text
     assert len(parts) % 2 == 1
     assert all(gap.isspace() or not gap for gap in parts[1::2])
     assert all(len(part) <= length for part in parts[::2])
 
 
-def test_what_must_stay_whole_stays_whole_across_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clauses, "STRETCH", 20)
+def test_kept_spans_stay_whole_across_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clauses, "WINDOW", 20)
     text = "some words <a b c d e f g h i j k l m n o p q> and more words, {x y z} and more"
     keep = [(text.index("<"), text.index(">") + 1), (text.index("{"), text.index("}") + 1)]
     parts = cut(text, shorter_than(8), keep)
@@ -74,7 +74,7 @@ def test_what_must_stay_whole_stays_whole_across_stretches(monkeypatch: pytest.M
 
 
 class Counted:
-    """Counts the characters that are asked about."""
+    """Counts the characters it is called with."""
 
     def __init__(self) -> None:
         self.characters = 0
@@ -85,7 +85,7 @@ class Counted:
 
 
 @pytest.mark.parametrize("unit", ["x", "word ", "word, ", "a" + " " * 9000])
-def test_the_work_grows_with_the_text_and_no_faster(unit: str) -> None:
+def test_work_is_linear_in_the_length(unit: str) -> None:
     asked = []
     for length in (100_000, 400_000):
         fits = Counted()
@@ -94,7 +94,7 @@ def test_the_work_grows_with_the_text_and_no_faster(unit: str) -> None:
     assert asked[1] < 4.5 * asked[0]
 
 
-def test_what_is_no_word_is_set_apart() -> None:
+def test_unbroken_runs_are_set_apart() -> None:
     blob = "QUJD/+" * 2000
     text = f"Before it {blob} and after."
     assert set_apart(text) == ["Before it ", blob, " and after."]
@@ -102,6 +102,6 @@ def test_what_is_no_word_is_set_apart() -> None:
     assert set_apart(blob) == [blob]
     assert set_apart("x" * 5000) == ["x" * 5000]
     assert not is_unbroken("x" * 5000)
-    chinese = "\u4e2d\u6587" * 20_000  # which has no spaces in any case
+    chinese = "\u4e2d\u6587" * 20_000  # a script without spaces
     assert set_apart(chinese) == [chinese]
     assert not is_unbroken(chinese)

@@ -1,4 +1,4 @@
-"""Times of day: found, shown to a model, found again, and written by rule."""
+"""Clock times: found, shown to the model, found in the translation, and written by rule."""
 
 import re
 
@@ -85,7 +85,7 @@ def test_german_to_english(text: str, found: str, written: str) -> None:
     assert write_time(time, "en") == written
 
 
-def test_several_times() -> None:
+def test_finds_several_times() -> None:
     assert [time.text for time in find_times("from 9:30 to 11:15 and 2 pm", "en")] == ["9:30", "11:15", "2 pm"]
     assert [time.text for time in find_times("von 8:30 bis 9:15 Uhr", "de")] == ["8:30", "9:15 Uhr"]
 
@@ -120,7 +120,7 @@ def test_several_times() -> None:
         ("half past three", "fr"),
     ],
 )
-def test_no_time(text: str, language: str) -> None:
+def test_text_without_a_time(text: str, language: str) -> None:
     assert find_times(text, language) == ()
 
 
@@ -175,13 +175,13 @@ def test_shown_times_are_found_in_english(hour: int, minute: int, translation: s
     "translation",
     ["13:30:15", "33:30", "3:300", "um 2:30 Uhr", "3.305", "1.3:30", "3:31", "v3:30x", "halb viert", "3 Uhr"],
 )
-def test_other_figures_are_not_the_shown_time(translation: str) -> None:
+def test_other_figures_do_not_match_the_shown_time(translation: str) -> None:
     assert time_pattern(time(3, 30, "en"), "de").search(translation) is None
 
 
 @given(st.integers(1, 12), st.integers(0, 59), st.sampled_from(["en", "de"]), st.booleans())
-def test_a_phrase_there_and_back(hour: int, minute: int, language: str, spelled: bool) -> None:
-    """What is written is found in a sentence of its own, and is the same time."""
+def test_written_phrases_parse_back_to_the_same_time(hour: int, minute: int, language: str, spelled: bool) -> None:
+    """A written time is found in a sentence of the target language."""
     target = "de" if language == "en" else "en"
     clock = ClockTime((0, 0), "", language, hour, minute, None, "phrase", spelled)
     sentence = {"de": "Wir kommen um {}.", "en": "We come at {}."}[target].format(write_time(clock, target))
@@ -190,7 +190,7 @@ def test_a_phrase_there_and_back(hour: int, minute: int, language: str, spelled:
 
 
 @given(st.integers(0, 23), st.integers(0, 59), st.sampled_from(["en", "de"]))
-def test_a_shown_time_that_is_copied_is_found(hour: int, minute: int, language: str) -> None:
+def test_a_copied_shown_time_is_found(hour: int, minute: int, language: str) -> None:
     target = "de" if language == "en" else "en"
     clock = ClockTime((0, 0), "", language, hour, minute, "24h", "digital", False)
     figures = re.sub(" Uhr", "", shown_time(clock))

@@ -1,4 +1,4 @@
-"""Numbers in figures: where they stand and what they are worth."""
+"""Numbers in digits: their spans and values."""
 
 from decimal import Decimal
 
@@ -19,7 +19,7 @@ from hark.text.numerals import NUMERALS
         ("12,345.67 and 1'250", "en", [("12,345.67", "decimal", Decimal("12345.67")), ("1'250", "grouped", 1250)]),
         ("15 000", "en", [("15 000", "grouped", 15000)]),
         ("1\u202f250\u202f000", "fr", [("1\u202f250\u202f000", "grouped", 1250000)]),
-        ("He is 1,88 m tall", "en", [("1,88", "decimal", Decimal("1.88"))]),  # the other convention, and no doubt
+        ("He is 1,88 m tall", "en", [("1,88", "decimal", Decimal("1.88"))]),  # unambiguously the other convention
         ("Er ist 1.88 m groß", "de", [("1.88", "decimal", Decimal("1.88"))]),
         ("0.125 or 1.250", "en", [("0.125", "decimal", Decimal("0.125")), ("1.250", "decimal", Decimal("1.25"))]),
         ("up 7.4%, by 5 %", "en", [("7.4%", "percent", Decimal("7.4")), ("5 %", "percent", 5)]),
@@ -27,7 +27,7 @@ from hark.text.numerals import NUMERALS
         ("EUR 1.250,50 oder 5 US$", "de", [("EUR 1.250,50", "currency", Decimal("1250.5")), ("5 US$", "currency", 5)]),
         ("£3.5m, $90-million", "en", [("£3.5m", "currency", 3500000), ("$90-million", "currency", 90000000)]),
         ("3,5 Mio. €", "de", [("3,5 Mio. €", "currency", 3500000)]),
-        ("€1.250", "en", [("€1.250", "currency", 1250)]),  # no price has a tenth of a cent with a nought at the end
+        ("€1.250", "en", [("€1.250", "currency", 1250)]),  # prices do not have tenths of a cent ending in zero
         ("the 3rd of the 21st", "en", [("3rd", "ordinal", 3), ("21st", "ordinal", 21)]),
         ("am 3. Mai um 5.", "de", [("3.", "ordinal", 3), ("5", "integer", 5)]),
         ("in 1990, the 1990s", "en", [("1990", "year", 1990), ("1990", "year", 1990)]),
@@ -55,7 +55,7 @@ def test_figures(text: str, language: str, expected: list[tuple[str, str, Value]
         assert figure.span[0] <= figure.digits[0] < figure.digits[1] <= figure.span[1]
 
 
-def test_thousands_of_digits_are_a_code() -> None:
+def test_very_long_figures_are_codes() -> None:
     (figure,) = find_figures("9" * 10_000, "en")
     assert figure.value == "9" * 10_000
     (figure,) = find_figures("1.2" * 10_000, "en")
@@ -66,7 +66,7 @@ LANGUAGES = st.sampled_from(sorted(NUMERALS))
 
 
 @given(st.text(alphabet="0123456789.,:/ -+(%$€£ amkMio'", max_size=40), LANGUAGES)
-def test_spans_are_in_order_whatever_the_text(text: str, language: str) -> None:
+def test_spans_are_in_order_for_any_text(text: str, language: str) -> None:
     end = 0
     for figure in find_figures(text, language):
         assert end <= figure.span[0] < figure.span[1]

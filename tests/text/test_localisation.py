@@ -1,4 +1,4 @@
-"""Figures as another language writes them."""
+"""Figures in the format of another language."""
 
 from decimal import Decimal
 
@@ -31,7 +31,7 @@ from hark.text.numerals import NUMERALS
         ("12th", "12."),
     ],
 )
-def test_localise_there_and_back(english: str, german: str) -> None:
+def test_localise_both_ways(english: str, german: str) -> None:
     assert localise(english, "en", "de") == german
     assert localise(german, "de", "en") == english
 
@@ -43,7 +43,7 @@ def test_localise_there_and_back(english: str, german: str) -> None:
         "007", "MP3", ".22 calibre", "in the 1990s", "Python 3.11", "-5", "120 people",
     ],
 )  # fmt: skip
-def test_what_is_no_amount_stays(text: str) -> None:
+def test_figures_that_are_not_amounts_are_unchanged(text: str) -> None:
     assert localise(text, "en", "de") == text
     assert localise(text, "en", "fr") == text
 
@@ -54,7 +54,7 @@ def test_localise_a_sentence() -> None:
     assert localise("1,250.5", "en", "en-GB") == "1,250.5"
 
 
-def test_a_figure_keeps_the_reading_of_its_sentence() -> None:
+def test_a_figure_is_read_in_the_context_of_its_sentence() -> None:
     """By itself, 3.11 is a decimal number."""
     (figure,) = find_figures("Python 3.11 is out", "en")
     assert write_figure(figure, "en", "de") == "3.11"

@@ -1,4 +1,4 @@
-"""The normalisation: what it unifies, what it must leave alone."""
+"""Normalisation: what it unifies and what it preserves."""
 
 import unicodedata
 
@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from hark.text.normalise import normalise
 
-# Surrogates too: JSON escapes can bring them into a Python text.
+# Including surrogates: JSON escapes can produce them.
 any_text = st.text(st.characters(codec=None))
 
 
 @given(any_text)
-def test_it_is_idempotent(text):
+def test_is_idempotent(text):
     once = normalise(text)
     assert normalise(once) == once
 
 
 @given(any_text)
-def test_the_result_is_nfc_in_one_line_of_single_spaces(text):
+def test_result_is_nfc_with_single_spaces(text):
     result = normalise(text)
     assert unicodedata.is_normalized("NFC", result)
     assert result == " ".join(result.split())
@@ -27,7 +27,7 @@ def test_the_result_is_nfc_in_one_line_of_single_spaces(text):
 
 
 @given(st.text("abc ü\u0301\u200b\u00ad", max_size=12))
-def test_letters_and_accents_that_meet_are_composed(text):
+def test_letters_and_accents_brought_together_are_composed(text):
     assert unicodedata.is_normalized("NFC", normalise(text))
 
 
@@ -59,5 +59,5 @@ def test_examples(text, expected):
         "a\x00b",
     ],
 )
-def test_what_it_leaves_alone(text):
+def test_preserves_meaningful_characters(text):
     assert normalise(text) == text

@@ -1,4 +1,4 @@
-"""The numbers of a source and of its translation, held against each other."""
+"""Comparison of the numbers in a source and its translation."""
 
 import pytest
 from hypothesis import given
@@ -56,14 +56,14 @@ KEPT = [
     ("CO₂", "CO2"),
     ("won 3-1", "gewann 3:1"),
     ("1/2 cup", "eine halbe Tasse"),
-    ("5 of them, and 5 again", "5 davon, und wieder 5, also 5"),  # said again
+    ("5 of them, and 5 again", "5 davon, und wieder 5, also 5"),  # repeated
     ("Python 3.10", "Python 3.10"),
     ("+49 30 1234567", "+49 30 1234567"),
 ]
 
 
 @pytest.mark.parametrize(("english", "german"), KEPT)
-def test_the_same_numbers(english: str, german: str) -> None:
+def test_equal_numbers(english: str, german: str) -> None:
     assert changes(english, german) == []
     if "again" not in english:
         assert changes(german, english, "de-en") == []
@@ -98,11 +98,11 @@ def test_changed_numbers(source: str, translation: str, expected: list[tuple[str
     assert changes(source, translation) == expected
 
 
-def test_a_change_is_a_value() -> None:
+def test_changes_compare_by_value() -> None:
     assert compare_numbers("$120", "1 $", "en", "de") == (NumberChange("$120", "1 $"),)
 
 
-def test_any_length() -> None:
+def test_figures_of_any_length() -> None:
     many = " ".join(map(str, range(20_000)))
     assert changes(many, many + " 777777") == [(None, "777777")]
     assert changes("9" * 5000, "9" * 4999) == [("9" * 5000, "9" * 4999)]
@@ -115,17 +115,17 @@ FIGURES = (
 
 
 @given(st.lists(st.sampled_from(FIGURES.split("|")), max_size=12), st.sampled_from(["en", "de"]))
-def test_a_text_has_its_own_numbers(words: list[str], language: str) -> None:
+def test_no_changes_between_equal_texts(words: list[str], language: str) -> None:
     text = " ".join(words)
     assert compare_numbers(text, text, language, language) == ()
 
 
 @given(st.text(alphabet="0123456789.,:/ -+(%$€£'ampUhr", max_size=60), st.sampled_from(["en", "de", "fr"]))
-def test_any_text_has_its_own_numbers(text: str, language: str) -> None:
+def test_no_changes_between_equal_random_texts(text: str, language: str) -> None:
     assert compare_numbers(text, text, language, language) == ()
 
 
 @given(st.integers(min_value=3, max_value=10**7), st.integers(min_value=3, max_value=10**7))
-def test_another_number_is_noticed(one: int, other: int) -> None:
-    found = compare_numbers(f"They have {one:,} of them.", f"Sie haben {other:,} davon.".replace(",", "."), "en", "de")
-    assert bool(found) == (one != other)
+def test_a_different_number_is_detected(one: int, other: int) -> None:
+    lost = compare_numbers(f"They have {one:,} of them.", f"Sie haben {other:,} davon.".replace(",", "."), "en", "de")
+    assert bool(lost) == (one != other)

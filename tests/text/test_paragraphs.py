@@ -1,4 +1,4 @@
-"""Which lines belong together: hard-wrapped paragraphs and code, and nothing else."""
+"""Grouping of lines: hard-wrapped paragraphs and code blocks, and nothing else."""
 
 import textwrap
 
@@ -23,12 +23,12 @@ def units(text: str) -> list[Unit]:
 def test_a_wrapped_paragraph_is_joined_and_wrapped_again(width: int, first: str, rest: str) -> None:
     text = textwrap.fill(PROSE, width, initial_indent=first, subsequent_indent=rest) + "\n"
     before, after = "A line of its own.\n\n", "\nAnother one.\n"
-    found = units(before + text + after)
-    assert [each.text for each in found] == ["A line of its own.\n", "\n", text, "\n", "Another one.\n"]
-    (joined,) = [each.joined for each in found if each.joined is not None]
+    grouped = units(before + text + after)
+    assert [each.text for each in grouped] == ["A line of its own.\n", "\n", text, "\n", "Another one.\n"]
+    (joined,) = [each.joined for each in grouped if each.joined is not None]
     assert joined.after == first + PROSE + "\n"
     translation = first + PROSE.replace("We", "Wir alle zusammen") + "\n"
-    wrapped = wrap(translation, found[2]).after
+    wrapped = wrap(translation, grouped[2]).after
     assert " ".join(wrapped.replace("\n" + rest, " ").split()) == " ".join(translation.split())
     lines = wrapped.splitlines()
     assert all(len(line) <= max(map(len, text.splitlines())) for line in lines)
@@ -48,19 +48,19 @@ def test_a_wrapped_paragraph_is_joined_and_wrapped_again(width: int, first: str,
         "A line of forty letters or more goes here\n\nand after an empty line there is another one\n",
     ],
 )
-def test_other_lines_stay_apart(text: str) -> None:
+def test_other_lines_are_not_joined(text: str) -> None:
     assert [each.text for each in units(text)] == text.splitlines(keepends=True)
     assert all(each.joined is None for each in units(text))
 
 
-def test_german_nouns_begin_with_capitals() -> None:
+def test_lines_may_continue_with_a_german_noun() -> None:
     text = "Können Sie mir die Unterlagen vor Freitag schicken, damit ich noch die\nZeit habe, sie zu lesen?\n"
     (unit,) = units(text)
     assert unit.joined is not None
     assert unit.joined.after == text.replace("die\nZeit", "die Zeit")
 
 
-def test_code_between_fences_is_one_unit() -> None:
+def test_fenced_code_is_one_unit() -> None:
     text = "Run this:\n```bash\npip install x\n\nls\n```\nThen go on.\n~~~\nnever closed\n"
     assert [(each.text, each.code) for each in units(text)] == [
         ("Run this:\n", False),
@@ -70,16 +70,16 @@ def test_code_between_fences_is_one_unit() -> None:
     ]
 
 
-def test_a_pipe_that_waits_for_an_answer_gets_it() -> None:
+def test_does_not_wait_for_the_next_line_of_a_pipe() -> None:
     lines = ["This line is long enough to go on in the next, and it has no end\n", "and it does go on\n"]
     assert [each.text for each in group(lines, ready=lambda: False)] == lines
     assert len(list(group(lines, ready=lambda: True))) == 1
 
 
 @given(st.text(alphabet="ab ,.\n>-`|#A", max_size=300))
-def test_nothing_is_lost(text: str) -> None:
-    found = units(text)
-    assert "".join(each.text for each in found) == text
-    for each in found:
+def test_grouping_is_lossless(text: str) -> None:
+    grouped = units(text)
+    assert "".join(each.text for each in grouped) == text
+    for each in grouped:
         if each.joined is not None:
             assert wrap(each.joined.after, each).after == each.text

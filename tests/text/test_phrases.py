@@ -1,18 +1,18 @@
-"""Phrases that are whole lines: the tables that come with hark, how lines match them, and tables that people write."""
+"""Phrase tables: the bundled ones, how lines match them, and user tables."""
 
 from pathlib import Path
 
 import pytest
 
 from hark.errors import UserError
-from hark.text.phrases import SHIPPED, Phrases, find_table, open_phrases, read_phrases
+from hark.text.phrases import BUNDLED, Phrases, find_table, open_phrases, read_phrases
 
 PAIRS = [("en", "de"), ("de", "en")]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_table_that_comes_with_hark(source: str, target: str) -> None:
-    path = find_table(SHIPPED, source, target)
+def test_bundled_table(source: str, target: str) -> None:
+    path = find_table(BUNDLED, source, target)
     assert path is not None
     table = read_phrases(path)
     phrases = Phrases([table])
@@ -23,8 +23,8 @@ def test_a_table_that_comes_with_hark(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_every_phrase_stands_once_and_in_a_section(source: str, target: str) -> None:
-    path = find_table(SHIPPED, source, target)
+def test_every_phrase_occurs_once_in_a_section(source: str, target: str) -> None:
+    path = find_table(BUNDLED, source, target)
     assert path is not None
     head, *sections = path.read_text(encoding="utf-8").split("\n\n")
     assert all(line.startswith("# ") for line in head.split("\n"))
@@ -64,7 +64,7 @@ def test_every_phrase_stands_once_and_in_a_section(source: str, target: str) -> 
         ("en-de", "Youre welcome.", "Gern geschehen."),
     ],
 )
-def test_lines_as_people_write_them(pair: str, line: str, translation: str) -> None:
+def test_lines_match_as_typed(pair: str, line: str, translation: str) -> None:
     assert open_phrases(*pair.split("-")).lookup(line) == translation
 
 
@@ -96,14 +96,14 @@ def test_case_and_final_punctuation(line: str, translation: str | None) -> None:
     assert SMALL.lookup(line) == translation
 
 
-def test_later_tables_win_whatever_their_case_and_punctuation() -> None:
+def test_later_tables_take_precedence() -> None:
     phrases = Phrases([{"Save": "Speichern", "Close": "Schließen"}, {"save": "Sichern"}, {"Save!": "Rette!"}])
     assert phrases.lookup("Save") == "Rette"
     assert Phrases([{"Save": "Speichern"}, {"save": "sichern"}]).lookup("Save") == "Sichern"
     assert phrases.lookup("Close") == "Schließen"
 
 
-def test_own_tables_beside_those_that_come_with_hark(tmp_path: Path) -> None:
+def test_user_tables_override_bundled_ones(tmp_path: Path) -> None:
     (tmp_path / "en-de.tsv").write_text("# ours\nCancel\tVerwerfen\tinterface\nBrexit\tBrexit\n", encoding="utf-8")
     named = tmp_path / "phrases.tsv"
     named.write_text("\ufeffBrexit\tAustritt\r\n\r\n", encoding="utf-8")
@@ -120,28 +120,28 @@ def test_own_tables_beside_those_that_come_with_hark(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\tb\nno tab here\n", r"phrases.tsv:2: 1 columns; write source, tab, target"),
+        (b"a\tb\nno tab here\n", r"phrases.tsv:2: 1 columns; expected source, tab, target"),
         (b"a\tb\tc\td\n", r":1: 4 columns"),
-        (b"# x\n\n \tb\n", r":3: the source \(first column\) has no words"),
-        (b"!?\tb\n", r":1: the source \(first column\) has no words"),
-        (b"a\t \n", r":1: the target \(second column\) is empty"),
-        (b"a\tb\n\na \tc\n", r":3: 'a' is translated as 'b' in line 1; keep one of them"),
+        (b"# x\n\n \tb\n", r":3: no words in the source \(first column\)"),
+        (b"!?\tb\n", r":1: no words in the source \(first column\)"),
+        (b"a\t \n", r":1: empty target \(second column\)"),
+        (b"a\tb\n\na \tc\n", r":3: 'a' is translated as 'b' in line 1; keep only one"),
         ("\nGrüße\tx\n".encode("latin-1"), r":2: not UTF-8"),
     ],
 )
-def test_what_is_wrong_with_a_table_is_said_with_its_line(tmp_path: Path, content: bytes, message: str) -> None:
+def test_errors_in_a_table_name_the_line(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "phrases.tsv"
     path.write_bytes(content)
     with pytest.raises(UserError, match=message):
         read_phrases(path)
 
 
-def test_a_table_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"nowhere.tsv: cannot be read \(No such file"):
+def test_a_missing_table_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"nowhere.tsv: cannot be read: No such file"):
         read_phrases(tmp_path / "nowhere.tsv")
 
 
-def test_a_phrase_may_stand_twice_with_the_same_translation(tmp_path: Path) -> None:
+def test_a_phrase_may_occur_twice_with_the_same_translation(tmp_path: Path) -> None:
     path = tmp_path / "phrases.tsv"
     path.write_text("a\tb\na\tb\nA\tB\n", encoding="utf-8")
     assert read_phrases(path) == {"a": "b", "A": "B"}

@@ -1,4 +1,4 @@
-"""What must come out unchanged is found, and a translation is held against it."""
+"""Protected items are found in the source and restored in the translation."""
 
 import pytest
 
@@ -34,9 +34,9 @@ def items(text: str) -> list[str]:
         ("the 777Ж and £1.5million, 5Ж", ["777Ж", "£1.5", "5Ж"]),
         ("15 000 or 12 345 of them, „so“ – ›ja‹ ₴", ["12 345"]),
         ("at 10 pm, Artikel 142 um", ["142"]),
-        ("Lech Wałęsa met Горбачёв-младший, naïf", ["Wałęsa", "Горбачёв-младший"]),  # a loan word is translated
+        ("Lech Wałęsa met Горбачёв-младший, naïf", ["Wałęsa", "Горбачёв-младший"]),  # a loanword is translated
         ("a < b and c > d, 50 % of them", ["a < b", "c > d", "50 %"]),
-        ("Ba\u0308r, ba\u0142, 1990s", ["1990"]),  # a letter and its accent may be one that is known
+        ("Ba\u0308r, ba\u0142, 1990s", ["1990"]),  # a letter and its accent may compose to a known one
     ],
 )
 def test_items(text: str, expected: list[str]) -> None:
@@ -45,7 +45,7 @@ def test_items(text: str, expected: list[str]) -> None:
         assert text[item.start : item.end] == item.text
 
 
-def test_only_words_are_to_be_translated() -> None:
+def test_has_words() -> None:
     for text in ("{name}", "12.5 kg", "www.a.de, 2014!", "👍", "– 3 –", "Привет 👋", "..."):
         assert not has_words(text, find(text, UNKNOWN)), text
     for text in ("{name} is", "a", "2014 cats"):
@@ -89,6 +89,6 @@ def test_only_words_are_to_be_translated() -> None:
         ("%d%% of %d", "%d von %d%%", "%d von %d%%", False, []),
     ],
 )
-def test_a_translation_is_put_right(source: str, translation: str, text: str, repaired: bool, lost: list[str]) -> None:
+def test_restore(source: str, translation: str, text: str, repaired: bool, lost: list[str]) -> None:
     restored = restore(translation, find(source, UNKNOWN))
     assert (restored.text, restored.repaired, [item.text for item in restored.lost]) == (text, repaired, lost)

@@ -1,4 +1,4 @@
-"""Encoding in bulk gives the tokenizer's own ids; BPE-dropout other ones of the same text, by a chance that repeats."""
+"""Bulk encoding matches the tokenizer; BPE-dropout gives other segmentations of the same text, reproducibly."""
 
 import io
 import random
@@ -14,7 +14,7 @@ from hark.text.tokenizer import Tokenizer, train_tokenizer
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
 OTHERS = ["Съешь ещё этих булок", "می‌خواهم", "視野無限廣，窗外有藍天。", "👩‍👩‍👧‍👦 👍🏽", "nul\x00byte", "", "  "]
-ALMOST_NEVER = 1e-9  # merges by our own rule, none of them left out
+ALMOST_NEVER = 1e-9  # uses our own merging, and drops nothing
 
 
 def sentences(count=400):
@@ -28,18 +28,18 @@ def tokenizer():
 
 
 @given(st.lists(st.text()))
-def test_without_dropout_it_is_the_tokenizer_itself(tokenizer, texts):
+def test_without_dropout_ids_match_the_tokenizer(tokenizer, texts):
     assert Segmenter(tokenizer).encode([*texts, *OTHERS]) == tokenizer.encode([*texts, *OTHERS])
 
 
-def test_it_forgets_in_time(tokenizer, monkeypatch):
-    monkeypatch.setattr("hark.text.memory.REMEMBERED", 5)
-    forgetful = Tokenizer(tokenizer.model)
-    assert Segmenter(forgetful).encode(sentences()) == tokenizer.encode(sentences())
-    assert len(forgetful._words) <= 5
+def test_the_cache_is_bounded(tokenizer, monkeypatch):
+    monkeypatch.setattr("hark.text.segmentation_cache.MAX_ENTRIES", 5)
+    bounded = Tokenizer(tokenizer.model)
+    assert Segmenter(bounded).encode(sentences()) == tokenizer.encode(sentences())
+    assert len(bounded._words) <= 5
 
 
-def test_pieces_of_several_words():
+def test_pieces_that_span_several_words():
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences()), model_writer=model, vocab_size=700, model_type="bpe", minloglevel=2,
@@ -51,27 +51,27 @@ def test_pieces_of_several_words():
     assert Segmenter(tokenizer).encode(sentences(50)) == tokenizer.encode(sentences(50))
 
 
-def test_our_merges_are_those_of_the_tokenizer(tokenizer):
+def test_merges_match_the_tokenizer(tokenizer):
     texts = [*sentences(50), *OTHERS]
     assert Segmenter(tokenizer, ALMOST_NEVER, 1).encode(texts, "x") == tokenizer.encode(texts)
 
 
 @given(st.text(max_size=60))
-def test_our_merges_on_any_text(tokenizer, text):
+def test_merges_match_the_tokenizer_on_any_text(tokenizer, text):
     assert Segmenter(tokenizer, ALMOST_NEVER, 1).encode([text], "x") == tokenizer.encode([text])
 
 
 @given(st.text())
-def test_no_text_is_lost(tokenizer, text):
+def test_dropout_is_lossless(tokenizer, text):
     assert tokenizer.decode(Segmenter(tokenizer, 0.5, 1).encode([text], "x")) == [normalise(text)]
 
 
-def test_a_long_word_is_kept(tokenizer):
+def test_a_long_word_is_lossless(tokenizer):
     text = "Häuser" * 500
     assert tokenizer.decode(Segmenter(tokenizer, 0.1, 1).encode([text], "x")) == [text]
 
 
-def test_it_can_be_repeated_and_streams_and_seeds_differ(tokenizer):
+def test_dropout_is_reproducible_and_differs_by_stream_and_seed(tokenizer):
     texts = sentences(20)
     one = Segmenter(tokenizer, 0.3, 1)
     first = one.encode(texts, "0")
@@ -86,13 +86,13 @@ def test_the_same_word_varies_within_a_sentence(tokenizer):
     assert len(ids) > len(tokenizer.encode(["greener " * 64])[0])
 
 
-def test_everything_dropped_leaves_characters(tokenizer):
+def test_dropping_every_merge_leaves_characters(tokenizer):
     text = "das Haus"
     (ids,) = Segmenter(tokenizer, 0.999999, 1).encode([text], "x")
     assert tokenizer.pieces(ids) == list("▁das▁Haus")
 
 
-def test_the_rate_is_what_was_asked_for(tokenizer):
+def test_dropout_rate(tokenizer):
     # A word made by one merge ("▁x" from two characters) stays whole with probability 1 - p.
     (piece,) = (each for each in tokenizer.pieces(tokenizer.learnt) if each == "▁d")
     found = [Segmenter(tokenizer, 0.25, seed).encode([piece[1:]], "x")[0] for seed in range(2000)]

@@ -1,4 +1,4 @@
-"""A text as sentences and gaps: together always the text, and gaps hold all that is not to be translated."""
+"""Text layout: sentences and gaps join to the text, and gaps hold all that is not translated."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ def english(text: str) -> list[str]:
         st.characters(blacklist_categories=["Cs"]) | st.sampled_from(" \n\r\t-*.)1\ufeff\u00a0\u2028[]#>"), max_size=40
     )
 )
-def test_the_layout_is_the_text(text: str) -> None:
+def test_layout_joins_to_the_text(text: str) -> None:
     layout = lay_out(text, english)
     assert layout.join() == text
     assert len(layout.gaps) == len(layout.sentences) + 1
@@ -47,12 +47,12 @@ def test_gaps_and_sentences(text: str, gaps: list[str], sentences: list[str]) ->
     assert lay_out(text, english) == TextLayout(tuple(gaps), tuple(sentences))
 
 
-def test_a_date_in_german_is_no_list() -> None:
+def test_a_german_date_is_not_a_list_item() -> None:
     layout = lay_out("3. Oktober", lambda text: [text])
     assert layout.sentences == ("3. Oktober",)
 
 
-def test_translations_take_the_places_of_sentences() -> None:
+def test_join_replaces_sentences_by_translations() -> None:
     layout = lay_out(" - One. Two.\n\n", english)
     assert layout.join(["1", ""]) == " - 1 \n\n"
     with pytest.raises(ValueError, match="longer"):

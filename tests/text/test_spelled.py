@@ -58,7 +58,7 @@ def test_values(text: str, language: str, expected: set[Amount]) -> None:
         ("die neunzehnhundertsiebziger Jahre", "de", 1970),
     ],
 )
-def test_what_may_stand_for_a_figure(text: str, language: str, value: Amount) -> None:
+def test_implied_values(text: str, language: str, value: Amount) -> None:
     assert value not in spelled_values(text, language)
     assert value in spelled_values(text, language, implied=True)
 
@@ -68,7 +68,7 @@ def test_months() -> None:
     assert named_months("Anfang des Oktobers", "de") == {10}
 
 
-def test_a_word_of_any_length_is_quick() -> None:
+def test_long_words_are_fast() -> None:
     """Without a limit, the first takes years and the second recurs too deeply."""
     assert spelled_values("dreizehn" * 10_000, "de", implied=True) == frozenset()
     assert spelled_values("hundert" * 10_000, "de", implied=True) == frozenset()

@@ -1,4 +1,4 @@
-"""Typing as it is: what is tidied, what may be right and stays, and where changed words stood."""
+"""Spelling correction: what is corrected, what is left alone, and how positions map."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from hark.text.spelling.german import transliterate, umlauts
 
 
 def tidied(text: str, language: str) -> str:
-    found = tidy(text, language)
-    return found.after if found else text
+    rewriting = tidy(text, language)
+    return rewriting.after if rewriting else text
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_english(typed: str, right: str) -> None:
         "",
     ],
 )
-def test_english_that_may_be_right(text: str) -> None:
+def test_english_left_alone(text: str) -> None:
     assert tidy(text, "en") is None
 
 
@@ -67,7 +67,7 @@ def test_english_that_may_be_right(text: str) -> None:
         ("Grosse Freude! Ueber den Waeldern", "Große Freude! Über den Wäldern"),
         ("Das Oel: Aepfel - Koenntest du", "Das Öl: Äpfel - Könntest du"),
         ("UEBER DIE STRASSE, FUER ALLE", "ÜBER DIE STRASSE, FÜR ALLE"),
-        ("Liebe Grüsse, gruesse", "Liebe Grüße, grüße"),  # with umlauts, as in Switzerland
+        ("Liebe Grüsse, gruesse", "Liebe Grüße, grüße"),  # Swiss spelling
         ("strasse", "straße"),
         ("Hochgeschwindigkeitszuege und Hauptbahnhoefe", "Hochgeschwindigkeitszüge und Hauptbahnhöfe"),
         ("Neueroeffnung, Buechertauschbewegung", "Neueröffnung, Büchertauschbewegung"),
@@ -94,37 +94,37 @@ def test_german(typed: str, right: str) -> None:
         "Maße, Buße, Straße",
     ],
 )
-def test_german_that_may_be_right(text: str) -> None:
+def test_german_left_alone(text: str) -> None:
     assert tidy(text, "de") is None
 
 
-def test_other_languages_stay() -> None:
+def test_other_languages_are_unchanged() -> None:
     assert tidy("dont fuer sooooo", "fr") is None
 
 
-def test_what_is_kept_stays() -> None:
+def test_kept_spans_are_unchanged() -> None:
     text = "type `dont` if you dont"
-    found = tidy(text, "en", keep=[(5, 11)])
-    assert found is not None
-    assert found.after == "type `dont` if you don't"
+    rewriting = tidy(text, "en", keep=[(5, 11)])
+    assert rewriting is not None
+    assert rewriting.after == "type `dont` if you don't"
     assert tidy("fuer", "de", keep=[(1, 2)]) is None
 
 
-def test_changed_words_are_found_again() -> None:
-    found = tidy("i dont see fuer", "en")
-    assert found is not None
-    assert found.after == "I don't see fuer"
-    assert found.back((2, 7)) == (2, 6)
-    assert found.forth((7, 10)) == (8, 11)
-    assert len(found.edits) == 2
+def test_positions_map_to_the_typed_text() -> None:
+    rewriting = tidy("i dont see fuer", "en")
+    assert rewriting is not None
+    assert rewriting.after == "I don't see fuer"
+    assert rewriting.back((2, 7)) == (2, 6)
+    assert rewriting.forth((7, 10)) == (8, 11)
+    assert len(rewriting.edits) == 2
 
 
-def test_tidying_twice_changes_nothing_more() -> None:
+def test_tidy_is_idempotent() -> None:
     for text, language in [("i doooont knoooow what u want, did i", "en"), ("Gruesse aus Koeln, fuerrrr alle", "de")]:
         assert tidy(tidied(text, language), language) is None
 
 
-def test_the_words_with_umlauts() -> None:
+def test_umlaut_word_list() -> None:
     words = umlauts()
     assert len(words) > 15_000
     for typed, word in words.items():

@@ -1,4 +1,4 @@
-"""The tokenizer: nothing lost, special ids out of reach of any text, learning that can be repeated."""
+"""The tokenizer is lossless, never encodes text to special ids, and trains reproducibly."""
 
 import hashlib
 import io
@@ -61,12 +61,12 @@ def tokenizer():
 
 
 @pytest.mark.parametrize("text", [*SCRIPTS.values(), *ODD])
-def test_no_text_is_lost(tokenizer, text):
+def test_encoding_is_lossless(tokenizer, text):
     assert tokenizer.decode(tokenizer.encode([text])) == [normalise(text)]
 
 
 @given(text=st.text(st.characters(codec=None)))
-def test_no_text_at_all_is_lost(tokenizer, text):
+def test_encoding_is_lossless_for_any_text(tokenizer, text):
     (ids,) = tokenizer.encode([text])
     assert tokenizer.decode([ids]) == [normalise(text)]
     assert all(tokenizer.n_special <= i < tokenizer.vocab_size for i in ids)
@@ -85,11 +85,11 @@ def test_special_ids(tokenizer):
     assert tokenizer.pieces([0, 1, 2, 3, 4, 5]) == ["<pad>", "<unk>", "<s>", "</s>", "<2de>", "<2en>"]
     assert (tokenizer.tag("de"), tokenizer.tag("en"), tokenizer.n_special) == (4, 5, 6)
     assert tokenizer.pieces([tokenizer.n_special + 0x41]) == ["<0x41>"]
-    with pytest.raises(UserError, match="no tag for fr; it knows de, en"):
+    with pytest.raises(UserError, match="no tag for fr; available: de, en"):
         tokenizer.tag("fr")
 
 
-def test_special_ids_are_silent_in_the_text(tokenizer):
+def test_special_ids_are_skipped_in_decoding(tokenizer):
     (ids,) = tokenizer.encode(["das Haus"])
     assert tokenizer.decode(
         [[tokenizer.special.start, *ids, tokenizer.special.end, tokenizer.special.pad, tokenizer.tag("de")], []]
@@ -99,7 +99,7 @@ def test_special_ids_are_silent_in_the_text(tokenizer):
     ]
 
 
-def test_broken_bytes_decode_to_something(tokenizer):
+def test_invalid_bytes_decode_to_the_replacement_character(tokenizer):
     assert tokenizer.decode([[tokenizer.n_special + 0xFF]])[0].strip() == "\ufffd"
 
 
@@ -111,7 +111,7 @@ def test_raw_text_and_normalised_text_have_the_same_ids(tokenizer):
     assert tokenizer.encode(["  das\u00a0 Ha\u00adus "]) == tokenizer.encode(["das Haus"])
 
 
-def test_learning_is_repeatable_in_another_process(tokenizer):
+def test_training_is_reproducible_in_another_process(tokenizer):
     code = (
         "import hashlib; from tests.text.test_tokenizer import *;"
         "print(hashlib.sha256(train_tokenizer(sentences(), 380, ['de', 'en'])).hexdigest())"
@@ -143,12 +143,12 @@ def test_a_vocabulary_too_small_names_the_smallest_that_works():
     assert Tokenizer(train_tokenizer(text, smallest, ["zh"])).vocab_size == smallest
 
 
-def test_no_text_no_vocabulary():
+def test_training_without_text_is_an_error():
     with pytest.raises(UserError, match="no text"):
         train_tokenizer([], 300, ["en"])
 
 
-def test_saved_and_loaded(tokenizer, tmp_path):
+def test_save_and_load(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.model"
     tokenizer.save(path)
     loaded = Tokenizer.load(path, tokenizer.sha256)
@@ -159,12 +159,12 @@ def test_saved_and_loaded(tokenizer, tmp_path):
 def test_another_tokenizer_is_refused(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.model"
     path.write_bytes(train_tokenizer(sentences(), 370, ["en", "de"]))
-    with pytest.raises(UserError, match=r"tokenizer\.model: is not the tokenizer that was used"):
+    with pytest.raises(UserError, match=r"tokenizer\.model: not the original tokenizer .*; restore the original"):
         Tokenizer.load(path, tokenizer.sha256)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a model", None])
-def test_what_is_not_a_tokenizer_is_refused(tmp_path, content):
+def test_an_invalid_tokenizer_file_is_refused(tmp_path, content):
     path = tmp_path / "tokenizer.model"
     if content is not None:
         path.write_bytes(content)
@@ -172,7 +172,7 @@ def test_what_is_not_a_tokenizer_is_refused(tmp_path, content):
         Tokenizer.load(path)
 
 
-def test_a_model_that_would_lose_text_is_refused():
+def test_a_model_without_byte_fallback_is_refused():
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences()), model_writer=model, vocab_size=60, model_type="bpe", minloglevel=2,

@@ -1,4 +1,4 @@
-"""What goes around a text for a request, and how the vocabularies of a bundle are opened."""
+"""Tags, start and end around a text, and opening the vocabularies of a bundle."""
 
 import pickle
 from dataclasses import replace
@@ -24,7 +24,7 @@ def tagged(facts: Facts) -> Tokenizer:
     return Tokenizer(tokenizer().model, scheme=TagScheme.of(facts))
 
 
-def test_without_tags_languages_do_not_matter() -> None:
+def test_without_tags_languages_are_ignored() -> None:
     plain = tokenizer()
     ids = plain.encode_one("the cat")
     assert plain.source_ids("the cat") == plain.source_ids("the cat", "de", "en") == [*ids, plain.special.end]
@@ -32,7 +32,7 @@ def test_without_tags_languages_do_not_matter() -> None:
     assert (plain.prefix(), plain.prefix("de"), plain.lead) == ((), (), 0)
 
 
-def test_the_targets_tag_leads_the_source() -> None:
+def test_source_starts_with_the_target_tag() -> None:
     many = tagged(MANY)
     ids = many.encode_one("the cat")
     assert many.source_ids("the cat", "de") == [many.tag("de"), *ids, many.special.end]
@@ -42,7 +42,7 @@ def test_the_targets_tag_leads_the_source() -> None:
     assert (many.prefix("de"), many.lead) == ((), 1)
 
 
-def test_decoding_is_forced_to_begin_with_the_targets_tag() -> None:
+def test_decoding_is_forced_to_start_with_the_target_tag() -> None:
     facts = replace(MANY, vocabulary=VocabularyFacts(language_tags="target"))
     many = tagged(facts)
     ids = many.encode_one("the cat")
@@ -50,11 +50,11 @@ def test_decoding_is_forced_to_begin_with_the_targets_tag() -> None:
     assert many.prefix("de") == (many.tag("de"),)
 
 
-def test_a_language_must_be_named_where_there_are_several() -> None:
+def test_a_language_is_required_if_there_are_several() -> None:
     many = tagged(MANY)
     with pytest.raises(UserError, match=r"this model translates to de, en; choose one with -t"):
         many.source_ids("the cat")
-    with pytest.raises(UserError, match="has no tag for fr; it knows de, en"):
+    with pytest.raises(UserError, match="no tag for fr; available: de, en"):
         many.source_ids("the cat", "fr")
     # Two sources and one target need no -t.
     into_german = tagged(replace(MANY, pairs=(("en", "de"), ("fr", "de"))))
@@ -66,13 +66,13 @@ def test_forbidden_ids() -> None:
 
 
 @given(st.text(max_size=30))
-def test_one_text_is_encoded_and_decoded_as_many_are(text: str) -> None:
+def test_single_and_batch_encoding_agree(text: str) -> None:
     ids = tokenizer().encode_one(text)
     assert ids == tokenizer().encode([text])[0]
     assert tokenizer().decode_one(ids) == tokenizer().decode([ids])[0]
 
 
-def test_what_ids_stand_for() -> None:
+def test_kinds_of_ids() -> None:
     words = tokenizer()
     assert [words.is_special(token) for token in (words.special.end, words.tag("de"), words.n_special)] == [
         True,
@@ -85,14 +85,14 @@ def test_what_ids_stand_for() -> None:
     assert not {"\u2581", "👍"} & words.alphabet
 
 
-def test_it_travels_to_other_processes() -> None:
+def test_pickles() -> None:
     many = tagged(MANY)
     there = pickle.loads(pickle.dumps(many))
     assert (there.sha256, there.scheme) == (many.sha256, many.scheme)
     assert there.source_ids("the cat", "de") == many.source_ids("the cat", "de")
 
 
-def test_the_vocabularies_of_a_bundle(tmp_path: Path) -> None:
+def test_opening_the_vocabularies_of_a_bundle(tmp_path: Path) -> None:
     bundle = Bundle.open(make_bundle(tmp_path / "model"))
     source, target = open_vocabularies(bundle)
     assert source is target

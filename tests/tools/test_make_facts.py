@@ -12,11 +12,11 @@ import pytest
 from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
-from hark.models import look_at
+from hark.models import describe_model
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
 
-TOOL = Path(__file__).parents[2] / "tools" / "make_facts.py"
+ROOT = Path(__file__).parents[2]
 HEADS = AlignmentFacts(0, (1,), "reads", 0.3)
 EVERYDAY = {
     "kind": "hark everyday",
@@ -31,7 +31,9 @@ EVERYDAY = {
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(TOOL), *words], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "tools.make_facts", *words], capture_output=True, text=True, check=False, cwd=ROOT
+    )
 
 
 @pytest.fixture
@@ -93,7 +95,7 @@ def test_all_measurements_are_added(model: Path, evaluation: dict[str, Any], tmp
     assert "Source: European Parliament" in card
     assert "- Weights: step 7" in card
     assert "not measured yet" not in card
-    assert f"{bleu[0]:.1f}" in look_at(model).summary
+    assert f"{bleu[0]:.1f}" in describe_model(model).summary
 
     facts = bundle.facts
     assert facts.alignment == HEADS  # what is not measured here stays

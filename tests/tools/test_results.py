@@ -12,12 +12,12 @@ from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
 from tests.evaluate.material import GOOD, POOR, SET, small_evaluation
 
-TOOL = Path(__file__).parents[2] / "tools" / "results.py"
+ROOT = Path(__file__).parents[2]
 
 
 def write_page(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(TOOL), *words, "-o", str(folder / "small.md")]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "tools.results", *words, "-o", str(folder / "small.md")]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
 def test_a_page_of_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> None:

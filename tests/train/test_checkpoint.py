@@ -47,13 +47,13 @@ def edit(path: Path, **changes: object) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: flip_a_bit(f / "model.safetensors"), "model.safetensors: its sha256 is not the one"),
-        (lambda f: os.truncate(f / "adam.safetensors", 30), "adam.safetensors: has 30 bytes where"),
-        (lambda f: (f / "state.json").unlink(), "state.json: is missing; the hark checkpoint is incomplete"),
-        (lambda f: (f / "manifest.json").unlink(), "is not a hark checkpoint"),
-        (lambda f: (f / "manifest.json").write_text("{"), "is not a hark checkpoint"),
-        (lambda f: edit(f / "manifest.json", kind="hark bundle"), "is not a hark checkpoint"),
-        (lambda f: edit(f / "manifest.json", format=99), "is of format 99; this hark reads 1"),
+        (lambda f: flip_a_bit(f / "model.safetensors"), "model.safetensors: damaged or modified: wrong sha256"),
+        (lambda f: os.truncate(f / "adam.safetensors", 30), "adam.safetensors: damaged: 30 bytes, expected "),
+        (lambda f: (f / "state.json").unlink(), "state.json: missing; the hark checkpoint is incomplete"),
+        (lambda f: (f / "manifest.json").unlink(), "not a hark checkpoint: manifest.json is missing or invalid"),
+        (lambda f: (f / "manifest.json").write_text("{"), "not a hark checkpoint: manifest.json is missing or invalid"),
+        (lambda f: edit(f / "manifest.json", kind="hark bundle"), "not a hark checkpoint, but a hark bundle"),
+        (lambda f: edit(f / "manifest.json", format=99), "has format 99; this version of hark reads format 1"),
     ],
 )
 def test_a_damaged_checkpoint_is_a_user_error(tmp_path: Path, damage: Callable[[Path], object], message: str) -> None:

@@ -1,6 +1,7 @@
 """Adam and Muon against PyTorch's implementations; clipping; the moving average."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 
 from hark.config import ModelConfig, TrainConfig
 from hark.model import Transformer
+from hark.train import muon as muon_module
 from hark.train.muon import orthogonal
 from hark.train.optimiser import MovingAverage, Optimiser, build_optimiser
 
@@ -74,7 +76,10 @@ def nets_of_matrices() -> nn.Sequential:
     return nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 4))
 
 
-def test_steps_equal_torch_muon() -> None:
+def test_steps_equal_torch_muon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        muon_module, "orthogonal", partial(orthogonal, dtype=torch.bfloat16)
+    )  # as in PyTorch on every device
     mine, other = nets_of_matrices(), nets_of_matrices()
     matrices, others = ([net[n].weight for n in range(4)] for net in (mine, other))
     optimiser = Optimiser(list(mine.parameters()), TrainConfig(), matrices)

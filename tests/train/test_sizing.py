@@ -46,7 +46,7 @@ def test_weights_are_counted_without_allocating_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measured", "model", "tokens"),  # docs/results/cpu-memory.txt
+    ("measured", "model", "tokens"),  # docs/results/logs/training/cpu-memory.txt
     [
         (0.67, {**SMALL, "vocab_size": 4000}, 2048),
         (1.47, {**SMALL, "vocab_size": 16000}, 4096),

@@ -1,7 +1,7 @@
-"""The command line: one small file a verb, imported only when it is asked for.
+"""The command line: one module per verb, imported on demand.
 
-A person sees results on stdout, talk on stderr, a mistake as one line, and the exit codes of good Unix
-tools: 2 for a user's mistake, 1 for a failure, 128 and the number of a signal (130 for Ctrl-C).
+Results go to stdout, messages to stderr. An error is one line. Exit codes: 2 for a user's mistake, 1 for a
+failure, 128 plus the signal number after a signal (130 for Ctrl-C).
 """
 
 import errno
@@ -22,7 +22,7 @@ from hark.errors import HarkError, HarkWarning
 __all__ = ["VERBS", "app", "main"]
 
 TAKE_TEXT = ("translate", "look")
-"""Verbs whose argument may be a text."""
+"""Verbs that accept text as an argument."""
 
 app = typer.Typer(
     cls=Verbs,
@@ -31,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     subcommand_metavar="VERB ...",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="hark help VERB says more about a verb, with examples.",
+    epilog="See hark help VERB for the options and examples of a verb.",
 )
 
 
@@ -41,17 +41,17 @@ def root(
         bool,
         typer.Option("-V", "--version", callback=show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
-    debug: Annotated[  # main() reads it, wherever it stands on the line
+    debug: Annotated[  # main() handles it, wherever it is on the command line
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    """Train Transformers on your own parallel text, translate, measure and look inside."""
+    """Train Transformers on your own parallel text; translate, evaluate and look inside."""
 
 
 def main() -> None:
-    """Run the command line; the only place where an exception becomes a line of text and an exit code."""
-    # Read when torch or CTranslate2 are first imported. Threads that wait for each other by turning in circles take the
-    # core from whom they wait for, as soon as anything else runs: two trainings side by side were a third as fast.
+    """Run the command line. Only this function turns exceptions into one line of text and an exit code."""
+    # torch and CTranslate2 read this on import. Threads that spin while they wait take the core from the thread they
+    # wait for as soon as anything else runs: two training runs at once had a third of the throughput.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     arguments = sys.argv[1:]
     debug = "--debug" in arguments
@@ -66,7 +66,7 @@ def main() -> None:
             sys.stdout.flush()
         except (KeyboardInterrupt, typer.Abort):
             status = 130
-        except BrokenPipeError:  # the reader (`| head`) has what it wanted
+        except BrokenPipeError:  # the reader, such as `| head`, has exited
             drop_output()
             sys.exit(141)
         except Exception as error:
@@ -78,30 +78,30 @@ def main() -> None:
             if not interrupts.received or isinstance(error, HarkError):
                 stop(*describe(error))
             status = 130
-        if status == 130:  # some versions of typer turn Ctrl-C into this status, others let it through
+        if status == 130:  # some versions of typer turn Ctrl-C into this status, others re-raise it
             stop(*describe_interrupt(interrupts.received))
         sys.exit(status if isinstance(status, int) else 0)
 
 
 def describe(error: Exception) -> tuple[str, int]:
-    """One line about an error, and its exit code."""
+    """The message and exit code of an error."""
     if isinstance(error, HarkError):
         return str(error), error.exit_code
     if hasattr(error, "format_message"):  # typer's own: a wrong option, a missing argument
         return error.format_message() + dash_hint(error), 2
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return f"cannot write any more: {error.strerror}; make room and run it again", 1
+        return f"cannot write: {error.strerror}; free some space and try again", 1
     if isinstance(error, OSError) and error.errno == errno.EBADF and stdout_is_closed():
         drop_output()
-        return "stdout is closed, so there is nowhere to write to; leave it open, or name a file", 1
+        return "stdout is closed; leave it open or write to a file", 1
     if isinstance(error, FileNotFoundError) and not working_folder_exists():
-        return "the working folder does not exist any more; change to another one (cd) and run it again", 2
-    where = f"{type(error).__name__}: {error}".splitlines()[0]
-    return f"unexpected failure: {where} (run again with --debug to see where)", 1
+        return "the current folder no longer exists; cd to another one and try again", 2
+    summary = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"unexpected error: {summary} (use --debug for the traceback)", 1
 
 
 def dash_hint(error: Any) -> str:
-    """For text that begins with a dash, and was taken for an option that there is not."""
+    """A hint for text that begins with a dash and was parsed as an unknown option."""
     ctx = getattr(error, "ctx", None)
     if type(error).__name__ != "NoSuchOption" or error.possibilities or getattr(ctx, "info_name", "") not in TAKE_TEXT:
         return ""
@@ -117,12 +117,13 @@ def working_folder_exists() -> bool:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
-    """A warning of ours as one line, without the line of code that it comes from; those of others as ever."""
+    """Print hark's own warnings as one line, without the source line; print all others in Python's format."""
     ours = issubclass(category, HarkWarning)
     sys.stderr.write(f"hark: warning: {message}\n" if ours else warnings.formatwarning(message, category, *where[:2]))
 
 
 def stop(message: str, status: int) -> None:
+    """Print an error and exit."""
     with suppress(OSError):  # the terminal may be gone
         sys.stderr.write("hark: " + " ".join(message.split()) + "\n")
     sys.exit(status)

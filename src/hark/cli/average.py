@@ -1,4 +1,4 @@
-"""`hark average`: the mean of a run's last checkpoints, or of several models, as a bundle."""
+"""`hark average`: average a run's last checkpoints, or several models, into one model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,21 +26,21 @@ def average(
     output: options.NewModel,
     last: Annotated[
         int | None,
-        typer.Option("--last", min=1, metavar="N", help="How many checkpoints of the run; by default the recipe's."),
+        typer.Option("--last", min=1, metavar="N", help="Checkpoints to average; by default train.average_last."),
     ] = None,
     weights: options.Storage = "float32",
     force: options.Force = False,
 ) -> None:
     """Average a run's last checkpoints, or several models.
 
-    The result is a model. Several models must have begun as one.
+    Several models must have a common ancestor: the same initial weights.
     """
     from hark.errors import UserError
 
     if len(models) == 1:
         average_steps(Path(models[0]), output, last, weights, force)
     elif last is not None:
-        raise UserError("--last: counts the checkpoints of one run, and there are several models")
+        raise UserError("--last requires a single run")
     else:
         average_models(models, output, weights, force)
 
@@ -56,13 +56,13 @@ def average_steps(run: Path, output: Path, last: int | None, weights: "Storage",
 
     folder = RunDir(run)
     if not folder.exists:
-        raise UserError(f"{run}: is not a run; it has no {folder.config.name}")
+        raise UserError(f"{run}: not a run: {folder.config.name} is missing")
     refuse_overlap(output, [folder.path])
     refuse_existing(output, is_bundle, force)
     steps = average_run(folder, last or configfile.load(folder.config).train.average_last, output, force)
     if weights != "float32":
         shrink(Bundle.open(output), output, weights, force=True)
-    typer.echo(f"{output}: the average of steps {', '.join(map(str, steps))}")
+    typer.echo(f"{output}: average of steps {', '.join(map(str, steps))}")
 
 
 def average_models(models: list[str], output: Path, weights: "Storage", force: bool) -> None:
@@ -75,4 +75,4 @@ def average_models(models: list[str], output: Path, weights: "Storage", force: b
     refuse_overlap(output, [bundle.folder for bundle in bundles])
     refuse_existing(output, is_bundle, force)
     average_bundles(bundles, output, weights, force)
-    typer.echo(f"{output}: the average of {', '.join(models)}")
+    typer.echo(f"{output}: average of {', '.join(models)}")

@@ -1,4 +1,4 @@
-"""What a shell completes: names of models, languages, recipes, settings. Everything is imported when TAB is pressed."""
+"""Candidates for shell completion: names of models, languages, recipes and settings. All imports are lazy."""
 
 from typing import TYPE_CHECKING, get_args
 
@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from hark.models import Known
 
 Candidates = list[tuple[str, str]]
-"""What may be typed, each with a few words about it."""
+"""Completions, each with a short description."""
 
 
 def verbs() -> Candidates:
@@ -40,7 +40,7 @@ def recipes() -> Candidates:
 
 
 def settings(incomplete: str = "") -> Candidates:
-    """`model.norm=`; and behind the sign what a setting allows, where that can be listed."""
+    """Complete `model.norm=`, and after the sign the values that can be listed."""
     from hark.config import Config
     from hark.configfile import explain
     from hark.settings import Section, hints, without_none
@@ -66,5 +66,5 @@ def search_settings() -> Candidates:
 
 
 def recipe_or_settings(incomplete: str) -> Candidates:
-    """What may stand first behind `hark train`."""
+    """Complete the first argument of `hark train`."""
     return [*recipes(), *settings(incomplete)] if "." not in incomplete else settings(incomplete)

@@ -1,4 +1,4 @@
-"""`hark completion`: what makes a shell complete verbs, options, models, languages, recipes and settings."""
+"""`hark completion`: shell completion of verbs, options, models, languages, recipes and settings."""
 
 import os
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ EXAMPLES = (
 )
 
 ASK = "_HARK_COMPLETE"
-"""Set where a shell asks what may be typed next. `complete_fish` is the plainest of typer's answers, and serves all."""
+"""Variable that a shell sets to ask for completions. All shells use `complete_fish`, typer's plainest format."""
 ASKING = f"env {ASK}=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS"
 
 SCRIPTS = {
@@ -21,10 +21,10 @@ SCRIPTS = {
   local word=${line##* }
   COMPREPLY=()
   while IFS=$'\t' read -r value _; do
-    # What is no more than the word so far stands for a file, which bash completes itself.
+    # A value equal to the word so far means a file name, which bash completes itself.
     if [[ -n $value && $value != "$word" ]]; then COMPREPLY+=("$value"); fi
   done < <(ASKING="$line" "$1" 2>/dev/null)
-  if [[ $word == *=* && $COMP_WORDBREAKS == *=* ]]; then # to bash, a word begins behind the sign
+  if [[ $word == *=* && $COMP_WORDBREAKS == *=* ]]; then # bash splits words at =
     COMPREPLY=("${COMPREPLY[@]#"${word%%=*}="}")
   fi
   if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi
@@ -36,7 +36,7 @@ _hark() {
   local line="${(j: :)words[1,CURRENT]}" value about
   local -a found open
   while IFS=$'\t' read -r value about; do
-    if [[ -z $value || $value == "$words[CURRENT]" ]]; then continue; fi # a file, which zsh completes itself
+    if [[ -z $value || $value == "$words[CURRENT]" ]]; then continue; fi # a file name, which zsh completes itself
     if [[ $value == *= ]]; then open+=("${value//:/\\:}:$about"); else found+=("${value//:/\\:}:$about"); fi
   done < <(ASKING="$line" "$words[1]" 2>/dev/null)
   (( $#found + $#open )) || { _files; return; }
@@ -48,7 +48,7 @@ if [[ $funcstack[1] == _hark ]]; then _hark "$@"; else compdef _hark hark; fi
     "fish": r"""function __hark_complete
   set --local found (ASKING=(commandline -cp) hark 2>/dev/null | string match --invert --regex '^$')
   set --local word (commandline -ct)
-  if test (count $found) -eq 0 -o "$found" = "$word" # a file
+  if test (count $found) -eq 0 -o "$found" = "$word" # a file name
     __fish_complete_path "$word"
   else
     printf '%s\n' $found
@@ -60,19 +60,17 @@ complete --command hark --no-files --arguments '(__hark_complete)'
 
 
 def completion(
-    shell: Annotated[
-        Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="Which shell: bash, zsh or fish.")
-    ],
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Print a script that makes a shell complete what you type.
+    """Print a shell completion script.
 
-    It completes verbs, options, and values such as models, languages, recipes and settings.
+    Completes verbs, options, and values such as models, languages, recipes and settings.
     """
     typer.echo(SCRIPTS[shell].replace("ASKING", ASKING), nl=False)
 
 
 def answer_shell() -> None:
-    """Let typer answer, if it is a shell that asks. Nobody else pays for the import."""
+    """Answer a shell's request for completions. Imports typer's completion only then."""
     if ASK in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""`hark config`: the settings, resolved or explained."""
+"""`hark config`: show or explain settings."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,35 +20,35 @@ EXAMPLES = (
 def config(
     recipe: options.Recipe = None,
     overrides: options.Overrides = None,
-    recipes: Annotated[bool, typer.Option("--recipes", help="List the recipes that come with hark.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Every setting with its meaning and default.")] = False,
+    recipes: Annotated[bool, typer.Option("--recipes", help="List the built-in recipes.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain every setting.")] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - for stdout.")
     ] = None,
 ) -> None:
     """Show or explain settings, or list recipes.
 
-    Without a recipe, all settings are hark's own: the paper's base model.
+    Without a recipe, prints the defaults: the paper's base model.
     """
     from hark import configfile
-    from hark.cli.recipe import say_what_moved
-    from hark.recipes import split_words
+    from hark.cli.recipe import warn_of_moved_settings
+    from hark.recipes import split_arguments
 
     if recipes and (recipe or explain):
-        raise UserError("--recipes lists all recipes; leave the rest out")
+        raise UserError("--recipes cannot be combined with a recipe or --explain")
     if recipes:
         text = recipe_list()
     else:
-        file, changes = split_words(recipe, overrides)
+        file, changes = split_arguments(recipe, overrides)
         tree = configfile.load(file, changes)
-        say_what_moved(file, changes)
+        warn_of_moved_settings(file, changes)
         text = explanation(tree) if explain else configfile.dump(tree)
     with writer(output) as out:
         out.write(text.encode())
 
 
 def recipe_list() -> str:
-    """A line for each: its name, and what it is for."""
+    """One line per recipe: its name and purpose."""
     from hark.recipes import names, summary
 
     width = max(map(len, names()))
@@ -56,7 +56,7 @@ def recipe_list() -> str:
 
 
 def explanation(tree: Config) -> str:
-    """A paragraph a setting: plain text, so that it can be searched with grep."""
+    """One paragraph per setting, as plain text for grep."""
     from hark import configfile
 
     lines: list[str] = []
@@ -64,5 +64,5 @@ def explanation(tree: Config) -> str:
     for each in (*configfile.explain(tree), *corpora):
         here = "" if each.value == each.default else f"   here: {each.value}"
         lines += [f"{each.key} = {each.default}{here}", f"    {each.meaning}", f"    allowed: {each.allowed}", ""]
-    lines += ["data.dev[] and data.test[] are as data.train[], without weight."]
+    lines += ["data.dev[] and data.test[] take the same settings as data.train[], except weight."]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""`hark distil`: a teacher's translations of the training text, for a student to learn from."""
+"""`hark distil`: translate the training text with a teacher, as training text for a student."""
 
 import gc
 from pathlib import Path
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from hark.distil.distil import Distilled
 
 BETWEEN_COLLECTIONS = 10_000
-"""Objects made between two looks of Python's garbage collector: thousands of sentences live here at a time, and none is
-part of a circle, so that its usual looks took a sixth of the host's time (docs/results/decode-host.txt)."""
+"""Allocations between two runs of Python's garbage collector. Thousands of sentences are alive at a time, without
+reference cycles; at the default threshold, it took a sixth of the host's time.
+Log: docs/results/logs/decoding/decode-host.txt."""
 
 
 EXAMPLES = (
@@ -25,9 +26,9 @@ EXAMPLES = (
 def distil(
     teacher: options.OneModel,
     dataset: options.PreparedText,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The text to write.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the text to this folder.")],
     beam: Annotated[
-        int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; by default the teacher's.")
+        int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size; by default the teacher's.")
     ] = None,
     search: options.Search = None,
     limit: Annotated[
@@ -37,46 +38,45 @@ def distil(
     device: options.Device = "auto",
     precision: options.Precision = "auto",
     processes: Annotated[
-        int | None, typer.Option("--processes", min=1, metavar="N", help="How many turn translations into text.")
+        int | None, typer.Option("--processes", min=1, metavar="N", help="Processes that detokenise.")
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Translate a dataset by a model, for a smaller one to learn from.
+    """Translate a dataset with a teacher, to train a smaller model on.
 
-    The model is the teacher; what it makes of the training text is parallel text for a student. Writes NAME.SOURCE and
-    NAME.TARGET for each corpus, which hark prepare reads. Where a translation is faulty, the corpus's own target stands
-    instead. It may be stopped at any moment: the same command goes on where it was.
+    Writes NAME.SOURCE and NAME.TARGET for each corpus, for hark prepare. Faulty translations are replaced by the
+    corpus's own target. May be stopped at any time; run the same command to resume.
     """
     from hark.cli.interrupts import leave_at_once
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
     from hark.decode.load import Loaded, search_settings
     from hark.distil.distil import distil as distil_text
-    from hark.distil.distil import refuse_chance
+    from hark.distil.distil import refuse_sampling
     from hark.models import named_folder
 
     gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)
     loaded = Loaded(named_folder(teacher), engine, device, precision)
     settings = search_settings(loaded.config.decode, options.search_changes(search or [], beam, 1))
-    refuse_chance(settings)
+    refuse_sampling(settings)
     try:
         with show_progress() as progress:
-            done = distil_text(loaded, opened, output, settings, limit, processes, progress, force)
+            result = distil_text(loaded, opened, output, settings, limit, processes, progress, force)
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)
-    typer.echo(summary(output, done))
+    typer.echo(summary(output, result))
 
 
-def summary(folder: Path, done: "Distilled") -> str:
-    """A few lines for a person: how much the teacher said, and what was not used of it."""
-    record = done.record
-    if not done.made:
-        return f"{folder}: distilled before with the same teacher, dataset and settings; nothing to do"
+def summary(folder: Path, result: "Distilled") -> str:
+    """A summary to print: how many translations were used, and why others were not."""
+    record = result.record
+    if not result.new_pairs:
+        return f"{folder}: up to date with this teacher, dataset and settings; nothing to do"
     used = record.pairs - record.replaced.total()
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in record.replaced.most_common())
-    rate = f"{done.made / max(done.seconds, 1e-3):,.0f} a second"
+    rate = f"{result.new_pairs / max(result.seconds, 1e-3):,.0f} per second"
     return (
         f"{folder}: {record.pairs:,} pairs, {used:,} by the teacher ({used / record.pairs:.2%}), {rate}\n"
-        f"kept as they were: {reasons or 'none'}"
+        f"original target kept: {reasons or 'none'}"
     )

@@ -1,4 +1,4 @@
-"""`hark evaluate`: how good translations are."""
+"""`hark evaluate`: score translations against references."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hark.cli import candidates, options
-from hark.cli.streams import STDOUT, say, writer
+from hark.cli.streams import STDOUT, print_note, writer
 from hark.errors import HarkError, UserError, require
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from hark.evaluate.systems import System
 
 WORSE = 3
-"""Exit code for scores that fell below the baseline's: neither a mistake nor a failure."""
+"""Exit code if a score is below the baseline."""
 NBEST = 4
 GLANCE = 100
-"""Lines by which the language of a test set is told."""
+"""Lines of a test set used for language detection."""
 BRIEF: "tuple[Measure, ...]" = ("bleu", "chrf2")
 
 
@@ -42,39 +42,43 @@ def evaluate(
     ] = None,
     source: Annotated[
         list[Path] | None,
-        typer.Option("--source", metavar="FILE", help="Text to translate; several: several test sets."),
+        typer.Option("--source", metavar="FILE", help="Source text of a test set. Repeatable."),
     ] = None,
     reference: Annotated[
-        list[Path] | None, typer.Option("--reference", metavar="FILE", help="Its translation by people, line by line.")
+        list[Path] | None,
+        typer.Option("--reference", metavar="FILE", help="Reference, line by line; one per --source."),
     ] = None,
     name: Annotated[
-        list[str] | None, typer.Option("--name", metavar="NAME", help="What to call a test set; else its file's name.")
+        list[str] | None, typer.Option("--name", metavar="NAME", help="Name of a test set; by default its file name.")
     ] = None,
     dataset: Annotated[
-        Path | None, typer.Option("--dataset", metavar="DATASET", help="Take all test sets of a prepared dataset.")
+        Path | None, typer.Option("--dataset", metavar="DATASET", help="Use all test sets of a prepared dataset.")
     ] = None,
     hypothesis: Annotated[
         list[str] | None,
         typer.Option(
-            "--hypothesis", metavar="[NAME=]FILE", help="Translations by another system; one file a test set."
+            "--hypothesis", metavar="[NAME=]FILE", help="Translations by another system; one file per test set."
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write a page to read (.html); - for stdout, instead of the table."
+            "-o", "--output", metavar="FILE", help="Write a page (.html); - for stdout, instead of the table."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All figures as JSON on stdout.")] = False,
-    brief: Annotated[bool, typer.Option("--brief", help="BLEU, chrF2 and speed only, a line for each system.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="Only BLEU, chrF2 and speed, one line per system.")] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option("--baseline", metavar="FILE", help="Compare the first system with an earlier --json."),
+        typer.Option("--baseline", metavar="FILE", help="Compare the first system with earlier --json output."),
     ] = None,
     worse_than: Annotated[
         float | None,
         typer.Option(
-            "--worse-than", min=0, metavar="NUMBER", help="With --baseline: exit code 3 if worse by more than this."
+            "--worse-than",
+            min=0,
+            metavar="NUMBER",
+            help="With --baseline: exit with status 3 if worse by more than this.",
         ),
     ] = None,
     metric: Annotated[
@@ -82,23 +86,26 @@ def evaluate(
         typer.Option(
             "--metric",
             metavar="METRIC",
-            help="What is compared with the baseline: bleu, chrf2, ter, paper_bleu, lower_bleu or comet.",
+            help="Metric to compare with the baseline: bleu, chrf2, ter, paper_bleu, lower_bleu or comet.",
         ),
     ] = "bleu",
     resamples: Annotated[
-        int, typer.Option("--resamples", min=0, metavar="N", help="For intervals and significance; 0: none.")
+        int,
+        typer.Option(
+            "--resamples", min=0, metavar="N", help="Bootstrap resamples, for intervals and significance; 0 for none."
+        ),
     ] = 1000,
     tokenise: Annotated[
         Literal["auto", "13a", "intl", "zh", "char"],
-        typer.Option("--tokenise", metavar="TOKENISER", help="sacreBLEU's, for BLEU: auto, 13a, intl, zh or char."),
+        typer.Option("--tokenise", metavar="TOKENISER", help="sacreBLEU tokeniser: auto, 13a, intl, zh or char."),
     ] = "auto",
     comet: Annotated[
-        Path | None, typer.Option("--comet", metavar="PATH", help="Score by this COMET model, too.")
+        Path | None, typer.Option("--comet", metavar="PATH", help="Also score with this COMET model.")
     ] = None,
     examples: Annotated[
-        int, typer.Option("--examples", min=1, metavar="N", help="Sentences of each kind on the page.")
+        int, typer.Option("--examples", min=1, metavar="N", help="Examples of each kind on the page.")
     ] = 20,
-    beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search.")] = None,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size.")] = None,
     search: options.Search = None,
     split: Annotated[bool, typer.Option("--split/--no-split", help="Split lines into sentences.")] = False,
     protect: options.Protect = False,
@@ -107,10 +114,10 @@ def evaluate(
     precision: options.Precision = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Measure models, or files of translations, against references.
+    """Score models, or files of translations, against references.
 
-    BLEU, chrF2 and TER with their signatures, by sacreBLEU, and the paper's own BLEU; by test set and by length; with
-    intervals, the significance of differences from the first system, and speed.
+    Reports sacreBLEU's BLEU, chrF2 and TER with signatures, and the paper's BLEU, by test set and by length, with
+    confidence intervals, significance against the first system, and speed.
     """
     require("sacrebleu", "train", "hark evaluate")
     from hark.cli.interrupts import leave_at_once
@@ -122,17 +129,17 @@ def evaluate(
     from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
     from hark.models import named_folder
 
-    # All that can be refused is refused before anything is translated.
+    # Check all arguments before the slow part.
     if worse_than is not None and baseline is None:
-        raise UserError("--worse-than needs a --baseline to be worse than")
+        raise UserError("--worse-than requires --baseline")
     if metric == "comet" and comet is None:
-        raise UserError("--metric comet needs a model of it: add --comet")
+        raise UserError("--metric comet requires --comet")
     check_output(output, as_json)
     changes = options.search_changes(search or [], beam, 1)
-    given = bundles or []
+    bundles = bundles or []
     models = [
-        Model(called, Loaded(named_folder(each), engine, device, precision, threads), split, protect, changes)
-        for called, each in zip(name_models(given), given, strict=True)
+        Model(label, Loaded(named_folder(each), engine, device, precision, threads), split, protect, changes)
+        for label, each in zip(name_models(bundles), bundles, strict=True)
     ]
     sets, pair = open_sets(source or [], reference or [], name or [], dataset, models[0].pair if models else None)
     if models and pair is None:
@@ -141,7 +148,7 @@ def evaluate(
     before = Baseline.read(baseline) if baseline else None
     if before:
         before.check([each.name for each in sets], metric)
-    judge = Comet(find_checkpoint(comet)) if comet else None
+    comet_model = Comet(find_checkpoint(comet)) if comet else None
     written = read_systems(hypothesis or [], sets)
     check_systems(models, written, pair)
     languages = pair or (models[0].pair if models else ("", ""))
@@ -151,7 +158,7 @@ def evaluate(
         with shown_progress(len(systems) * sum(map(len, sets))) as advance:
             of_target = of_target if tokenise == "auto" else tokenise
             result = evaluation.evaluate(
-                sets, systems, of_source, of_target, resamples, judge, advance, language=languages[1]
+                sets, systems, of_source, of_target, resamples, comet_model, advance, language=languages[1]
             )
             verdicts = before.compare(result, metric) if before else []
             page = make_page(result, systems, examples) if output else ""
@@ -173,36 +180,36 @@ def open_sets(
     reference: list[Path],
     names: list[str],
     dataset: Path | None,
-    wanted: tuple[str, str] | None,
+    direction: tuple[str, str] | None,
 ) -> "tuple[list[HeldOutSet], tuple[str, str] | None]":
-    """What to evaluate on; and its languages, where it says so. A dataset is read in the direction that is wanted."""
+    """Open the test sets; return them and, for a dataset, its languages. A dataset is reversed to fit `direction`."""
     from hark.data.dataset import Dataset
     from hark.evaluate.held_out import read_sets, sets_of
 
     if dataset is not None:
         if source or reference or names:
-            raise UserError("--dataset has test sets of its own; leave --source, --reference and --name out")
+            raise UserError("--dataset cannot be combined with --source, --reference or --name")
         opened = Dataset.open(dataset)
-        if wanted == (opened.manifest.target, opened.manifest.source):
+        if direction == (opened.manifest.target, opened.manifest.source):
             opened = Dataset.open(dataset, reverse=True)
         return sets_of(opened), (opened.manifest.source, opened.manifest.target)
     if not source and not reference:
-        raise UserError("nothing to evaluate on: give --source FILE and --reference FILE, or --dataset DATASET")
+        raise UserError("no test set; use --source FILE and --reference FILE, or --dataset DATASET")
     return read_sets(source, reference, names), None
 
 
 def wrong_direction(sets: "list[HeldOutSet]", pair: tuple[str, str]) -> Iterator[str]:
-    """A line for each test set whose source looks like what the model should translate into."""
+    """A warning for each test set with a source that looks like the model's target language."""
     from hark.text.detector import base_language, guess_language, known_languages
 
     source, target = pair
     try:
         known = sorted(known_languages())
-    except HarkError:  # scores need no detector
+    except HarkError:  # the detector is optional
         return
     for each in sets:
-        found = guess_language(" ".join(each.sources[:GLANCE]), known)
-        if found == base_language(target) != base_language(source):
+        detected = guess_language(" ".join(each.sources[:GLANCE]), known)
+        if detected == base_language(target) != base_language(source):
             yield (
                 f"{each.name}: the source looks like {target}, but the model translates from {source} to {target}: "
                 "are --source and --reference swapped?"
@@ -215,24 +222,24 @@ def check_output(output: Path | None, as_json: bool) -> None:
     if output is None or output == STDOUT:
         return
     if output.suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"{output}: the page is HTML; name it .html (figures as JSON: --json)")
+        raise UserError(f"{output}: the page is HTML; name a .html file (for JSON, use --json)")
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file")
     if not output.parent.is_dir():
-        raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
+        raise UserError(f"{output}: no such folder: {output.parent}")
 
 
 @contextmanager
 def shown_progress(total: int) -> Iterator[Callable[[], None]]:
-    """To be told of each sentence that is done; shown on stderr if a person looks at it."""
+    """Yield a callback to call after each sentence. Progress is shown on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda: None
         return
     from rich import progress
     from rich.console import Console
 
-    words = progress.TextColumn("{task.completed:,} of {task.total:,} sentences")
-    columns = (progress.BarColumn(), words, progress.TimeElapsedColumn())
+    count = progress.TextColumn("{task.completed:,} of {task.total:,} sentences")
+    columns = (progress.BarColumn(), count, progress.TimeElapsedColumn())
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         bar = bars.add_task("", total=total)
         yield lambda: bars.advance(bar)
@@ -248,11 +255,11 @@ def make_page(result: "Evaluation", systems: "list[System]", examples: int) -> s
 def write_page(output: Path, page: str) -> None:
     with writer(output) as file:
         file.write(page.encode("utf-8", "replace"))
-    say(str(output))
+    print_note(str(output))
 
 
 def table(result: "Evaluation") -> Iterator[str]:
-    """All figures for a terminal."""
+    """All figures, as lines of text."""
     from hark.evaluate.measures import TITLES, decimals
 
     for each in result.sets:
@@ -285,7 +292,7 @@ def table(result: "Evaluation") -> Iterator[str]:
 
 
 def brief_table(result: "Evaluation") -> Iterator[str]:
-    """What most people want to know, for a terminal."""
+    """The main scores and speed, as lines of text."""
     from hark.evaluate.measures import TITLES, decimals
 
     for each in result.sets:
@@ -302,8 +309,8 @@ def brief_table(result: "Evaluation") -> Iterator[str]:
 
 def footnote(result: "Evaluation") -> Iterator[str]:
     if result.resamples:
-        words = f"±: half of the 95% interval, {result.resamples:,} bootstrap resamples"
-        yield words + ("; p: paired with the first system" if len(result.sets[0].systems) > 1 else "")
+        note = f"±: half of the 95% confidence interval, {result.resamples:,} bootstrap resamples"
+        yield note + ("; p: paired test against the first system" if len(result.sets[0].systems) > 1 else "")
 
 
 def cell(score: "Score", places: int) -> str:

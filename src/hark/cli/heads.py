@@ -1,4 +1,4 @@
-"""`hark heads`: what every head of a model does."""
+"""`hark heads`: measure the attention heads of a model."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hark.cli import options
-from hark.cli.streams import STDOUT, say, writer
+from hark.cli.streams import STDOUT, print_note, writer
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hark.inspect.heads.importance import HeadEffect, Score
 
 IMPORTANCE = 100
-"""Sentence pairs that heads are weighed on, unless told otherwise."""
+"""Sentence pairs on which the importance of heads is measured by default."""
 
 
 EXAMPLES = (
@@ -39,52 +39,48 @@ def heads(
         typer.Option(
             "--on",
             metavar="FILE FILE",
-            help="Text and its translation: two line-aligned files, or one .tsv and -.",
+            help="Source and reference: two line-aligned files, or one .tsv and -.",
         ),
     ],
     gold: Annotated[
         Path | None,
-        typer.Option("--gold", metavar="FILE", help="Which words belong together, line by line: 1-1 2p3."),
+        typer.Option("--gold", metavar="FILE", help="Gold word alignments, one line per pair: 1-1 2p3."),
     ] = None,
     gold_reversed: Annotated[
-        bool, typer.Option("--gold-reversed", help="The links of --gold are target-source, not source-target.")
+        bool, typer.Option("--gold-reversed", help="Read the links of --gold as target-source.")
     ] = False,
-    tokenised: Annotated[
-        bool, typer.Option("--tokenised", help="The text is in words and signs apart: put it together first.")
-    ] = False,
+    tokenised: Annotated[bool, typer.Option("--tokenised", help="The text is tokenised; detokenise it first.")] = False,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What to call the text; else its file's name.")
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the corpus; by default its file name.")
     ] = None,
-    sentences: Annotated[
-        int, typer.Option("--sentences", min=1, metavar="N", help="Pairs to read, at the most.")
-    ] = 1000,
+    sentences: Annotated[int, typer.Option("--sentences", min=1, metavar="N", help="Read at most N pairs.")] = 1000,
     importance: Annotated[
         int | None,
-        typer.Option("--importance", min=2, metavar="N", help="Remove each head in turn, on N pairs, and measure."),
+        typer.Option("--importance", min=2, metavar="N", help="Measure the loss on N pairs without each head."),
     ] = None,
     curve: Annotated[
         Path | None,
-        typer.Option("--curve", metavar="FILE", help="Remove ever more heads, and draw what is left (.svg)."),
+        typer.Option("--curve", metavar="FILE", help="Remove more and more heads, and plot the effect (.svg)."),
     ] = None,
-    bleu: Annotated[bool, typer.Option("--bleu", help="With --curve: translate, and measure BLEU, too.")] = False,
+    bleu: Annotated[bool, typer.Option("--bleu", help="With --curve: also measure BLEU.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(
             "-o", "--output", metavar="FILE", help="Draw the heads (.svg); - for stdout, instead of the table."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All figures as JSON on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
     store: Annotated[
-        bool, typer.Option("--store", help="With --gold: write the best heads into the model, for translate --align.")
+        bool, typer.Option("--store", help="With --gold: store the best heads in the model, for translate --align.")
     ] = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Say what each head of a model does, and what it is worth.
+    """Show what each attention head does and how important it is.
 
-    That is what it looks at, how well it aligns words, and what is lost without it. Translations by people are read
-    with the model, and the weights of every head are measured. With gold alignments the heads that align words best are
-    found; --store keeps them for hark translate --align.
+    Runs the model on sentence pairs and measures where each head attends, how well it aligns words, and what is lost
+    without it. With gold alignments, finds the heads that align words best; --store keeps them for hark translate
+    --align.
     """
     require("torch", "train", "looking inside a model")
     from hark.decode.load import Loaded
@@ -92,17 +88,17 @@ def heads(
     from hark.inspect.heads.finder import HeadReport, put_together
     from hark.models import named_folder
 
-    # All that can be refused is refused before anything is measured.
+    # Check all arguments before the slow part.
     if output == STDOUT and as_json:
         raise UserError("-o - and --json both write to stdout; name a file for the picture")
     for path in (None if output == STDOUT else output, curve):
         check_picture(path)
     if store and gold is None:
-        raise UserError("--store keeps the heads that align best, which only gold alignments tell: add --gold")
+        raise UserError("--store requires --gold")
     if gold_reversed and gold is None:
-        raise UserError("--gold-reversed says how --gold is written; add that")
+        raise UserError("--gold-reversed requires --gold")
     if bleu and curve is None:
-        raise UserError("--bleu is measured along the curve: add --curve FILE")
+        raise UserError("--bleu requires --curve")
     if bleu:
         require("sacrebleu", "train", "--bleu")
     loaded = Loaded(named_folder(bundle))
@@ -110,7 +106,7 @@ def heads(
     finder = make_finder(loaded, device, threads)
     tally, alignment = finder.look(corpus, links)
     if gold is not None and alignment is None:
-        raise UserError(f"{gold}: no pair of {' and '.join(on)} has words that the model's tokens are made of")
+        raise UserError(f"{gold}: no pair of {' and '.join(on)} has words that match the model's tokens")
     effects: dict[Head, HeadEffect] = {}
     worth = None
     if importance is not None or curve is not None:
@@ -135,24 +131,24 @@ def heads(
         from hark.inspect.heads.store import store as store_heads
 
         stored = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
-        say(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}")
+        print_note(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}")
 
 
 def check_picture(path: Path | None) -> None:
     if path is None:
         return
     if path.suffix.lower() != ".svg":
-        raise UserError(f"{path}: pictures are SVG; name it .svg (figures as JSON: --json)")
+        raise UserError(f"{path}: the picture is SVG; name a .svg file (for JSON, use --json)")
     if path.is_dir():
         raise UserError(f"{path}: is a folder; name a file")
     if not path.parent.is_dir():
-        raise UserError(f"{path}: cannot be written: there is no folder {path.parent}")
+        raise UserError(f"{path}: no such folder: {path.parent}")
 
 
 def read(
     loaded: "Loaded", on: tuple[str, str], limit: int, gold: Path | None, gold_reversed: bool, tokenised: bool
 ) -> "tuple[HeadCorpus, list[tuple[Words, Gold]] | None]":
-    """The text as the model sees it, and the words and links of each line if there are any."""
+    """Read and encode the corpus; with gold alignments, also return the words and links of each line."""
     from hark.inspect.heads.corpus import encode, read_texts
     from hark.inspect.heads.gold import detokenise, read_gold
 
@@ -179,18 +175,18 @@ def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
 
 
 @contextmanager
-def shown_progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """To be told of each part that is done; shown on stderr if a person looks at it."""
+def shown_progress(activity: str, total: int) -> Iterator[Callable[[], None]]:
+    """Yield a callback to call after each step. Progress is shown on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda: None
         return
     from rich import progress
     from rich.console import Console
 
-    words = progress.TextColumn("{task.description}: {task.completed:,} of {task.total:,}")
-    columns = (progress.BarColumn(), words, progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
+    count = progress.TextColumn("{task.description}: {task.completed:,} of {task.total:,}")
+    columns = (progress.BarColumn(), count, progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(what, total=total)
+        bar = bars.add_task(activity, total=total)
         yield lambda: bars.advance(bar)
 
 
@@ -201,7 +197,7 @@ def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]") -> "Score":
 
 
 def corpus_name(on: tuple[str, str]) -> str:
-    """test.en and test.de are `test`, whatever languages their names speak of."""
+    """The common stem of two files: `test` for test.en and test.de."""
     from hark.data.compression import plain_name
     from hark.data.names import stem
 
@@ -220,15 +216,15 @@ def write_pictures(report: "HeadReport", output: Path | None, curve: Path | None
     for path, picture in drawn.items():
         with writer(path) as file:
             file.write(picture.encode("utf-8", "replace"))
-        say(str(path))
+        print_note(str(path))
 
 
 def show(report: "HeadReport") -> None:
     from hark.inspect.heads.table import notes, rows
 
-    header, *found = rows(report)
+    header, *body = rows(report)
     if not sys.stdout.isatty():
-        sys.stdout.write("\n".join([*plain([header, *found]), "", *notes(report), ""]))
+        sys.stdout.write("\n".join([*plain([header, *body]), "", *notes(report), ""]))
         return
     from rich.console import Console
     from rich.table import Table
@@ -238,8 +234,8 @@ def show(report: "HeadReport") -> None:
         table.add_column(
             title, no_wrap=True, justify="left" if number < 2 else "right", style="bold" if not number else ""
         )
-    for number, row in enumerate(found):
-        ends = number + 1 == len(found) or found[number + 1][0].split()[0] != row[0].split()[0]
+    for number, row in enumerate(body):
+        ends = number + 1 == len(body) or body[number + 1][0].split()[0] != row[0].split()[0]
         table.add_row(*row, end_section=ends)
     console = Console(highlight=False)
     console.print(table)
@@ -248,7 +244,7 @@ def show(report: "HeadReport") -> None:
 
 
 def plain(rows: list[list[str]]) -> Iterator[str]:
-    """Columns in line with each other: words to the left, figures to the right."""
+    """A table as plain text: text columns left-aligned, numbers right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

@@ -1,4 +1,4 @@
-"""`hark help`: what a verb does and takes."""
+"""`hark help`: the help of a verb."""
 
 from typing import Annotated
 
@@ -14,10 +14,10 @@ def help(  # noqa: A001
     context: typer.Context,
     verb: Annotated[
         str | None,
-        typer.Argument(metavar="[VERB]", help="Which one; hark itself if left out.", autocompletion=candidates.verbs),
+        typer.Argument(metavar="[VERB]", help="Show the help of this verb.", autocompletion=candidates.verbs),
     ] = None,
 ) -> None:
-    """Show the help of hark or of one verb."""
+    """Show the help of hark or of a verb."""
     root = context.find_root()
     if verb is None:
         typer.echo(root.get_help())

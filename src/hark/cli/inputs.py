@@ -1,4 +1,4 @@
-"""What the words on the command line mean, and the lines of text that they give."""
+"""The input of a verb: text on the command line, a file, or stdin."""
 
 import os
 import re
@@ -17,44 +17,44 @@ LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def find_input(words: list[str]) -> Path | str | None:
-    """A file, text, or None for stdin."""
+    """Return the input that the arguments name: a file, text, or None for stdin."""
     if not words or words == [STDIN]:
         return None
     try:
         for word in words:
             word.encode()
     except UnicodeEncodeError:
-        raise UserError("the text is not UTF-8; put it in a file, and use --errors replace") from None
+        raise UserError("the text is not UTF-8; put it in a file and use --errors replace") from None
     files = [word for word in words if len(word) < 4096 and "\0" not in word and os.path.exists(word)]
     if len(words) == 1 and files:
         return Path(words[0])
     if len(words) > 1 and len(files) == len(words):
-        raise UserError(f"{', '.join(words)}: one file at a time, please")
+        raise UserError(f"{', '.join(words)}: only one file at a time")
     if len(words) == 1 and LIKE_A_FILE.fullmatch(words[0]):
-        raise UserError(f"{words[0]}: no such file; to translate these very words, pipe them in")
+        raise UserError(f"{words[0]}: no such file; to translate this as text, pipe it in")
     return " ".join(words)
 
 
-def read_lines(given: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
-    """The lines of an input, with their line ends."""
-    from hark.cli.streams import ArrivingLines, file_lines, say
+def read_lines(source: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
+    """The lines of an input, with their line endings."""
+    from hark.cli.streams import ArrivingLines, file_lines, print_note
 
-    if isinstance(given, Path):
-        say(f"{given}: a file; its text is translated")
-        return file_lines(given, errors)
-    if given is not None:
-        return LINE.findall(given if given.endswith("\n") else given + "\n")
+    if isinstance(source, Path):
+        print_note(f"translating the file {source}")
+        return file_lines(source, errors)
+    if source is not None:
+        return LINE.findall(source if source.endswith("\n") else source + "\n")
     if sys.stdin is None or sys.stdin.closed:
-        raise UserError("nothing to translate: stdin is closed; give a text or a file")
+        raise UserError("nothing to translate: stdin is closed; pass text or a file")
     if sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write("type text; Ctrl-D ends it\n")
+        sys.stderr.write("type text; end with Ctrl-D\n")
     return ArrivingLines(sys.stdin.fileno(), errors)
 
 
 def group_lines(lines: Iterable[str], join: bool) -> Iterable[str]:
-    """What is translated at a time: a line, or the lines of a hard-wrapped paragraph or a block of code.
+    """Group lines into translation units: single lines, hard-wrapped paragraphs or blocks of code.
 
-    Of a pipe, a line that may go on waits a moment for the next; at a terminal none does.
+    A line from a pipe that may continue a paragraph waits a moment for the next one. A line from a terminal does not.
     """
     from hark.cli.streams import ArrivingLines, ArrivingUnits
     from hark.text.paragraphs import group

@@ -1,4 +1,4 @@
-"""Signals that ask the command line to end: Ctrl-C, SIGTERM (kill, a shutdown) and SIGHUP (the terminal was closed)."""
+"""Handling of SIGINT (Ctrl-C), SIGTERM (kill, a shutdown) and SIGHUP (the terminal was closed)."""
 
 import os
 import signal
@@ -7,12 +7,11 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self
 
-WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
-"""What a person, or a log, is told."""
+MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
 
 
 class Interrupted(KeyboardInterrupt):
-    """One of these signals, raised where it arrives, so that whatever is half made is removed on the way out."""
+    """Raised where a signal arrives, so that partial output is cleaned up as the stack unwinds."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(number)
@@ -20,10 +19,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interrupts:
-    """While it is entered, these signals raise `Interrupted`, unless they are ignored, as under nohup.
+    """A context in which signals raise `Interrupted`. Ignored signals stay ignored, as under nohup.
 
-    It remembers the first: one that comes while a module written in C is loaded is turned by some into an error of
-    their own, with or without a cause. Further ones do not disturb the clean-up, but for Ctrl-C by an impatient person.
+    Records the first signal: some C extensions turn an interrupt during import into an error of their own. Later
+    signals do not disturb the clean-up, except Ctrl-C.
     """
 
     def __init__(self) -> None:
@@ -31,7 +30,7 @@ class Interrupts:
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        for number in WORDS:
+        for number in MESSAGES:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self.before[number] = signal.signal(number, self.handle)
         return self
@@ -50,18 +49,17 @@ class Interrupts:
 
 
 def describe_interrupt(number: int) -> tuple[str, int]:
-    """A line about the signal that ended the work, and the exit code; a plain KeyboardInterrupt has no number."""
-    ended_by = signal.Signals(number or signal.SIGINT)
-    return WORDS[ended_by], 128 + ended_by
+    """The message and exit code for a signal; 0, as of a plain KeyboardInterrupt, means SIGINT."""
+    received = signal.Signals(number or signal.SIGINT)
+    return MESSAGES[received], 128 + received
 
 
 def leave_at_once(interrupt: KeyboardInterrupt) -> NoReturn:
-    """After Ctrl-C or its like: CTranslate2's workers cannot be stopped within a batch, and Python would wait for
-    them."""
-    line, status = describe_interrupt(getattr(interrupt, "number", 0))
-    with suppress(OSError):  # the terminal, or who reads, may be gone
+    """Exit without waiting for CTranslate2's workers, which cannot be stopped within a batch."""
+    message, status = describe_interrupt(getattr(interrupt, "number", 0))
+    with suppress(OSError):  # the terminal or the reader may be gone
         sys.stdout.flush()
     with suppress(OSError):
-        sys.stderr.write(f"hark: {line}\n")
+        sys.stderr.write(f"hark: {message}\n")
         sys.stderr.flush()
     os._exit(status)

@@ -1,4 +1,4 @@
-"""`hark look`: see inside a translation."""
+"""`hark look`: show how the model translates a sentence, on an HTML page."""
 
 import gc
 import os
@@ -28,55 +28,53 @@ if TYPE_CHECKING:
 def look(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="A sentence, or a file of text; - or nothing: stdin."),
+        typer.Argument(metavar="[TEXT|FILE|-]", help="A sentence, or a file of text; - or nothing for stdin."),
     ] = None,
     model: options.Model = None,
     source: options.Source = None,
     target: options.Target = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The page (.html); - for stdout.")
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Write the page to this file (.html); - for stdout.")
     ] = Path("look.html"),
     preset: Annotated[
         Literal["long-distance", "anaphora", "structure"] | None,
         typer.Option(
             "--preset",
             metavar="NAME",
-            help="A sentence of ours, and heads as in the paper's figures 3-5: long-distance, anaphora or structure.",
+            help="A built-in sentence, with heads as in the paper's figures 3-5: long-distance, anaphora or structure.",
         ),
     ] = None,
-    beam: Annotated[int | None, typer.Option("--beam", min=1, max=16, metavar="N", help="Width of the search.")] = None,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, max=16, metavar="N", help="Beam size.")] = None,
     changes: Annotated[
         int | None,
         typer.Option(
             "--changes",
             min=0,
             metavar="N",
-            help="Translate again without each of N heads and N words: up to 6, fewer if it is long; 0: no measuring.",
+            help="Translate again without each of N heads and N words; default up to 6, by length; 0 measures nothing.",
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Only what the model did, without measuring; the same as --changes 0.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure nothing; same as --changes 0.")] = False,
     errors: options.Errors = "strict",
     threads: options.Threads = None,
     show: Annotated[
-        bool | None, typer.Option("--open/--no-open", help="Open it in the browser; by default on a desktop.")
+        bool | None, typer.Option("--open/--no-open", help="Open the page in a browser; default on a desktop.")
     ] = None,
 ) -> None:
     """See inside a translation, in your browser.
 
-    Shows every head, every step of the search, and what makes a difference, on one page that needs no network. Of a
-    text the first sentence is shown.
+    Shows every attention head, every step of the beam search, and the words and heads that matter most, on one
+    self-contained page. Uses the first sentence of the text.
     """
     require("torch", "train", "hark look")
     check_output(output)
     if preset and words:
-        raise UserError("--preset has a sentence of its own; leave the text out")
+        raise UserError("--preset comes with its own sentence; omit the text")
     if quick and changes:
-        raise UserError("--quick measures nothing; leave --changes out")
+        raise UserError("--quick cannot be combined with --changes")
     text = None if preset else read_beginning(words or [], errors)
-    with shown_status() as tell:
-        tell("loading the model")
+    with shown_status() as show_status:
+        show_status("loading the model")
         with no_collection():
             loaded = load_for(text, preset, model, source, target)
             import torch
@@ -85,7 +83,7 @@ def look(
         if threads is not None:
             torch.set_num_threads(threads)
         search: dict[str, Any] = {} if beam is None else {"beam": beam}
-        page, recording = look_inside(loaded, text, preset, 0 if quick else changes, tell, **search)
+        page, recording = look_inside(loaded, text, preset, 0 if quick else changes, show_status, **search)
     for note in recording.notes:
         sys.stderr.write(f"{note}\n")
     with writer(output) as file:
@@ -101,30 +99,30 @@ def look(
 
 
 def check_output(output: Path) -> None:
-    """Refuse before the work is done."""
+    """Reject an unusable output path before any work is done."""
     if output == STDOUT:
         return
     if output.suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"{output}: the page is HTML; name it .html")
+        raise UserError(f"{output}: the page is HTML; name a .html file")
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file")
     if not output.parent.is_dir():
-        raise UserError(f"{output}: cannot be written: there is no folder {output.parent}")
+        raise UserError(f"{output}: no such folder: {output.parent}")
 
 
 def load_for(
     text: str | None, preset: "PresetName | None", model: str | None, source: str | None, target: str | None
 ) -> "Loaded":
-    """The model for a text or a preset. What cannot be shown is refused here, before torch takes its seconds."""
+    """Load the model for a text or a preset. Invalid input fails here, before the slow import of torch."""
     from hark.cli.model_choice import choose_model, model_codes
     from hark.decode.load import Loaded
 
-    spoken = source
+    language = source
     if preset:
         from hark.inspect.presets import LANGUAGE, sentence_of
 
-        spoken = source or LANGUAGE
-    folder, _, _ = choose_model(model, spoken, target, [] if text is None else [text])
+        language = source or LANGUAGE
+    folder, _, _ = choose_model(model, language, target, [] if text is None else [text])
     loaded = Loaded(folder)
     model_codes(loaded, source, target)
     if preset:
@@ -137,8 +135,7 @@ def load_for(
 
 
 def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> str:
-    """The first line that has text, and the next one, so that it can be told that there is more; of a huge line only
-    as much as is looked at."""
+    """Read the first non-blank line, and the next one, which shows that there is more text. Cut a huge line."""
     from hark.cli.inputs import find_input
     from hark.cli.streams import decode_line, open_file
     from hark.inspect.beginning import BEGINNING
@@ -147,23 +144,23 @@ def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> st
     if isinstance(given, str):
         return given[:BEGINNING]
     if given is None and (sys.stdin is None or sys.stdin.closed):
-        raise UserError("nothing to look at: stdin is closed; give a sentence or a file")
+        raise UserError("nothing to look at: stdin is closed; pass a sentence or a file")
     if given is None and sys.stdin.isatty():
-        sys.stderr.write("type a sentence; Ctrl-D ends it\n")
-    found: list[str] = []
-    most = 4 * BEGINNING  # bytes: a character has four at the most
+        sys.stderr.write("type a sentence; end with Ctrl-D\n")
+    lines: list[str] = []
+    limit = 4 * BEGINNING  # bytes: a character has at most four
     with open_file(given) if given else nullcontext(sys.stdin.buffer) as file:
-        for number, raw in enumerate(iter(lambda: file.readline(most), b""), start=1):
-            whole = whole_characters(raw) if len(raw) == most else raw
+        for number, raw in enumerate(iter(lambda: file.readline(limit), b""), start=1):
+            whole = whole_characters(raw) if len(raw) == limit else raw
             line = decode_line(whole, number, str(given or "stdin"), errors).lstrip()
-            found += [line] if line else []
-            if len(found) > 1 or len(line) >= BEGINNING:
+            lines += [line] if line else []
+            if len(lines) > 1 or len(line) >= BEGINNING:
                 break
-    return "".join(found)[:BEGINNING]
+    return "".join(lines)[:BEGINNING]
 
 
 def whole_characters(raw: bytes) -> bytes:
-    """Without the beginning of a character at the end, where a long line was cut."""
+    """Remove an incomplete UTF-8 character from the end of a line that was cut."""
     for size in range(1, 4):
         first = raw[-size]
         if first < 0x80:
@@ -175,7 +172,7 @@ def whole_characters(raw: bytes) -> bytes:
 
 
 def on_a_desktop() -> bool:
-    """Whether somebody sits in front of a screen here, rather than a script or the other end of ssh."""
+    """Whether this is a terminal on a local desktop, not a script or an ssh session."""
     if not sys.stdout.isatty() or "SSH_CONNECTION" in os.environ:
         return False
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
@@ -183,30 +180,30 @@ def on_a_desktop() -> bool:
 
 @contextmanager
 def shown_status() -> Iterator[Callable[[str], object]]:
-    """To be told what is being done; a line on stderr says so, if a person looks at it, and is gone afterwards."""
+    """Yield a function that shows the current activity in a transient line on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     width = 0
 
-    def tell(words: str) -> None:
+    def show_status(message: str) -> None:
         nonlocal width
-        sys.stderr.write(f"\r{words:<{width}}")  # over what stood there, which may be longer
+        sys.stderr.write(f"\r{message:<{width}}")  # padded to cover a longer previous message
         sys.stderr.flush()
-        width = len(words)
+        width = len(message)
 
     try:
-        yield tell
+        yield show_status
     finally:
-        tell("")
+        show_status("")
         sys.stderr.write("\r")
         sys.stderr.flush()
 
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """While modules are imported, thousands of objects come and none goes. Looking for garbage among them, then and
-    ever after, takes half a second."""
+    """Disable garbage collection during imports and exclude what they allocate from later collections, which saves
+    half a second."""
     gc.disable()
     try:
         yield

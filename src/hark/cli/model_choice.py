@@ -1,4 +1,4 @@
-"""Which model translates: the one that was named, or one for the languages, which the text may tell."""
+"""Choice of the model to translate with: by name, or by language pair, with the source language detected."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from hark.models import Known
 
 DETECTED = 1000
-"""Characters at the beginning of a text that its language is detected from."""
+"""Characters at the beginning of a text used for language detection."""
 SHORT = 60
-"""Characters of a text up to which models are tried if the detector cannot tell its language."""
+"""Length in characters up to which models are tried if the detector is unsure."""
 
 
 def choose_model(
     model: str | None, source: str | None, target: str | None, lines: Iterable[str]
 ) -> tuple[Path, str | None, Iterable[str]]:
-    """The bundle that was named, or the one for the pair; the source language, which is told from the text if several
-    are possible; and the text."""
+    """Return the folder of the named model or of one for the pair, the source language, and the text.
+
+    The source language is detected if several are possible.
+    """
     from hark import models
 
     if model is not None:
@@ -33,20 +35,21 @@ def choose_model(
         fitting = models.choose(source, target, fitting)
     targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
     if len(targets) > 1 and has_text(lines):
-        spoken = fitting[0].pairs[0][0]
-        raise UserError(f"models from {spoken} translate to {', '.join(targets)}; choose with -t")
+        language = fitting[0].pairs[0][0]
+        raise UserError(f"models from {language} translate to {', '.join(targets)}; choose with -t")
     return fitting[0].folder, source, lines
 
 
 def has_text(lines: Iterable[str]) -> bool:
-    """Whether there is anything to translate. An empty pipe or file needs no choice, so nobody is asked for one."""
+    """Whether there is anything to translate. Empty input needs no choice of a model."""
     from hark.cli.streams import ArrivingLines
 
     return not lines.ended() if isinstance(lines, ArrivingLines) else next(iter(lines), None) is not None
 
 
 def detect_source(candidates: set[str], lines: Iterable[str], known: "list[Known]") -> tuple[str, Iterable[str]]:
-    """The language of a text by its beginning, and the text again. Of a word or two, models tell it."""
+    """Detect the language of a text from its beginning; return it and the text. Very short texts are tried with the
+    models."""
     from hark.cli.streams import ArrivingLines
     from hark.text.detector import guess_language
 
@@ -62,9 +65,9 @@ def detect_source(candidates: set[str], lines: Iterable[str], known: "list[Known
     if guess is None and 0 < len(text.strip()) <= SHORT:
         guess = try_models(text.strip(), candidates, known)
     if not text.strip():
-        guess = min(candidates)  # no words, so any model will do
+        guess = min(candidates)  # no text, so any model will do
     if guess is None:
-        raise UserError(f"cannot tell whether this is {' or '.join(sorted(candidates))}; say so with -s")
+        raise UserError(f"cannot detect the language ({' or '.join(sorted(candidates))}); set it with -s")
     if isinstance(rest, ArrivingLines):
         rest.put_back(seen)
         return guess, rest
@@ -72,7 +75,7 @@ def detect_source(candidates: set[str], lines: Iterable[str], known: "list[Known
 
 
 def try_models(text: str, candidates: set[str], known: "list[Known]") -> str | None:
-    """The language that a model for it makes the most of."""
+    """The source language whose model gives the text the most likely translation, if that is clear."""
     from hark.decode.likelier import choose_source
     from hark.decode.load import Loaded
 
@@ -82,7 +85,7 @@ def try_models(text: str, candidates: set[str], known: "list[Known]") -> str | N
 
 
 def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:
-    """The model's own codes of languages that were named: `pt` for `pt-BR`. It must translate from one to the other."""
+    """The model's codes for the requested languages: `pt` for `pt-BR`. Raise an error if it has no such pair."""
     from hark.card import describe_pairs
     from hark.models import fits
 

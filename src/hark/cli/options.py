@@ -1,7 +1,7 @@
-"""Options that several verbs have, said once.
+"""Options that several verbs share.
 
-What a value is called is the same in all verbs: a MODEL is a folder, a run or a name; -o takes a FILE or a FOLDER; N is
-a whole number; choices are listed in the help.
+Metavariables mean the same in all verbs: a MODEL is a folder, a run or a name; -o takes a FILE or a FOLDER; N is a
+whole number. The help lists choices.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ Model = Annotated[
         "-m",
         "--model",
         metavar="MODEL",
-        help="The model: a folder, a run or a name, see hark models.",
+        help="Model to use: a folder, a run or a name; see hark models.",
         autocompletion=candidates.models,
     ),
 ]
@@ -30,7 +30,7 @@ Source = Annotated[
         "-s",
         "--source",
         metavar="LANG",
-        help="Language of the text, e.g. en; by default told from it.",
+        help="Language of the text, e.g. en; detected by default.",
         autocompletion=candidates.source_languages,
     ),
 ]
@@ -56,14 +56,14 @@ Overrides = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[SETTING=VALUE]...",
-        help="Settings to change, see hark config --explain.",
+        help="Settings to override; see hark config --explain.",
         autocompletion=candidates.settings,
     ),
 ]
 PreparedText = Annotated[
-    Path, typer.Argument(metavar="DATASET", help="A dataset that hark prepare made, in either direction.")
+    Path, typer.Argument(metavar="DATASET", help="A dataset from hark prepare, in either direction.")
 ]
-NewModel = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The model to write.")]
+NewModel = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the model to this folder.")]
 Storage = Annotated[
     Literal["float32", "bfloat16", "float16", "int8"],
     typer.Option("--weights", metavar="TYPE", help="Store weights as float32, bfloat16, float16 or int8."),
@@ -73,7 +73,7 @@ Search = Annotated[
     typer.Option(
         "--search",
         metavar="SETTING=VALUE",
-        help="A setting of [decode], see hark config --explain. Again for each.",
+        help="Override a setting of [decode]; see hark config --explain. Repeatable.",
         autocompletion=candidates.search_settings,
     ),
 ]
@@ -82,11 +82,11 @@ Protect = Annotated[
 ]
 Errors = Annotated[
     Literal["strict", "replace"],
-    typer.Option("--errors", metavar="ACTION", help="At bytes that are not UTF-8: strict (stop) or replace."),
+    typer.Option("--errors", metavar="ACTION", help="On bytes that are not UTF-8: strict (stop) or replace."),
 ]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"],
-    typer.Option("--engine", metavar="ENGINE", help="auto (the one for the device), ctranslate2 or torch."),
+    typer.Option("--engine", metavar="ENGINE", help="auto (chosen by device), ctranslate2 or torch."),
 ]
 Device = Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or cuda:1.")]
 Precision = Annotated[
@@ -97,23 +97,23 @@ Precision = Annotated[
         help="auto (int8 on a CPU, bfloat16 on a GPU), int8, int16, float32 or bfloat16.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there already.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing output.")]
 
 
-def check_threads(given: int | None) -> int | None:
+def check_threads(threads: int | None) -> int | None:
     from hark.machine import check_workers
 
-    return check_workers(given, "--threads")
+    return check_workers(threads, "--threads")
 
 
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, metavar="N", callback=check_threads, help="On a CPU; by default one a core."),
+    typer.Option("--threads", min=1, metavar="N", callback=check_threads, help="CPU threads; by default one per core."),
 ]
 
 
 def search_changes(settings: list[str], beam: int | None, nbest: int) -> dict[str, Any]:
-    """What the command line changes in the model's own settings of the search."""
+    """The search settings that the command line overrides."""
     from hark import configfile
 
     tree: dict[str, Any] = {}

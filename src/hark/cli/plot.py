@@ -1,4 +1,4 @@
-"""`hark plot`: the curves of one or several runs, overlaid."""
+"""`hark plot`: training curves of one or several runs, overlaid."""
 
 import sys
 import warnings
@@ -21,28 +21,28 @@ EXAMPLES = (
 
 
 def plot(
-    folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs, each its folder.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="A page (.html) or a picture (.svg); - for stdout, as a page."
+            "-o", "--output", metavar="FILE", help="Write a page (.html) or a picture (.svg); - for a page on stdout."
         ),
     ] = Path("curves.html"),
     axis: Annotated[
         Literal["step", "tokens", "time"],
-        typer.Option("--axis", metavar="AXIS", help="What runs to the right: step, tokens or time."),
+        typer.Option("--axis", metavar="AXIS", help="Horizontal axis: step, tokens or time."),
     ] = "step",
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = False,
 ) -> None:
-    """Draw the curves of one or several runs.
+    """Draw the training curves of one or several runs.
 
-    Loss, dev scores, learning rate, gradient norm and speed, on one page that needs no network.
+    Shows loss, dev scores, learning rate, gradient norm and speed on one self-contained page.
     """
     from hark.monitor import curves_page, curves_picture
 
     kind = ".html" if output == STDOUT else output.suffix.lower()
     if kind not in (".html", ".htm", ".svg"):
-        raise UserError(f"{output}: curves are written as .html or .svg; name the file so")
+        raise UserError(f"{output}: unknown format; name a .html or .svg file")
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file")
     runs = read_runs(folders)
@@ -59,7 +59,7 @@ def plot(
 
 
 def read_runs(folders: list[Path]) -> "list[Run]":
-    """Each once, in the order of the command line."""
+    """Read the runs in the order of the command line, without duplicates."""
     from hark.monitor.curves import Run
     from hark.monitor.overview import describe_run
     from hark.rundir import RunDir
@@ -69,20 +69,20 @@ def read_runs(folders: list[Path]) -> "list[Run]":
     dirs = [RunDir(folder) for folder in unique]
     for run in dirs:
         if not run.metrics.is_file():
-            why = "not a run folder: it has no metrics.jsonl" if run.path.exists() else "no such folder"
-            raise UserError(f"{run.path}: {why}; hark runs lists runs")
+            problem = "not a run: metrics.jsonl is missing" if run.path.exists() else "no such folder"
+            raise UserError(f"{run.path}: {problem}; list runs with hark runs")
     names = [run.name for run in dirs]
     runs = []
     for run in dirs:
         name = run.name if names.count(run.name) == 1 else str(run.path)
         history = read_metrics(run.metrics)
         if not history.records and history.unreadable:
-            raise UserError(f"{run.metrics}: none of its {history.unreadable:,} lines is a record of a run")
+            raise UserError(f"{run.metrics}: none of its {history.unreadable:,} lines is a valid record")
         if history.unreadable:
-            lines = "1 line is" if history.unreadable == 1 else f"{history.unreadable:,} lines are"
-            warnings.warn(f"{run.metrics}: {lines} not a record of a run, and left out", HarkWarning, stacklevel=2)
+            lines = "1 invalid line" if history.unreadable == 1 else f"{history.unreadable:,} invalid lines"
+            warnings.warn(f"{run.metrics}: skipped {lines}", HarkWarning, stacklevel=2)
         runs.append(Run(describe_run(run, name, history), history))
     if not any(run.history.train or run.history.dev for run in runs):
         where = ", ".join(str(run.path) for run in dirs)
-        raise UserError(f"{where}: no figures yet; the first are told after train.log_steps steps")
+        raise UserError(f"{where}: nothing to plot yet; the first record follows after train.log_steps steps")
     return runs

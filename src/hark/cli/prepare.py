@@ -1,4 +1,4 @@
-"""`hark prepare`: from raw parallel text to a dataset."""
+"""`hark prepare`: make a dataset from raw parallel text."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hark.data.report import DatasetReport
 
 TWO_FILES: Any = (str, str)
-"""Typer has no option that takes two words and may be repeated; the parser beneath it has."""
+"""Typer has no repeatable option with two values; the parser beneath it has."""
 ONE_FILE = "-"
 
 
@@ -35,7 +35,7 @@ def prepare(
     overrides: options.Overrides = None,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option("--pair", metavar="LANG LANG", help="The languages, source and target, e.g. en de."),
+        typer.Option("--pair", metavar="LANG LANG", help="Source and target language, e.g. en de."),
     ] = None,
     train: Annotated[
         list[str] | None,
@@ -43,37 +43,39 @@ def prepare(
             "--train",
             metavar="FILE FILE",
             click_type=TWO_FILES,
-            help="A corpus to train on, source and target: two line-aligned files, or one .tsv, .jsonl or .tmx and - "
-            "(each may end in .gz, .xz, .bz2 or .zst). Again for each corpus.",
+            help="Training corpus, source and target: two line-aligned files, or one .tsv, .jsonl or .tmx and - "
+            "(each may end in .gz, .xz, .bz2 or .zst). Repeatable.",
         ),
     ] = None,
     weight: Annotated[
         list[float] | None,
-        typer.Option("--weight", metavar="NUMBER", help="How often the corpus of the --train before it is seen."),
+        typer.Option("--weight", metavar="NUMBER", help="Sampling weight of the preceding --train."),
     ] = None,
     dev: Annotated[
         list[str] | None,
-        typer.Option("--dev", metavar="FILE FILE", click_type=TWO_FILES, help="A set to watch during training."),
+        typer.Option("--dev", metavar="FILE FILE", click_type=TWO_FILES, help="Dev set, scored during training."),
     ] = None,
     test: Annotated[
         list[str] | None,
-        typer.Option("--test", metavar="FILE FILE", click_type=TWO_FILES, help="A set to measure on in the end."),
+        typer.Option("--test", metavar="FILE FILE", click_type=TWO_FILES, help="Test set, for the final scores."),
     ] = None,
-    vocab: Annotated[int | None, typer.Option("--vocab", metavar="N", help="Size of the vocabulary.")] = None,
+    vocab: Annotated[int | None, typer.Option("--vocab", metavar="N", help="Vocabulary size.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FOLDER", help="The dataset to write; by default data.dataset."),
+        typer.Option(
+            "-o", "--output", metavar="FOLDER", help="Write the dataset to this folder; by default data.dataset."
+        ),
     ] = None,
     processes: Annotated[
-        int | None, typer.Option("--processes", min=1, metavar="N", help="How many; by default one a core.")
+        int | None, typer.Option("--processes", min=1, metavar="N", help="Worker processes; by default one per core.")
     ] = None,
     force: options.Force = False,
 ) -> None:
     """Make a dataset from raw parallel text.
 
-    Cleans it, learns a vocabulary, encodes it, and reports what was dropped and why.
+    Cleans the text, learns a vocabulary, encodes it, and reports what was dropped and why.
 
-    No sentence of a --dev or --test set is left in the training text. Running it again with the same files and
+    Sentences of --dev and --test sets are removed from the training text. Running it again with the same files and
     settings does nothing.
     """
     from hark.cli.recipe import load_recipe
@@ -93,20 +95,20 @@ def prepare(
         raise UserError(f"command line: {error}") from None
     folder = output or (Path(config.data.dataset) if config.data.dataset else None)
     if folder is None:
-        raise UserError("no place for the dataset: name a folder with -o")
+        raise UserError("no output folder; name one with -o")
     with show_progress() as progress:
         prepared = make_dataset(config, folder, processes, progress, force)
-    if prepared.made:
+    if prepared.created:
         typer.echo(summary(prepared.dataset))
         sys.stdout.flush()
         for line in suspicions(prepared.dataset.report):
             sys.stderr.write(line + "\n")
     else:
-        typer.echo(f"{folder}: prepared before from the same files and settings; nothing to do")
+        typer.echo(f"{folder}: up to date with these files and settings; nothing to do")
 
 
 def corpora(files: Sequence[Any] | None, weights: Sequence[float] | None = None) -> tuple[CorpusConfig, ...]:
-    """What --train, --dev and --test name."""
+    """The corpora that --train, --dev or --test names."""
     pairs: Sequence[tuple[str, str]] = files or ()
     return tuple(
         CorpusConfig(source, "" if target == ONE_FILE else target, weight=weight)
@@ -114,33 +116,33 @@ def corpora(files: Sequence[Any] | None, weights: Sequence[float] | None = None)
     )
 
 
-def weights_in(words: Sequence[str]) -> list[float]:
-    """The weight of each --train: that of the --weight that follows it, or 1. Typer does not tell their order."""
+def weights_in(arguments: Sequence[str]) -> list[float]:
+    """The weight of each --train: that of the --weight after it, or 1. Typer does not keep the order of options."""
     weights: list[float] = []
-    for word, following in pairwise([*words, ""]):
-        name, equals, value = word.partition("=")
+    for argument, following in pairwise([*arguments, ""]):
+        name, equals, value = argument.partition("=")
         if name == "--train":
             weights.append(1.0)
         elif name == "--weight":
             if not weights:
-                raise UserError("--weight stands before any --train; put it after the one that it belongs to")
+                raise UserError("--weight before any --train; put it after the --train that it applies to")
             weights[-1] = float(value if equals else following)
     return weights
 
 
 def summary(dataset: "Dataset") -> str:
-    """A few lines for a person: what went in, what came out, where to read more."""
+    """A summary to print: pairs read, kept and dropped, tokens, and the path of the report."""
     total, manifest = dataset.report.total, dataset.manifest
     dropped = sorted((item for item in total.dropped.items() if item[1]), key=lambda item: -item[1])
     variants = ", ".join(f"{kind} {count:,}" for kind, count in sorted(total.augmented.items()))
-    made, limit = total.kept + sum(total.augmented.values()), dataset.report.max_length
+    written, limit = total.kept + sum(total.augmented.values()), dataset.report.max_length
     return "\n".join(
         [
             f"{dataset.folder}: {total.read:,} pairs read, {total.kept:,} kept ({total.kept / total.read:.2%})",
             "dropped: " + (", ".join(f"{rule} {count:,}" for rule, count in dropped[:5]) or "none"),
-            *([f"besides, variants: {variants}"] if variants else []),
+            *([f"added variants: {variants}"] if variants else []),
             *(
-                [f"too long: {total.too_long:,} of {made:,} pairs; training skips them (batches.max_length {limit})"]
+                [f"too long: {total.too_long:,} of {written:,} pairs; training skips them (batches.max_length {limit})"]
                 if total.too_long
                 else []
             ),
@@ -152,13 +154,13 @@ def summary(dataset: "Dataset") -> str:
 
 
 def suspicions(report: "DatasetReport") -> Iterator[str]:
-    """What a person should look at before training on it."""
+    """Warnings about the dataset to check before training on it."""
     from hark.data.language import looks_swapped
 
     for corpus in report.corpora:
         samples = [(each.source, each.target) for each in corpus.samples["language"]]
         if looks_swapped(corpus.dropped, corpus.kept, samples, report.source, report.target):
             yield (
-                f"{corpus.name}: {corpus.kept:,} of {corpus.read:,} kept: are the files swapped? What was dropped is "
-                f"{report.target} on the {report.source} side, and {report.source} on the {report.target} side"
+                f"{corpus.name}: {corpus.kept:,} of {corpus.read:,} kept: are the files swapped? Dropped pairs have "
+                f"{report.target} on the {report.source} side and {report.source} on the {report.target} side"
             )

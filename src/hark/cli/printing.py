@@ -1,4 +1,4 @@
-"""How translations are written: as text, in columns, or as JSON."""
+"""Printing of translations as text, n-best columns or JSON."""
 
 import json
 import sys
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from hark.decode.translation import Alternative, Translation
 
-NAMED = 10
-"""Doubtful lines of which the reasons are told; the rest are counted."""
+MAX_WARNINGS = 10
+"""Doubtful lines to print reasons for; the rest are counted."""
 PAUSE = 0.1
-"""Seconds after which what is printed goes out, where nobody waits for each line."""
+"""Seconds between flushes, unless every line is flushed."""
 
 
 def write(
@@ -25,7 +25,7 @@ def write(
     align: bool,
     at_once: bool,
 ) -> int:
-    """Print each translation when it is ready, and tell on stderr what is wrong with it; how many are doubtful."""
+    """Print each translation when it is ready, and warnings on stderr. Return the number of doubtful translations."""
     doubtful, flushed, line = 0, 0.0, 1
     for number, result in enumerate(results, start=1):
         if as_json:
@@ -42,17 +42,17 @@ def write(
         lines = max(1, result.source.count("\n") + (not result.source.endswith("\n")))
         if result.doubtful:
             doubtful += 1
-            if not as_json and doubtful <= NAMED:
+            if not as_json and doubtful <= MAX_WARNINGS:
                 warn(result, line, lines)
         line += lines
     out.flush()
-    if doubtful > NAMED and not as_json:
-        sys.stderr.write(f"{doubtful - NAMED:,} more lines are doubtful; --json tells of each\n")
+    if doubtful > MAX_WARNINGS and not as_json:
+        sys.stderr.write(f"{doubtful - MAX_WARNINGS:,} more doubtful lines; --json lists the reasons for each\n")
     return doubtful
 
 
 def warn(result: "Translation", line: int, lines: int) -> None:
-    """`line 3: a number changed (120 -> 1)`."""
+    """Print a warning such as `line 3: a number changed (120 -> 1)`."""
     where = f"line {line}" if lines == 1 else f"lines {line}-{line + lines - 1}"
     sys.stderr.write(f"{where}: {'; '.join(map(str, result.reasons))}\n")
 
@@ -73,7 +73,7 @@ def json_line(result: "Translation", nbest: int, align: bool) -> str:
 
 
 def columns(number: int, result: "Translation") -> Iterator[str]:
-    """The n best of a line: its number, the score, the text."""
+    """The n-best list of an input line: line number, score and text in columns."""
     for each in ranked(result):
         score = "-" if each.score is None else f"{each.score:.4f}"
         yield f"{number}\t{score}\t{without_end(each.text)}\n"

@@ -1,4 +1,4 @@
-"""The settings that a verb was given: a recipe, overrides, and what comes from the model that training starts from."""
+"""Loading of settings for a verb: a recipe, overrides, and the settings of the model to fine-tune."""
 
 import os
 import sys
@@ -11,16 +11,16 @@ from hark.config import Config
 
 
 def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
-    """The tree of settings. With `train.from`, what nobody said is as in that model, which may be given by its name.
+    """Load the settings. With `train.from`, a folder or name of a model, settings default to that model's.
 
-    So a person who fine-tunes need not know how large the model is, which languages it has, or which tokenizer.
+    Fine-tuning thus needs no knowledge of the model's size, languages or tokenizer.
     """
     from hark import configfile
-    from hark.recipes import split_words
+    from hark.recipes import split_arguments
 
-    file, changes = split_words(recipe, overrides)
-    say_what_moved(file, changes)
-    name = str(said(file, changes, "train", "from") or "")  # it decides what the rest must fit
+    file, changes = split_arguments(recipe, overrides)
+    warn_of_moved_settings(file, changes)
+    name = str(explicit_value(file, changes, "train", "from") or "")  # needed first: it sets the defaults of the rest
     if not name:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
@@ -35,8 +35,8 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     return replace(config, data=data, train=train)
 
 
-def said(file: Path | None, changes: Sequence[str], section: str, key: str) -> Any:
-    """What a recipe or the command line says of a setting, before the rest is looked at; None where neither does."""
+def explicit_value(file: Path | None, changes: Sequence[str], section: str, key: str) -> Any:
+    """The unchecked value of a setting in the overrides or the recipe; None if neither sets it."""
     from hark import configfile
 
     changed: dict[str, Any] = {}
@@ -49,23 +49,23 @@ def said(file: Path | None, changes: Sequence[str], section: str, key: str) -> A
     return None
 
 
-def say_what_is_ignored(file: Path | None, changes: Sequence[str], vocab_size: int) -> None:
-    """Tell a person who chose a size of the vocabulary for training that the dataset has its own."""
-    chosen = said(file, changes, "model", "vocab_size")
-    if leads() and chosen not in (None, vocab_size):
+def warn_of_ignored_vocab_size(file: Path | None, changes: Sequence[str], vocab_size: int) -> None:
+    """Warn if `model.vocab_size` is set: the dataset determines it."""
+    chosen = explicit_value(file, changes, "model", "vocab_size")
+    if is_main_process() and chosen not in (None, vocab_size):
         sys.stderr.write(
-            f"model.vocab_size is ignored: the dataset decides, and it has {vocab_size:,}, not {chosen:,} "
-            "(hark prepare --vocab chooses)\n"
+            f"model.vocab_size={chosen:,} is ignored: the dataset has a vocabulary of {vocab_size:,} "
+            "(set by hark prepare --vocab)\n"
         )
 
 
-def leads() -> bool:
-    """Of the processes that torchrun starts, one talks."""
+def is_main_process() -> bool:
+    """Whether this is the process with rank 0, the only one that prints messages under torchrun."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def inherited(config: Config) -> dict[str, Any]:
-    """Its shape, its search, its languages, and the longest sentence it was trained on."""
+    """The settings that a fine-tuned model inherits: architecture, search, languages and maximum length."""
     from hark import configfile
 
     tree = configfile.plain(config)
@@ -74,10 +74,10 @@ def inherited(config: Config) -> dict[str, Any]:
     return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}
 
 
-def say_what_moved(file: Path | None, changes: Sequence[str]) -> None:
-    """Tell a person, on stderr, which settings of a recipe or of the command line have another name now."""
+def warn_of_moved_settings(file: Path | None, changes: Sequence[str]) -> None:
+    """Warn of old names of settings in a recipe or on the command line."""
     from hark import configfile
 
-    if leads():
+    if is_main_process():
         for line in configfile.outdated(file, changes):
             sys.stderr.write(line + "\n")

@@ -1,4 +1,4 @@
-"""`hark runs`: the runs below a folder, with their state and best score."""
+"""`hark runs`: list the runs in a folder with their state and best score."""
 
 import json
 import sys
@@ -21,14 +21,14 @@ TOKENS, SIZE = COLUMNS.index("tokens/s"), COLUMNS.index("size")
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where the runs lie.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for other programs.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Folder that contains runs.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List training runs, the newest first."""
+    """List training runs, newest first."""
     from hark.monitor.overview import overviews, size_on_disk
 
     if not folder.exists():
-        raise UserError(f"{folder}: no such folder; name the one that holds your runs: hark runs FOLDER")
+        raise UserError(f"{folder}: no such folder; name the folder of your runs: hark runs FOLDER")
     if not folder.is_dir():
         raise UserError(f"{folder}: not a folder")
     found = [(each, size_on_disk(each.path)) for each in overviews(folder)]
@@ -36,7 +36,7 @@ def runs(
         rows = [asdict(each) | {"path": str(each.path), "bytes": size} for each, size in found]
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
     elif not found:
-        sys.stderr.write(f"{folder}: no runs here yet; hark train RECIPE.toml makes one\n")
+        sys.stderr.write(f"{folder}: no runs yet; start one with hark train RECIPE.toml\n")
     elif sys.stdout.isatty():
         show_table([cells(each, size) for each, size in found])
     else:
@@ -44,7 +44,7 @@ def runs(
 
 
 def cells(run: "Overview", size: int) -> tuple[str, ...]:
-    """A row: what a person compares runs by."""
+    """The row of a run in the table."""
     from hark.pages import formats
 
     best = "-"
@@ -64,7 +64,7 @@ def cells(run: "Overview", size: int) -> tuple[str, ...]:
 
 
 def plain_table(rows: list[tuple[str, ...]]) -> str:
-    """Columns in line with each other: words to the left, figures to the right."""
+    """A table as plain text: text columns left-aligned, numbers right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     lines = []
     for row in rows:
@@ -83,7 +83,7 @@ def show_table(rows: list[tuple[str, ...]]) -> None:
 
     console = Console()
     shown = list(range(len(COLUMNS)))
-    if console.width < 90:  # a narrow window shows what matters most
+    if console.width < 90:  # drop the least important columns
         shown = [each for each in shown if each not in (TOKENS, SIZE)]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in shown:
@@ -92,6 +92,6 @@ def show_table(rows: list[tuple[str, ...]]) -> None:
         else:
             table.add_column(COLUMNS[column], no_wrap=True, justify="left" if column < 2 else "right")
     for row in rows:
-        # Text, not markup: a run may be called anything.
+        # Text, not markup: the name of a run may contain brackets.
         table.add_row(*(Text(row[each], STYLES.get(row[1], "red") if each == 1 else "") for each in shown))
     console.print(table)

@@ -1,4 +1,4 @@
-"""`hark shortlist`: a model that chooses from fewer tokens."""
+"""`hark shortlist`: add a vocabulary shortlist to a model."""
 
 import typer
 
@@ -8,11 +8,11 @@ EXAMPLES = ("hark shortlist mine datasets/mine",)
 
 
 def shortlist(model: options.OneModel, dataset: options.PreparedText, force: options.Force = False) -> None:
-    """Let a model choose from likely tokens only, which is faster.
+    """Speed up a model by restricting its output to likely tokens.
 
-    They are those that can translate a sentence's own; the smaller a model, the more that saves. The list is learnt
-    from the dataset, which must have the model's tokenizer, and stored in the model. It is used where hark computes in
-    int8 on a CPU.
+    Learns a vocabulary shortlist, the likely translations of each source token, from the dataset and stores it in the
+    model. The dataset must have the model's tokenizer. Used with int8 on a CPU; the smaller the model, the larger the
+    gain.
     """
     from dataclasses import replace
 
@@ -26,15 +26,17 @@ def shortlist(model: options.OneModel, dataset: options.PreparedText, force: opt
 
     bundle = Bundle.open(named_folder(model))
     if bundle.shortlist is not None and not force:
-        raise UserError(f"{bundle.folder}: has a shortlist already; replace it with --force")
+        raise UserError(f"{bundle.folder}: already has a shortlist; replace it with --force")
     data, sizes = bundle.config.data, bundle.config.model
     opened = Dataset.open(dataset).towards(data.source, data.target)
     if (opened.tokenizer("source").model, opened.tokenizer("target").model) != tuple(
         path.read_bytes() for path in (bundle.source_tokenizer, bundle.target_tokenizer)
     ):
-        raise UserError(f"{dataset}: has another tokenizer; prepare it with data.tokenizer={bundle.target_tokenizer}")
+        raise UserError(
+            f"{dataset}: not the model's tokenizer; prepare it with data.tokenizer={bundle.target_tokenizer}"
+        )
     with show_progress() as progress:
-        found = learn_shortlist(opened, sizes.vocab_size, sizes.source_vocab_size, progress=progress)
-    facts = replace(bundle.facts, shortlist=ShortlistFacts(len(found.common), len(found.candidates)))
-    write_files(bundle, {SHORTLIST: found.to_bytes(), **fact_files(facts, bundle.config)})
-    typer.echo(f"{bundle.folder}: {len(found.common):,} common tokens, {len(found.candidates):,} candidates of others")
+        learnt = learn_shortlist(opened, sizes.vocab_size, sizes.source_vocab_size, progress=progress)
+    facts = replace(bundle.facts, shortlist=ShortlistFacts(len(learnt.common), len(learnt.candidates)))
+    write_files(bundle, {SHORTLIST: learnt.to_bytes(), **fact_files(facts, bundle.config)})
+    typer.echo(f"{bundle.folder}: {len(learnt.common):,} common tokens, {len(learnt.candidates):,} other candidates")

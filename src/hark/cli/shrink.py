@@ -1,4 +1,4 @@
-"""`hark shrink`: a bundle that takes less room."""
+"""`hark shrink`: store a model's weights in fewer bits."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,19 +24,19 @@ def shrink(
 ) -> None:
     """Store a model's weights in fewer bits.
 
-    int8 takes a quarter of the room. On a CPU, where hark computes in int8, the translations stay the same.
+    int8 takes a quarter of the space. Translations on a CPU, which computes in int8, stay the same.
     """
     from hark.atomic import refuse_existing, refuse_overlap
     from hark.bundle import Bundle, is_bundle
     from hark.models import named_folder
     from hark.weights import shrink as shrink_bundle
 
-    given = Bundle.open(named_folder(bundle))
-    refuse_overlap(output, [given.folder])
+    original = Bundle.open(named_folder(bundle))
+    refuse_overlap(output, [original.folder])
     refuse_existing(output, is_bundle, force)
-    before = size_of(given.folder)
-    shrink_bundle(given, output, weights, force)
-    typer.echo(f"{output}: {weights}, {size_of(output) / 1e6:.1f} MB where {given.folder} has {before / 1e6:.1f}")
+    before = size_of(original.folder)
+    shrink_bundle(original, output, weights, force)
+    typer.echo(f"{output}: {weights}, {size_of(output) / 1e6:.1f} MB ({original.folder}: {before / 1e6:.1f} MB)")
 
 
 def size_of(folder: Path) -> int:

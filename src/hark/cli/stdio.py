@@ -5,19 +5,19 @@ import os
 import sys
 
 OPPOSITE = {0: os.O_WRONLY, 1: os.O_RDONLY}
-"""How /dev/null takes the place of stdin and stdout: reading the one and writing the other is still an error."""
+"""Modes in which /dev/null replaces stdin and stdout: reading stdin and writing to stdout remain errors."""
 
 
 def fill_missing_streams() -> None:
-    """Keep the numbers 0, 1 and 2 taken: a file that is opened later would get one, and be written to by mistake.
+    """Open /dev/null on closed descriptors 0, 1 and 2, so that no file opened later gets one of them.
 
-    Results that cannot be written are an error when they are written (`stdout_is_closed`); talk is dropped.
+    Writing results to a closed stdout is an error (`stdout_is_closed`); messages to a closed stderr are dropped.
     """
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            if os.open(os.devnull, OPPOSITE.get(number, os.O_WRONLY)) == number:  # the lowest number that is free
+            if os.open(os.devnull, OPPOSITE.get(number, os.O_WRONLY)) == number:  # the lowest free descriptor
                 os.set_inheritable(number, True)
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
@@ -33,5 +33,5 @@ def stdout_is_closed() -> bool:
 
 
 def drop_output() -> None:
-    """What is still in the buffers goes nowhere: Python would complain once more while it closes stdout."""
+    """Discard buffered output: Python would report the error again when it closes stdout."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,4 +1,4 @@
-"""Lines of text into a verb and out of it: from files and pipes, as they come, and never half a line or half a file."""
+"""Reading lines from files and pipes as they arrive, writing files atomically, and showing progress."""
 
 import os
 import select
@@ -16,24 +16,24 @@ from hark.text.paragraphs import group
 Errors = Literal["strict", "replace"]
 CHUNK = 1 << 16
 PAUSE = 0.2
-"""Seconds in which the next line of a paragraph must come; a program that wants an answer first sends none."""
+"""Seconds to wait for the next line of a paragraph; a program that waits for each answer sends none."""
 STDOUT = Path("-")
-"""What `-o -` names."""
+"""The path in `-o -`."""
 
 
-def watched() -> bool:
-    """Whether a person looks on: what was asked for goes to a terminal, not to a pipe or a file."""
+def is_interactive() -> bool:
+    """Whether stdout and stderr are terminals."""
     return sys.stdout.isatty() and sys.stderr.isatty()
 
 
-def say(line: str) -> None:
-    """Tell a person who looks on something in passing."""
-    if watched():
+def print_note(line: str) -> None:
+    """Print a note on stderr, on a terminal only."""
+    if is_interactive():
         sys.stderr.write(line + "\n")
 
 
 def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
-    """A line as text; what is no text is refused, or replaced by U+FFFD."""
+    """Decode a line; raise an error on invalid bytes, or replace them with U+FFFD."""
     if errors == "replace":
         return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
     if b"\0" in raw:
@@ -48,7 +48,7 @@ def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
 
 
 def file_lines(path: Path, errors: Errors) -> Iterator[str]:
-    """The lines of a file, with their ends."""
+    """The lines of a file, with their line endings."""
     with open_file(path) as file:
         try:
             for number, raw in enumerate(file, start=1):
@@ -61,19 +61,19 @@ def open_file(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except IsADirectoryError:
-        raise UserError(f"{path}: is a folder; name a file, or pipe words in") from None
+        raise UserError(f"{path}: is a folder; name a file, or pipe the text in") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 class ArrivingLines:
-    """The lines of a pipe or a terminal, with their ends, as they come. `ready` tells whether one is there."""
+    """The lines of a pipe or a terminal as they arrive, with their line endings."""
 
     def __init__(self, descriptor: int, errors: Errors, name: str = "stdin") -> None:
         self.descriptor, self.errors, self.name = descriptor, errors, name
         self.lines: deque[bytes] = deque()
         self.rest: list[bytes] = []
-        """The beginning of a line whose end has not come yet; joined once, however long it grows."""
+        """Chunks of an incomplete line; joined once, which keeps long lines linear."""
         self.number = 0
         self.open = True
 
@@ -89,13 +89,13 @@ class ArrivingLines:
         return decode_line(self.lines.popleft(), self.number, self.name, self.errors)
 
     def ready(self, wait: float = 0.0) -> bool:
-        """Whether a line is there, or comes within some seconds."""
+        """Whether a line is available, or arrives within `wait` seconds; true at the end of input."""
         while self.open and not self.lines and select.select([self.descriptor], [], [], wait)[0]:
             self.read()
         return bool(self.lines) or not self.open
 
     def ended(self) -> bool:
-        """Whether nothing is left, as far as can be told without waiting."""
+        """Whether the input is known to have ended; does not block."""
         return self.ready() and not self.lines
 
     def read(self) -> None:
@@ -111,14 +111,14 @@ class ArrivingLines:
             self.lines.extend([b"".join(self.rest)] if self.rest else [])
 
     def put_back(self, lines: Iterable[str]) -> None:
-        """Lines that were looked at come again."""
+        """Return lines to the front of the queue."""
         again = [line.encode() for line in lines]
         self.lines.extendleft(reversed(again))
         self.number -= len(again)
 
 
 class ArrivingUnits:
-    """The lines of a pipe, those of a paragraph together. A program that waits for an answer to each line gets it."""
+    """The paragraphs of a pipe as they arrive. A program that waits for the answer to each line gets it."""
 
     def __init__(self, lines: ArrivingLines) -> None:
         self.lines = lines
@@ -136,7 +136,7 @@ class ArrivingUnits:
 
 @contextmanager
 def writer(path: Path | None) -> Iterator[BinaryIO]:
-    """Where output goes: stdout, or a file that appears whole or not at all. Devices and pipes are written directly."""
+    """Open stdout, or a file that is replaced atomically. Devices and pipes are written directly."""
     if path is None or path == STDOUT:
         yield sys.stdout.buffer
         return
@@ -145,7 +145,7 @@ def writer(path: Path | None) -> Iterator[BinaryIO]:
             with path.open("wb") as file:
                 yield file
             return
-        real = path.resolve()  # behind a link, so that the link stays
+        real = path.resolve()  # follows a link, which is kept
         partial = real.with_name(f".{real.name}.{os.getpid()}.partial")
         try:
             with partial.open("xb") as file:
@@ -166,26 +166,27 @@ def writer(path: Path | None) -> Iterator[BinaryIO]:
     except PermissionError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror}") from None
     except FileNotFoundError:
-        raise UserError(f"{path}: cannot be written: there is no folder {path.parent}") from None
+        raise UserError(f"{path}: no such folder: {path.parent}") from None
     except OSError as error:
         raise HarkError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager
-def shown_progress(given: Path | str | None, output: Path | None) -> Iterator[Callable[[str], None]]:
-    """To be told of each line that is done; shown on stderr if a person looks at it and the lines go elsewhere."""
+def shown_progress(source: Path | str | None, output: Path | None) -> Iterator[Callable[[str], None]]:
+    """Yield a callback to call with each finished line. Progress is shown on stderr, if that is a terminal and the
+    translations go elsewhere."""
     to_stdout = output is None or output == STDOUT
-    if isinstance(given, str) or not sys.stderr.isatty() or (to_stdout and sys.stdout.isatty()):
+    if isinstance(source, str) or not sys.stderr.isatty() or (to_stdout and sys.stdout.isatty()):
         yield lambda _: None
         return
     from rich import progress
     from rich.console import Console
 
-    known = (progress.BarColumn(), progress.TaskProgressColumn()) if isinstance(given, Path) else ()
+    known = (progress.BarColumn(), progress.TaskProgressColumn()) if isinstance(source, Path) else ()
     shown = progress.TextColumn("{task.fields[lines]:,} lines, {task.fields[rate]:,.1f} lines/s")
     columns = (*known, shown, progress.TimeElapsedColumn())
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        size = given.stat().st_size if isinstance(given, Path) else None
+        size = source.stat().st_size if isinstance(source, Path) else None
         bar = bars.add_task("", total=size, lines=0, rate=0.0)
         done = 0
 

@@ -1,4 +1,4 @@
-"""`hark train`: from a dataset to a model."""
+"""`hark train`: train a model on a dataset."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hark.train.job import Score
 
 SAMPLES = 2
-"""Translations that a person sees on the live panel."""
+"""Sample translations on the live panel."""
 
 
 EXAMPLES = (
@@ -32,23 +32,23 @@ def train(
     overrides: options.Overrides = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FOLDER", help="The run; by default runs/ and the recipe's name."),
+        typer.Option("-o", "--output", metavar="FOLDER", help="Folder of the run; by default runs/RECIPE."),
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with a run, exactly where it was.")
+        Path | None, typer.Option("--resume", metavar="RUN", help="Resume a run from its last checkpoint.")
     ] = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(
             "--allow",
             metavar="SETTING",
-            help="With --resume: a setting that may differ from the run's. Again for each.",
+            help="With --resume: allow this setting to differ from the run's. Repeatable.",
             autocompletion=candidates.setting_names,
         ),
     ] = None,
     bleu: Annotated[
         int,
-        typer.Option("--bleu", min=0, metavar="N", help="BLEU on the first N sentences of each dev set, as it learns."),
+        typer.Option("--bleu", min=0, metavar="N", help="Measure BLEU on the first N sentences of each dev set."),
     ] = 0,
     samples: Annotated[
         int | None,
@@ -56,50 +56,52 @@ def train(
             "--samples",
             min=0,
             metavar="N",
-            help=f"Translations of each dev set to read as it learns; on a terminal {SAMPLES}, else none.",
+            help=f"Show N sample translations of each dev set; by default {SAMPLES} on a terminal, else 0.",
         ),
     ] = None,
 ) -> None:
     """Train a model.
 
-    It may be killed at any moment: --resume goes on from the last checkpoint.
+    May be killed at any time; --resume continues from the last checkpoint.
 
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
-    from hark.cli.recipe import load_recipe, say_what_is_ignored, say_what_moved
+    from hark.cli.recipe import load_recipe, warn_of_ignored_vocab_size, warn_of_moved_settings
     from hark.monitor.watch import watch_run
-    from hark.recipes import split_words
+    from hark.recipes import split_arguments
     from hark.rundir import RunDir
     from hark.train.session import run_training
     from hark.train.start import open_dataset, resolve, run_config
 
-    file, changes = split_words(recipe, overrides)
+    file, changes = split_arguments(recipe, overrides)
     if allow and resume is None:
-        raise UserError("--allow is about the settings of a run that exists: add --resume RUN")
+        raise UserError("--allow requires --resume")
     if resume is not None:
         if file is not None:
-            raise UserError(f"{file}: a resumed run has its own recipe; give changes only, each with --allow")
-        say_what_moved(None, changes)
+            raise UserError(
+                f"{file}: --resume uses the run's own recipe; pass only changed settings, each with --allow"
+            )
+        warn_of_moved_settings(None, changes)
         run, resumed = RunDir(resume), True
         config = run_config(run, changes, allow or [])
     else:
         run = RunDir(output or Path("runs") / (file.stem if file else "run"))
-        # A worker that torchrun starts again after a failure goes on with what its first start began.
+        # A worker that torchrun restarts after a failure resumes the run.
         resumed = run.exists and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
         config = run_config(run, (), ()) if resumed else load_recipe(recipe, overrides)
     config, notes = (config, []) if resumed else suit_machine(config, file, changes)
     dataset = open_dataset(config.data)
     if not resumed:
-        say_what_is_ignored(file, changes, dataset.tokenizer("target").vocab_size)
-    judges = make_judges(config, dataset, bleu, samples_to_read() if samples is None else samples)
+        warn_of_ignored_vocab_size(file, changes, dataset.tokenizer("target").vocab_size)
+    scorers = make_scorers(config, dataset, bleu, default_samples() if samples is None else samples)
     config = config if resumed else resolve(config, dataset)
-    signal = run_training(config, run, dataset, resumed, judges, notes, watch_run)
+    signal = run_training(config, run, dataset, resumed, scorers, notes, watch_run)
     if signal:
         raise typer.Exit(128 + signal)
 
 
 def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tuple[Config, list[str]]":
-    """On a CPU, a model that it can train, where nobody said how large it is to be; and a line that says so."""
+    """On a CPU, reduce the model to a size that it can train, unless a size is set; return a note about it as well."""
     from hark import configfile
     from hark.moved import move_settings
     from hark.train.processes import choose_device
@@ -107,22 +109,22 @@ def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tu
 
     if choose_device(config.train.device, 0).type != "cpu":
         return config, []
-    given = move_settings(configfile.read_toml(file) if file else {})[0]
+    explicit = move_settings(configfile.read_toml(file) if file else {})[0]
     for each in changes:
-        configfile.apply_override(given, each)
-    config, note = suit_cpu(config, given)
+        configfile.apply_override(explicit, each)
+    config, note = suit_cpu(config, explicit)
     return config, [note] if note else []
 
 
-def samples_to_read() -> int:
-    """Where nobody looks on, none: a log has little use for them, and each costs a moment."""
+def default_samples() -> int:
+    """None without a terminal: a log has little use for them, and each costs time."""
     from hark.monitor.panel import is_terminal
 
     return SAMPLES if is_terminal(sys.stderr) else 0
 
 
-def make_judges(config: "Config", dataset: "Dataset", bleu: int, samples: int) -> "list[Score]":
-    """Who judges the model as it learns, besides its loss: nobody, unless translations are wanted."""
+def make_scorers(config: "Config", dataset: "Dataset", bleu: int, samples: int) -> "list[Score]":
+    """Scorers to run on the dev sets in addition to the loss; none unless BLEU or samples are requested."""
     if not bleu and not samples:
         return []
     from hark.evaluate.dev_translations import DevTranslations

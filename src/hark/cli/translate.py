@@ -1,15 +1,12 @@
-"""`hark translate`: text in another language."""
+"""`hark translate`: translate text."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hark.cli import options
 from hark.errors import UserError
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLES = (
     'hark translate -t de "Where is the nearest train station?"',
@@ -22,7 +19,7 @@ EXAMPLES = (
 def translate(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of text; - or nothing: stdin."),
+        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of text; - or nothing for stdin."),
     ] = None,
     model: options.Model = None,
     source: options.Source = None,
@@ -30,21 +27,21 @@ def translate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - for stdout.")
     ] = None,
-    beam: Annotated[
-        int | None, typer.Option("--beam", min=1, metavar="N", help="Width of the search; 1 is fastest.")
-    ] = None,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size; 1 is fastest.")] = None,
     nbest: Annotated[
         int,
-        typer.Option("--nbest", min=1, metavar="N", help="Several a line: its number, score and text in columns."),
+        typer.Option("--nbest", min=1, metavar="N", help="Print the N best of each line: line number, score, text."),
     ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object for each line, with score and flags.")] = False,
-    align: Annotated[bool, typer.Option("--align", help="With --json: which words stand for which.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object per line, with score and flags.")
+    ] = False,
+    align: Annotated[bool, typer.Option("--align", help="With --json: add word alignments.")] = False,
     search: options.Search = None,
     split: Annotated[
-        bool, typer.Option("--split/--no-split", help="Split lines into sentences; or take each line for one.")
+        bool, typer.Option("--split/--no-split", help="Split lines into sentences, or treat each as one.")
     ] = True,
     join: Annotated[
-        bool, typer.Option("--join/--no-join", help="Join the lines of hard-wrapped paragraphs, and wrap them again.")
+        bool, typer.Option("--join/--no-join", help="Join hard-wrapped paragraphs, and wrap them again.")
     ] = True,
     protect: options.Protect = True,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with status 3 if a translation is doubtful.")] = False,
@@ -54,10 +51,10 @@ def translate(
     precision: options.Precision = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Translate text, a file, or what comes from stdin.
+    """Translate text, a file or stdin.
 
-    Lines, blank lines, indentation and list marks stay as they are, and order is kept. A line is printed as soon as it
-    is ready. What may be wrong is told on stderr, and with --json beside each line.
+    Keeps lines, blank lines, indentation, list marks and order. Prints each line as soon as it is ready. Warns of
+    doubtful translations on stderr, or in the JSON object of the line with --json.
     """
     from hark.cli.inputs import find_input, group_lines, read_lines
     from hark.cli.interrupts import leave_at_once
@@ -68,15 +65,15 @@ def translate(
 
     if align and not as_json:
         raise UserError("--align requires --json")
-    given = find_input(words or [])
-    if isinstance(given, Path) and output is not None and output.exists() and output.samefile(given):
-        raise UserError(f"{output}: is the text to translate; name another file for the translation")
-    folder, source, lines = choose_model(model, source, target, read_lines(given, errors))
+    text = find_input(words or [])
+    if isinstance(text, Path) and output is not None and output.exists() and output.samefile(text):
+        raise UserError(f"{output}: is the input file; write the translation to another file")
+    folder, source, lines = choose_model(model, source, target, read_lines(text, errors))
     loaded = Loaded(folder, engine, device, precision, threads)
     source, target = model_codes(loaded, source, target)
     changes = options.search_changes(search or [], beam, nbest)
     try:
-        with writer(output) as out, shown_progress(given, output) as advance:
+        with writer(output) as out, shown_progress(text, output) as advance:
             results = loaded.translate(
                 group_lines(lines, join and split),
                 source=source,
@@ -87,7 +84,7 @@ def translate(
                 join=join,
                 **changes,
             )
-            doubtful = write(results, out, advance, nbest, as_json, align, at_once=given is None)
+            doubtful = write(results, out, advance, nbest, as_json, align, at_once=text is None)
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)
     if doubtful and strict:

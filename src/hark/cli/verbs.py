@@ -1,4 +1,4 @@
-"""The verbs of the command line, and how each shows its help."""
+"""The verbs of the command line and their help."""
 
 import importlib
 from typing import Any
@@ -13,12 +13,12 @@ VERBS = (
     "translate", "models", "prepare", "train", "average", "distil", "shrink", "shortlist", "evaluate", "look", "heads",
     "runs", "plot", "config", "completion", "help",
 )  # fmt: skip
-"""In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`; its docstring is its help, and the
-`EXAMPLES` in that file are commands that a test parses."""
+"""In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`. Its docstring is its help. A test
+parses the commands in that module's `EXAMPLES`."""
 
 
 class Verb(TyperCommand):
-    """A verb whose help ends with examples."""
+    """A verb. Its help ends with examples."""
 
     examples: tuple[str, ...] = ()
 
@@ -28,16 +28,16 @@ class Verb(TyperCommand):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]  # newer typers put braces around
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]  # newer versions of typer add braces
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         with formatter.section("Examples"):
             for line in self.examples:
-                formatter.write(f"{'':{formatter.current_indent}}{line}\n")  # as it is typed, never wrapped
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")  # never wrapped, so that it can be copied
 
 
 class Verbs(TyperGroup):
-    """Looks a verb up by importing its file, so that no verb pays for another's imports."""
+    """The group of verbs. Imports only the module of the verb in use, which keeps start-up fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(VERBS)
@@ -48,7 +48,7 @@ class Verbs(TyperGroup):
         module = importlib.import_module(f"hark.cli.{cmd_name}")
         verb = getattr(module, cmd_name)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        # Its first line, which would else be cut to make it short.
+        # The whole first line: typer would truncate it.
         app.command(cmd_name, cls=Verb, short_help=verb.__doc__.partition("\n")[0])(verb)
         command: Any = typer.main.get_command(app)
         command.examples = module.EXAMPLES
@@ -66,7 +66,7 @@ def no_such_verb(name: str) -> UserError:
     return UserError(f"{name}: no such verb" + suggest(name, VERBS))
 
 
-def show_version(wanted: bool) -> None:
-    if wanted:
+def show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"hark {hark.__version__}")
         raise typer.Exit

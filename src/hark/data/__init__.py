@@ -1,6 +1,6 @@
 """Data: from raw parallel text to batches of tokens.
 
-`prepare` makes a dataset, `Dataset.open` opens one, `make_batches` streams its batches. No torch.
+`prepare` writes a dataset, `Dataset.open` opens one, `make_batches` streams its batches. Nothing here imports torch.
 """
 
 from hark.data.batches import make_batches

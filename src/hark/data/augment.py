@@ -1,8 +1,9 @@
-"""Variants of training pairs as people type them: no capitals, capitals, no full stop, other names and numbers.
+"""Data augmentation: variants of training pairs as people type them, without capitals or full stops, or with other
+names and numbers.
 
-A model that has seen only edited text is lost without a capital at the beginning or a full stop at the end, takes a
-name alone (who signs a letter) for the beginning of something, a name that it has not read for another word, and a word
-alone for a name. A variant is written besides its pair, never instead.
+A model trained only on edited text fails without a capital at the start or a full stop at the end. It takes a name
+alone (such as a signature) for the start of a sentence, an unseen name for another word, and a single word for a name.
+Variants are added to the original pairs and never replace them.
 """
 
 import re
@@ -16,20 +17,20 @@ import numpy as np
 
 from hark.config import AugmentConfig
 from hark.data.lexicon import SingleWords
-from hark.data.swaps import Renamer, renumbered, shared_name
+from hark.data.swaps import Renamer, renumber, shared_name
 
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
-"""Variants that need no more than the pair itself."""
+"""Variants derived from the pair alone."""
 Swap = Literal["renamed", "renumbered", "words"]
-"""Those that need chance, and names or words of other pairs."""
+"""Variants that draw names, numbers or words at random."""
 VARIANTS: tuple[Variant | Swap, ...] = (*get_args(Variant), *get_args(Swap))
 FINAL = re.compile(r"\s*[.!?…。！？]+$")
-"""What ends a sentence, and the space that French has before it."""
+"""Final punctuation, and the space that French puts before it."""
 
 
 @dataclass(frozen=True)
 class Augmented:
-    """The variants of some pairs, and how many there are of each kind."""
+    """Variants of pairs, and their number by kind."""
 
     sources: list[str]
     targets: list[str]
@@ -37,9 +38,9 @@ class Augmented:
 
 
 class Augmenter:
-    """Draws pairs, and writes variants of them; what is drawn depends on the seed and the chunk alone.
+    """Draws pairs at random and generates variants of them; the draw depends only on the seed and the chunk.
 
-    `names` are those that may take the place of others, `words` the lexicon, whose words are drawn whatever the pair.
+    `names` are the replacement names. `words` is the lexicon; its entries are drawn independently of the pairs.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Augmenter:
         self.config, self.seed, self.names, self.words = config, seed, names, words or {}
 
     def __call__(self, chunk: int, sources: Sequence[str], targets: Sequence[str]) -> Augmented:
-        made = Augmented([], [], Counter())
+        augmented = Augmented([], [], Counter())
         for number, variant in enumerate(VARIANTS):
             share = getattr(self.config, variant)
             if not share:
@@ -59,10 +60,10 @@ class Augmenter:
             for i in np.flatnonzero(drawn).tolist():
                 pair = change(sources[i], targets[i])
                 if pair is not None:
-                    made.sources.append(pair[0])
-                    made.targets.append(pair[1])
-                    made.counts[variant] += 1
-        return made
+                    augmented.sources.append(pair[0])
+                    augmented.targets.append(pair[1])
+                    augmented.counts[variant] += 1
+        return augmented
 
     def change(self, variant: Variant | Swap, rng: np.random.Generator) -> Callable[[str, str], tuple[str, str] | None]:
         match variant:
@@ -72,30 +73,30 @@ class Augmenter:
             case "renamed":
                 return Renamer(self.names, rng, (word for pair in self.words.items() for word in pair))
             case "renumbered":
-                return partial(renumbered, rng=rng)
+                return partial(renumber, rng=rng)
             case _:
                 return partial(vary, variant)
 
 
 def vary(variant: Variant, source: str, target: str) -> tuple[str, str] | None:
-    """A pair in another form; none where it has that form already, or nothing would be left."""
+    """Return a variant of a pair, or None if it would be unchanged or empty."""
     match variant:
         case "lower":
-            made = source.lower(), target
+            varied = source.lower(), target
         case "upper":
-            made = source.upper(), target.upper()
+            varied = source.upper(), target.upper()
         case "unpunctuated" | "hasty":
-            # Where one side ends otherwise, such as with a quotation mark, the model would learn to add or drop signs.
+            # If one side ends differently (e.g. in a quotation mark), the model would learn to add or drop punctuation.
             if not (FINAL.search(source) and FINAL.search(target)):
                 return None
-            made = FINAL.sub("", source), FINAL.sub("", target)
+            varied = FINAL.sub("", source), FINAL.sub("", target)
             if variant == "hasty":
-                if made[0] == made[0].lower():
+                if varied[0] == varied[0].lower():
                     return None
-                made = made[0].lower(), made[1]
+                varied = varied[0].lower(), varied[1]
         case "names":
             name = shared_name(source, target)
-            made = name, name
+            varied = name, name
         case _:
             assert_never(variant)
-    return made if made[0] != source and all(made) else None
+    return varied if varied[0] != source and all(varied) else None

@@ -1,4 +1,4 @@
-"""Batches of a dataset, in the way that the settings ask for."""
+"""Batch construction: packed or padded batches, as set in `batches.kind`."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -29,9 +29,9 @@ __all__ = [
 
 
 def make_batches(corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> PackedBatches | PaddedBatches:
-    """The endless stream of batches of some corpora: (name, weight, token stores) each.
+    """Return the endless batch stream of the corpora, each a (name, weight, token stores) tuple.
 
-    `special` are the ids of the vocabulary that the corpora were encoded with (`Dataset.special`).
+    `special` holds the special ids of the vocabulary that encoded the corpora (`Dataset.special`).
     """
     match config.kind:
         case "packed":

@@ -1,4 +1,4 @@
-"""Checksums of a dataset's files, computed by all cores at once: 1.3 GB/s a core where it has instructions for SHA."""
+"""Checksums of dataset files, computed on all cores: 1.3 GB/s per core with SHA instructions."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,13 @@ from hark.errors import UserError
 from hark.machine import available_cores
 
 PIECE = 1 << 26
-"""Bytes that one thread reads: a file of gigabytes keeps all cores busy, too."""
+"""Bytes hashed per task: a single large file keeps all cores busy too."""
 BLOCK = 1 << 20
-"""Bytes in memory at a time; hashing that much, a thread leaves the others alone (it releases the GIL)."""
+"""Bytes in memory at a time per thread; hashlib releases the GIL for blocks this large."""
 
 
 def compute_checksums(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """A checksum of each file of a folder: the sha256 of its pieces' sha256."""
+    """Return the checksum of each file: the SHA-256 of the SHA-256 digests of its pieces."""
     pieces = [(name, begin) for name in names for begin in range(0, max((folder / name).stat().st_size, 1), PIECE)]
     digests: dict[str, bytes] = {}
     with ThreadPoolExecutor(available_cores()) as pool:
@@ -36,12 +36,11 @@ def hash_piece(path: Path, begin: int) -> bytes:
 
 
 def verify_checksums(folder: Path, expected: Mapping[str, str]) -> None:
-    """Refuse a folder of which a file is missing or is not, byte for byte, the one that was written."""
+    """Raise an error if a file is missing or its checksum differs."""
     try:
-        found = compute_checksums(folder, expected)
+        actual = compute_checksums(folder, expected)
     except OSError as error:
         raise UserError(f"{error.filename}: cannot be read: {error.strerror}; prepare the dataset again") from None
     for name, checksum in expected.items():
-        if found[name] != checksum:
-            raise UserError(f"{folder / name}: is damaged: its checksum is another one than when it was prepared; "
-                            "prepare the dataset again")  # fmt: skip
+        if actual[name] != checksum:
+            raise UserError(f"{folder / name}: damaged: checksum mismatch; prepare the dataset again")

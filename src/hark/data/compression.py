@@ -1,4 +1,4 @@
-"""Files that may be compressed, read as a stream of bytes that knows how far it has come."""
+"""Byte streams of plain or compressed files, with the read position for progress reports."""
 
 import bz2
 import gzip
@@ -16,21 +16,21 @@ from hark.errors import HarkError, UserError, require
 
 SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
 BLOCK = 1 << 18
-ZSTD_BLOCK = 1 << 14  # compressed bytes at a time: what they unpack to is held in memory
+ZSTD_BLOCK = 1 << 14  # compressed bytes at a time; their decompressed content is held in memory
 
 
 def plain_name(path: Path) -> str:
-    """The file's name without the suffix of its compression."""
+    """Return the file name without the compression suffix."""
     return path.stem if path.suffix.lower() in SUFFIXES else path.name
 
 
 def open_file(path: Path) -> io.FileIO:
-    """A file to read bytes from, or one line that says why not."""
+    """Open a file to read bytes; raise a UserError if that fails."""
     try:
         if path.is_dir():
             raise UserError(f"{path}: is a folder; name a file")
         if path.exists() and not path.is_file():
-            raise UserError(f"{path}: is not a plain file; it is read twice, so a pipe will not do")
+            raise UserError(f"{path}: not a regular file; it is read twice, so it cannot be a pipe")
         return path.open("rb", buffering=0)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
@@ -39,13 +39,13 @@ def open_file(path: Path) -> io.FileIO:
 
 
 class ByteStream:
-    """The uncompressed bytes of a file. Whatever is wrong with it becomes one line that names it."""
+    """The decompressed bytes of a file. Read errors become a UserError that names the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = open_file(path)
         self.size = path.stat().st_size
-        with self.explained():
+        with self.explain_errors():
             self._bytes = io.BufferedReader(self._decompress(), BLOCK)
 
     def _decompress(self) -> Any:
@@ -64,22 +64,22 @@ class ByteStream:
 
     @property
     def position(self) -> int:
-        """Bytes of the file read so far, as they lie on the disk."""
+        """Bytes of the file read so far, before decompression."""
         return self._file.tell()
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which stay to be read; fewer than `size` where little is at hand."""
-        with self.explained():
+        """Return up to `size` of the next bytes without consuming them."""
+        with self.explain_errors():
             return self._bytes.peek(size)[:size]
 
     def blocks(self) -> Iterator[bytes]:
-        with self.explained():
+        with self.explain_errors():
             while block := self._bytes.read(BLOCK):
                 yield block
 
     def lines(self) -> Iterator[bytes]:
-        """Lines without their end: split at \\n alone, one \\r before it dropped, a byte-order mark skipped."""
-        with self.explained():
+        """Yield lines split at \\n only, without the line ending (\\n or \\r\\n) and byte-order mark."""
+        with self.explain_errors():
             first = True
             for line in self._bytes:
                 if first:
@@ -88,18 +88,18 @@ class ByteStream:
                 yield line.removesuffix(b"\n").removesuffix(b"\r")
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         try:
             yield
         except HarkError:
             raise
         except EOFError:
-            raise UserError(f"{self.path}: ends too early; the archive is cut off, fetch it again") from None
+            raise UserError(f"{self.path}: truncated archive; download it again") from None
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-            raise UserError(f"{self.path}: not a readable {self.path.suffix} archive: {error}") from None
+            raise UserError(f"{self.path}: not a valid {self.path.suffix} archive: {error}") from None
         except OSError as error:
-            if error.errno is None:  # how bz2 and zstandard complain about their input
-                raise UserError(f"{self.path}: not a readable {self.path.suffix} archive: {error}") from None
+            if error.errno is None:  # how bz2 and zstandard report invalid input
+                raise UserError(f"{self.path}: not a valid {self.path.suffix} archive: {error}") from None
             raise UserError(f"{self.path}: cannot be read: {error.strerror}") from None
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class ByteStream:
 
 
 class ZstdReader(io.RawIOBase):
-    """zstandard's own stream takes a cut-off file for a whole one; this one does not."""
+    """Zstandard stream that detects truncated files, which the library's own reader does not."""
 
     def __init__(self, file: io.RawIOBase) -> None:
         zstandard: Any = import_module("zstandard")

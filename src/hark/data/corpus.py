@@ -1,4 +1,4 @@
-"""Parallel text as it comes: two line-aligned files, or one TSV, JSONL or TMX; plain or compressed; always streamed."""
+"""Parallel corpora, read as streams: two line-aligned files, or one TSV, JSONL or TMX file; plain or compressed."""
 
 import codecs
 import json
@@ -15,12 +15,12 @@ from hark.errors import UserError
 
 Pair = tuple[str, str]
 HEAD = 1 << 13
-OURS = "hark:"
+BUNDLED = "hark:"
 HERE = Path(__file__).parent
 
 
 class PairReader:
-    """The pairs of a corpus in order, raw, without line ends; `share` says how much of it has been read."""
+    """Reads the pairs of a corpus in order, raw, without line endings; `share` is the share read so far."""
 
     def __init__(self, corpus: CorpusConfig, source: str, target: str) -> None:
         self.corpus, self.source, self.target = corpus, source, target
@@ -50,13 +50,13 @@ class PairReader:
                 return parse_tmx(stream, self.source, self.target)
             case _:
                 raise UserError(
-                    f"{stream.path}: a file that holds both sides must be .tsv, .jsonl or .tmx; "
-                    "or name the target's file too"
+                    f"{stream.path}: a single file with both sides must be .tsv, .jsonl or .tmx; "
+                    "otherwise name the target file too"
                 )
 
 
 def read_pairs(corpus: CorpusConfig, source: str, target: str) -> Iterator[Pair]:
-    """The pairs of a corpus in order: raw text, without line ends."""
+    """Yield the pairs of a corpus in order: raw text, without line endings."""
     return iter(PairReader(corpus, source, target))
 
 
@@ -65,8 +65,8 @@ def corpus_files(corpus: CorpusConfig) -> list[Path]:
 
 
 def locate(name: str) -> Path:
-    """Where a file lies: `hark:sample/train.en.xz` is text that comes with hark, wherever that is installed."""
-    return HERE / name.removeprefix(OURS) if name.startswith(OURS) else Path(name)
+    """Return the path of a file; `hark:sample/train.en.xz` is text bundled with the installed package."""
+    return HERE / name.removeprefix(BUNDLED) if name.startswith(BUNDLED) else Path(name)
 
 
 def read_aligned(source: ByteStream, target: ByteStream) -> Iterator[Pair]:
@@ -80,7 +80,7 @@ def read_aligned(source: ByteStream, target: ByteStream) -> Iterator[Pair]:
 
 
 def unequal(source: ByteStream, sources: int, target: ByteStream, targets: int) -> UserError:
-    return UserError(f"{source.path} has {sources} lines but {target.path} has {targets}; they must match line by line")
+    return UserError(f"{source.path} has {sources} lines but {target.path} has {targets}; they must be line-aligned")
 
 
 def read_tsv(stream: ByteStream) -> Iterator[Pair]:
@@ -90,12 +90,12 @@ def read_tsv(stream: ByteStream) -> Iterator[Pair]:
             continue
         columns = line.split("\t")
         if len(columns) != 2:
-            raise UserError(f"{stream.path}:{number}: has {len(columns)} columns; must be source, one tab, target")
+            raise UserError(f"{stream.path}:{number}: {len(columns)} columns; expected source, one tab, target")
         yield columns[0], columns[1]
 
 
 def read_jsonl(stream: ByteStream, source: str, target: str) -> Iterator[Pair]:
-    """Objects by language code, by `source` and `target`, or as Hugging Face nests them under `translation`."""
+    """Read objects keyed by language code or `source` and `target`, also nested in `translation` (Hugging Face)."""
     for number, line in enumerate(read_lines(stream), start=1):
         if not line.strip():
             yield "", ""
@@ -116,13 +116,13 @@ def pick_pair(row: Any, source: str, target: str, where: str) -> Pair:
         if all(key in row for key in keys):
             texts = [row[key] for key in keys]
             if not all(isinstance(text, str) for text in texts):
-                raise UserError(f"{where}: {keys[0]} and {keys[1]} must both be text")
+                raise UserError(f"{where}: {keys[0]} and {keys[1]} must be strings")
             return one_line(texts[0]), one_line(texts[1])
-    raise UserError(f"{where}: has neither the keys {source} and {target} nor source and target")
+    raise UserError(f"{where}: expected keys {source} and {target}, or source and target")
 
 
 def one_line(text: str) -> str:
-    """JSON can hold line breaks and halves of characters, which lines of UTF-8 cannot."""
+    """Replace line breaks and lone surrogates, which JSON can hold but lines of UTF-8 cannot."""
     text = text.replace("\r\n", " ").replace("\n", " ")
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
@@ -139,18 +139,18 @@ def read_lines(stream: ByteStream) -> Iterator[str]:
 
 
 def refuse_binary(stream: ByteStream) -> None:
-    """A picture or an archive is called what it is, rather than text with a bad byte; stray NULs are let through."""
+    """Raise an error for UTF-16 and binary files. Stray NUL bytes in text are allowed."""
     head = stream.peek(HEAD)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UserError(f"{stream.path}: is UTF-16 text; convert it to UTF-8, e.g. with iconv")
+        raise UserError(f"{stream.path}: UTF-16 text; convert it to UTF-8, e.g. with iconv")
     controls = sum(byte < 0x20 and byte not in b"\t\n\r" for byte in head)
     if controls > 0.3 * len(head) or ((b"\0" in head or controls > 0.03 * len(head)) and not is_utf8(head)):
-        raise UserError(f"{stream.path}: is a binary file, not text")
+        raise UserError(f"{stream.path}: binary file, not text")
 
 
 def is_utf8(head: bytes) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be incomplete
     except UnicodeDecodeError:
         return False
     return True

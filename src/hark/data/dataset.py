@@ -1,4 +1,4 @@
-"""A prepared dataset: what lies in its folder, and how it is verified when it is opened."""
+"""A prepared dataset: its manifest, its token stores and tokenizers, and their verification."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ ROLES: tuple[Role, ...] = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that the dataset was made from."""
+    """An input file of the dataset."""
 
     path: str
     size: int
@@ -33,7 +33,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Shard:
-    """One corpus or held-out set, as it was written."""
+    """One encoded corpus, or dev or test set."""
 
     name: str
     role: Role
@@ -52,7 +52,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a dataset is made of. `key` is a hash of all that shaped it: equal keys, equal datasets."""
+    """Contents of a dataset. `key` hashes all inputs and settings: equal keys mean equal datasets."""
 
     key: str
     source: str
@@ -63,10 +63,10 @@ class Manifest:
     source_tokenizer: str | None
     shards: tuple[Shard, ...]
     checksums: Mapping[str, str] = field(default_factory=dict)
-    """Of every file in the folders of the shards; none in a dataset from before there were any."""
+    """Checksums of every file in the shard folders; empty in older datasets."""
 
     def reversed(self) -> "Manifest":
-        """As if it had been prepared from the target's language to the source's."""
+        """Return the manifest with source and target exchanged."""
         separate = self.source_tokenizer is not None
         return replace(
             self,
@@ -86,14 +86,14 @@ class Manifest:
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
-            raise UserError(f"{folder}: is not a hark dataset; make one with hark prepare") from None
+            raise UserError(f"{folder}: not a hark dataset; create one with hark prepare") from None
         except (OSError, ValueError) as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
         if not isinstance(tree, dict) or tree.get("kind") != KIND:
-            raise UserError(f"{folder}: is not a hark dataset; make one with hark prepare")
+            raise UserError(f"{folder}: not a hark dataset; create one with hark prepare")
         if tree.get("format") != FORMAT:
             raise UserError(
-                f"{path}: is of format {tree.get('format')}; this version of hark reads {FORMAT}: prepare it again"
+                f"{path}: format {tree.get('format')}; this version of hark reads format {FORMAT}; prepare it again"
             )
         try:
             values = {each.name: tree[each.name] for each in fields(cls) if each.name != "checksums"}
@@ -106,7 +106,7 @@ class Manifest:
 
 
 def is_dataset(folder: Path) -> bool:
-    """Whether a folder is a dataset of ours, of whatever format."""
+    """Whether a folder is a hark dataset, of any format version."""
     try:
         tree = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -115,10 +115,9 @@ def is_dataset(folder: Path) -> bool:
 
 
 class Dataset:
-    """A prepared dataset, opened: its manifest holds, its tokenizers are the ones that wrote the tokens.
+    """A prepared dataset, opened and checked against its manifest.
 
-    `manifest` is as the dataset is read; with `reverse`, from the language that it was prepared into. The report stays
-    as it was written.
+    With `reverse`, source and target are exchanged, in `manifest` as well. The report stays as written.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, reverse: bool = False) -> None:
@@ -127,7 +126,7 @@ class Dataset:
 
     @classmethod
     def open(cls, folder: Path | str, reverse: bool = False) -> Self:
-        """Open and verify; the tokens are mapped, not read."""
+        """Open a dataset and check its tokenizers and sizes; tokens are memory-mapped, not read."""
         dataset = cls(Path(folder), Manifest.read(Path(folder)), reverse)
         for side in SIDES:
             dataset.tokenizer(side)
@@ -137,29 +136,29 @@ class Dataset:
         return dataset
 
     def verify(self, *roles: Role) -> None:
-        """Read every byte of the sets of these roles, and refuse what is not as it was written."""
+        """Verify the checksums of all files of the given roles."""
         verify_checksums(
             self.folder,
-            {name: found for name, found in self.manifest.checksums.items() if name.split("/")[0] in roles},
+            {name: value for name, value in self.manifest.checksums.items() if name.split("/")[0] in roles},
         )
 
     def towards(self, source: str, target: str) -> "Dataset":
-        """The dataset from one language to another: as it is read now, or the other way round."""
-        here = [base_language(each) for each in (self.manifest.source, self.manifest.target)]
-        wanted = [base_language(each) for each in (source, target)]
-        if wanted == here:
+        """Return the dataset in the given direction: itself, or reversed."""
+        current = [base_language(each) for each in (self.manifest.source, self.manifest.target)]
+        requested = [base_language(each) for each in (source, target)]
+        if requested == current:
             return self
-        if wanted == here[::-1]:
+        if requested == current[::-1]:
             return Dataset.open(self.folder, not self.reverse)
         raise UserError(
-            f"{self.folder}: is text in {self.manifest.source} and {self.manifest.target}, not {source} to {target}"
+            f"{self.folder}: languages are {self.manifest.source} and {self.manifest.target}, not {source} and {target}"
         )
 
     def store(self, shard: Shard, variant: int = 0) -> TokenStore:
         store = TokenStore.open(self.folder / shard.folder(variant))
         if len(store) != shard.pairs:
             raise UserError(
-                f"{store.folder}: has {len(store)} pairs where the manifest has {shard.pairs}; prepare it again"
+                f"{store.folder}: {len(store)} pairs, but the manifest states {shard.pairs}; prepare it again"
             )
         return store.reversed() if self.reverse else store
 
@@ -174,7 +173,7 @@ class Dataset:
         return [shard for shard in self.manifest.shards if shard.role == role]
 
     def text(self, shard: Shard, side: Side) -> list[str]:
-        """The raw sentences of a dev or test set."""
+        """Return the raw sentences of a dev or test set."""
         language = self.manifest.source if side == "source" else self.manifest.target
         path = self.folder / f"{shard.folder()}.{language}"
         try:
@@ -183,13 +182,13 @@ class Dataset:
             raise UserError(f"{path}: cannot be read: {error}") from None
 
     def tokenizer(self, side: Side) -> Tokenizer:
-        """The tokenizer of a side; both sides share one unless vocabularies are separate."""
+        """Return the tokenizer of a side; both sides share one unless the vocabularies are separate."""
         shared = self.manifest.source_tokenizer is None
         return self._target_tokenizer if shared or side == "target" else self._source_tokenizer
 
     @property
     def special(self) -> SpecialIds:
-        """The special ids in its batches. Vocabularies of the two sides are of one kind, so they agree on these."""
+        """The special ids used in batches. Both sides have the same kind of vocabulary, so they agree on these."""
         return self.tokenizer("target").special
 
     @cached_property
@@ -201,8 +200,8 @@ class Dataset:
         return self._load("target" if self.reverse else "source", self.manifest.source_tokenizer)
 
     def _load(self, prepared_as: Side, sha256: str | None) -> Tokenizer:
-        own = prepared_as == "source" and self.manifest.source_tokenizer is not None
-        return Tokenizer.load(self.folder / ("tokenizer.source.model" if own else "tokenizer.model"), sha256)
+        separate = prepared_as == "source" and self.manifest.source_tokenizer is not None
+        return Tokenizer.load(self.folder / ("tokenizer.source.model" if separate else "tokenizer.model"), sha256)
 
     @cached_property
     def report(self) -> DatasetReport:

@@ -1,6 +1,7 @@
-"""Finding pairs that repeat an earlier one, with memory that does not grow with the corpus.
+"""Duplicate detection in memory that does not grow with the corpus.
 
-Hashes go to files by their first bits, so that equal ones meet in the same file; then one file at a time is sorted.
+Hashes are partitioned into files by their first bits, so equal ones land in the same file; then one file at a time is
+sorted.
 """
 
 import hashlib
@@ -14,44 +15,44 @@ from hark.errors import HarkError
 
 HASH_BYTES = 16
 PARTITIONS = 128  # a power of two, at most 256; a billion pairs make files of 190 MB
-BUFFER = 1 << 18  # hashes in memory before they go to the files
+BUFFER = 1 << 18  # hashes in memory before they are written to the files
 RECORD = np.dtype([("high", ">u8"), ("low", ">u8"), ("index", "<i8")])
 
 
 def pair_hash(source: str, target: str) -> bytes:
-    """Sixteen bytes that stand for a pair; the length tells where the source ends."""
+    """Return a 16-byte hash of a pair; the length prefix marks where the source ends."""
     text = f"{len(source)} {source}{target}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
 
 
 class DuplicateFinder:
-    """Collects the hashes of pairs, by their numbers, in files of a folder; then says which pairs are repeats."""
+    """Collects the hashes of pairs in files of a folder, then finds the pairs that repeat an earlier one."""
 
     def __init__(self, folder: Path, partitions: int = PARTITIONS, buffer: int = BUFFER) -> None:
         self.folder, self.partitions, self.buffer = folder, partitions, buffer
-        self.waiting: list[npt.NDArray[np.void]] = []
-        self.n_waiting = 0
+        self.pending: list[npt.NDArray[np.void]] = []
+        self.n_pending = 0
         self.files = [folder / f"hashes.{number:03}" for number in range(partitions)]
         for file in self.files:
             file.unlink(missing_ok=True)
 
     def add(self, first_index: int, hashes: Sequence[bytes]) -> None:
-        """Take in the hashes of consecutive pairs, the first of which has this number. Any order of calls will do."""
+        """Add the hashes of consecutive pairs, starting at `first_index`. Calls may come in any order."""
         records = np.empty(len(hashes), RECORD)
         halves = np.frombuffer(b"".join(hashes), ">u8").reshape(-1, 2)
         records["high"], records["low"] = halves[:, 0], halves[:, 1]
         records["index"] = np.arange(first_index, first_index + len(hashes))
-        self.waiting.append(records)
-        self.n_waiting += len(records)
-        if self.n_waiting >= self.buffer:
+        self.pending.append(records)
+        self.n_pending += len(records)
+        if self.n_pending >= self.buffer:
             self.flush()
 
     def flush(self) -> None:
-        if not self.waiting:
+        if not self.pending:
             return
-        records = np.concatenate(self.waiting)
-        self.waiting, self.n_waiting = [], 0
-        # The top bits of the hash are the number of the file.
+        records = np.concatenate(self.pending)
+        self.pending, self.n_pending = [], 0
+        # The top bits of the hash select the file.
         files = (records["high"] >> np.uint64(56)).astype(np.int64) * self.partitions // 256
         order = np.argsort(files, kind="stable")
         borders = np.searchsorted(files[order], np.arange(self.partitions + 1))
@@ -65,14 +66,14 @@ class DuplicateFinder:
             raise HarkError(f"{self.folder}: cannot write: {error.strerror}") from error
 
     def find(self) -> npt.NDArray[np.int64]:
-        """The numbers of all pairs that repeat one with a lower number, in order."""
+        """Return the indices, in order, of all pairs that repeat an earlier pair."""
         self.flush()
         found = [repeats(np.fromfile(file, RECORD)) for file in self.files if file.exists()]
         return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
 
 
 def repeats(records: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
-    """The numbers of records whose hash also stands under a lower number."""
+    """Return the indices of records whose hash also occurs at a lower index."""
     ordered = records[np.lexsort((records["index"], records["low"], records["high"]))]
     same = (ordered["high"][1:] == ordered["high"][:-1]) & (ordered["low"][1:] == ordered["low"][:-1])
     indexes: npt.NDArray[np.int64] = ordered["index"][1:][same].astype(np.int64)

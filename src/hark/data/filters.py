@@ -1,6 +1,6 @@
-"""The rules of cleaning: each a small function that says whether a pair is dropped, each with a setting of its name.
+"""Cleaning rules: small functions that decide whether to drop a pair, each with a setting of the same name.
 
-`Cleaner` applies them to one pair after another. Duplicates need the whole corpus: see `duplicates.py`.
+`Cleaner` applies them to one pair at a time. Finding duplicates takes the whole corpus: see `duplicates.py`.
 """
 
 import re
@@ -17,7 +17,7 @@ from hark.text.normalise import normalise
 
 __all__ = ["RULES", "Cleaner", "HeldOut", "Verdict"]
 
-# In the order in which they are applied; a pair counts for the first that drops it.
+# In order of application; a pair counts for the first rule that drops it.
 RULES = (
     "garbled",
     "empty",
@@ -37,7 +37,7 @@ Measure = Callable[[str], float]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A pair as normalised text, and the rule that dropped it; none: it is kept."""
+    """A pair as normalised text, and the rule that dropped it (None if kept)."""
 
     source: str
     target: str
@@ -45,7 +45,7 @@ class Verdict:
 
 
 class Cleaner:
-    """Judges pairs one at a time, the same in every process."""
+    """Normalises pairs and applies the rules to them, one pair at a time."""
 
     def __init__(self, config: CleanConfig, source: str, target: str, held_out: HeldOut | None = None) -> None:
         self.garbled = config.garbled
@@ -53,7 +53,7 @@ class Cleaner:
         self.rules = build_rules(config, source, target, held_out)
 
     def __call__(self, source: str, target: str) -> Verdict:
-        # Judged as it was read: the no-break space and the soft hyphen are letters' second halves in garbled text.
+        # Check the raw text: in mojibake, no-break spaces and soft hyphens are the second bytes of letters.
         garbled = self.garbled and (is_garbled(source) or is_garbled(target))
         source, target = self.tidy(source), self.tidy(target)
         if garbled:
@@ -65,7 +65,7 @@ class Cleaner:
 
 
 def build_rules(config: CleanConfig, source: str, target: str, held_out: HeldOut | None) -> list[tuple[str, Rule]]:
-    """The rules that are on, by name, in order; what is known beforehand is bound to them once."""
+    """Return the enabled rules by name, in order, with their settings bound."""
     rules: list[tuple[str, Rule]] = []
     if config.empty:
         rules.append(("empty", has_empty_side))
@@ -86,13 +86,13 @@ def build_rules(config: CleanConfig, source: str, target: str, held_out: HeldOut
 
 # Garbled text
 
-# Controls (white space apart), the replacement character, non-characters, lone surrogates, private use.
+# Control characters (except white space), the replacement character, noncharacters, lone surrogates, private use.
 BROKEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ue000-\uf8ff\ufffd-\uffff\U000f0000-\U0010ffff]"
 )
 
-# UTF-8 that was read as Windows-1252 (mojibake): a letter from Â to ô, then one to three signs that stand for the
-# bytes 80 to BF. Good text has some of that too: „Spaß“, « déjà », IRMÃ…; so only what no language writes counts.
+# UTF-8 decoded as Windows-1252 (mojibake): a letter from Â to ô, then one to three characters for the bytes 80 to BF.
+# Such sequences also occur in good text („Spaß“, « déjà », IRMÃ…), so only those that no language writes count.
 CONTINUATION = bytes(range(0x80, 0xC0)).decode("cp1252", "ignore")
 MAY_END_A_WORD = "\u00a0«»‘’“”‚„…–—•‹›"
 SIGN = "".join(each for each in CONTINUATION if each not in MAY_END_A_WORD)
@@ -102,7 +102,7 @@ MOJIBAKE = re.compile(
     "|".join(
         (
             f"[ÂÃÄ][{SIGN}]|Å[{SIGN.translate(dict.fromkeys(map(ord, '²³¹')))}]",  # Ã¼, Â£, Ä‡; but not 5 Å²
-            f"(?<=[a-zß-öø-ÿ])[ÂÃÄÅ][{CONTINUATION}]",  # a small letter before a great one: fÃ»r, mÅ‚ody
+            f"(?<=[a-zß-öø-ÿ])[ÂÃÄÅ][{CONTINUATION}]",  # a lowercase letter before an uppercase one: fÃ»r, mÅ‚ody
             f"(?<!{LETTER})Ã(?:\u00a0|[{CONTINUATION}](?={LETTER}))",  # Ã–sterreich
             f"(?:[ÎÏÐÑ×ØÙÚÛ][{CONTINUATION}]){{3}}",  # Greek, Cyrillic, Hebrew, Arabic
             f"(?:[à-ï][{CONTINUATION}]{{2}}){{2}}",  # Indic, Thai, Chinese, Japanese, Korean
@@ -121,19 +121,19 @@ def is_garbled(text: str) -> bool:
 
 
 def make_writable(text: str) -> str:
-    """The text as it is, but for lone surrogates, which no file can hold."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 # Length
 
-# Characters to a word in scripts that do not separate words by spaces.
+# Characters per word in scripts that do not separate words by spaces.
 WORD_CHARS = {"zh": 2, "yue": 2, "wuu": 2, "ja": 2, "th": 5, "lo": 5, "km": 5, "my": 5, "bo": 3}
-# Scripts that say in one character what an alphabet says in two or three.
+# Languages whose scripts write in one character what an alphabet writes in two or three.
 DENSE_LANGUAGES = {"zh", "yue", "wuu", "ja", "ko"}
 DENSE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]")
 DENSITY = 2.5
-# Added to both lengths before they are compared, so that "Ja." may well be "Yes, of course I do."
+# Added to both lengths before the comparison, so that "Ja." may translate "Yes, of course I do."
 SHORT = 20
 
 
@@ -149,7 +149,7 @@ def count_words(language: str) -> Measure:
 
 
 def has_many_words(most: int, source_words: Measure, target_words: Measure, source: str, target: str) -> bool:
-    # No text has more words than half its characters and one.
+    # A text has at most (characters + 1) / 2 words.
     return (len(source) >= 2 * most and source_words(source) > most) or (
         len(target) >= 2 * most and target_words(target) > most
     )
@@ -160,7 +160,7 @@ def has_many_characters(most: int, source: str, target: str) -> bool:
 
 
 def extent(language: str) -> Measure:
-    """A measure of how much is said that can be compared between scripts."""
+    """Return a measure of text length that is comparable between scripts."""
     if base_language(language) in DENSE_LANGUAGES:
         return lambda text: len(text) + (DENSITY - 1) * len(DENSE.findall(text))
     return len
@@ -186,8 +186,8 @@ def lacks_letters(share: float, source: str, target: str) -> bool:
 
 
 def has_few_letters(share: float, text: str) -> bool:
-    """Whether letters, with the marks that belong to them, are less than this share of all but spaces."""
-    # Letters of ASCII alone are enough for most text in Latin script, and quick to count.
+    """Whether letters and their combining marks are less than this share of all non-space characters."""
+    # In most Latin-script text the ASCII letters alone reach the share, and they are fast to count.
     if len(text.encode("utf-8", "replace").translate(None, NOT_ASCII_LETTERS)) >= share * len(text):
         return False
     letters = sum(unicodedata.category(each)[0] in "LM" for each in text)

@@ -1,28 +1,28 @@
-"""Keeping dev and test sentences out of the training text, so that no score is contaminated."""
+"""Decontamination: keeps dev and test sentences out of the training text."""
 
 import hashlib
 import re
 import unicodedata
 
-# Spaces, punctuation and symbols of ASCII, and controls; bytes of other characters are above.
+# ASCII spaces, punctuation, symbols and control characters. Bytes of non-ASCII characters are >= 128.
 IGNORED_ASCII = bytes(code for code in range(128) if not chr(code).isalnum())
 BEYOND_ASCII = re.compile(r"[^\w\x00-\x7f]+")
-# Most text in Latin script has nothing of these; looking for them is quicker than for what is not a word character.
+# Most text in Latin script has none of these; searching for them is faster than for non-word characters.
 BEYOND_LATIN = re.compile("[\x80-\xbf×÷\u02b0-\U0010ffff]")
 
-# Marks, by their category, that only choose how an emoji is drawn.
+# Characters of category Mark that only select how an emoji is drawn.
 EMOJI_MARKS = "\ufe0e\ufe0f\u20e3"
 
 
 class HeldOut:
-    """The sentences of dev and test sets, each side by itself; compared without case, punctuation and spaces."""
+    """The sentences of dev and test sets, by side, compared without case, punctuation and spaces."""
 
     def __init__(self) -> None:
         self.sources: set[bytes] = set()
         self.targets: set[bytes] = set()
 
     def add(self, source: str, target: str) -> None:
-        """Hold out a pair: no training pair may have its source, or its target, on the same side."""
+        """Add a pair: a training pair with the same source or the same target will be dropped."""
         self.sources.add(fingerprint(source))
         self.targets.add(fingerprint(target))
 
@@ -35,12 +35,12 @@ class HeldOut:
 
 
 def fingerprint(text: str) -> bytes:
-    """Eight bytes that are equal for sentences that differ in case, punctuation, spaces or width only."""
+    """Return an eight-byte hash that ignores case, punctuation, spaces and character width."""
     return hashlib.blake2b(essence(text), digest_size=8).digest()
 
 
 def essence(text: str) -> bytes:
-    """The letters, marks and digits of a text, casefolded; the text itself where it has none."""
+    """Return the letters, marks and digits of a text, casefolded; the text itself if it has none."""
     if text.isascii():
         return text.lower().encode().translate(None, IGNORED_ASCII) or text.encode()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -50,5 +50,5 @@ def essence(text: str) -> bytes:
 
 
 def keep_marks(ignored: re.Match[str]) -> str:
-    """Marks are no word characters to `re`, but in many scripts they are what tells words apart."""
+    """Keep combining marks: `re` does not count them as word characters, but in many scripts they distinguish words."""
     return "".join(each for each in ignored[0] if unicodedata.category(each)[0] == "M" and each not in EMOJI_MARKS)

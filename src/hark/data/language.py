@@ -1,18 +1,18 @@
-"""Whether text is in the language that it should be in."""
+"""Language checks: detection of text that is not in the expected language."""
 
 from collections.abc import Mapping, Sequence
 
 from hark.text.detector import base_language, guess_language, known_languages, load_detector, plain
 
-# On fewer letters the detector only guesses.
+# The detector is unreliable on fewer letters.
 MIN_LETTERS = 20
-# A look at so many characters settles 99 lines of 100, at a third of the cost of the whole line.
+# This many characters settle 99 lines of 100, at a third of the cost of the whole line.
 GLANCE = 40
-# With this much probability left for the right language the detector is in doubt, however sure of another:
-# it takes "Tom weiß, was er tut." for English with 0.97, but leaves German more than it leaves it in Polish text.
+# If the expected language has at least this probability, the text is kept, however likely another language is: the
+# detector takes "Tom weiß, was er tut." for English with 0.97, but gives German more than it does for Polish text.
 DOUBT = 0.01
 
-# Languages, and their dialects, that the detector takes for each other.
+# Languages and dialects that the detector confuses.
 RELATIVES = (
     {"no", "nn", "da"},
     {"hr", "sr", "bs", "sh"},
@@ -35,7 +35,7 @@ RELATIVES = (
 
 
 class LanguageCheck:
-    """Tells lines that are surely in another language; says nothing of a language that the detector lacks."""
+    """Detects lines in another language with high confidence; accepts all if the detector lacks the language."""
 
     def __init__(self, language: str, confidence: float) -> None:
         base = base_language(language)
@@ -45,12 +45,12 @@ class LanguageCheck:
         self.known = base in known_languages()
 
     def is_foreign(self, text: str) -> bool:
-        """Whether the text is in another language, as surely as was asked for."""
+        """Whether the text is in another language, with at least the configured confidence."""
         if not self.known or self.first_guess(text[:GLANCE]) in self.expected:
             return False
         if sum(map(str.isalpha, text)) < MIN_LETTERS:
             return False
-        # Capitals mislead the detector ("AUSSPRACHE" is Japanese to it), so the text is looked at in both ways.
+        # Capitals mislead the detector (it takes "AUSSPRACHE" for Japanese), so the lowercased text must agree.
         return self.is_surely_foreign(text) and self.is_surely_foreign(text.lower())
 
     def first_guess(self, text: str) -> str:
@@ -67,9 +67,9 @@ class LanguageCheck:
 def looks_swapped(
     dropped: Mapping[str, int], kept: int, samples: Sequence[tuple[str, str]], source: str, target: str
 ) -> bool:
-    """Whether a corpus lost most of its pairs because each language stands on the other's side.
+    """Whether a corpus lost most of its pairs because source and target are swapped.
 
-    `samples` are pairs that were dropped for their language.
+    `samples` are pairs dropped by the language rule.
     """
     if 2 * dropped["language"] <= kept + sum(dropped.values()):
         return False

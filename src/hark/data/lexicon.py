@@ -1,7 +1,7 @@
-"""Words and their translations, learnt from which words stand in the same pairs.
+"""Bilingual lexicon: single words and their translations, learnt from co-occurrence in pairs.
 
-A word alone is what people try first, and training text has hardly any. A model that has learnt to copy names takes it
-for one, above all out of German, where every noun has a capital.
+People often try a single word first, but training text has hardly any. A model that has learnt to copy names takes it
+for a name, especially from German, where every noun is capitalised.
 """
 
 import re
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from hark.data.swaps import WORD
 
 LONGEST = 12
-"""Words of a sentence that is counted: in long ones everything stands beside everything."""
+"""Maximum words of a sentence used: in longer ones, too many words co-occur."""
 SEEN, SURE = 3, 0.3
-"""Pairs in which two words stand together, and twice their share of those in which one does (Dice), at the least."""
+"""Minimum number of pairs in which two words co-occur, and minimum Dice coefficient."""
 PHRASE = 3
-"""Words that may translate one alone, at most."""
+"""Maximum words in the translation of a single word."""
 CAPITAL = 0.5
+"""Share of lowercase words that are capitalised when drawn."""
 CHUNK = 20_000
-"""Pairs whose words are counted at a time."""
+"""Pairs counted at a time."""
 END = re.compile(r"[.!?]$")
 Item = TypeVar("Item")
 
@@ -33,9 +34,9 @@ def short_pair(source: str, target: str) -> bool:
 
 
 class SingleWords:
-    """Draws words that are to stand alone, each as often as any other: what is rare is what a model does not know.
+    """Draws single words with their translations, uniformly: a model knows the rare ones least.
 
-    Names and numbers are left out, and half of the words in small letters get a capital, as at the beginning of a line.
+    Skips names and numbers. Half of the lowercase words are capitalised, as at the start of a line.
     """
 
     def __init__(self, lexicon: Mapping[str, str], rng: np.random.Generator) -> None:
@@ -52,68 +53,68 @@ class SingleWords:
 
 
 def find_words(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The words of both sides that belong together: each is the other's likeliest, or all that a pair has."""
-    sides = [Numbers(pair[side] for pair in pairs) for side in (0, 1)]
+    """Return word translations: words that are each other's best match, or that form a whole pair."""
+    sides = [WordIndex(pair[side] for pair in pairs) for side in (0, 1)]
     keys, seen = count_keys(
         np.concatenate([np.add.outer(*ids).ravel() for ids in chunk])
         for chunk in batched(((sides[0](source) << 32, sides[1](target)) for source, target in pairs), CHUNK)
     )
     source, target = keys >> 32, keys & 0xFFFFFFFF
-    apart = np.array(sides[0].seen)[source] + np.array(sides[1].seen)[target]
-    dice = 2 * seen / apart
-    found = (seen >= SEEN) & (dice >= SURE) & likeliest(source, dice) & likeliest(target, dice)
-    words = [list(side.numbers) for side in sides]
-    known = {words[0][s]: words[1][t] for s, t in zip(source[found], target[found], strict=True)}
-    return known | said_alone(pairs, known, *(side.inner for side in sides))
+    occurrences = np.array(sides[0].seen)[source] + np.array(sides[1].seen)[target]
+    dice = 2 * seen / occurrences
+    matches = (seen >= SEEN) & (dice >= SURE) & is_best_match(source, dice) & is_best_match(target, dice)
+    words = [list(side.ids) for side in sides]
+    known = {words[0][s]: words[1][t] for s, t in zip(source[matches], target[matches], strict=True)}
+    return known | find_one_word_sentences(pairs, known, *(side.inner for side in sides))
 
 
-def said_alone(
+def find_one_word_sentences(
     pairs: Iterable[tuple[str, str]],
     known: Mapping[str, str],
     inner: Mapping[str, int],
     inner_target: Mapping[str, int],
 ) -> dict[str, str]:
-    """Words that are a sentence, with what is said for them most often: no is Nein, not keine.
+    """Return words that form a whole sentence, with their most frequent translation: "no" is "Nein", not "keine".
 
-    What is known with a capital keeps it: the city of Nice is not nice.
+    Words known with a capital keep it: the city of Nice is not "nice".
     """
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for source, target in pairs:
-        ours, theirs = WORD.findall(source), WORD.findall(target)
-        # What has more signs than one at its end is several things, or unfinished.
-        if len(ours) == 1 and 0 < len(theirs) <= PHRASE and END.sub("", target.strip()) == " ".join(theirs):
-            its_own = known.get(ours[0]) == " ".join(theirs)
-            word = ours[0] if its_own else small_if_first(ours[0], inner)
-            seen[word][" ".join([small_if_first(theirs[0], inner_target), *theirs[1:]])] += 1
-    return {word: commonest(others) for word, others in seen.items()}
+        words, translation = WORD.findall(source), WORD.findall(target)
+        # More than one punctuation mark means several phrases, or an unfinished one.
+        if len(words) == 1 and 0 < len(translation) <= PHRASE and END.sub("", target.strip()) == " ".join(translation):
+            is_known = known.get(words[0]) == " ".join(translation)
+            word = words[0] if is_known else restore_case(words[0], inner)
+            seen[word][" ".join([restore_case(translation[0], inner_target), *translation[1:]])] += 1
+    return {word: most_frequent(others) for word, others in seen.items()}
 
 
-def commonest(seen: Mapping[str, int]) -> str:
-    """Of those that are as common the shortest."""
+def most_frequent(seen: Mapping[str, int]) -> str:
+    """Return the most frequent translation; of several, the one with the fewest words."""
     return min(seen, key=lambda each: (-seen[each], each.count(" ")))
 
 
-class Numbers:
-    """The words of one side as numbers, and how many sentences have each."""
+class WordIndex:
+    """Assigns ids to the words of one side, and counts the sentences with each word."""
 
     def __init__(self, sentences: Iterable[str]) -> None:
         self.inner = Counter(word for sentence in sentences for word in WORD.findall(sentence)[1:])
-        self.numbers: dict[str, int] = {}
+        self.ids: dict[str, int] = {}
         self.seen: list[int] = []
 
     def __call__(self, sentence: str) -> NDArray[np.int64]:
-        """Each word of a sentence once."""
+        """Return the sorted ids of the distinct words of a sentence."""
         words = WORD.findall(sentence)
-        words[:1] = [small_if_first(word, self.inner) for word in words[:1]]
-        ids = sorted({self.numbers.setdefault(word, len(self.numbers)) for word in words})
-        self.seen += [0] * (len(self.numbers) - len(self.seen))
+        words[:1] = [restore_case(word, self.inner) for word in words[:1]]
+        ids = sorted({self.ids.setdefault(word, len(self.ids)) for word in words})
+        self.seen += [0] * (len(self.ids) - len(self.seen))
         for each in ids:
             self.seen[each] += 1
         return np.array(ids, dtype=np.int64)
 
 
 def count_keys(chunks: Iterable[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What stands in any chunk, in order, and how often in all; memory is for what differs."""
+    """Return the distinct keys of all chunks, sorted, and their counts; memory grows only with distinct keys."""
     parts = [np.unique(chunk, return_counts=True) for chunk in chunks] or [(np.empty(0, np.int64),) * 2]
     keys, places = np.unique(np.concatenate([part for part, _ in parts]), return_inverse=True)
     counts = np.bincount(places, np.concatenate([counts for _, counts in parts]), len(keys))
@@ -126,16 +127,16 @@ def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield chunk
 
 
-def small_if_first(word: str, inner: Mapping[str, int]) -> str:
-    """The first word of a sentence as it is written within others."""
+def restore_case(word: str, inner: Mapping[str, int]) -> str:
+    """Return the first word of a sentence in the case it has inside sentences."""
     small = word.lower()
     return small if inner.get(small, 0) > inner.get(word, 0) else word
 
 
-def likeliest(words: NDArray[np.int64], dice: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether no other entry of the same word has more."""
+def is_best_match(words: NDArray[np.int64], dice: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each entry has the highest score among those of the same word."""
     order = np.lexsort((dice, words))
     last = np.flatnonzero(np.diff(words[order], append=-1))
-    found = np.zeros(len(words), dtype=bool)
-    found[order[last]] = True
-    return found
+    best = np.zeros(len(words), dtype=bool)
+    best[order[last]] = True
+    return best

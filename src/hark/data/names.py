@@ -1,4 +1,4 @@
-"""What corpora are called in reports and folders."""
+"""Corpus names, as used in reports and folder names."""
 
 import re
 from collections import Counter
@@ -13,23 +13,25 @@ FORMATS = ("tsv", "jsonl", "ndjson", "tmx", "txt")
 
 
 def name_corpora(corpora: Sequence[CorpusConfig], languages: Sequence[str]) -> list[str]:
-    """The name that each was given, or else that of its file; with the folder before it where files are namesakes."""
+    """Return the configured name of each corpus, or else its file name, prefixed with the folder if ambiguous."""
     stems = [corpus.name or stem(Path(corpus.source), languages) for corpus in corpora]
-    namesakes = {name for name, count in Counter(stems).items() if count > 1}
+    ambiguous = {name for name, count in Counter(stems).items() if count > 1}
     names = [
-        f"{tidy(Path(corpus.source).absolute().parent.name)}-{name}" if name in namesakes and not corpus.name else name
+        f"{tidy(Path(corpus.source).absolute().parent.name)}-{name}" if name in ambiguous and not corpus.name else name
         for corpus, name in zip(corpora, stems, strict=True)
     ]
     for corpus, name in zip(corpora, names, strict=True):
         if tidy(name) != name:
-            raise UserError(f"corpus name {name!r}: only letters, digits, dots, dashes and low lines, a letter first")
+            raise UserError(
+                f"corpus name {name!r}: use letters, digits, underscores, dots and dashes; no leading dot or dash"
+            )
         if names.count(name) > 1:
-            raise UserError(f"{corpus.source}: another corpus is called {name} too; give it a name of its own")
+            raise UserError(f"{corpus.source}: another corpus is also named {name}; set a different name")
     return names
 
 
 def stem(path: Path, languages: Sequence[str]) -> str:
-    """`train` for train.en.xz."""
+    """Return the file name without suffixes: `train` for train.en.xz."""
     name = plain_name(path)
     while "." in name and name.rpartition(".")[2].lower() in (*FORMATS, *(each.lower() for each in languages)):
         name = name.rpartition(".")[0]

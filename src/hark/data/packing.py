@@ -1,4 +1,4 @@
-"""Packing pairs into batches that have room for so many source and so many target tokens, and for so many pairs."""
+"""Bin packing of pairs into batches with limits on source tokens, target tokens and pairs."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from hark.data.pool import Lengths
 
-_STEPS = 2  # swaps for each column before balancing is given up
-_SPARE = 32  # free places for each column
-_PARTNERS = 8  # columns looked at to swap with, those with the most room
-_CANDIDATES = 1 << 13  # swaps looked at together
+_STEPS = 2  # swaps per column before balancing gives up
+_SPARE = 32  # free entries per column
+_PARTNERS = 8  # columns considered as swap partners, those with the most room
+_CANDIDATES = 1 << 13  # swaps evaluated at once
 
 
 class Capacity(NamedTuple):
-    """What one batch has room for: slots of either side, and pairs."""
+    """Limits of one batch: source slots, target slots, and pairs."""
 
     source: int
     target: int
@@ -22,17 +22,17 @@ class Capacity(NamedTuple):
 
 
 def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.intp] | None:
-    """Make every column fit by a few swaps between columns; None where that does not come about.
+    """Make every column fit by a few swaps between columns; return None if that fails.
 
-    Rows are strata, columns batches, and an entry of length 0 is a free place. The answer says which entry (by its
-    place in the flattened array, -1 for none) stands where now. The fullest column of those that are too full swaps the
-    one entry that brings it and its partner closest together, until all columns fit.
+    Rows are strata, columns are batches, and an entry of length 0 is free. The result holds the index of the entry
+    (in the flattened input, -1 for none) now at each position. The most overfull column repeatedly swaps the one
+    entry that brings it and its partner closest together, until all columns fit.
     """
     n_rows, n_columns = source.shape
-    # Free places let an entry move without another in return.
+    # Free entries let a pair move without another in return.
     n_free = min(n_rows, _SPARE, capacity.pairs - n_rows)
     entries = np.vstack([np.arange(source.size).reshape(source.shape), np.full((n_free, n_columns), -1)])
-    # float32 is exact far beyond any length, and its products don't overflow.
+    # float32 is exact far beyond any length, and its products do not overflow.
     lengths = np.pad(np.stack([source, target]).astype(np.float32), ((0, 0), (0, n_free), (0, 0)))
     limits = np.array([[capacity.source], [capacity.target]])
     loads = lengths.sum(1, dtype=np.float64)
@@ -59,20 +59,20 @@ def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.
 def _best_swap(
     lengths: NDArray[np.float32], loads: NDArray[np.float64], full: int, partners: NDArray[np.intp]
 ) -> tuple[int, int, int] | None:
-    """The swap that evens out the loads best: a row of the full column, and the row and column of its partner.
+    """Return the swap that balances the loads best: a row of the full column, and the row and column of its partner.
 
-    Partners in the same row are looked at first. In long columns these differ enough; in short ones, and where none is
-    any good, those in other rows are looked at as well.
+    Considers partners in the same row first. In long columns these differ enough; in short ones, and if none helps,
+    it considers other rows as well.
     """
     n_rows = lengths.shape[1]
-    ahead = (loads[:, full, None] - loads[:, partners]).astype(np.float32)
-    theirs = lengths[:, None, :, partners]
+    excess = (loads[:, full, None] - loads[:, partners]).astype(np.float32)
+    partner_lengths = lengths[:, None, :, partners]
     window = max(1, _CANDIDATES // (n_rows * len(partners)))
     for start in range(0, n_rows, window):
         rows = (np.arange(n_rows) + np.arange(start, min(start + window, n_rows))[:, None]) % n_rows
         # Moving d from load a to load b changes a^2 + b^2 by 2 d (d - (a - b)).
-        d = lengths[:, rows, full, None] - theirs
-        change = d * (d - ahead[:, None, None])
+        d = lengths[:, rows, full, None] - partner_lengths
+        change = d * (d - excess[:, None, None])
         change = change[0] + change[1]
         shift, partner_row, partner = np.unravel_index(int(change.argmin()), change.shape)
         if change[shift, partner_row, partner] < 0:
@@ -81,14 +81,14 @@ def _best_swap(
 
 
 def pack(source: Lengths, target: Lengths, n_bins: int, capacity: Capacity) -> NDArray[np.intp]:
-    """The bin of each pair, longest pairs first; -1 for a pair that no bin has room for.
+    """Return the bin of each pair, placed longest first; -1 if no bin has room.
 
-    The answer depends on the lengths alone and not on their order, up to the exchange of equal pairs.
+    The result depends only on the lengths, not on their order, up to the exchange of equal pairs.
     """
     size = np.maximum(source / capacity.source, target / capacity.target)
     order = np.lexsort((target, source, -size))
     need = np.stack([source, target, np.ones_like(source)], axis=1) / np.array(capacity)
-    # The emptiest bin keeps many small pairs even; the first bin that fits wastes less where few are large.
+    # Filling the emptiest bin balances many small pairs; first fit wastes less if there are few large ones.
     bins = _fill_bins(need, order, n_bins, emptiest=True)
     return bins if (bins >= 0).all() else min(bins, _fill_bins(need, order, n_bins, False), key=lambda b: (b < 0).sum())
 

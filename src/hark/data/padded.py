@@ -1,4 +1,4 @@
-"""Padded batches: rows of nearly equal length, filled up to the longest. The classic way, kept for comparison."""
+"""Padded batches: rows of similar length, padded to the longest. The classic layout, kept for comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,19 +19,17 @@ PaddedBatch = Batch[PaddedStream[Tokens]]
 
 @dataclass(frozen=True, eq=False)
 class Shelf:
-    """The pairs of a corpus by source and then target length, cut into batches once and for all."""
+    """The pairs of a corpus, sorted by source and then target length, cut into fixed batches."""
 
     pool: Pool
     rows: NDArray[np.uint32]
-    cuts: NDArray[np.int64]  # batch k holds the pairs from cuts[k] to cuts[k + 1] of that order
-    runs: NDArray[
-        np.int64
-    ]  # where runs of pairs of equal lengths begin, and the end: these change places in every pass
+    cuts: NDArray[np.int64]  # batch k holds the sorted pairs from cuts[k] to cuts[k + 1]
+    runs: NDArray[np.int64]  # start of each run of pairs of equal lengths, and the end; each pass shuffles within runs
     widths: NDArray[np.int32]  # (batches, 2): the longest source and target in each batch
 
     @classmethod
     def of(cls, pool: Pool, batch_tokens: int) -> "Shelf":
-        # One plan serves all segmentations of the pairs: it goes by the longest of each.
+        # All segmentations share one plan, based on the longest segmentation of each pair.
         source, target = (
             np.maximum.reduce([store.lengths(side)[pool.rows] for store in pool.variants]) + np.int32(1)
             for side in SIDES
@@ -49,22 +47,22 @@ class Shelf:
         return len(self.cuts) - 1
 
     def take(self, batch: int, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The pairs of a batch, in the pass that `key` stands for."""
-        places = np.arange(self.cuts[batch], self.cuts[batch + 1])
-        run = np.searchsorted(self.runs, places, side="right") - 1
+        """Return the pairs of a batch in the pass identified by `key`."""
+        positions = np.arange(self.cuts[batch], self.cuts[batch + 1])
+        run = np.searchsorted(self.runs, positions, side="right") - 1
         begin = self.runs[run]
         size = self.runs[run + 1] - begin
-        rows: NDArray[np.int64] = self.rows[begin + permute(places - begin, size, derive(key, run))].astype(np.int64)
+        rows: NDArray[np.int64] = self.rows[begin + permute(positions - begin, size, derive(key, run))].astype(np.int64)
         return rows
 
 
 class PaddedBatches(Batches[PaddedStream[Tokens]]):
-    """Padded batches, each of one corpus; an epoch has of every corpus as many as its weight asks for, shuffled."""
+    """Padded batches of one corpus each; an epoch shuffles the batches of all corpora, in proportion to weight."""
 
     def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
         super().__init__(corpora, config, special)
         self.shelves = {c: Shelf.of(pool, config.batch_tokens) for c, pool in enumerate(self.pools) if len(pool)}
-        # Batches of each corpus in an epoch.
+        # Batches per epoch of each corpus.
         self._counts = [max(1, int(shelf.pool.weight * len(shelf) + 0.5)) for shelf in self.shelves.values()]
         self.batches_per_epoch = sum(self._counts)
         slots, tokens = np.zeros(2), np.zeros(2)
@@ -76,25 +74,25 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
 
     def __getitem__(self, index: int) -> PaddedBatch:
         if index < 0:
-            raise IndexError(f"batch {index}: the stream begins at 0")
-        epoch, place = divmod(index, self.batches_per_epoch)
+            raise IndexError(f"batch {index}: the stream starts at 0")
+        epoch, position = divmod(index, self.batches_per_epoch)
         seed = derive(self.config.seed, len(self.pools))
-        place = int(permute(place, self.batches_per_epoch, derive(seed, epoch)))
+        position = int(permute(position, self.batches_per_epoch, derive(seed, epoch)))
         for (corpus, shelf), count in zip(self.shelves.items(), self._counts, strict=True):
-            if place < count:
-                return self._of_corpus(index, corpus, shelf, epoch * count + place)
-            place -= count
+            if position < count:
+                return self._make_batch(index, corpus, shelf, epoch * count + position)
+            position -= count
         raise AssertionError("an epoch is the sum of its corpora")
 
-    def _of_corpus(self, index: int, corpus: int, shelf: Shelf, number: int) -> PaddedBatch:
-        """The batch of that number in the endless stream of one corpus."""
-        number_of_pass, place = divmod(number, len(shelf))
+    def _make_batch(self, index: int, corpus: int, shelf: Shelf, number: int) -> PaddedBatch:
+        """Return batch `number` of the endless stream of one corpus."""
+        number_of_pass, position = divmod(number, len(shelf))
         key = derive(derive(self.config.seed, corpus), number_of_pass)
-        rows = shelf.take(int(permute(place, len(shelf), key)), derive(key, 0))
+        rows = shelf.take(int(permute(position, len(shelf), key)), derive(key, 0))
         pairs = np.stack([np.full_like(rows, corpus), rows, np.full_like(rows, number_of_pass)], axis=1)
         store = shelf.pool.store(number_of_pass)
-        source, source_lengths = self._lay(store, rows, "source")
-        target, target_lengths = self._lay(store, rows, "target")
+        source, source_lengths = self._pad_rows(store, rows, "source")
+        target, target_lengths = self._pad_rows(store, rows, "target")
         streams = {
             "source": PaddedStream(source, source_lengths),
             "target": PaddedStream(self._shift(target, target_lengths), target_lengths, labels=target),
@@ -103,7 +101,7 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         return Batch(index, pairs, streams, n_tokens)
 
     def worst_case(self) -> PaddedBatch:
-        """The batch of the most slots, and of those the one with the longest rows, every slot taken."""
+        """Return a full batch of the largest shape: the most slots, then the longest rows."""
         shapes = [
             (int(n * (s + t)), int(s + t), int(n), int(s), int(t))
             for shelf in self.shelves.values()
@@ -118,14 +116,14 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         }
         return Batch(-1, np.full((n, 3), -1, np.int64), streams, {"source": n * s, "target": n * t})
 
-    def _lay(self, store: TokenStore, rows: NDArray[np.int64], side: Side) -> tuple[Tokens, Tokens]:
+    def _pad_rows(self, store: TokenStore, rows: NDArray[np.int64], side: Side) -> tuple[Tokens, Tokens]:
         flat, lengths = store.gather(rows, side, end=self.special.end)
         tokens = np.full((len(rows), lengths.max()), self.special.pad, np.int32)
         tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = flat
         return tokens, lengths
 
     def _shift(self, target: Tokens, lengths: Tokens) -> Tokens:
-        """start y1 .. yn of y1 .. yn EOS."""
+        """Shift right: y1 .. yn EOS becomes BOS y1 .. yn."""
         shifted = np.full_like(target, self.special.pad)
         shifted[:, 0] = self.special.start
         inside = np.arange(1, target.shape[1]) < lengths[:, None]
@@ -134,7 +132,7 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
 
 
 def cut(source: Lengths, target: Lengths, batch_tokens: int) -> NDArray[np.int64]:
-    """Cut pairs, by ascending source length, into batches of at most `batch_tokens` slots a side, padding included."""
+    """Cut pairs in ascending source length into batches of at most `batch_tokens` slots per side, including padding."""
     cuts = [0]
     while (at := cuts[-1]) < len(source):
         end = at + batch_tokens // int(source[at])

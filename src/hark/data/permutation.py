@@ -1,7 +1,7 @@
-"""Keyed pseudo-random permutations, evaluated at a point.
+"""Keyed pseudo-random permutations that can be evaluated at single points.
 
-A shuffled list has to be made before its millionth entry can be read; these are functions, so that any batch of any
-pass over the data is found directly, from a few integers.
+A shuffled list must be built before its millionth entry can be read. These are functions, so any batch of any pass
+over the data can be computed directly from a few integers.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def derive(key: ArrayLike, number: ArrayLike) -> NDArray[np.uint64]:
-    """A new key from a key and a number (the finaliser of splitmix64); arrays broadcast."""
+    """Derive a new key from a key and a number (the finaliser of splitmix64); arrays broadcast."""
     with np.errstate(over="ignore"):
         x = np.asarray(key, np.uint64) + _GOLDEN * (np.asarray(number, np.uint64) + np.uint64(1))
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -21,15 +21,15 @@ def derive(key: ArrayLike, number: ArrayLike) -> NDArray[np.uint64]:
 
 
 def permute(x: ArrayLike, size: ArrayLike, key: ArrayLike) -> NDArray[np.int64]:
-    """Where a permutation of 0 .. size-1, chosen by `key`, sends `x`; arrays broadcast.
+    """Apply the permutation of 0 .. size-1 selected by `key` to `x`; arrays broadcast.
 
     Multiplying by an odd number, adding, and folding high bits onto low ones are each invertible on a fixed number of
-    bits, hence so is the chain of them. Where a value leaves the range, it is sent on until it is back
-    (cycle walking), which keeps the map one to one.
+    bits, so their composition is too. A value outside the range is mapped again until it is inside (cycle walking),
+    which keeps the map a bijection.
     """
     shape = np.broadcast_shapes(np.shape(x), np.shape(size), np.shape(key))
     size = np.asarray(size, np.uint64)
-    # The exponent of a float64 is the number of bits, exactly up to 2**53.
+    # The exponent of a float64 is the number of bits; exact up to 2**53.
     bits = np.frexp((size - np.uint64(1)).astype(np.float64))[1].astype(np.uint64)
     mask = (np.uint64(1) << bits) - np.uint64(1)
     fold = (bits + np.uint64(1)) // np.uint64(2)

@@ -1,4 +1,4 @@
-"""What a dataset is to be made from: files by their hashes, corpora by their names, the settings that shape it."""
+"""Preparation plan: the input files with their hashes, the named corpora, and the settings of a dataset."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ Tokenizers = Mapping[Side, Tokenizer]
 
 @dataclass(frozen=True)
 class NamedCorpus:
-    """A corpus with the name that it has in the dataset."""
+    """A corpus with its name and role in the dataset."""
 
     name: str
     role: Role
@@ -31,13 +31,13 @@ class NamedCorpus:
 
 @dataclass(frozen=True)
 class PreparePlan:
-    """All that a dataset depends on, and nothing else: equal keys, equal datasets."""
+    """Everything that a dataset depends on, and nothing else: equal keys mean equal datasets."""
 
     data: DataConfig
-    max_length: int  # of training: the report says how many pairs it will skip
+    max_length: int  # in training; the report counts the pairs that exceed it
     corpora: tuple[NamedCorpus, ...]
     sources: Mapping[Path, SourceFile]
-    tokenizers: Tokenizers | None  # those that the settings name; none: to be learnt
+    tokenizers: Tokenizers | None  # named in the settings; None if they are to be learnt
 
     @property
     def variants(self) -> int:
@@ -67,7 +67,7 @@ class PreparePlan:
             "bpe_variants": self.variants,
             "max_length": self.max_length,
             "seed": data.seed,
-            # Left out where there is none, as before there was any: datasets of then keep their keys.
+            # Omitted when unused, so that datasets prepared before this setting existed keep their keys.
             **({"augment": asdict(data.augment)} if data.augment != AugmentConfig() else {}),
         }
 
@@ -81,7 +81,7 @@ class PreparePlan:
 
 
 def make_plan(config: Config) -> PreparePlan:
-    """Read every file once for its hash, so that what is missing is told before any work is done."""
+    """Build the plan. Hashes every input file, so missing files are reported before any work starts."""
     data = config.data
     corpora = list_corpora(data)
     tokenizers = load_tokenizers(data)
@@ -91,7 +91,7 @@ def make_plan(config: Config) -> PreparePlan:
 
 def list_corpora(data: DataConfig) -> list[NamedCorpus]:
     if not data.train:
-        raise UserError("no training corpus: name one with --train SRC TGT, or as data.train in a recipe")
+        raise UserError("no training corpus; name one with --train SRC TGT, or as data.train in a recipe")
     if data.source == data.target:
         raise UserError(f"data.source and data.target are both {data.source}; name two languages")
     roles: dict[Role, Sequence[CorpusConfig]] = {"train": data.train, "dev": data.dev, "test": data.test}
@@ -111,7 +111,7 @@ def hash_file(path: Path) -> SourceFile:
 
 
 def load_tokenizers(data: DataConfig) -> Tokenizers | None:
-    """One for both sides, or, where vocabularies are separate, the source's from beside the target's."""
+    """Load the tokenizer named in the settings; with separate vocabularies, the source tokenizer is next to it."""
     if not data.tokenizer:
         return None
     path = Path(data.tokenizer)

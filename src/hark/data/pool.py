@@ -1,4 +1,4 @@
-"""A corpus as batching sees it: the pairs that are short enough to train on, and their lengths."""
+"""Pools of training pairs for batching: the pairs of a corpus that fit `max_length`, and their lengths."""
 
 import zlib
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ Lengths = NDArray[np.int32]
 
 
 class Corpus(NamedTuple):
-    """A training corpus: `weight` is how often it is seen while one of weight 1 is seen once.
+    """A training corpus: `weight` is the number of passes over it per pass over a corpus of weight 1.
 
-    Further stores beyond the first hold the same pairs segmented in other ways (BPE-dropout); each pass uses the next.
+    With BPE-dropout, `variants` holds the same pairs in several segmentations; each pass uses the next one.
     """
 
     name: str
@@ -28,22 +28,22 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The eligible pairs of one corpus. All lengths count the end mark, so that they are slots in a batch."""
+    """The eligible pairs of one corpus. All lengths include EOS, so they are slots in a batch."""
 
     name: str
     weight: float
     variants: Sequence[TokenStore]
-    rows: NDArray[np.uint32]  # pairs of at most max_length tokens on both sides, whatever the segmentation
-    totals: tuple[tuple[int, int], ...]  # source and target tokens of those, for each variant
+    rows: NDArray[np.uint32]  # pairs of at most max_length tokens on both sides in every segmentation
+    totals: tuple[tuple[int, int], ...]  # source and target tokens of these pairs, per variant
     longest: tuple[int, int]
-    checksum: int  # of all lengths: tells corpora apart at little cost
+    checksum: int  # of all lengths: a cheap identity for the corpus
     _orders: dict[int, NDArray[np.uint32]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, corpus: Corpus, max_length: int) -> "Pool":
         name, weight, variants = corpus
         if len({len(store) for store in variants}) != 1:
-            raise UserError(f"corpus {name}: its segmentations differ in their number of pairs; prepare it again")
+            raise UserError(f"corpus {name}: segmentations have different numbers of pairs; prepare it again")
         fits = np.ones(len(variants[0]), bool)
         checksum = 0
         for store in variants:
@@ -69,18 +69,18 @@ class Pool:
         return len(self.variants[0]) - len(self.rows)
 
     def total(self, side: Side) -> int:
-        """Tokens of one side, of the segmentation that has the most."""
+        """Return the number of tokens of one side in the longest segmentation."""
         return max(totals[SIDES.index(side)] for totals in self.totals)
 
     def store(self, number_of_pass: int) -> TokenStore:
-        """The segmentation that a pass uses."""
+        """Return the segmentation that a pass uses."""
         return self.variants[number_of_pass % len(self.variants)]
 
     def lengths(self, store: TokenStore, rows: Rows) -> tuple[Lengths, Lengths]:
         return store.lengths("source", rows) + np.int32(1), store.lengths("target", rows) + np.int32(1)
 
     def longest_first(self, number_of_pass: int) -> NDArray[np.uint32]:
-        """The pairs by source and target length together; equal ones as they stand in the corpus."""
+        """Return the pairs by decreasing total length; ties keep corpus order."""
         variant = number_of_pass % len(self.variants)
         if variant not in self._orders:
             store = self.variants[variant]
@@ -90,5 +90,5 @@ class Pool:
 
 
 def stable_order(keys: Lengths) -> NDArray[np.intp]:
-    """A stable argsort of small non-negative numbers: numpy sorts 16 bits by radix, in linear time."""
+    """Return a stable argsort of small non-negative integers; numpy radix-sorts 16 bits in linear time."""
     return np.argsort(keys.astype(np.min_scalar_type(int(keys.max(initial=0)))), kind="stable")

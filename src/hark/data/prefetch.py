@@ -1,4 +1,4 @@
-"""Batches prepared ahead, in the background, so that training never waits for them."""
+"""Prefetching of batches in a background thread, so that training does not wait for them."""
 
 import threading
 import weakref
@@ -13,13 +13,13 @@ P = TypeVar("P")
 
 
 class Prefetch(Generic[P]):
-    """The batches of one rank, in order and without end, of which the next few are always ready.
+    """The endless batch stream of one rank, with the next few batches prefetched.
 
-    The state counts the batches that were handed out; those that are waiting are made again after a resume. It is the
-    same on all ranks once each has taken as many, and any number of ranks can go on from it. `prepare` is applied to
-    each batch in the background as well (to move it to pinned memory, say).
+    The state counts the batches handed out; prefetched ones are rebuilt after a resume. It is the same on all ranks
+    once each has taken equally many, and any number of ranks can resume from it. `prepare` also runs in the background
+    on each batch (e.g. to move it to pinned memory).
 
-    A thread is enough: numpy lets go of the interpreter while it copies, and a batch takes about a millisecond.
+    One thread is enough: numpy releases the GIL while it copies, and a batch takes about a millisecond.
     """
 
     def __init__(
@@ -32,23 +32,23 @@ class Prefetch(Generic[P]):
         prepare: Callable[[Any], P] = lambda batch: batch,
     ) -> None:
         if not 0 <= rank < world or depth < 1:
-            raise ValueError(f"rank {rank} of {world} with {depth} batches ahead")
+            raise ValueError(f"invalid rank {rank} of {world} or depth {depth}")
         self._batches, self._rank, self._world = batches, rank, world
         self._depth, self._prepare = depth, prepare
         self._next = 0
-        self._line: _Line[P] | None = None
+        self._queue: _PrefetchQueue[P] | None = None
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> P:
-        if self._line is None:
-            made = map(self._prepare, self._batches.iterate(self._next, self._rank, self._world))
-            self._line = _Line(made, self._depth)
-            # The thread knows the line only, so that an abandoned Prefetch is collected, and this ends the thread.
-            weakref.finalize(self, self._line.stop)
+        if self._queue is None:
+            batches = map(self._prepare, self._batches.iterate(self._next, self._rank, self._world))
+            self._queue = _PrefetchQueue(batches, self._depth)
+            # The thread refers only to the queue, so an abandoned Prefetch is collected, which stops the thread.
+            weakref.finalize(self, self._queue.stop)
         try:
-            batch = self._line.take()
+            batch = self._queue.take()
         except BaseException:
             self.close()
             raise
@@ -64,10 +64,10 @@ class Prefetch(Generic[P]):
         self._next = following
 
     def close(self) -> None:
-        """End the thread. Taking another batch begins anew where the last one was handed out."""
-        if self._line is not None:
-            self._line.stop()
-            self._line = None
+        """Stop the thread. Taking another batch restarts it after the last batch handed out."""
+        if self._queue is not None:
+            self._queue.stop()
+            self._queue = None
 
     def __enter__(self) -> Self:
         return self
@@ -78,12 +78,12 @@ class Prefetch(Generic[P]):
         self.close()
 
 
-class _Line(Generic[P]):
-    """A thread that makes things, and the few that wait to be taken."""
+class _PrefetchQueue(Generic[P]):
+    """A bounded queue filled by a background thread."""
 
-    def __init__(self, made: Iterator[P], depth: int) -> None:
-        self._made, self._depth = made, depth
-        self._waiting: deque[P] = deque()
+    def __init__(self, items: Iterator[P], depth: int) -> None:
+        self._items, self._depth = items, depth
+        self._ready: deque[P] = deque()
         self._failure: BaseException | None = None
         self._stopped = False
         self._changed = threading.Condition()
@@ -92,10 +92,10 @@ class _Line(Generic[P]):
 
     def take(self) -> P:
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._failure)
-            if self._waiting:
+            self._changed.wait_for(lambda: self._ready or self._failure)
+            if self._ready:
                 self._changed.notify_all()
-                return self._waiting.popleft()
+                return self._ready.popleft()
             assert self._failure is not None
             raise self._failure
 
@@ -110,14 +110,14 @@ class _Line(Generic[P]):
         try:
             while True:
                 with self._changed:
-                    self._changed.wait_for(lambda: self._stopped or len(self._waiting) < self._depth)
+                    self._changed.wait_for(lambda: self._stopped or len(self._ready) < self._depth)
                     if self._stopped:
                         return
-                thing = next(self._made)
+                item = next(self._items)
                 with self._changed:
-                    self._waiting.append(thing)
+                    self._ready.append(item)
                     self._changed.notify_all()
-        except BaseException as failure:  # all of them are the consumer's to see, who would wait for ever otherwise
+        except BaseException as failure:  # pass every exception to the consumer, which would otherwise wait for ever
             with self._changed:
                 self._failure = failure
                 self._changed.notify_all()

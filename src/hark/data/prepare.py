@@ -1,7 +1,7 @@
-"""From raw parallel text to a dataset: read, clean, drop repeats, learn a vocabulary, encode, report.
+"""Dataset preparation: read raw parallel text, clean, drop duplicates, learn a vocabulary, encode, report.
 
-The result depends on the files and the settings alone, not on the number of processes; and it appears whole or not at
-all. What is done to a chunk of pairs stands in `stages.py`.
+The result depends only on the files and the settings, not on the number of processes, and it is written atomically.
+`stages.py` holds the work on each chunk of pairs.
 """
 
 import shutil
@@ -38,24 +38,24 @@ from hark.errors import HarkError, UserError
 from hark.text.tokenizer import Tokenizer
 
 CHUNK_PAIRS, CHUNK_CHARACTERS = 5000, 4_000_000
-"""Pairs that are worked on at once: so many, or fewer where they are long."""
+"""Size of a chunk: it ends at whichever limit is reached first."""
 SAMPLE = 250_000
-"""Pairs that a vocabulary is learnt from, and names; twice as many make encoded text no shorter (37,000 pieces,
-Europarl)."""
+"""Pairs from which the vocabulary and the names are learnt. Twice as many do not shorten the encoded text (37,000
+pieces, Europarl)."""
 SHORT = 2_000_000
-"""Pairs among which the short ones are taken to learn words from."""
+"""Pairs sampled for the lexicon, which is learnt from the short ones among them."""
 NAMES = 20_000
-"""So many, at most, may take the place of others."""
+"""Maximum number of names used as replacements for others."""
 BYTES_PER_PROCESS = 1 << 21
-"""For less text than this, starting another process takes longer than it saves."""
+"""With less text than this per process, starting another one costs more time than it saves."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A dataset, and whether it was made now, or lay there already."""
+    """A dataset, and whether this call created it or found it on disk."""
 
     dataset: Dataset
-    made: bool
+    created: bool
 
 
 def prepare(
@@ -65,17 +65,17 @@ def prepare(
     progress: Progress = silent,
     force: bool = False,
 ) -> Prepared:
-    """Make the dataset that `config.data` describes in `folder`, unless just that one is there already.
+    """Prepare the dataset that `config.data` describes in `folder`, unless it is already there.
 
-    Another dataset that lies there is refused, or replaced with `force`; the same one, damaged, is made again.
+    A different dataset in the folder is an error, unless `force` replaces it. The same dataset, damaged, is rebuilt.
     """
     folder = Path(folder)
     refuse_overlap(folder, list_inputs(config))
     progress("hashing files", 0, None)
     plan = make_plan(config)
-    found = find_dataset(folder, plan.key)
-    if found is not None:
-        return Prepared(found, made=False)
+    existing = find_dataset(folder, plan.key)
+    if existing is not None:
+        return Prepared(existing, created=False)
     if processes is None:
         processes = min(available_processes(), 1 + plan.size // BYTES_PER_PROCESS)
     try:
@@ -85,18 +85,18 @@ def prepare(
             (partial_folder / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror or error}") from error
-    return Prepared(Dataset.open(folder), made=True)
+    return Prepared(Dataset.open(folder), created=True)
 
 
 def list_inputs(config: Config) -> list[Path]:
-    """Every file and folder that a dataset is made from."""
+    """Return every file and folder that the dataset is built from."""
     data = config.data
     files = [path for corpus in (*data.train, *data.dev, *data.test) for path in corpus_files(corpus)]
     return [*files, *(Path(name) for name in (data.tokenizer, config.train.from_) if name)]
 
 
 def has_key(folder: Path, key: str) -> bool:
-    """Whether the dataset in a folder, sound or damaged, was made from the same files and settings."""
+    """Whether the dataset in a folder, intact or damaged, was built from the same files and settings."""
     try:
         return Manifest.read(folder).key == key
     except UserError:
@@ -104,7 +104,7 @@ def has_key(folder: Path, key: str) -> bool:
 
 
 def find_dataset(folder: Path, key: str) -> Dataset | None:
-    """The dataset of this key, if it lies in the folder and is whole."""
+    """Return the dataset in the folder if it has this key and is intact, else None."""
     if not has_key(folder, key):
         return None
     try:
@@ -116,7 +116,7 @@ def find_dataset(folder: Path, key: str) -> Dataset | None:
 
 
 class Preparation:
-    """One run: the stages in order, each over all corpora."""
+    """One preparation run: executes the stages in order, each over all corpora."""
 
     def __init__(self, plan: PreparePlan, folder: Path, processes: int, progress: Progress) -> None:
         self.plan, self.data, self.folder = plan, plan.data, folder
@@ -155,7 +155,7 @@ class Preparation:
         )
 
     def copy_held_out(self) -> HeldOut:
-        """Keep the raw text of dev and test sets, line by line, and remember what must not be trained on."""
+        """Copy the raw text of dev and test sets line by line, and collect the sentences to keep out of training."""
         held_out = HeldOut()
         for corpus in self.held_out_sets:
             pairs = 0
@@ -170,7 +170,7 @@ class Preparation:
                     held_out.add(*pair)
                     pairs += 1
             if not pairs:
-                raise UserError(f"{corpus.config.source}: has no pairs")
+                raise UserError(f"{corpus.config.source}: no sentence pairs")
             self.progress("reading dev and test", pairs, None)
         return held_out
 
@@ -179,7 +179,7 @@ class Preparation:
         return self.folder / corpus.role / f"{corpus.name}.{language}"
 
     def clean(self, held_out: HeldOut) -> list[UniqueChunk]:
-        """Clean all training corpora, and find the pairs that repeat an earlier one in any of them."""
+        """Clean all training corpora, and find duplicates within and across them."""
         data, kept = self.data, 0
         finder = DuplicateFinder(self.work)
         chunks: list[CleanChunk] = []
@@ -191,11 +191,11 @@ class Preparation:
                 self.tallies[chunk.corpus].merge(tally)
                 chunks.append(chunk)
                 kept += chunk.pairs
-        self.progress("finding repeats", 0, None)
+        self.progress("finding duplicates", 0, None)
         return locate(finder.find(), chunks)
 
     def read(self) -> Iterator[RawChunk]:
-        """All training corpora in chunks; tells how far the files are read."""
+        """Yield all training corpora in chunks, and report the share of the files read so far."""
         size = sum(self.size(corpus) for corpus in self.train)
         number = pairs = done = 0
         for corpus in self.train:
@@ -212,52 +212,53 @@ class Preparation:
 
     def refuse_empty(self, chunks: Sequence[UniqueChunk]) -> None:
         for corpus in self.train:
-            own = [each for each in chunks if each.chunk.corpus == corpus.name]
-            if any(each.left for each in own):
+            in_corpus = [each for each in chunks if each.chunk.corpus == corpus.name]
+            if any(each.left for each in in_corpus):
                 continue
-            dropped = self.tallies[corpus.name].dropped | {"duplicates": sum(len(each.repeats) for each in own)}
+            dropped = self.tallies[corpus.name].dropped | {"duplicates": sum(len(each.repeats) for each in in_corpus)}
+            read = sum(dropped.values())
             samples = [(each.source, each.target) for each in self.tallies[corpus.name].samples["language"]]
             if looks_swapped(dropped, 0, samples, self.data.source, self.data.target):
-                raise UserError(f"{corpus.config.source}: 0 of {sum(dropped.values()):,} kept: are the files swapped?")
-            read, rule = sum(dropped.values()), max(dropped, key=lambda rule: dropped[rule])
+                raise UserError(f"{corpus.config.source}: 0 of {read:,} pairs kept; are the files swapped?")
+            rule = max(dropped, key=lambda rule: dropped[rule])
             raise UserError(
-                f"{corpus.config.source}: nothing is left after cleaning: of {read:,} pairs {rule} dropped "
-                f"{dropped[rule]:,}; see data.clean.{rule}"
+                f"{corpus.config.source}: no pairs left after cleaning: {rule} dropped {dropped[rule]:,} of {read:,}; "
+                f"see data.clean.{rule}"
                 if read
-                else f"{corpus.config.source}: has no pairs"
+                else f"{corpus.config.source}: no sentence pairs"
             )
 
     def learn(self, chunks: Sequence[UniqueChunk]) -> Tokenizers:
-        """Learn one vocabulary from both sides, or one from each, from a sample of what is kept."""
+        """Learn one vocabulary for both sides, or one for each, from a sample of the kept pairs."""
         data = self.data
         share = SAMPLE / sum(each.left for each in chunks)
         build = partial(Learn, chunks, share, data.vocab_size, (data.source, data.target), data.seed)
         sides: list[tuple[Side, ...]] = [SIDES] if data.shared_vocab else [("source",), ("target",)]
         self.progress("learning vocabulary", 0, None)
-        # Never here, unless all is done here: learning takes memory, and does not hear Ctrl-C.
+        # In a worker process unless there is only one: learning takes memory and does not respond to Ctrl-C.
         with closing(run_jobs(min(self.processes, 2), build, sides)) as results:
             learnt = [Tokenizer(model) for model in results]
         return {"source": learnt[0], "target": learnt[-1]}
 
     def find_words(self, chunks: Sequence[UniqueChunk]) -> dict[str, str]:
-        """Words and their translations, from the short pairs of what is kept."""
+        """Return words and their translations, learnt from the short kept pairs."""
         self.progress("finding words", 0, None)
         build = partial(FindShort, SHORT / sum(each.left for each in chunks), self.data.seed)
         with closing(run_jobs(self.processes, build, chunks)) as results:
             return find_words(list(chain.from_iterable(results)))
 
     def find_names(self, chunks: Sequence[UniqueChunk]) -> list[str]:
-        """The most frequent names in a sample of what is kept, whatever the corpus."""
+        """Return the most frequent names in a sample of the kept pairs of all corpora."""
         self.progress("finding names", 0, None)
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         build = partial(FindNames, SAMPLE / sum(each.left for each in chunks), self.data.seed)
         with closing(run_jobs(self.processes, build, chunks)) as results:
             for names in results:
-                found.update(names)
-        return sorted(found, key=lambda name: (-found[name], name))[:NAMES]
+                counts.update(names)
+        return sorted(counts, key=lambda name: (-counts[name], name))[:NAMES]
 
     def encode(self, chunks: Sequence[UniqueChunk], tokenizers: Tokenizers) -> Iterator[Shard]:
-        """Encode the training corpora, each into a token store, or into several that are segmented differently."""
+        """Encode each training corpus into one token store, or into several with different segmentations."""
         data, done = self.data, 0
         vocab_size = max(each.vocab_size for each in tokenizers.values())
         weights = {corpus.name: corpus.config.weight for corpus in self.train}
@@ -294,7 +295,7 @@ class Preparation:
                 yield complete(shard, writers[0])
 
     def encode_held_out(self, corpus: NamedCorpus, tokenizers: Tokenizers) -> Shard:
-        """Encode a dev or test set as it is: every pair, in its place."""
+        """Encode a dev or test set unfiltered: every pair, in the original order."""
         vocab_size = max(each.vocab_size for each in tokenizers.values())
         shard = Shard(corpus.name, corpus.role, corpus.config.weight, 0, 1, 0, 0)
         with ExitStack() as opened:
@@ -309,7 +310,7 @@ class Preparation:
         return complete(shard, writer)
 
     def write_report(self, shards: Sequence[Shard], tokenizers: Tokenizers) -> None:
-        self.progress("writing the report", 0, None)
+        self.progress("writing report", 0, None)
         source, target = (Pieces(each.vocab_size, each.n_special) for each in (tokenizers[side] for side in SIDES))
         report = make_report(
             self.data.source,
@@ -338,7 +339,7 @@ def cut_into_chunks(pairs: Iterator[tuple[str, str]]) -> Iterator[list[tuple[str
 
 
 def locate(repeats: NDArray[np.int64], chunks: Sequence[CleanChunk]) -> list[UniqueChunk]:
-    """Say for each chunk which of its pairs are repeats, given their numbers over all chunks."""
+    """Map the global indices of duplicate pairs to positions in their chunks."""
     ends = np.cumsum([chunk.pairs for chunk in chunks])
     borders = np.searchsorted(repeats, np.concatenate([[0], ends]))
     return [

@@ -1,4 +1,4 @@
-"""How far a long piece of work has come, told to a person on stderr: bars on a terminal, else a line now and then."""
+"""Progress reports on stderr: bars on a terminal, otherwise a line every few seconds."""
 
 import sys
 import time
@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-PAUSE = 15.0  # seconds between lines where there is no terminal
+PAUSE = 15.0  # seconds between lines without a terminal
 
 
 class Progress(Protocol):
-    """Told what is being done, how many pairs are done, and what share of the stage that is (none: unknown)."""
+    """Callback with the stage, the pairs done, and the share of the stage done (None if unknown)."""
 
     def __call__(self, stage: str, pairs: int, share: float | None) -> None: ...
 
 
 def silent(stage: str, pairs: int, share: float | None) -> None:
-    """For those who want to hear nothing."""
+    """Report nothing."""
 
 
 @contextmanager
 def show_progress() -> Iterator[Progress]:
-    """Progress on stderr, in the form that suits it."""
+    """Yield a callback that shows progress on stderr, as bars or lines."""
     if not sys.stderr.isatty():
         yield ProgressLines()
         return
@@ -43,7 +43,7 @@ def show_progress() -> Iterator[Progress]:
 
 
 class Bars:
-    """A bar for each stage; one is full when the next begins."""
+    """Progress bars, one per stage; a bar fills up when the next stage starts."""
 
     def __init__(self, bars: Any) -> None:
         self.bars, self.stage, self.bar, self.start = bars, "", 0, 0.0
@@ -67,24 +67,24 @@ class Bars:
 
 
 class ProgressLines:
-    """A line when a stage begins, and then one every few seconds."""
+    """Progress lines: one when a stage starts, then one every few seconds."""
 
     def __init__(self) -> None:
-        self.stage, self.start, self.told = "", 0.0, 0.0
+        self.stage, self.start, self.last_report = "", 0.0, 0.0
 
     def __call__(self, stage: str, pairs: int, share: float | None) -> None:
         now = time.monotonic()
         if stage != self.stage:
-            self.stage, self.start, self.told = stage, now, now
-            tell(stage)
-        elif now - self.told >= PAUSE:
-            self.told, passed = now, now - self.start
+            self.stage, self.start, self.last_report = stage, now, now
+            write_line(stage)
+        elif now - self.last_report >= PAUSE:
+            self.last_report, elapsed = now, now - self.start
             done = f"{share:.0%}, " if share is not None else ""
-            left = f", {passed * (1 - share) / share:.0f} s left" if share else ""
-            rate = f"{pairs:,} pairs, {pairs / passed:,.0f} a second" if pairs else f"{passed:.0f} s"
-            tell(f"{stage}: {done}{rate}{left}")
+            left = f", {elapsed * (1 - share) / share:.0f} s left" if share else ""
+            rate = f"{pairs:,} pairs, {pairs / elapsed:,.0f} per second" if pairs else f"{elapsed:.0f} s"
+            write_line(f"{stage}: {done}{rate}{left}")
 
 
-def tell(line: str) -> None:
+def write_line(line: str) -> None:
     sys.stderr.write(line + "\n")
     sys.stderr.flush()

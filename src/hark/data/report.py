@@ -1,4 +1,4 @@
-"""Statistics of a prepared dataset: one `Tally` per corpus makes a `DatasetReport`, kept as report.json."""
+"""Statistics of a prepared dataset: a `DatasetReport`, built from one `Tally` per corpus and saved as report.json."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Pieces:
-    """How a vocabulary is laid out: special tokens first, then the 256 bytes, then learnt pieces."""
+    """Layout of a vocabulary: special tokens first, then the 256 bytes, then learnt pieces."""
 
     size: int
     specials: int
@@ -31,7 +31,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class VocabularyUse:
-    """How much of a vocabulary the training text uses, special tokens and bytes left out."""
+    """Share of a vocabulary that the training text uses, not counting special tokens and bytes."""
 
     name: str  # "shared", or the language
     size: int
@@ -45,12 +45,12 @@ class VocabularyUse:
 
 @dataclass(frozen=True)
 class Side:
-    """One language of the kept pairs."""
+    """Statistics of one language of the kept pairs."""
 
     characters: int = 0
     tokens: int = 0
-    byte_characters: int = 0  # characters that the vocabulary lacks, so that they are spelt out in bytes
-    lengths: tuple[int, ...] = ()  # sentences of 0, 1, 2, ... tokens
+    byte_characters: int = 0  # characters missing from the vocabulary, and so encoded as bytes
+    lengths: tuple[int, ...] = ()  # number of sentences with 0, 1, 2, ... tokens
 
     @property
     def characters_per_token(self) -> float:
@@ -58,7 +58,7 @@ class Side:
 
     @property
     def whole(self) -> float:
-        """The share of characters that are written in learnt pieces."""
+        """The share of characters encoded in learnt pieces."""
         return 1 - self.byte_characters / self.characters if self.characters else 1.0
 
     @property
@@ -66,7 +66,7 @@ class Side:
         return self.tokens / sum(self.lengths) if self.tokens else 0.0
 
     def percentile(self, share: float) -> int:
-        """The number of tokens that this share of sentences does not exceed."""
+        """The length in tokens that this share of sentences does not exceed."""
         if not self.lengths:
             return 0
         total = np.cumsum(self.lengths)
@@ -75,17 +75,17 @@ class Side:
 
 @dataclass(frozen=True)
 class CorpusReport:
-    """What became of one training corpus."""
+    """Statistics of one training corpus: pairs kept and dropped, lengths, token counts."""
 
     name: str
     kept: int
-    dropped: dict[str, int]  # by rule; every rule is there
+    dropped: dict[str, int]  # by rule; has every rule
     samples: dict[str, tuple[DroppedPair, ...]]
-    too_long: int  # kept, but left out of training: a side of more than max_length tokens, end mark included
+    too_long: int  # kept, but skipped in training: a side has more than max_length tokens, EOS included
     source: Side
     target: Side
     ratios: tuple[int, ...]  # pairs by target tokens over source tokens; see `ratio_edges`
-    augmented: dict[str, int] = field(default_factory=dict)  # variants of kept pairs that were written besides, by kind
+    augmented: dict[str, int] = field(default_factory=dict)  # augmented variants of kept pairs, by kind
 
     @property
     def read(self) -> int:
@@ -94,7 +94,7 @@ class CorpusReport:
 
 @dataclass(frozen=True)
 class HeldOutReport:
-    """A dev or test set."""
+    """Statistics of a dev or test set."""
 
     name: str
     role: str
@@ -103,7 +103,7 @@ class HeldOutReport:
 
 @dataclass(frozen=True)
 class DatasetReport:
-    """All that is known of a prepared dataset's text."""
+    """Statistics of a prepared dataset."""
 
     source: str
     target: str
@@ -115,7 +115,7 @@ class DatasetReport:
 
     @property
     def total(self) -> CorpusReport:
-        """All training corpora as one."""
+        """All training corpora combined."""
         return CorpusReport(
             name="all",
             kept=sum(each.kept for each in self.corpora),
@@ -171,17 +171,17 @@ def make_report(
     shared: bool,
     held_out: Sequence[HeldOutReport] = (),
 ) -> DatasetReport:
-    """The report of a dataset, from one tally for each training corpus."""
+    """Build the report of a dataset from one tally per training corpus."""
     source_uses = add_all([each.source.uses for each in tallies])
     target_uses = add_all([each.target.uses for each in tallies])
     if shared:
         vocabularies: tuple[VocabularyUse, ...] = (
-            vocabulary_of("shared", add_padded(source_uses, target_uses), target_pieces),
+            measure_vocabulary("shared", add_padded(source_uses, target_uses), target_pieces),
         )
     else:
         vocabularies = (
-            vocabulary_of(source, source_uses, source_pieces),
-            vocabulary_of(target, target_uses, target_pieces),
+            measure_vocabulary(source, source_uses, source_pieces),
+            measure_vocabulary(target, target_uses, target_pieces),
         )
     return DatasetReport(
         source=source,
@@ -195,8 +195,8 @@ def make_report(
                 dropped=dict(each.dropped),
                 samples={rule: by_line(chosen) for rule, chosen in each.samples.items()},
                 too_long=each.too_long,
-                source=side_of(each.source, source_pieces),
-                target=side_of(each.target, target_pieces),
+                source=make_side(each.source, source_pieces),
+                target=make_side(each.target, target_pieces),
                 ratios=tuple(each.ratios.tolist()),
                 augmented=dict(each.augmented),
             )
@@ -207,22 +207,22 @@ def make_report(
     )
 
 
-def side_of(tally: SideTally, pieces: Pieces) -> Side:
+def make_side(tally: SideTally, pieces: Pieces) -> Side:
     return Side(
         characters=tally.characters,
         tokens=int(tally.uses.sum()),
-        byte_characters=byte_characters(tally.uses, pieces),
+        byte_characters=count_byte_characters(tally.uses, pieces),
         lengths=tuple(np.trim_zeros(tally.lengths, "b").tolist()),
     )
 
 
-def byte_characters(uses: Counts, pieces: Pieces) -> int:
-    """Characters that were spelt out in bytes: every UTF-8 character has one byte that continues no other."""
+def count_byte_characters(uses: Counts, pieces: Pieces) -> int:
+    """Count the characters encoded as bytes: each UTF-8 character has one byte that is not a continuation byte."""
     bytes_used = uses[pieces.specials : pieces.specials + 256]
     return int(bytes_used[:0x80].sum() + bytes_used[0xC0:].sum())
 
 
-def vocabulary_of(name: str, uses: Counts, pieces: Pieces) -> VocabularyUse:
+def measure_vocabulary(name: str, uses: Counts, pieces: Pieces) -> VocabularyUse:
     learnt = uses[pieces.learnt_from :]
     return VocabularyUse(name, pieces.size, pieces.size - pieces.learnt_from, int(np.count_nonzero(learnt)))
 
@@ -250,7 +250,7 @@ def corpus_from_tree(tree: Mapping[str, Any]) -> CorpusReport:
         source=side_from_tree(tree["source"]),
         target=side_from_tree(tree["target"]),
         ratios=tuple(tree["ratios"]),
-        augmented=tree.get("augmented", {}),  # reports of before there were any
+        augmented=tree.get("augmented", {}),  # absent in older reports
     )
 
 

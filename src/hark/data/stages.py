@@ -1,6 +1,7 @@
-"""The work of preparing text that worker processes do, a chunk of pairs at a time: cleaning, learning, encoding.
+"""Preparation stages that worker processes run on one chunk of pairs at a time: clean, learn, encode.
 
-What is kept of a chunk waits on the disk as text, three lines a pair: its line in the corpus, source, target.
+Between stages the kept pairs of a chunk are a text file of three lines per pair: line number in the corpus, source,
+target.
 """
 
 from collections import Counter
@@ -24,13 +25,14 @@ from hark.text.segment import Segmenter
 from hark.text.tokenizer import Tokenizer, train_tokenizer
 
 DISTINCT_CHARACTERS = 6_000_000
-"""Characters of different words that a vocabulary is learnt from at most. Half a million sentences of Europarl have 3.3
-million; in a script without spaces, where each clause is a word, this keeps learning under 700 MB and 15 seconds."""
+"""Maximum total length of the distinct words that a vocabulary is learnt from. Half a million sentences of Europarl
+have 3.3 million characters; in a script without spaces, where each clause is a word, this keeps learning under 700 MB
+and 15 seconds."""
 
 
 @dataclass(frozen=True)
 class RawChunk:
-    """Pairs as they were read."""
+    """Pairs as read from a corpus."""
 
     number: int  # over all corpora
     corpus: str
@@ -40,7 +42,7 @@ class RawChunk:
 
 @dataclass(frozen=True)
 class CleanChunk:
-    """What was kept of a chunk, on the disk."""
+    """The file of pairs kept from a chunk."""
 
     number: int
     corpus: str
@@ -50,7 +52,7 @@ class CleanChunk:
 
 @dataclass(frozen=True)
 class UniqueChunk:
-    """A clean chunk, and which of its pairs repeat one that came before."""
+    """A clean chunk, and which of its pairs duplicate an earlier pair."""
 
     chunk: CleanChunk
     repeats: NDArray[np.int64]  # positions in the chunk
@@ -60,21 +62,21 @@ class UniqueChunk:
         return self.chunk.pairs - len(self.repeats)
 
     def read(self) -> tuple[list[int], list[str], list[str], NDArray[np.bool_]]:
-        """Lines, sources and targets, and whether each pair is kept."""
+        """Return line numbers, sources, targets, and whether each pair is kept."""
         rows = self.chunk.path.read_bytes().decode("utf-8").split("\n")
         kept = np.ones(self.chunk.pairs, bool)
         kept[self.repeats] = False
         return [int(line) for line in rows[0:-1:3]], rows[1::3], rows[2::3], kept
 
     def sample(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
-        """A share of the pairs that are kept."""
+        """Return a random share of the kept pairs."""
         _, sources, targets, kept = self.read()
         chosen = np.random.default_rng([seed, self.chunk.number]).random(len(kept)) < share
         return ((sources[i], targets[i]) for i in np.flatnonzero(kept & chosen))
 
 
 class Clean:
-    """Cleans a chunk: writes what is kept, counts what is not, and hashes pairs so that repeats can be found."""
+    """Cleans a chunk: writes the kept pairs, counts the dropped ones, and hashes pairs to find duplicates."""
 
     def __init__(
         self, config: CleanConfig, source: str, target: str, held_out: HeldOut, max_length: int, folder: Path
@@ -125,7 +127,7 @@ class Learn:
 
 
 def until_full(sentences: Iterable[str], room: int) -> Iterator[str]:
-    """Sentences, until the words that differ have so many characters."""
+    """Yield sentences until their distinct words add up to `room` characters."""
     words: set[str] = set()
     for sentence in sentences:
         new = set(sentence.split()) - words
@@ -137,7 +139,7 @@ def until_full(sentences: Iterable[str], room: int) -> Iterator[str]:
 
 
 class FindNames:
-    """Counts the names in a sample of a chunk."""
+    """Counts names in a sample of a chunk."""
 
     def __init__(self, share: float, seed: int) -> None:
         self.share, self.seed = share, seed
@@ -147,7 +149,7 @@ class FindNames:
 
 
 class FindShort:
-    """Finds the short pairs in a sample of a chunk."""
+    """Finds short pairs in a sample of a chunk."""
 
     def __init__(self, share: float, seed: int) -> None:
         self.share, self.seed = share, seed
@@ -157,7 +159,7 @@ class FindShort:
 
 
 class Encode:
-    """Encodes what is left of a chunk without repeats, and variants of it, once or in several segmentations."""
+    """Encodes a chunk without its duplicates, with augmented variants, in one or several segmentations."""
 
     def __init__(
         self,
@@ -177,7 +179,7 @@ class Encode:
         self.target = self.source if source == target else Segmenter(Tokenizer(target), dropout, seed)
 
     def __call__(self, unique: UniqueChunk) -> tuple[list[tuple[Sentences, Sentences]], Tally]:
-        """The sentences of both sides for each variant; the tally counts the first."""
+        """Return the sentences of both sides for each segmentation; the tally counts the first."""
         number, tally = unique.chunk.number, Tally(unique.chunk.corpus, self.max_length)
         lines, sources, targets, kept = unique.read()
         for i in unique.repeats:

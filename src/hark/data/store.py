@@ -1,8 +1,8 @@
-"""The token store: the subword ids of a corpus's pairs, memory-mapped.
+"""Token store: the token ids of a corpus, memory-mapped.
 
-One folder: `source.tokens` and `target.tokens` (ids end to end, little-endian), `source.offsets` and `target.offsets`
-(where each sentence begins, int64, one more entry than there are pairs), and `store.json`, which says how many of each.
-Opening reads none of the ids, so that it takes no longer for ten million pairs than for ten.
+A folder with `source.tokens` and `target.tokens` (concatenated ids, little-endian), `source.offsets` and
+`target.offsets` (where each sentence starts, int64, one more entry than there are pairs), and `store.json` with the
+counts. Opening does not read the ids, so it takes no longer for ten million pairs than for ten.
 """
 
 import json
@@ -25,17 +25,17 @@ SIDES: tuple[Side, Side] = ("source", "target")
 FORMAT = 1
 OFFSET = np.dtype("<i8")
 COUNTED = 1 << 22
-"""Ids that are counted at a time: numpy makes 64-bit numbers of them first."""
+"""Ids counted at a time: numpy converts them to 64-bit integers first."""
 
 
 def id_type(vocab_size: int) -> np.dtype[Any]:
-    """The smallest type that holds every id of a vocabulary."""
+    """Return the smallest dtype that holds every id of a vocabulary."""
     return np.dtype("<u2" if vocab_size <= 1 << 16 else "<u4")
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Token ids of many sentences end to end: small on their way between processes, and to the disk."""
+    """Concatenated token ids of many sentences: compact to send between processes and to write to disk."""
 
     ids: NDArray[np.integer]
     lengths: NDArray[np.int32]
@@ -51,7 +51,7 @@ class Sentences:
 
 
 class StoreWriter:
-    """Writes a store beside its final place and moves it there on `close`: a half-made one never bears the name."""
+    """Writes a token store atomically: into a temporary folder that `close` renames to its final name."""
 
     def __init__(self, folder: Path | str, vocab_size: int) -> None:
         self.folder = Path(folder)
@@ -61,7 +61,7 @@ class StoreWriter:
         self._partial = self.folder.with_name(f".{self.folder.name}.partial")
         self._files: dict[str, BinaryIO] = {}
         if self.folder.exists():
-            raise UserError(f"{self.folder}: exists already; remove it, or name another folder")
+            raise UserError(f"{self.folder}: already exists; remove it, or name another folder")
         try:
             shutil.rmtree(self._partial, ignore_errors=True)
             self._partial.mkdir(parents=True)
@@ -78,7 +78,7 @@ class StoreWriter:
         self.append_packed(Sentences.pack(sources), Sentences.pack(targets))
 
     def append_packed(self, sources: Sentences, targets: Sentences) -> None:
-        """The same for sentences that stand end to end already: a tenth of the time."""
+        """Append sentences that are already concatenated: a tenth of the time of `append`."""
         if len(sources.lengths) != len(targets.lengths):
             raise ValueError(f"{len(sources.lengths)} sources but {len(targets.lengths)} targets")
         try:
@@ -91,14 +91,14 @@ class StoreWriter:
     def _write(self, side: Side, sentences: Sentences) -> None:
         ids = sentences.ids
         if ids.size and not 0 <= ids.min() <= ids.max() < self.vocab_size:
-            raise ValueError(f"a token id lies outside the vocabulary of {self.vocab_size}")
+            raise ValueError(f"token id out of range for a vocabulary of {self.vocab_size}")
         offsets = self.tokens[side] + np.cumsum(sentences.lengths, dtype=np.int64)
         self._files[f"{side}.tokens"].write(ids.astype(id_type(self.vocab_size)).tobytes())
         self._files[f"{side}.offsets"].write(offsets.astype(OFFSET).tobytes())
         self.tokens[side] += ids.size
 
     def close(self) -> None:
-        """Finish the store and give it its name."""
+        """Flush all files and rename the store to its final name."""
         try:
             for file in self._files.values():
                 file.flush()
@@ -118,11 +118,11 @@ class StoreWriter:
             raise self._failure(error) from error
 
     def discard(self) -> None:
-        """Leave nothing behind."""
+        """Delete the unfinished store."""
         for file in self._files.values():
             try:
                 file.close()
-            except OSError:  # the disk is full, and closing flushes: nothing more is to be saved
+            except OSError:  # the disk is full, and closing flushes; the files are deleted anyway
                 continue
         shutil.rmtree(self._partial, ignore_errors=True)
 
@@ -142,7 +142,7 @@ class StoreWriter:
 
 
 class TokenStore:
-    """A corpus's pairs as token ids, without beginning and end marks; access to any pair takes the same time."""
+    """Pairs of a corpus as token ids, without BOS and EOS, with constant-time random access."""
 
     def __init__(
         self, folder: Path, tokens: dict[Side, NDArray[np.unsignedinteger]], offsets: dict[Side, NDArray[np.int64]]
@@ -161,11 +161,11 @@ class TokenStore:
             tokens[side] = _map(folder / f"{side}.tokens", np.dtype(about["dtype"]).newbyteorder("<"), count)
             offsets[side] = _map(folder / f"{side}.offsets", OFFSET, about["pairs"] + 1)
             if offsets[side][0] != 0 or offsets[side][-1] != count:
-                raise _damaged(folder / f"{side}.offsets", "its offsets do not match its tokens")
+                raise _damaged(folder / f"{side}.offsets", "offsets do not match the tokens")
         return cls(folder, tokens, offsets)
 
     def reversed(self) -> "TokenStore":
-        """The same pairs with source and target exchanged; nothing is copied."""
+        """Return the store with source and target exchanged, without copying."""
         tokens, offsets = self._tokens, self._offsets
         return TokenStore(
             self.folder,
@@ -197,34 +197,34 @@ class TokenStore:
         return len(self._tokens[side])
 
     def count(self, side: Side, vocab_size: int) -> NDArray[np.int64]:
-        """How often each id stands on one side."""
+        """Count how often each id occurs on one side."""
         counts_V = np.zeros(vocab_size, np.int64)
         for start in range(0, self.n_tokens(side), COUNTED):
             counts_V += np.bincount(self._tokens[side][start : start + COUNTED], minlength=vocab_size)
         return counts_V
 
     def lengths(self, side: Side, indices: NDArray[np.integer] | None = None) -> NDArray[np.int32]:
-        """Tokens of each sentence of one side, or of those named."""
+        """Return the number of tokens of each sentence of one side, or of those at `indices`."""
         offsets = self._offsets[side]
         begin, end = (offsets[:-1], offsets[1:]) if indices is None else (offsets[indices], offsets[indices + 1])
         lengths: NDArray[np.int32] = np.subtract(end, begin).astype(np.int32)
         return lengths
 
     def sentences(self, indices: NDArray[np.integer], side: Side) -> list[list[int]]:
-        """The tokens of many sentences, each by itself: plain numbers, for what is not numpy."""
+        """Return the tokens of many sentences as lists of Python integers."""
         return Sentences(*self.gather(indices, side)).unpack()
 
     def gather(
         self, indices: NDArray[np.integer], side: Side, end: int | None = None
     ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32]]:
-        """The tokens of many sentences end to end, and their lengths; each is followed by the id `end`, where given."""
+        """Return the concatenated tokens of many sentences, and their lengths; the id `end`, if given, follows each."""
         offsets, tokens = self._offsets[side], self._tokens[side]
         begin = offsets[indices]
         lengths = (offsets[indices + 1] - begin).astype(np.int32) + np.int32(end is not None)
         ends = np.cumsum(lengths, dtype=np.int64)
         where = np.arange(ends[-1] if len(ends) else 0)
         where += np.repeat(begin - (ends - lengths), lengths)
-        # The place of a last `end` lies beyond the tokens: hence "clip".
+        # The position of the last `end` is past the last token, hence "clip".
         flat = tokens.take(where, mode="clip") if len(tokens) else np.empty(len(where), tokens.dtype)
         if end is not None:
             flat[ends - 1] = end
@@ -236,15 +236,15 @@ def _read_about(folder: Path) -> dict[str, Any]:
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"{folder}: is not a token store: it has no store.json") from None
+        raise UserError(f"{folder}: not a token store: store.json is missing") from None
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else None
-        raise UserError(f"{path}: is of format {found}; this version of hark reads format {FORMAT}: prepare it again")
+        raise UserError(f"{path}: format {found}; this version of hark reads format {FORMAT}; prepare it again")
     counts = [about.get(key) for key in ("pairs", "source_tokens", "target_tokens")]
     if about.get("dtype") not in ("uint16", "uint32") or not all(type(n) is int and n >= 0 for n in counts):
-        raise _damaged(path, "it lacks a count or a type")
+        raise _damaged(path, "a count or the dtype is missing or invalid")
     return about
 
 
@@ -252,12 +252,12 @@ def _map(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     try:
         size = path.stat().st_size
         if size != count * dtype.itemsize:
-            raise _damaged(path, f"it has {size} bytes where {count * dtype.itemsize} belong")
-        # An empty file cannot be mapped. The plain view spares memmap's bookkeeping at every access.
+            raise _damaged(path, f"{size} bytes, expected {count * dtype.itemsize}")
+        # An empty file cannot be mapped. The plain view avoids memmap's overhead at every access.
         return np.memmap(path, dtype, "r", shape=(count,)).view(np.ndarray) if count else np.empty(0, dtype)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def _damaged(path: Path, problem: str) -> UserError:
-    return UserError(f"{path}: the token store is damaged: {problem}; prepare it again")
+    return UserError(f"{path}: damaged: {problem}; prepare the dataset again")

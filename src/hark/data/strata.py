@@ -1,8 +1,8 @@
-"""Which pairs a batch gets: stratified draws, computed for any batch directly.
+"""Stratified sampling of pairs for batches, computed directly for any batch.
 
-A corpus's pairs, sorted by length once, are cut into strata of as many neighbours as a pass has batches. In each
-pass every stratum is shuffled by a permutation of its own, and batch b takes its b-th pair of each stratum. So all
-batches have nearly the same mix of lengths, every pair comes exactly once a pass, and a pass needs no preparation.
+The pairs of a corpus, sorted by length once, are cut into strata with as many pairs as a pass has batches. In each pass
+every stratum has its own permutation, and batch b takes the b-th pair of each. So all batches have nearly the same mix
+of lengths, every pair occurs exactly once per pass, and a pass needs no preparation.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ from hark.data.pool import Lengths, Pool
 
 @dataclass(frozen=True)
 class Draw:
-    """The pairs of some consecutive batches: a column a batch, a row a stratum, -1 and length 0 where it has none."""
+    """The pairs of consecutive batches: one column per batch, one row per stratum; -1 and length 0 if empty."""
 
     rows: NDArray[np.int64]
     source: Lengths
     target: Lengths
-    corpus: NDArray[np.int64]  # of each stratum
-    passes: NDArray[np.int64]  # of each corpus and batch: which pass over that corpus it belongs to
+    corpus: NDArray[np.int64]  # corpus of each stratum
+    passes: NDArray[np.int64]  # by corpus and batch: the number of the pass over that corpus
 
 
 def pass_length(weight: float, unit: int) -> int:
-    """Batches in one pass over a corpus, where a pass over one of weight 1 has `unit` batches."""
+    """Return the batches per pass over a corpus, if a corpus of weight 1 has `unit` batches per pass."""
     return max(1, int(unit / weight + 0.5))
 
 
@@ -36,7 +36,7 @@ def n_strata(pool: Pool, unit: int) -> int:
 
 
 def draw(pools: Sequence[Pool], unit: int, seed: int, first: int, count: int) -> Draw:
-    """The pairs of the batches first .. first+count-1, before any of them is moved to make them fit."""
+    """Draw the pairs of batches first .. first+count-1, before any move to make them fit."""
     batches = np.arange(first, first + count)
     parts: list[tuple[NDArray[np.int64], Lengths, Lengths]] = []
     corpus: list[int] = []
@@ -54,7 +54,7 @@ def draw(pools: Sequence[Pool], unit: int, seed: int, first: int, count: int) ->
 
 
 def _once(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One number for all columns where they agree, as all but the last of a pass do: it saves most of the keys."""
+    """Return a single number if all columns are equal, as in most of a pass: this saves most of the key derivations."""
     return numbers[:1] if numbers[0] == numbers[-1] else numbers
 
 
@@ -65,8 +65,8 @@ def _look_up(
     source, target = np.zeros(rank.shape, np.int32), np.zeros(rank.shape, np.int32)
     variants = passes % len(pool.variants)
     for variant in np.unique(variants):
-        mine = (rank < len(pool)) & (variants == variant)
-        chosen = pool.longest_first(variant)[rank[mine]].astype(np.int64)
-        rows[mine] = chosen
-        source[mine], target[mine] = pool.lengths(pool.store(variant), chosen)
+        selected = (rank < len(pool)) & (variants == variant)
+        chosen = pool.longest_first(variant)[rank[selected]].astype(np.int64)
+        rows[selected] = chosen
+        source[selected], target[selected] = pool.lengths(pool.store(variant), chosen)
     return rows, source, target

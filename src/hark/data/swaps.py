@@ -1,8 +1,8 @@
-"""What both sides of a pair share because a translation copies it, names and numbers, and others in their place.
+"""Replacement of names and numbers that both sides of a pair share, so that a model learns to copy them.
 
-Training text has few names and has them often (a quarter of Tatoeba is about Tom), so that a model takes the next best
-word for a name that it does not know, above all out of German, where every noun has a capital; and it has the years of
-its time. Pairs with other names, half of them made up, and with other numbers teach it to copy.
+Training text repeats a few names (a quarter of Tatoeba is about Tom), so a model replaces an unknown name with the next
+best word, especially from German, where every noun is capitalised. Its years are also limited to those of the corpus.
+Pairs with other names, half of them invented, and with other numbers teach the model to copy.
 """
 
 import re
@@ -14,48 +14,50 @@ import numpy as np
 
 WORD = re.compile(r"\w(?:[\w.'’&-]*\w)?")
 NUMBER = re.compile(r"(?<![\w.,:])(\d+)(st|nd|rd|th)?(?![\w:]|[.,]\d)")
-"""Digits by themselves: no part of a word, of 12.5 or of 7:45, which languages write in ways of their own.
+"""Digits on their own: not part of a word, of 12.5 or of 7:45, whose notation depends on the language.
 
-But English counts days as "July 12th", and Tatoeba mostly does: what German calls "12. Juli" has the same number.
+An English ordinal ending is allowed: "July 12th", as Tatoeba mostly writes it, has the same number as "12. Juli".
 """
 DIGIT = re.compile(r"\d")
 MADE_UP = 0.5
-"""Of the names that are put in place of others; the rest are those of other pairs."""
+"""Share of replacement names that are invented; the rest come from other pairs."""
 
 
 def shared_name(source: str, target: str) -> str:
-    """The longest run of words with capitals that both sides have, mostly a name; empty if there is none."""
-    ours, theirs = WORD.findall(source), WORD.findall(target)
-    # A word without a capital becomes its place, counted so that none of one side is equal to any of the other.
+    """Return the longest run of capitalised words that both sides share, usually a name; empty if there is none."""
+    source_words, target_words = WORD.findall(source), WORD.findall(target)
+    # Replace lowercase words by their position, negative on the target side, so that they never match.
     matcher = SequenceMatcher(
         None,
-        [word if word[0].isupper() else at for at, word in enumerate(ours)],
-        [word if word[0].isupper() else -1 - at for at, word in enumerate(theirs)],
+        [word if word[0].isupper() else at for at, word in enumerate(source_words)],
+        [word if word[0].isupper() else -1 - at for at, word in enumerate(target_words)],
         autojunk=False,
     )
     run = matcher.find_longest_match()
-    # One word at the beginning may have its capital from there ("Was" is a word of English and another of German).
+    # A single word at the start may be capitalised only because of its position ("Was" is a word in both languages).
     if run.size == 1 and 0 in (run.a, run.b):
         return ""
-    return " ".join(ours[run.a : run.a + run.size])
+    return " ".join(source_words[run.a : run.a + run.size])
 
 
 def find_names(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
-    """The names that pairs share, and how often; neither "A5-0006" nor words that a comma parts."""
-    found = ((shared_name(source, target), source, target) for source, target in pairs)
+    """Count the names that pairs share, except those with digits (A5-0006) or with punctuation between words."""
+    candidates = ((shared_name(source, target), source, target) for source, target in pairs)
     return Counter(
-        name for name, source, target in found if name and name in source and name in target and not DIGIT.search(name)
+        name
+        for name, source, target in candidates
+        if name and name in source and name in target and not DIGIT.search(name)
     )
 
 
 def rename(source: str, target: str, other: str, known: Collection[str]) -> tuple[str, str] | None:
-    """A pair with another name for its own; none where it has none that is known, or that very one."""
+    """Replace the name of a pair; return None if it has no known name, or the name is already `other`."""
     name = name_in(source, target, known)
     if not name:
         return None
     whole = re.compile(rf"(?<![\w'’&-]){re.escape(name)}(?![\w'’&-])")
     times = len(whole.findall(source))
-    if not times or times != len(whole.findall(target)) or other == name:  # one side may say "he"
+    if not times or times != len(whole.findall(target)) or other == name:  # one side may use a pronoun
         return None
     return whole.sub(lambda _: other, source), whole.sub(lambda _: other, target)
 
@@ -64,7 +66,7 @@ def name_in(source: str, target: str, known: Collection[str]) -> str:
     name = shared_name(source, target)
     if name in known:
         return name
-    # What is a name within other sentences is one at the beginning, too.
+    # A known name is also one at the start of a sentence.
     first, other = WORD.match(source), WORD.match(target)
     if first is None or other is None or first.group() != other.group() or first.group() not in known:
         return ""
@@ -72,16 +74,17 @@ def name_in(source: str, target: str, known: Collection[str]) -> str:
 
 
 class Renamer:
-    """Puts other names into pairs: those that are known, and mixtures of two.
+    """Replaces names in pairs by other known names, or by invented ones blended from two words.
 
-    A capitalised word of those besides may be a part of a mixture: Lindenstraße and Recklinghausen are names, too.
+    Capitalised words among `other_words` may also be part of a blend: Lindenstraße and Recklinghausen are names too.
     """
 
-    def __init__(self, names: Iterable[str], rng: np.random.Generator, besides: Iterable[str] = ()) -> None:
+    def __init__(self, names: Iterable[str], rng: np.random.Generator, other_words: Iterable[str] = ()) -> None:
         self.rng = rng
         self.known = frozenset(names)
         self.names = sorted(self.known)
-        words = {word for name in self.names for word in name.split()} | {word for word in besides if word[0].isupper()}
+        words = {word for name in self.names for word in name.split()}
+        words |= {word for word in other_words if word[0].isupper()}
         self.parts: list[str] = sorted(word for word in words if word.isalpha() and len(word) > 3)
 
     def __call__(self, source: str, target: str) -> tuple[str, str] | None:
@@ -95,19 +98,19 @@ class Renamer:
         return f"{head[:cut]}{tail[begin:].lower()}"
 
 
-def renumbered(source: str, target: str, rng: np.random.Generator) -> tuple[str, str] | None:
-    """A pair with other numbers of as many digits; none where its sides do not have the same ones."""
-    ours, theirs = (Counter(found[1] for found in NUMBER.finditer(side)) for side in (source, target))
-    if not ours or ours != theirs:  # one side may say "three"
+def renumber(source: str, target: str, rng: np.random.Generator) -> tuple[str, str] | None:
+    """Replace the numbers of a pair by others of equal length; return None unless both sides have the same numbers."""
+    source_numbers, target_numbers = (Counter(match[1] for match in NUMBER.finditer(side)) for side in (source, target))
+    if not source_numbers or source_numbers != target_numbers:  # one side may spell a number out
         return None
-    others = {number: draw_number(len(number), rng) for number in ours}
+    others = {number: draw_number(len(number), rng) for number in source_numbers}
 
-    def other(found: re.Match[str]) -> str:
-        number = others[found[1]]
-        return number + ordinal_ending(number) if found[2] else number
+    def replace(match: re.Match[str]) -> str:
+        number = others[match[1]]
+        return number + ordinal_ending(number) if match[2] else number
 
-    made = tuple(NUMBER.sub(other, side) for side in (source, target))
-    return None if made[0] == source else (made[0], made[1])
+    new_source, new_target = (NUMBER.sub(replace, side) for side in (source, target))
+    return None if new_source == source else (new_source, new_target)
 
 
 def draw_number(digits: int, rng: np.random.Generator) -> str:
@@ -116,7 +119,7 @@ def draw_number(digits: int, rng: np.random.Generator) -> str:
 
 
 def ordinal_ending(number: str) -> str:
-    """1st, 2nd, 3rd, 4th, but 11th."""
+    """Return the English ordinal ending: 1st, 2nd, 3rd, 4th, but 11th."""
     if number[-2:-1] == "1":
         return "th"
     return {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")

@@ -1,7 +1,6 @@
-"""Counting what becomes of pairs while they are cleaned and encoded.
+"""Counts of kept and dropped pairs, collected while a corpus is cleaned and encoded.
 
-A worker fills a `Tally`; tallies of any parts of a corpus merge into the same whole, in whatever order and however
-many they are.
+Each worker fills a `Tally`. Merging the tallies of a corpus gives the same result however it was split, in any order.
 """
 
 import hashlib
@@ -18,8 +17,8 @@ from hark.data.filters import RULES
 
 SAMPLES = 10
 SAMPLE_CHARS = 300
-LONGEST = 1024  # sentences of more tokens are counted as if of this many
-OCTAVES, STEPS = 3, 8  # ratios from 1/8 to 8, eight bars for each doubling, one of them around 1
+LONGEST = 1024  # longer sentences count as this many tokens
+OCTAVES, STEPS = 3, 8  # ratios from 1/8 to 8, eight bars per doubling, one of them centred on 1
 
 Counts = npt.NDArray[np.int64]
 Ids = Sequence[int] | npt.NDArray[Any]
@@ -27,21 +26,21 @@ Ids = Sequence[int] | npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class DroppedPair:
-    """A pair that a rule dropped; long text is cut."""
+    """A pair that a rule dropped; long text is truncated."""
 
     corpus: str
-    line: int  # from 1, in the corpus's file
+    line: int  # line number in the corpus file, from 1
     source: str
     target: str
 
 
 @dataclass
 class SideTally:
-    """Counts of one language of the kept pairs; each field adds up."""
+    """Additive counts of one language of the kept pairs."""
 
     characters: int = 0
     lengths: Counts = field(default_factory=lambda: np.zeros(LONGEST + 1, np.int64))
-    uses: Counts = field(default_factory=lambda: np.zeros(0, np.int64))  # of each piece of the vocabulary
+    uses: Counts = field(default_factory=lambda: np.zeros(0, np.int64))  # by token id
 
     def keep(self, texts: Sequence[str], ids: Sequence[Ids]) -> Counts:
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
@@ -58,7 +57,7 @@ class SideTally:
 
 
 class Tally:
-    """Counts pairs of one corpus, or of a part of it: each pair either dropped once or kept once."""
+    """Counts of one corpus, or part of it; each pair is either kept or dropped once."""
 
     def __init__(self, corpus: str, max_length: int) -> None:
         self.corpus, self.max_length = corpus, max_length
@@ -70,7 +69,7 @@ class Tally:
         self.ratios: Counts = np.zeros(len(ratio_edges()) - 1, np.int64)
 
     def drop(self, rule: str, line: int, source: str, target: str) -> None:
-        """Count a pair that `rule` dropped; some are kept to be looked at."""
+        """Count a pair that `rule` dropped, and keep it if it is in the sample for the report."""
         self.dropped[rule] += 1
         chosen = self.samples[rule]
         if len(chosen) < SAMPLES or chance(self.corpus, line) < chance(self.corpus, chosen[-1].line):
@@ -84,19 +83,19 @@ class Tally:
         target_ids: Sequence[Ids],
         augmented: Mapping[str, int] | None = None,
     ) -> None:
-        """Count pairs that were kept, as text and as tokens; some of them may be variants of others."""
+        """Count kept pairs, given as text and token ids; `augmented` counts the variants among them."""
         self.augmented.update(augmented or {})
         self.kept += len(sources) - sum((augmented or {}).values())
         source_lengths = self.source.keep(sources, source_ids)
         target_lengths = self.target.keep(targets, target_ids)
-        # One token more is the end mark, which counts for batches too.
+        # EOS takes one more slot in a batch.
         self.too_long += int(np.count_nonzero(np.maximum(source_lengths, target_lengths) + 1 > self.max_length))
         ratios = np.maximum(target_lengths, 1) / np.maximum(source_lengths, 1)
         edges = np.array(ratio_edges())
         self.ratios += np.histogram(np.clip(ratios, edges[0], edges[-1]), edges)[0]
 
     def merge(self, other: "Tally") -> None:
-        """Take in the counts of another part of the same corpus."""
+        """Add the counts of another part of the same corpus."""
         self.kept += other.kept
         self.augmented.update(other.augmented)
         self.too_long += other.too_long
@@ -109,17 +108,17 @@ class Tally:
 
 
 def ratio_edges() -> list[float]:
-    """The borders between the bars of the histogram of ratios; the first and last bar take all beyond them."""
+    """Return the bin edges of the ratio histogram; the first and last bins also take all values beyond them."""
     return [2 ** ((step - 0.5) / STEPS) for step in range(-OCTAVES * STEPS, OCTAVES * STEPS + 2)]
 
 
 def chance(corpus: str, line: int) -> bytes:
-    """Orders lines as if at random, but the same in every run and process."""
+    """Return a pseudo-random sort key for a line, the same in every run and process."""
     return hashlib.blake2b(f"{corpus} {line}".encode("utf-8", "replace"), digest_size=8).digest()
 
 
 def choose(samples: Sequence[DroppedPair]) -> tuple[DroppedPair, ...]:
-    """As many as a report shows, spread over the whole corpus, and the same whatever parts it was read in."""
+    """Choose the samples a report shows: spread over the whole corpus, independent of how it was split."""
     return tuple(sorted(samples, key=lambda each: (chance(each.corpus, each.line), each.corpus, each.line))[:SAMPLES])
 
 
@@ -128,13 +127,13 @@ def by_line(samples: Sequence[DroppedPair]) -> tuple[DroppedPair, ...]:
 
 
 def cut(text: str) -> str:
-    """Short enough to show, and possible to write: a lone surrogate is shown as its code."""
+    """Truncate text for display, and escape lone surrogates, which UTF-8 cannot encode."""
     short = text if len(text) <= SAMPLE_CHARS else text[: SAMPLE_CHARS - 1] + "…"
     return short.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def add_padded(one: Counts, other: Counts) -> Counts:
-    """The sum of two rows of counts, of which one may be shorter."""
+    """Add two count arrays of possibly different length."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     total = longer.astype(np.int64)
     total[: len(shorter)] += shorter

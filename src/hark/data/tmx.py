@@ -1,4 +1,4 @@
-"""TMX, the exchange format of translation memories: units of one segment for each language."""
+"""Parser for TMX, the exchange format of translation memories: units with one segment per language."""
 
 from collections.abc import Iterator
 from xml.parsers import expat
@@ -7,11 +7,11 @@ from hark.data.compression import ByteStream
 from hark.errors import UserError
 
 NATIVE_CODE = {"bpt", "ept", "it", "ph", "ut", "sub"}
-"""Elements inside a segment that hold another program's markup, not words."""
+"""Inline elements of a segment that hold native markup, not text."""
 
 
 class _Units:
-    """Receives the parser's events; finished pairs wait in `pairs`. A tree would hold the whole file in memory."""
+    """Handler of parser events that collects pairs in `pairs`. A tree would hold the whole file in memory."""
 
     def __init__(self, source: str, target: str) -> None:
         self.source, self.target = source, target
@@ -49,7 +49,7 @@ class _Units:
                 self.pairs.append((source, target))
 
     def _find(self, language: str) -> str | None:
-        """The segment in a language, or else in one of its regions: en-GB serves for en, and en for en-GB."""
+        """Return the segment in a language, or else in a regional variant: en-GB matches en, and en matches en-GB."""
         language = language.lower().replace("_", "-")
         if language in self._segments:
             return self._segments[language]
@@ -60,7 +60,7 @@ class _Units:
 
 
 def parse_tmx(stream: ByteStream, source: str, target: str) -> Iterator[tuple[str, str]]:
-    """The pairs of all units that have both languages."""
+    """Yield the pairs of all units that have both languages."""
     units = _Units(source, target)
     parser = expat.ParserCreate()
     parser.StartElementHandler = units.start
@@ -68,8 +68,8 @@ def parse_tmx(stream: ByteStream, source: str, target: str) -> Iterator[tuple[st
     parser.CharacterDataHandler = units.text
 
     def refuse(*_: object) -> None:
-        # Entities that stand for entities can make a small file fill the memory. TMX has no need of them.
-        raise UserError(f"{stream.path}: declares XML entities of its own; hark does not expand them")
+        # Nested entities let a small file fill the memory (billion laughs). TMX does not need them.
+        raise UserError(f"{stream.path}: declares XML entities, which hark does not expand")
 
     parser.EntityDeclHandler = refuse
     found = False
@@ -86,4 +86,4 @@ def parse_tmx(stream: ByteStream, source: str, target: str) -> Iterator[tuple[st
         raise UserError(f"{stream.path}: cannot be read: {error}") from None
     if not found:
         languages = ", ".join(sorted(units.seen)) or "none"
-        raise UserError(f"{stream.path}: no unit has both {source} and {target}; languages in it: {languages}")
+        raise UserError(f"{stream.path}: no unit has both {source} and {target}; languages found: {languages}")

@@ -1,4 +1,4 @@
-"""Work shared out to processes, with results in the order of the jobs, so that their number changes nothing else."""
+"""Worker processes: run jobs in parallel and return results in job order, independent of the number of processes."""
 
 import multiprocessing
 import os
@@ -18,34 +18,34 @@ from hark.machine import available_cores, check_workers
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-MOST = 16  # one process reads for all of them, so more would wait for it
+MAX_PROCESSES = 16  # one process feeds them all, so more would only wait for it
 
 
 def available_processes() -> int:
-    return min(available_cores(), MOST)
+    return min(available_cores(), MAX_PROCESSES)
 
 
 def run_jobs(
     processes: int, build: Callable[[], Callable[[Job], Result]], jobs: Iterable[Job]
 ) -> Generator[Result, None, None]:
-    """The result of each job in turn; few are under way at once, so memory stays flat.
+    """Yield the result of each job in order. Only a few jobs are in flight at once, so memory stays bounded.
 
-    `build` makes the function that does a job: here, where one process is enough, else once in each. Whoever may fail
-    between two results has to close the generator, which ends the processes.
+    `build` creates the function that runs a job: in this process if `processes` is 1, otherwise once in each worker. A
+    caller that may fail between results must close the generator, which terminates the workers.
     """
     check_workers(processes, "--processes")
     if processes == 1:
         yield from map(build(), jobs)
         return
     before = set(multiprocessing.active_children())
-    # Spawned, not forked: the same on every system, and safe whatever threads run here.
+    # Spawn, not fork: the same on every system, and safe with threads.
     context = multiprocessing.get_context("spawn")
     with tempfile.NamedTemporaryFile(prefix="hark-") as built:
-        # By a file: a process that dies before it has read what it is started with, more than a pipe holds, leaves its
-        # parent writing for ever.
+        # Passed in a file: if a worker dies before it has read start-up data larger than a pipe buffer, the parent
+        # blocks on the write for ever.
         pickle.dump(build, built)
         built.flush()
-        with _without_interrupts():  # this starts Python's own helper, which must outlive the workers
+        with _without_interrupts():  # starts Python's resource tracker, which must outlive the workers
             pool = ProcessPoolExecutor(processes, context, initializer=_start, initargs=(built.name,))
         yield from _results(pool, processes, jobs, before)
 
@@ -53,7 +53,7 @@ def run_jobs(
 def _results(
     pool: ProcessPoolExecutor, processes: int, jobs: Iterable[Any], before: set[Any]
 ) -> Generator[Any, None, None]:
-    """In the order of the jobs; in the end no child is left but those of before."""
+    """Yield results in job order; on exit, terminate all children that were not there before."""
     pending: deque[Future[Any]] = deque()
     try:
         for job in jobs:
@@ -65,9 +65,9 @@ def _results(
             yield pending.popleft().result()
         pool.shutdown()
     except BrokenProcessPool:
-        raise HarkError("a worker process died, perhaps for lack of memory; try fewer with --processes") from None
+        raise HarkError("a worker process died, possibly out of memory; try fewer --processes") from None
     finally:
-        # Ctrl-C and failures do not wait for jobs under way; after a good end nobody is left.
+        # On Ctrl-C or failure, do not wait for running jobs; after success no child is left.
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()
         pool.shutdown(cancel_futures=True)
@@ -75,13 +75,14 @@ def _results(
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C and a closed terminal reach the whole group, and the parent answers for all: processes begun in here
-    never see them. SIGTERM they do see: it is how the pool ends them.
+    """Defer signals while starting processes, and let those processes ignore SIGINT and SIGHUP.
 
-    What arrives meanwhile is answered at the end: a process that is half started could neither work nor be ended.
-    Blocking is not enough for that, because a signal may be taken by another thread, and is then answered in this one.
+    Ctrl-C and a closed terminal signal the whole process group; the parent handles them for all. Workers still get
+    SIGTERM, which is how the pool terminates them. Signals that arrive in the meantime are raised on exit, because a
+    half-started process can neither work nor be terminated. Blocking alone is not enough: another thread may receive
+    the signal, and Python then runs the handler in this one.
     """
-    if threading.current_thread() is not threading.main_thread():  # which alone is told of signals
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
         yield
         return
     arrived: list[int] = []
@@ -100,7 +101,7 @@ def _without_interrupts() -> Iterator[None]:
             signal.raise_signal(each)
 
 
-# What this process, if it is a worker, does: made by its first job, so that errors in making it travel like any other.
+# The task of a worker process: built by its first job, so that errors in building it propagate like any other.
 _built: str
 _task: Callable[[Any], Any] | None = None
 
@@ -112,7 +113,7 @@ def _start(built: str) -> None:
 
 
 def _follow_parent() -> None:
-    """A parent that was killed cannot end its workers: they go by themselves."""
+    """Exit when the parent dies: a killed parent cannot terminate its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

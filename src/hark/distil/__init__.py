@@ -1,1 +1,1 @@
-"""Sequence-level distillation (Kim and Rush, 2016): a teacher translates the training text for a student to learn."""
+"""Sequence-level distillation (Kim and Rush, 2016): a teacher translates the training text of a student."""

@@ -1,6 +1,6 @@
-"""Let a teacher translate the training text of a dataset, and write what it says as parallel text.
+"""Distillation: translate the training text of a dataset with a teacher, and write it as parallel text.
 
-The teacher's engine works in this process; its translations are judged and become text in others, so that the engine
+The teacher's engine runs in this process. Other processes detokenise and filter its translations, so that the engine
 never waits for them.
 """
 
@@ -21,24 +21,24 @@ from hark.data.progress import Progress, silent
 from hark.data.workers import available_processes, run_jobs
 from hark.decode.load import Loaded
 from hark.distil.answers import Chunk, translate
-from hark.distil.judge import Answers, Judge
+from hark.distil.filter import PackedChunk, TranslationFilter
 from hark.distil.record import DistilledText, Record
 from hark.errors import UserError
 
 CHUNK_PAIRS = 1024
-"""Pairs that are judged and written at once: little for an engine on a GPU, half a minute for one on a CPU."""
+"""Pairs filtered and written at a time: little work on a GPU, half a minute on a CPU."""
 CORES_FOR_THE_ENGINE = 4
-"""For each core that judges translations."""
+"""Per core that filters translations."""
 MOST_PROCESSES = 4
 
 
 @dataclass(frozen=True)
 class Distilled:
-    """The record of the text, and whether some of it was made now, or all lay there already."""
+    """The result of `distil`."""
 
     record: Record
-    made: int
-    """Pairs of this run."""
+    new_pairs: int
+    """Pairs translated by this call; 0 if the text was already complete."""
     seconds: float
 
 
@@ -54,9 +54,9 @@ def distil(
 ) -> Distilled:
     """Write `NAME.SOURCE` and `NAME.TARGET` for each training corpus: its sources, and the teacher's translations.
 
-    The teacher's languages say in which direction the dataset is read. With `limit`, only the first pairs of each
-    corpus. Stopped at any moment, the same call goes on where it was. Text of another teacher, dataset or setting that
-    lies in `folder` is refused, or replaced with `force`.
+    The dataset is read in the teacher's direction, and only up to `limit` pairs per corpus. If interrupted, the same
+    call resumes. Raises an error if `folder` has text of another teacher, dataset or setting, or replaces it with
+    `force`.
     """
     languages = teacher.config.data.source, teacher.config.data.target
     dataset = dataset.towards(*languages)
@@ -73,11 +73,11 @@ def distil(
         as_source = partial(vocabulary.as_source, source=languages[0], target=languages[1])
         prefix = teacher.target_vocabulary.prefix(languages[1])
         chunks = translate(teacher.engine, reader.read(text.record), search, longest, as_source, prefix)
-        build = partial(Judge, dataset.folder, dataset.reverse, teacher.target_vocabulary)
+        build = partial(TranslationFilter, dataset.folder, dataset.reverse, teacher.target_vocabulary)
         processes = processes or min(MOST_PROCESSES, max(1, available_processes() // CORES_FOR_THE_ENGINE))
-        began = written = time.monotonic()
+        started = written = time.monotonic()
         progress("translating", 0, 0.0)
-        with closing(run_jobs(processes, build, map(Answers.of, chunks))) as results:
+        with closing(run_jobs(processes, build, map(PackedChunk.of, chunks))) as results:
             for lines in results:
                 now = time.monotonic()
                 text.append(lines, now - written)
@@ -85,11 +85,11 @@ def distil(
                 done += lines.pairs
                 progress("translating", done, done / total)
         text.finish()
-        return Distilled(text.record, done, time.monotonic() - began)
+        return Distilled(text.record, done, time.monotonic() - started)
 
 
 def describe(teacher: Loaded, dataset: Dataset, search: DecodeConfig, limit: int | None) -> dict[str, object]:
-    """All that the text depends on, by the words that a person knows it by."""
+    """Everything that the text depends on, by names that error messages can use."""
     sealed = manifest.read_manifest(teacher.bundle.folder) or {"files": {}}
     return {
         "teacher": {name: about["sha256"] for name, about in sorted(sealed["files"].items())},
@@ -106,9 +106,9 @@ class Reader:
     def __init__(self, teacher: Loaded, dataset: Dataset, limit: int | None) -> None:
         self.dataset, self.limit = dataset, limit
         self.tokenizer = dataset.tokenizer("source")
-        # BPE-dropout makes a dataset's tokens other than those that text is encoded into when it is translated.
-        as_it_is = self.tokenizer.sha256 == teacher.source_vocabulary.sha256 and not self.drops
-        self.vocabulary = None if as_it_is else teacher.source_vocabulary
+        # With BPE-dropout, a dataset's tokens differ from those that the text is encoded into for translation.
+        same_tokens = self.tokenizer.sha256 == teacher.source_vocabulary.sha256 and not self.drops
+        self.vocabulary = None if same_tokens else teacher.source_vocabulary
 
     @property
     def drops(self) -> bool:
@@ -118,7 +118,7 @@ class Reader:
         return shard.pairs if self.limit is None else min(shard.pairs, self.limit)
 
     def read(self, record: Record) -> Iterator[Chunk]:
-        """All that the record does not have yet, in order."""
+        """The pairs that the record does not have yet, in order."""
         for shard in self.dataset.shards("train"):
             store, end = self.dataset.store(shard), self.count(shard)
             for first in range(record.corpora[shard.name].pairs, end, CHUNK_PAIRS):
@@ -129,9 +129,7 @@ class Reader:
                 yield Chunk(shard.name, first, sources)
 
 
-def refuse_chance(search: DecodeConfig) -> None:
-    """One translation of each source, and the best that is found."""
+def refuse_sampling(search: DecodeConfig) -> None:
+    """Raise an error unless the search returns the single best translation."""
     if search.sample or search.diverse or search.nbest > 1:
-        raise UserError(
-            "a student learns one translation of each sentence: leave sample, diverse and nbest as they are"
-        )
+        raise UserError("distillation needs one translation per sentence; do not set sample, diverse or nbest")

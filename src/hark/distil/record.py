@@ -1,7 +1,7 @@
-"""A folder of distilled text, and the exact record of how far it has come.
+"""The folder of distilled text, and the record of its progress.
 
-`NAME.en` and `NAME.de` of each corpus grow a chunk at a time; after each, `report.json` says how many pairs and bytes
-are good. Whatever stands beyond that was being written when the work was stopped, and is cut off before it goes on.
+`NAME.en` and `NAME.de` of each corpus grow by chunks; `report.json` states how many pairs and bytes are complete.
+Anything beyond that was being written at an interruption, and is truncated on resume.
 """
 
 import json
@@ -15,31 +15,31 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from hark.atomic import claim, refuse_others
-from hark.distil.judge import JudgedLines, JudgedSample
+from hark.distil.filter import FilteredLines, RejectedSample
 from hark.errors import HarkError, UserError
 
 REPORT, PARTIAL = "report.json", ".report.json.partial"
 KIND = "hark distilled text"
 FORMAT = 1
 SAVE_SECONDS = 2.0
-"""Between records: so much work is lost by a kill, and no more than that is waited for the disk."""
+"""Between records: the most work that a kill can lose; more often, it would wait for the disk."""
 SAMPLES = 10
-"""Faulty translations of each kind that the report shows."""
+"""Rejected translations in the report, per reason."""
 
 
 @dataclass(frozen=True)
 class CorpusRecord:
-    """What is there of one corpus."""
+    """The progress of one corpus."""
 
     name: str
     pairs: int = 0
     sizes: tuple[int, int] = (0, 0)
-    """In bytes, of the source's file and the target's."""
+    """Bytes of the source file and of the target file."""
     replaced: Mapping[str, int] = field(default_factory=dict)
-    """Pairs that kept the target that they had, by the reason why."""
-    samples: tuple[JudgedSample, ...] = ()
+    """Pairs that kept their original target, by reason."""
+    samples: tuple[RejectedSample, ...] = ()
 
-    def plus(self, lines: JudgedLines) -> "CorpusRecord":
+    def plus(self, lines: FilteredLines) -> "CorpusRecord":
         return CorpusRecord(
             self.name,
             self.pairs + lines.pairs,
@@ -50,13 +50,13 @@ class CorpusRecord:
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        samples = tuple(JudgedSample(**each) for each in tree["samples"])
+        samples = tuple(RejectedSample(**each) for each in tree["samples"])
         return cls(**{**tree, "sizes": tuple(tree["sizes"]), "samples": samples})
 
 
-def first_of_each(samples: Iterable[JudgedSample]) -> tuple[JudgedSample, ...]:
-    """So many samples of each kind as a report shows."""
-    kept: list[JudgedSample] = []
+def first_of_each(samples: Iterable[RejectedSample]) -> tuple[RejectedSample, ...]:
+    """The first samples of each reason, for the report."""
+    kept: list[RejectedSample] = []
     for sample in samples:
         if sum(each.reason == sample.reason for each in kept) < SAMPLES:
             kept.append(sample)
@@ -65,7 +65,7 @@ def first_of_each(samples: Iterable[JudgedSample]) -> tuple[JudgedSample, ...]:
 
 @dataclass
 class Record:
-    """What is there of the whole. `about` is all that the text depends on: another teacher, another record."""
+    """The progress of all corpora. `about` identifies everything that the text depends on, such as the teacher."""
 
     about: dict[str, Any]
     corpora: dict[str, CorpusRecord]
@@ -80,8 +80,8 @@ class Record:
     def replaced(self) -> Counter[str]:
         return sum((Counter(corpus.replaced) for corpus in self.corpora.values()), Counter[str]())
 
-    def add(self, lines: JudgedLines) -> None:
-        # One assignment, which Ctrl-C cannot divide: the record is true at every moment.
+    def add(self, lines: FilteredLines) -> None:
+        # One assignment, which Ctrl-C cannot split: the record is always consistent.
         self.corpora[lines.corpus] = self.corpora[lines.corpus].plus(lines)
 
     def to_json(self) -> str:
@@ -90,7 +90,7 @@ class Record:
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
-        """The record in a folder; none: there is none that can be read."""
+        """Read the record in a folder; None if it is missing or invalid."""
         try:
             tree = json.loads((folder / REPORT).read_text(encoding="utf-8"))
             if tree["kind"] != KIND or tree["format"] != FORMAT:
@@ -106,7 +106,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def remove_text(folder: Path, record: Record) -> None:
-    """Remove the text that a record speaks of, and then the record; files of others stay."""
+    """Remove the text of a record, and then the record; keep all other files."""
     for name in record.corpora:
         for language in record.about["direction"].split(" to "):
             (folder / f"{name}.{language}").unlink(missing_ok=True)
@@ -114,7 +114,7 @@ def remove_text(folder: Path, record: Record) -> None:
 
 
 class DistilledText:
-    """The folder, while it is written. Only one process at a time can write to it."""
+    """The folder of distilled text, open for writing by one process at a time."""
 
     def __init__(self, folder: Path, record: Record, languages: tuple[str, str]) -> None:
         self.folder, self.record, self.languages = folder, record, languages
@@ -131,8 +131,8 @@ class DistilledText:
         languages: tuple[str, str],
         force: bool = False,
     ) -> Iterator[Self]:
-        """A new folder, or one that was begun with the same teacher, dataset and settings; with `force`, one that was
-        begun with others is emptied first."""
+        """Open a new folder, or resume one of the same teacher, dataset and settings. With `force`, replace text of
+        others."""
         refuse_others(folder, is_ours)
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = claim(folder, folder)
@@ -146,7 +146,7 @@ class DistilledText:
             if record.about != about:
                 different = sorted(key for key in about if record.about.get(key) != about[key])
                 raise UserError(
-                    f"{folder}: was begun with another {' and another '.join(different)}; "
+                    f"{folder}: was made with another {' and another '.join(different)}; "
                     "name another folder, or replace it with --force"
                 )
             text = cls(folder, record, languages)
@@ -159,7 +159,7 @@ class DistilledText:
                 text._close()
         except OSError as error:
             raise HarkError(
-                f"{folder}: cannot be written: {error.strerror or error}; the same command goes on from there"
+                f"{folder}: cannot be written: {error.strerror or error}; run the same command to resume"
             ) from error
         finally:
             os.close(lock)
@@ -168,13 +168,13 @@ class DistilledText:
         return [self.folder / f"{name}.{language}" for language in self.languages]
 
     def _cut(self) -> None:
-        """Open the files, and leave in them what the record knows of."""
+        """Open the files, and truncate them to the size in the record."""
         for corpus in self.record.corpora.values():
             files = self.files[corpus.name] = []
             for path, size in zip(self.paths(corpus.name), corpus.sizes, strict=True):
                 files.append(path.open("ab"))
                 if files[-1].tell() < size:
-                    raise HarkError(f"{path}: is shorter than it was; remove {self.folder} and begin again")
+                    raise HarkError(f"{path}: shorter than recorded; remove {self.folder} and start again")
                 files[-1].truncate(size)
 
     def _close(self) -> None:
@@ -184,11 +184,11 @@ class DistilledText:
                 self.save()
         finally:
             for file in files:
-                with suppress(OSError):  # the disk is full, and closing flushes: the record tells how much is good
+                with suppress(OSError):  # closing flushes, and the disk may be full; the record has the valid size
                     file.close()
 
-    def append(self, lines: JudgedLines, seconds: float) -> None:
-        """Write a chunk, and record it soon."""
+    def append(self, lines: FilteredLines, seconds: float) -> None:
+        """Write a chunk, and save the record if it is due."""
         for file, text in zip(self.files[lines.corpus], (lines.source, lines.target), strict=True):
             file.write(text)
         self.record.add(lines)
@@ -201,7 +201,7 @@ class DistilledText:
         self.save()
 
     def save(self) -> None:
-        """Have the record on the disk, and before it all lines that it speaks of."""
+        """Flush all lines to disk, and then the record."""
         for text in (text for pair in self.files.values() for text in pair):
             text.flush()
             os.fsync(text.fileno())

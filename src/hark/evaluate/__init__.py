@@ -1,1 +1,1 @@
-"""How good translations are: scores with their signatures, whether a difference is chance, and a page to read."""
+"""Evaluation of translations: scores with signatures, significance tests, and an HTML report."""

@@ -1,4 +1,4 @@
-"""Whether scores fell below those of an earlier evaluation."""
+"""Comparison of scores with those of an earlier evaluation."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from hark.evaluate.measures import LOWER_IS_BETTER, TITLES, Measure, decimals
 
 @dataclass(frozen=True)
 class BaselineVerdict:
-    """A score of the first system on one set, beside that of the baseline's first system."""
+    """The scores of the first system and of the baseline's first system on one set."""
 
     set: str
     measure: Measure
@@ -21,7 +21,7 @@ class BaselineVerdict:
 
     @property
     def loss(self) -> float:
-        """How much worse it is; below zero where it is better."""
+        """How much worse the score is; negative if it is better."""
         return self.now - self.before if self.measure in LOWER_IS_BETTER else self.before - self.now
 
     def exceeds(self, allowed: float) -> bool:
@@ -36,7 +36,7 @@ class BaselineVerdict:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What an earlier `hark evaluate --json` wrote: scores of its first system by set and measure."""
+    """The output of an earlier `hark evaluate --json`: scores of its first system by set and metric."""
 
     file: Path
     signatures: dict[str, str]
@@ -51,7 +51,7 @@ class Baseline:
         except ValueError:
             tree = None
         if not isinstance(tree, dict) or (tree.get("kind"), tree.get("format")) != (KIND, FORMAT):
-            raise UserError(f"{file}: is no evaluation; write one with hark evaluate --json")
+            raise UserError(f"{file}: not an evaluation; write one with hark evaluate --json")
         try:
             scores = {
                 each["name"]: {name: float(score["score"]) for name, score in each["systems"][0]["scores"].items()}
@@ -59,20 +59,20 @@ class Baseline:
             }
             return cls(file, dict(tree["signatures"]), scores)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            raise UserError(f"{file}: is a damaged evaluation; write it again with hark evaluate --json") from None
+            raise UserError(f"{file}: damaged evaluation; write it again with hark evaluate --json") from None
 
     def check(self, sets: list[str], measure: Measure) -> None:
-        """Refuse what it has no scores for, before anything is translated."""
+        """Raise an error if a score is missing, before anything is translated."""
         for name in sets:
             if measure not in self.scores.get(name, {}):
-                there = ", ".join(self.scores) if name not in self.scores else ", ".join(self.scores[name])
-                raise UserError(f"{self.file}: has no {TITLES[measure]} of {name}; it has {there}")
+                available = ", ".join(self.scores) if name not in self.scores else ", ".join(self.scores[name])
+                raise UserError(f"{self.file}: has no {TITLES[measure]} for {name}, only {available}")
 
     def compare(self, evaluation: Evaluation, measure: Measure) -> list[BaselineVerdict]:
         before, now = self.signatures.get(measure), evaluation.signatures[measure]
         if before != now:
             raise UserError(
-                f"{self.file}: {TITLES[measure]} was measured otherwise ({before}, now {now}): make it anew"
+                f"{self.file}: {TITLES[measure]} has another signature ({before}, now {now}); write the baseline again"
             )
         return [
             BaselineVerdict(name, measure, self.scores[name][measure], each.systems[0].scores[measure].value)

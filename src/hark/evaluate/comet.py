@@ -1,4 +1,4 @@
-"""COMET, where the package and a checkpoint of it are present; hark neither brings nor fetches them."""
+"""COMET scores, if the package and a checkpoint are installed; hark neither includes nor downloads them."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,20 +13,20 @@ from hark.evaluate.held_out import HeldOutSet
 BATCH = 16
 
 
-def find_checkpoint(given: Path) -> Path:
-    """The file to load: the one named, or the one inside a folder as COMET lays them out. Nothing is loaded yet."""
+def find_checkpoint(location: Path) -> Path:
+    """The checkpoint at a path: the file itself, or one inside a folder in COMET's layout. Does not load it."""
     if find_spec("comet") is None:
-        raise MissingExtraError("--comet needs the package unbabel-comet, which is not installed: see its own manual")
-    for path in (given, given / "checkpoints" / "model.ckpt", given / "model.ckpt"):
+        raise MissingExtraError("--comet requires the package unbabel-comet; see its manual")
+    for path in (location, location / "checkpoints" / "model.ckpt", location / "model.ckpt"):
         if path.is_file():
             return path
     raise UserError(
-        f"{given}: no COMET model there; name a .ckpt file, or the folder that holds checkpoints/model.ckpt"
+        f"{location}: not a COMET model; name a .ckpt file, or the folder that contains checkpoints/model.ckpt"
     )
 
 
 class Comet:
-    """A model of COMET, loaded."""
+    """A loaded COMET model."""
 
     def __init__(self, checkpoint: Path) -> None:
         package: Any = import_module("comet")
@@ -50,7 +50,7 @@ class Comet:
             {"src": source, "mt": text, "ref": reference}
             for source, text, reference in zip(held_out.sources, texts, held_out.references, strict=True)
         ]
-        import torch  # COMET needs it anyway
+        import torch  # COMET requires it
 
         gpus = int(torch.cuda.is_available())
         return float(self.model.predict(samples, batch_size=BATCH, gpus=gpus, progress_bar=False).system_score)

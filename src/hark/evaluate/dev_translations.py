@@ -1,4 +1,4 @@
-"""Translations of dev sets while a model learns: BLEU on some sentences, and a few to read."""
+"""BLEU and sample translations on the dev sets during training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +14,13 @@ from hark.model import Transformer
 from hark.train.job import Judgement
 
 PLACES = 1 << 16
-"""Tokens in flight: the training that goes on around this needs the memory."""
+"""Tokens in flight; kept small, since training needs the memory."""
 
 
 @dataclass(frozen=True)
 class DevSet:
+    """The sentences of a dev set to translate."""
+
     name: str
     requests: Sequence[Request]
     sources: Sequence[str]
@@ -26,24 +28,24 @@ class DevSet:
 
 
 class DevTranslations:
-    """Judges a model that is being trained by the first sentences of each dev set.
+    """Scores a model during training on the first sentences of each dev set.
 
-    It translates with a copy of the weights, in a model of its own, so that nothing of the training is touched: no
-    gradient, no recorded graph, no random number. Without CUDA graphs and kernels of its own, which would take longer
-    to make than so few sentences to translate.
+    Translates with a copy of the weights in a separate model, so that training is not affected: no gradients, no
+    recorded graph, no random numbers. Uses no CUDA graphs or custom kernels, which would take longer to compile than so
+    few sentences to translate.
     """
 
     def __init__(self, dataset: Dataset, search: DecodeConfig, sentences: int, samples: int) -> None:
-        """BLEU of so many sentences, found with the settings of the search; 0: none, and samples are found greedily."""
+        """`sentences` for BLEU, translated with `search`. If 0, there is no BLEU, and samples are decoded greedily."""
         self.sentences, self.samples = sentences, samples
         self.measures = make_measures(choose_tokenisation(dataset.manifest.target)) if sentences else {}
         self.tokenizer, as_source = dataset.tokenizer("target"), dataset.tokenizer("source").as_source
         self.sets = []
         for shard in dataset.shards("dev"):
-            store, how_many = dataset.store(shard), min(shard.pairs, max(sentences, samples))
+            store, count = dataset.store(shard), min(shard.pairs, max(sentences, samples))
             settings = search if sentences else replace(search, beam=1, nbest=1)
-            requests = [Request(as_source(store[i][0].tolist()), settings) for i in range(how_many)]
-            texts = [dataset.text(shard, side)[:how_many] for side in ("source", "target")]
+            requests = [Request(as_source(store[i][0].tolist()), settings) for i in range(count)]
+            texts = [dataset.text(shard, side)[:count] for side in ("source", "target")]
             self.sets.append(DevSet(shard.name, requests, *texts))
         self.twin: Transformer | None = None
 
@@ -65,18 +67,18 @@ class DevTranslations:
             if self.sentences:
                 bleu = self.measures["bleu"].corpus_score(texts, [each.references])
                 scores["BLEU" if len(self.sets) == 1 else f"BLEU {each.name}"] = float(bleu.score)
-            read = zip(each.sources, each.references, texts, strict=True)
-            judgement = Judgement({**judgement.scores, **scores}, (*judgement.samples, *list(read)[: self.samples]))
+            samples = list(zip(each.sources, each.references, texts, strict=True))[: self.samples]
+            judgement = Judgement({**judgement.scores, **scores}, (*judgement.samples, *samples))
         engine.close()
         return judgement
 
     def copy(self, model: Transformer) -> Transformer:
-        """The weights as they are, in the plain way of computing, whatever way the training has."""
+        """Copy the current weights to a plain model, whatever kernels and sharding training uses."""
         device = model.output_weight.device
         if self.twin is None:
-            with torch.random.fork_rng(devices=[]):  # initial weights are drawn, and the training may draw others next
+            with torch.random.fork_rng(devices=[]):  # initialisation must not change training's random state
                 self.twin = Transformer(model.config)
             self.twin.to(device, torch.bfloat16 if device.type == "cuda" else torch.float32)
-        for mine, weight in zip(self.twin.parameters(), model.parameters(), strict=True):
-            mine.copy_(weight)
+        for copied, weight in zip(self.twin.parameters(), model.parameters(), strict=True):
+            copied.copy_(weight)
         return self.twin

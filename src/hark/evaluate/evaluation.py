@@ -1,4 +1,4 @@
-"""An evaluation: every system on every set by every measure."""
+"""Evaluation of systems on test sets with all metrics."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ KIND = "hark evaluation"
 
 @dataclass(frozen=True)
 class SystemResult:
-    """One system on one set."""
+    """The results of one system on one set."""
 
     name: str
     output: Output
@@ -28,7 +28,7 @@ class SystemResult:
 
 @dataclass(frozen=True)
 class SetResult:
-    """One set, by all systems."""
+    """The results of all systems on one set."""
 
     held_out: HeldOutSet
     systems: tuple[SystemResult, ...]
@@ -36,12 +36,14 @@ class SetResult:
 
 @dataclass(frozen=True)
 class Evaluation:
+    """The results of all systems on all sets."""
+
     signatures: dict[Measure, str]
     resamples: int
     sets: tuple[SetResult, ...]
 
     def to_json(self) -> str:
-        """All figures, and no text."""
+        """All figures as JSON, without texts."""
         tree = {
             "kind": KIND,
             "format": FORMAT,
@@ -103,9 +105,9 @@ def evaluate(
     advance: Callable[[], None] = lambda: None,
     language: str = "",
 ) -> Evaluation:
-    """Translate the sets and measure the translations. The first system is the one that others are compared with.
+    """Translate the sets and score the translations. Other systems are compared with the first.
 
-    Each system translates all sets before the next one begins, so that no two are at work together.
+    Each system translates all sets before the next one starts, so that they do not compete for the machine.
     """
     outputs = [[system.translate(held_out, advance) for held_out in sets] for system in systems]
     signatures: dict[Measure, str] = {}
@@ -114,14 +116,14 @@ def evaluate(
         texts = [of_system[number].texts for of_system in outputs]
         scores: list[dict[Measure, Score]] = [{} for _ in systems]
         for name, metric in make_measures(tokenisation, language).items():
-            found, signatures[name] = score_set(held_out, texts, metric, resamples)
-            for of_system, score in zip(scores, found, strict=True):
+            by_system, signatures[name] = score_set(held_out, texts, metric, resamples)
+            for of_system, score in zip(scores, by_system, strict=True):
                 of_system[name] = score
         if comet:
             signatures["comet"] = comet.signature
             for of_system, each in zip(scores, texts, strict=True):
                 of_system["comet"] = Score(comet.score(held_out, each))
-        measured = tuple(
+        system_results = tuple(
             SystemResult(
                 system.name,
                 outputs[at][number],
@@ -130,5 +132,5 @@ def evaluate(
             )
             for at, system in enumerate(systems)
         )
-        results.append(SetResult(held_out, measured))
+        results.append(SetResult(held_out, system_results))
     return Evaluation(signatures, resamples, tuple(results))

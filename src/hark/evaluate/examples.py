@@ -1,4 +1,4 @@
-"""Sentences that are worth reading: the worst ones, and those in which two systems differ most."""
+"""Choice of example sentences: the worst ones, and those on which two systems differ most."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from hark.evaluate.systems import Insight, System
 
 @dataclass(frozen=True)
 class ExampleTranslation:
-    """What one system made of a sentence."""
+    """A sentence as translated by one system."""
 
     system: str
     text: str
@@ -20,6 +20,8 @@ class ExampleTranslation:
 
 @dataclass(frozen=True)
 class Example:
+    """A sentence with its reference and the translations of all systems."""
+
     line: int
     source: str
     reference: str
@@ -27,23 +29,23 @@ class Example:
 
     @property
     def change(self) -> float:
-        """What the second system has more than the first."""
+        """The chrF2 of the second system minus that of the first."""
         return self.candidates[1].chrf2 - self.candidates[0].chrf2
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Of one set."""
+    """The examples of one set."""
 
     name: str
     worst: tuple[Example, ...]
-    """By the first system."""
+    """Lowest chrF2 of the first system."""
     changed: tuple[Example, ...]
-    """Between the first two systems."""
+    """Largest difference between the first two systems."""
 
 
 def choose_examples(evaluation: Evaluation, systems: Sequence[System], number: int, nbest: int) -> list[Examples]:
-    """Up to `number` of either kind for each set, each with what its model says of it on being asked again."""
+    """Choose up to `number` examples of each kind per set, with alternatives and alignments from the models."""
     return [choose_from(each, systems, number, nbest) for each in evaluation.sets]
 
 

@@ -1,4 +1,4 @@
-"""The text that systems are measured on, and what other systems made of it."""
+"""Test sets, and translations of them by other systems."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from hark.errors import UserError
 
 @dataclass(frozen=True)
 class HeldOutSet:
-    """Sentences and their reference translations, line by line."""
+    """Source sentences and references, line by line."""
 
     name: str
     sources: tuple[str, ...]
@@ -25,16 +25,16 @@ class HeldOutSet:
 
 
 def read_sets(sources: Sequence[Path], references: Sequence[Path], names: Sequence[str] = ()) -> list[HeldOutSet]:
-    """Sets of two files each; they are called after their files unless names are given."""
+    """Read sets of two files each, named after their files by default."""
     if len(sources) != len(references):
-        raise UserError(f"{len(sources)} --source but {len(references)} --reference; they belong together in pairs")
+        raise UserError(f"{len(sources)} --source but {len(references)} --reference; use one --reference per --source")
     if names and len(names) != len(sources):
-        raise UserError(f"{len(names)} --name for {len(sources)} --source; give one for each, or none")
+        raise UserError(f"{len(names)} --name for {len(sources)} --source; use one for each, or none")
     corpora = [
         CorpusConfig(source=str(source), target=str(reference), name=name)
         for source, reference, name in zip(sources, references, names or [""] * len(sources), strict=True)
     ]
-    # test.en and test.de are the set `test`, whatever languages their names speak of.
+    # test.en and test.de are the set `test`; any suffix counts as a language.
     languages = {Path(plain_name(file)).suffix.removeprefix(".") for file in (*sources, *references)}
     return [
         read_set(name, corpus)
@@ -45,24 +45,24 @@ def read_sets(sources: Sequence[Path], references: Sequence[Path], names: Sequen
 def read_set(name: str, corpus: CorpusConfig) -> HeldOutSet:
     pairs = list(read_pairs(corpus, "", ""))
     if not pairs:
-        raise UserError(f"{corpus.source} and {corpus.target} are empty: there is nothing to evaluate")
+        raise UserError(f"{corpus.source} and {corpus.target} are empty; nothing to evaluate")
     return HeldOutSet(name, *zip(*pairs, strict=True))
 
 
 def sets_of(dataset: Dataset) -> list[HeldOutSet]:
     """Every test set of a prepared dataset, as raw text."""
-    found = [
+    sets = [
         HeldOutSet(shard.name, tuple(dataset.text(shard, "source")), tuple(dataset.text(shard, "target")))
         for shard in dataset.shards("test")
         if shard.pairs
     ]
-    if not found:
-        raise UserError(f"{dataset.folder}: has no test sets; prepare it with --test, or give --source and --reference")
-    return found
+    if not sets:
+        raise UserError(f"{dataset.folder}: has no test sets; prepare it with --test, or use --source and --reference")
+    return sets
 
 
 def read_hypotheses(file: Path, held_out: HeldOutSet) -> tuple[str, ...]:
-    """Translations of a set that were made elsewhere."""
+    """Read another system's translations of a set."""
     with ByteStream(file) as stream:
         lines = tuple(read_lines(stream))
     if len(lines) != len(held_out):

@@ -1,4 +1,4 @@
-"""The measures, by sacreBLEU; and two older conventions, each comparable with papers that follow it only."""
+"""The metrics: sacreBLEU's, and two older BLEU conventions for comparison with papers that use them."""
 
 import re
 from collections.abc import Callable
@@ -24,12 +24,12 @@ TITLES: dict[Measure, str] = {
     "comet": "COMET",
 }
 NOTES: dict[Measure, str] = {
-    "bleu": "the one to quote, always with its signature",
-    "chrf2": "of characters instead of words",
-    "ter": "edits for each word of the reference; lower is better",
+    "bleu": "the standard metric; quote it with its signature",
+    "chrf2": "character n-grams instead of words",
+    "ter": "edits per word of the reference; lower is better",
     "paper_bleu": "tokenised, words split at hyphens, not smoothed: for comparison with the paper only",
-    "lower_bleu": "lower-cased, tokenised nearly as Moses does, not smoothed: for comparison with papers that do so",
-    "comet": "a trained judge of meaning",
+    "lower_bleu": "lower-cased, tokenised nearly as in Moses, not smoothed: for comparison with papers that do so",
+    "comet": "a neural metric of meaning",
 }
 LOWER_IS_BETTER: frozenset[Measure] = frozenset({"ter"})
 
@@ -40,20 +40,20 @@ def decimals(measure: Measure) -> int:
 
 @dataclass(frozen=True)
 class SplitCompounds:
-    """Tokens, with words split at their hyphens, as BLEU for German was long computed: `A ##AT##-##AT## B` for `A-B`.
+    """A tokeniser that splits words at hyphens, an old convention of BLEU for German: `A ##AT##-##AT## B` for `A-B`.
 
-    The convention tokenises with Moses; here sacreBLEU's 13a does that, so scores come near, and are not the same.
+    The convention tokenises with Moses; this uses sacreBLEU's 13a, so scores are close but not identical.
     """
 
     tokenise: Callable[[str], str]
 
     def __call__(self, line: str) -> str:
-        # As in the convention, matches do not overlap: the second hyphen of A-B-C, around a single letter, stays.
+        # As in the convention, matches do not overlap: the second hyphen of A-B-C stays.
         return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", self.tokenise(line))
 
 
 def choose_tokenisation(language: str) -> Tokenisation:
-    """Words between spaces are no words in every language."""
+    """sacreBLEU's tokeniser for a language; not all languages put spaces between words."""
     match base_language(language):
         case "zh":
             return "zh"
@@ -64,11 +64,11 @@ def choose_tokenisation(language: str) -> Tokenisation:
 
 
 def make_measures(tokenisation: Tokenisation, language: str = "") -> "dict[Measure, Metric]":
-    """sacreBLEU's metrics, for translations into a language.
+    """sacreBLEU's metrics for translations into a language.
 
-    `force` only keeps it from wondering, once for each part of a set, about ends of lines.
+    `force` suppresses a warning about tokenised text for each part of a set.
     """
-    require("sacrebleu", "train", "measuring translations")
+    require("sacrebleu", "train", "evaluation")
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
@@ -89,8 +89,8 @@ def make_measures(tokenisation: Tokenisation, language: str = "") -> "dict[Measu
 
 
 def make_tokeniser(tokenisation: Tokenisation) -> Callable[[str], str]:
-    """What sacreBLEU's BLEU does to a line."""
-    require("sacrebleu", "train", "measuring translations")
+    """The tokeniser of sacreBLEU's BLEU."""
+    require("sacrebleu", "train", "evaluation")
     from sacrebleu.metrics.bleu import BLEU
 
     tokenise: Callable[[str], str] = BLEU(tokenize=tokenisation).tokenizer

@@ -1,7 +1,7 @@
-"""Tokens nearly as the Moses scripts make them, which older papers measured BLEU on.
+"""A tokeniser close to the Moses scripts, on which older papers measured BLEU.
 
-Their lists of abbreviations are left out: `Dr.` becomes two tokens here. Unicode's quotes and dashes become ASCII
-first, as the convention has it.
+It has no lists of abbreviations: `Dr.` becomes two tokens. Unicode quotes and dashes become ASCII first, as in the
+convention.
 """
 
 import re
@@ -19,7 +19,7 @@ LETTER = r"[^\W\d_]"
 
 @dataclass(frozen=True)
 class MosesTokens:
-    """Tokens of a line, in lower case, with spaces between them."""
+    """Lower-cases and tokenises a line; returns tokens separated by spaces."""
 
     language: str
 
@@ -44,7 +44,7 @@ class MosesTokens:
                 return text.replace("'", " ' ")
 
     def periods(self, words: list[str]) -> Iterator[str]:
-        """A period ends a sentence, unless its word has others or the next begins small: then it stays."""
+        """Split off periods, except of words with inner periods and before a lower-case word."""
         for word, following in pairwise([*words, ""]):
             stem = word.removesuffix(".")
             abbreviated = "." in stem and any(map(str.isalpha, stem))

@@ -1,5 +1,4 @@
-// Pointing at a word of a translation shows the word of the source that it looked at; pointing at a word of the
-// source shows the words that looked at it.
+// Hovering over a word of a translation highlights the source word aligned with it, and vice versa.
 for (const item of document.querySelectorAll(".examples > li")) {
   const show = (event) => {
     for (const word of item.querySelectorAll(".w.on")) word.classList.remove("on");

@@ -1,4 +1,4 @@
-"""The evaluation as one page that needs nothing else: figures to quote, and sentences to read."""
+"""The evaluation as one self-contained HTML page: scores, charts and example sentences."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -12,12 +12,12 @@ from hark.pages.axes import round_step
 from hark.pages.document import document, page_style, read_asset, visible
 from hark.pages.formats import count, plural
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 960, 240, 40, 20, 54  # of a chart, in its own units
-SURE = 0.05
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 960, 240, 40, 20, 54  # of a chart, in SVG units
+SIGNIFICANT = 0.05
 
 
 def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
-    """The whole page."""
+    """Render the page."""
     title = " · ".join(system.name for system in evaluation.sets[0].systems)
     body = (
         f'<main>\n<header><p class="over">Hark evaluation</p>\n<h1>{escape(title)}</h1></header>\n'
@@ -26,7 +26,7 @@ def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
         + lengths_section(evaluation)
         + speed_section(evaluation)
         + signatures_section(evaluation)
-        + "<footer>Made by <code>hark evaluate</code>. <code>--json</code> gives the same figures.</footer>\n</main>\n"
+        + "<footer>Made by <code>hark evaluate</code>. For JSON, use <code>--json</code>.</footer>\n</main>\n"
     )
     style, script = page_style(read_asset("hark.evaluate", "page.css")), read_asset("hark.evaluate", "page.js")
     return document(f"{title} · hark evaluation", style, body, script)
@@ -34,13 +34,13 @@ def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
 
 def scores_section(evaluation: Evaluation) -> str:
     several = len(evaluation.sets[0].systems) > 1
-    note = "Scores of whole sets; their signatures stand at the end of the page."
+    note = "Corpus-level scores; signatures are at the end of the page."
     if evaluation.resamples:
-        note += f" ± is half of the 95% interval ({count(evaluation.resamples)} bootstrap resamples)."
+        note += f" ± is half of the 95% confidence interval ({count(evaluation.resamples)} bootstrap resamples)."
         if several:
             note += (
-                " p is the chance of so large a difference from the first system, in its direction, if there were none"
-                f" (paired bootstrap); bold where it is below {SURE}."
+                " p is the p-value of the difference from the first system (one-sided paired bootstrap); bold if below"
+                f" {SIGNIFICANT}."
             )
     heads = "".join(f'<th title="{escape(NOTES[each])}">{escape(TITLES[each])}</th>' for each in evaluation.signatures)
     rows = "".join(
@@ -65,7 +65,7 @@ def score_cell(score: Score, places: int) -> str:
     if score.confidence is not None:
         text += f" <small>±{score.confidence:.{places}f}</small>"
     if score.p is not None:
-        name = "b" if score.p < SURE else "span"
+        name = "b" if score.p < SIGNIFICANT else "span"
         text += f' <{name} class="p">p={score.p:.3f}</{name}>'
     return text
 
@@ -92,8 +92,8 @@ def speed_section(evaluation: Evaluation) -> str:
     if not rows:
         return ""
     return (
-        '<section><h2>Speed</h2>\n<p class="note">From text to text; tokens are those of the translations. Loading '
-        "lasts until a first sentence is translated. Doubtful are translations that the system itself flags.</p>\n"
+        '<section><h2>Speed</h2>\n<p class="note">From text to text, in tokens of the translations. Loading includes '
+        "the first sentence. Doubtful: translations that the system itself flags.</p>\n"
         '<div class="scroll"><table><tr><th>System</th><th>Set</th><th>Sentences/s</th><th>Tokens/s</th><th>Time</th>'
         f"<th>Loading</th><th>Engine</th><th>Doubtful</th></tr>{rows}</table></div></section>\n"
     )
@@ -102,13 +102,13 @@ def speed_section(evaluation: Evaluation) -> str:
 def lengths_section(evaluation: Evaluation) -> str:
     charts = "".join(map(lengths_figure, evaluation.sets))
     return (
-        '<section><h2>By length</h2>\n<p class="note">BLEU of the sentences whose source has so many tokens. Groups '
-        f"of few sentences say little.</p>\n{charts}</section>\n"
+        '<section><h2>By length</h2>\n<p class="note">BLEU by number of source tokens. Groups of few sentences are '
+        f"unreliable.</p>\n{charts}</section>\n"
     )
 
 
 def lengths_figure(result: SetResult) -> str:
-    """Bars in groups: one group for each length, one bar for each system."""
+    """A bar chart with one group per length and one bar per system."""
     systems = result.systems
     groups = systems[0].by_length
     top = max(group.bleu for system in systems for group in system.by_length)
@@ -129,10 +129,10 @@ def lengths_figure(result: SetResult) -> str:
             here = system.by_length[number]
             tall = rise * here.bleu / reach
             x = middle + bar * (at - len(systems) / 2)
-            words = f"{system.name}, {group.name} tokens: BLEU {here.bleu:.1f}, chrF2 {here.chrf2:.1f}"
+            tooltip = f"{system.name}, {group.name} tokens: BLEU {here.bleu:.1f}, chrF2 {here.chrf2:.1f}"
             parts.append(
                 f'<rect x="{x + 1:.1f}" y="{TOP + rise - tall:.1f}" width="{bar - 2:.1f}" height="{tall:.1f}"'
-                f' style="fill:var(--s{at % 6})"><title>{escape(words)}</title></rect>'
+                f' style="fill:var(--s{at % 6})"><title>{escape(tooltip)}</title></rect>'
             )
             if bar >= 28:
                 parts.append(
@@ -147,7 +147,7 @@ def lengths_figure(result: SetResult) -> str:
     name = escape(result.held_out.name)
     return (
         f'<figure><figcaption><b>{name}</b><span class="key">{key}</span></figcaption>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="BLEU by length of the source, {name}">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="BLEU by source length, {name}">'
         f"{''.join(parts)}</svg></figure>\n"
     )
 
@@ -156,21 +156,21 @@ def examples_section(examples: Examples) -> str:
     first = examples.worst[0].candidates[0].system
     worst = "".join(example_item(each, None) for each in examples.worst)
     changed = "".join(example_item(each, each.change) for each in examples.changed)
-    seen = any(candidate.insight for each in examples.worst for candidate in each.candidates)
+    has_insight = any(candidate.insight for each in examples.worst for candidate in each.candidates)
     hint = (
-        " Point at a word of a translation for the word that it looked at, and at a line for further ones."
-        if seen
+        " Point at a word to see the word aligned with it, and at a translation to see alternatives."
+        if has_insight
         else ""
     )
     parts = (
-        f"<section><h2>The worst sentences of {escape(examples.name)}</h2>\n"
+        f"<section><h2>Worst sentences of {escape(examples.name)}</h2>\n"
         f'<p class="note">By chrF2 of {escape(first)}.{hint}</p>\n<ol class="examples">{worst}</ol></section>\n'
     )
     if changed:
         second = examples.changed[0].candidates[1].system
         parts += (
-            f"<section><h2>The most changed sentences of {escape(examples.name)}</h2>\n"
-            f'<p class="note">By the difference of chrF2 from {escape(first)} to {escape(second)}.{hint}</p>\n'
+            f"<section><h2>Most changed sentences of {escape(examples.name)}</h2>\n"
+            f'<p class="note">By difference in chrF2 between {escape(first)} and {escape(second)}.{hint}</p>\n'
             f'<ol class="examples">{changed}</ol></section>\n'
         )
     return parts
@@ -206,7 +206,7 @@ def candidate_line(at: int, candidate: ExampleTranslation) -> str:
 
 
 def links_of(candidate: ExampleTranslation) -> tuple[Link, ...]:
-    """Links between words, where they are about the very text that is shown."""
+    """The word alignment, if it is of the text shown."""
     insight = candidate.insight
     return insight.links if insight and insight.text == candidate.text else ()
 
@@ -214,8 +214,7 @@ def links_of(candidate: ExampleTranslation) -> tuple[Link, ...]:
 def marked(
     text: str, spans: Sequence[tuple[int, int]], side: str, links: dict[tuple[int, int], Link] | None = None
 ) -> str:
-    """A text with its linked words as elements: those of the source say where they begin, those of a translation where
-    the word begins that they looked at."""
+    """Escape a text and wrap its aligned words in elements that carry the start of the source word."""
     return "".join(marked_parts(text, spans, side, links or {}))
 
 

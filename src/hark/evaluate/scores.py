@@ -1,4 +1,4 @@
-"""Scores of systems on a set: as a whole with their uncertainty, by length of the source, and of each sentence."""
+"""Scores of systems on a set: corpus-level with confidence intervals, by source length, and per sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,22 +12,24 @@ if TYPE_CHECKING:
     from sacrebleu.significance import Result
 
 EDGES = (5, 10, 15, 20, 30, 40, 60)
-"""The longest source of each group, in tokens; a last group has no end."""
+"""The maximum source length of each group, in tokens; the last group is unbounded."""
 BY_LENGTH: tuple[Measure, Measure] = ("bleu", "chrf2")
 
 
 @dataclass(frozen=True)
 class Score:
+    """A corpus-level score."""
+
     value: float
     confidence: float | None = None
-    """Half of the 95% interval."""
+    """Half of the 95% confidence interval."""
     p: float | None = None
-    """How likely so large a difference from the first system is by chance, in its direction; none for the first."""
+    """One-sided p-value of the difference from the first system; None for the first."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The sentences of some lengths."""
+    """The scores of the sentences in a range of lengths."""
 
     shortest: int
     longest: int | None
@@ -43,7 +45,7 @@ class Group:
 def score_set(
     held_out: HeldOutSet, outputs: Sequence[Sequence[str]], metric: "Metric", resamples: int
 ) -> tuple[list[Score], str]:
-    """The score of each system by one measure, and its signature.
+    """Score each system by one metric; return the scores and the signature.
 
     With `resamples`, sacreBLEU's paired bootstrap compares each system with the first (Koehn, 2004).
     """
@@ -59,8 +61,8 @@ def score_set(
     first = results[0].score
     scores = []
     for each in results:
-        # sacreBLEU counts resamples whose difference is greater, none of which there are between equal outputs, and
-        # would call those surely different.
+        # sacreBLEU counts resamples with a greater difference. Equal outputs have none, which would make them
+        # significantly different.
         p = 1.0 if each.p_value is not None and each.score == first else each.p_value
         scores.append(Score(float(each.score), None if each.ci is None else float(each.ci), p))
     return scores, str(metric.get_signature())
@@ -69,7 +71,7 @@ def score_set(
 def score_lengths(
     held_out: HeldOutSet, texts: Sequence[str], source_tokenisation: Tokenisation, tokenisation: Tokenisation
 ) -> tuple[Group, ...]:
-    """Scores of the sentences of each length; lengths that do not occur are left out."""
+    """Score the sentences by source length; omit empty groups."""
     tokenise, measures = make_tokeniser(source_tokenisation), make_measures(tokenisation)
     lengths = [len(tokenise(source).split()) for source in held_out.sources]
     groups = []
@@ -83,6 +85,6 @@ def score_lengths(
 
 
 def score_sentences(texts: Sequence[str], references: Sequence[str]) -> list[float]:
-    """chrF2 of each sentence; BLEU is no measure for a single one."""
+    """chrF2 of each sentence; BLEU is unsuitable for single sentences."""
     chrf = make_measures("13a")["chrf2"]
     return [float(chrf.sentence_score(text, [each]).score) for text, each in zip(texts, references, strict=True)]

@@ -1,4 +1,4 @@
-"""What is measured: models of ours, and files that other systems wrote."""
+"""Systems to evaluate: hark models, and files of translations by other systems."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,15 +17,15 @@ from hark.evaluate.held_out import HeldOutSet, read_hypotheses
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast a set was translated, from text to text."""
+    """The speed of translating a set, from text to text."""
 
     engine: str
     load_seconds: float
-    """Until a first sentence was translated, from the verified bundle on the disk."""
+    """From the verified bundle on disk to the first translated sentence."""
     seconds: float
     sentences: int
     tokens: int
-    """Of the translations, their ends included."""
+    """Of the translations, including EOS."""
 
     @property
     def sentences_per_second(self) -> float:
@@ -38,17 +38,17 @@ class Speed:
 
 @dataclass(frozen=True)
 class Output:
-    """What one system made of one set."""
+    """One system's translations of a set."""
 
     texts: tuple[str, ...]
     speed: Speed | None = None
     doubtful: int = 0
-    """Translations that the system itself does not trust."""
+    """Translations that the system flags as doubtful."""
 
 
 @dataclass(frozen=True)
 class Insight:
-    """What else a model knows of a sentence. Links hold for `text`."""
+    """Alternatives and word alignment of a sentence. `links` refer to `text`."""
 
     text: str
     alternatives: tuple[Alternative, ...]
@@ -56,23 +56,23 @@ class Insight:
 
 
 class System(Protocol):
-    """Something that translates, or has translated."""
+    """A model, or another system's translations."""
 
     @property
     def name(self) -> str: ...
 
     def translate(self, held_out: HeldOutSet, advance: Callable[[], None]) -> Output:
-        """Translate a set; `advance` is called for each sentence that is done."""
+        """Translate a set; call `advance` after each sentence."""
         ...
 
     def look(self, sources: Sequence[str], nbest: int) -> list[Insight | None]:
-        """What else is known of some sentences; this is apart from translating, so that it is not in the speed."""
+        """Return alternatives and alignments. Separate from `translate`, so that it does not count as speed."""
         ...
 
 
 @dataclass(frozen=True)
 class Written:
-    """A system of which there are only files: its translations, by the name of the set."""
+    """Another system's translations, read from files, by the name of the set."""
 
     name: str
     texts: Mapping[str, tuple[str, ...]]
@@ -88,7 +88,7 @@ class Written:
 
 @dataclass
 class Model:
-    """A bundle. Its engine is made when it first translates."""
+    """A hark model. Its engine is created on first use."""
 
     name: str
     loaded: Loaded
@@ -103,9 +103,9 @@ class Model:
 
     @cached_property
     def load_seconds(self) -> float:
-        """Make it ready, and say how long that took."""
+        """Load the model and return the time that it takes."""
         start = time.perf_counter()
-        # One sentence, because some work waits for it: code is loaded, kernels are compiled.
+        # Translate one sentence, which triggers lazy imports and the compilation of kernels.
         self.loaded.translate("Hello.", split=self.split, protect=self.protect, **self.search)
         return time.perf_counter() - start
 
@@ -129,43 +129,41 @@ class Model:
         return [Insight(each.text, each.alternatives, each.links) for each in results]
 
 
-def read_systems(given: Sequence[str], sets: Sequence[HeldOutSet]) -> list[Written]:
-    """Systems from `FILE` and `NAME=FILE`: those of one name are one system, its files in the order of the sets."""
-    found: dict[str, list[Path]] = {}
-    for each in given:
+def read_systems(hypotheses: Sequence[str], sets: Sequence[HeldOutSet]) -> list[Written]:
+    """Read systems from `FILE` or `NAME=FILE`. Files of the same name are one system, in the order of the sets."""
+    by_name: dict[str, list[Path]] = {}
+    for each in hypotheses:
         name, equals, file = each.partition("=")
         if not name or not equals or Path(each).exists():
             file = each.removeprefix("=")
             name = Path(file).name
-        found.setdefault(name, []).append(Path(file))
-    for name, files in found.items():
+        by_name.setdefault(name, []).append(Path(file))
+    for name, files in by_name.items():
         if len(files) != len(sets):
             raise UserError(
                 f"--hypothesis {name}: {len(files)} files for {len(sets)} test sets; repeat NAME=FILE, one for each set"
             )
     return [
         Written(name, {each.name: read_hypotheses(file, each) for each, file in zip(sets, files, strict=True)})
-        for name, files in found.items()
+        for name, files in by_name.items()
     ]
 
 
 def check_systems(models: Sequence[Model], written: Sequence[Written], pair: tuple[str, str] | None) -> None:
-    """Refuse what cannot be compared: other languages, or two systems of one name."""
+    """Raise an error if the systems cannot be compared: other languages, or two systems of the same name."""
     names = [*(each.name for each in models), *(each.name for each in written)]
     if not names:
-        raise UserError("nothing to evaluate: name a bundle, or give --hypothesis FILE")
+        raise UserError("nothing to evaluate; name a model, or use --hypothesis FILE")
     for name in names:
         if names.count(name) > 1:
-            raise UserError(f"two systems are called {name}; name the file with --hypothesis NAME=FILE")
+            raise UserError(f"two systems are named {name}; name one with --hypothesis NAME=FILE")
     for each in models:
         pair = pair or each.pair
         if each.pair != pair:
-            raise UserError(
-                f"{each.name}: translates {' to '.join(each.pair)}, but this is about {' to '.join(pair)}; leave it out"
-            )
+            raise UserError(f"{each.name}: translates {' to '.join(each.pair)}, not {' to '.join(pair)}; leave it out")
 
 
-def name_models(given: Sequence[str]) -> list[str]:
-    """What bundles are called: their folder, or their run; all that was typed where two would be called the same."""
-    short = [name_of(Path(each).absolute()) for each in given]
-    return [each if short.count(each) == 1 else typed for each, typed in zip(short, given, strict=True)]
+def name_models(models: Sequence[str]) -> list[str]:
+    """Display names of models: their folder or run, or the whole argument if that is ambiguous."""
+    short = [name_of(Path(each).absolute()) for each in models]
+    return [each if short.count(each) == 1 else whole for each, whole in zip(short, models, strict=True)]

@@ -1,1 +1,1 @@
-"""What a person sees of a run: the live panel, plain log lines, the list of runs and their curves."""
+"""Monitoring of training runs: the live panel, log lines, the list of runs and their curves."""

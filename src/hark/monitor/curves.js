@@ -1,25 +1,34 @@
 "use strict";
-// Draws the charts again whenever an axis, a scale, a run, the window or the enlarged stretch changes.
+// Redraws the charts when the axis, scale, visible runs, window size or zoom changes.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const plots = [...document.querySelectorAll(".plot")];
 const state = { axis: data.axis, log: false, hidden: new Set(), zoom: null };
 const left = 54, right = 12, above = 8, bottom = 24;
 
-// Figures as a person reads them; the same words as on the terminal.
+// Number formats, the same as on the terminal.
 
 function trim(text) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-function short(value) {
+function short(value, digits = 3) {
   const size = Math.abs(value);
   if (size === 0) return "0";
   if (size < 1e-3) return trim(value.toExponential(1).replace("e", "×")).replace(/\.0×/, "×").replace("×", "e");
   for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (size >= unit) return trim((value / unit).toPrecision(4)) + letter;
+    if (size >= unit) return trim((value / unit).toPrecision(digits + 1)) + letter;
   }
-  return trim(value.toPrecision(3));
+  return trim(value.toPrecision(digits));
+}
+
+// Labels of an axis, with as many digits as it takes to make them distinct.
+function labels(ticks) {
+  for (let digits = 3; digits < 9; digits++) {
+    const texts = ticks.map((tick) => short(tick, digits));
+    if (new Set(texts).size === ticks.length) return texts;
+  }
+  return ticks.map((tick) => short(tick, 9));
 }
 
 function exact(value) {
@@ -111,14 +120,14 @@ function nearest(xs, x) {
 
 const visible = (chart) => chart.curves.filter((curve) => !state.hidden.has(curve.run));
 const colour = (run) => `var(--run${run % 8})`;
-// A ninth run has the first one's colour, in another stroke.
+// There are eight colours; a ninth run has the first colour with another stroke.
 const stroke = (curve) => (curve.stroke + Math.floor(curve.run / 8)) % 4;
 
 function element(parent, name, attributes, text) {
-  const made = document.createElementNS(parent.namespaceURI, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return parent.appendChild(made);
+  const node = document.createElementNS(parent.namespaceURI, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  return parent.appendChild(node);
 }
 
 // Drawing.
@@ -136,20 +145,22 @@ function draw(index) {
   const y = (value) => above + (1 - (scale(value) - scale(low)) / (scale(high) - scale(low))) * (height - above - bottom);
   plot.frame = { x, y, span, width, height };
 
-  for (const tick of (state.log ? logTicks : linearTicks)(low, high, height > 260 ? 6 : 5)) {
+  const levels = (state.log ? logTicks : linearTicks)(low, high, height > 260 ? 6 : 5);
+  const names = labels(levels);
+  levels.forEach((tick, at) => {
     element(svg, "line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) });
-    element(svg, "text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, short(tick));
-  }
+    element(svg, "text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, names[at]);
+  });
   const room = Math.max(2, Math.floor((width - left - right) / 75));
   for (const tick of (state.axis === "time" ? timeTicks : linearTicks)(...span, room)) {
-    const words = state.axis === "time" ? clock(tick) : short(tick);
+    const label = state.axis === "time" ? clock(tick) : short(tick);
     const anchor = x(tick) > width - right - 20 ? "end" : "middle";
-    element(svg, "text", { x: anchor === "end" ? width : x(tick), y: height - 6, "text-anchor": anchor }, words);
+    element(svg, "text", { x: anchor === "end" ? width : x(tick), y: height - 6, "text-anchor": anchor }, label);
   }
   element(svg, "line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom });
 
   const clip = element(svg, "clipPath", { id: `clip${index}` });
-  const rim = state.zoom ? 0 : 7; // for marks at the very end
+  const rim = state.zoom ? 0 : 7; // room for dots at the edge
   element(clip, "rect", { x: left - rim, y: 0, width: width - left - right + 2 * rim, height: height - bottom + rim });
   const layer = element(svg, "g", { "clip-path": `url(#clip${index})` });
   for (const curve of [...curves].sort((a, b) => b.faint - a.faint)) {
@@ -179,7 +190,7 @@ function drawAll() {
   leave();
 }
 
-// Pointing: a line in every chart, and the values of all runs in the one pointed at.
+// Hover: a vertical line in every chart, and a tooltip with the values of all runs in the one under the pointer.
 
 function point(index, at) {
   plots.forEach((plot, i) => {
@@ -205,10 +216,10 @@ function point(index, at) {
 }
 
 function html(parent, name, className, text) {
-  const made = document.createElement(name);
-  made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return parent.appendChild(made);
+  const node = document.createElement(name);
+  node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return parent.appendChild(node);
 }
 
 function fill(tip, plot, rows, at) {
@@ -216,12 +227,12 @@ function fill(tip, plot, rows, at) {
   const { x, width } = plot.frame;
   const own = rows.filter((row) => !row.curve.faint);
   html(tip, "div", "head", place(own.length === 1 ? own[0].x : at));
-  for (const { curve, value, x: its } of own) {
+  for (const { curve, value, x: position } of own) {
     const row = html(tip, "div", "row");
     html(row, "i", "swatch").style.background = colour(curve.run);
     const name = html(row, "span", "", [data.runs[curve.run], curve.set].filter(Boolean).join(" · "));
-    // Runs that told at other steps say where their nearest value stands.
-    if (own.length > 1 && its !== at && state.axis === "step") html(name, "small", "", `at ${its.toLocaleString("en")}`);
+    // A run that logged at other steps shows the step of its nearest value.
+    if (own.length > 1 && position !== at && state.axis === "step") html(name, "small", "", `at ${position.toLocaleString("en")}`);
     const raw = rows.find((other) => other.curve.faint && other.curve.run === curve.run);
     const figure = html(row, "b", "", exact(value));
     if (raw) html(figure, "small", "", `raw ${exact(raw.value)}`);
@@ -261,9 +272,9 @@ plots.forEach((plot, index) => {
   plot.addEventListener("pointerup", (event) => {
     if (start === null) return;
     const at = where(event), { x } = plot.frame;
-    const stretch = [Math.min(start, at), Math.max(start, at)];
+    const range = [Math.min(start, at), Math.max(start, at)];
     start = null;
-    if (x(stretch[1]) - x(stretch[0]) > 8) { state.zoom = stretch; drawAll(); }
+    if (x(range[1]) - x(range[0]) > 8) { state.zoom = range; drawAll(); }
   });
   plot.addEventListener("pointercancel", () => { start = null; leave(); });
   plot.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") leave(); });

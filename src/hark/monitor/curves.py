@@ -1,4 +1,4 @@
-"""The curves of one or several runs: which there are, and as many of their points as an eye can tell apart."""
+"""The training curves of one or several runs, smoothed and thinned for drawing."""
 
 import math
 from bisect import bisect_right
@@ -12,16 +12,16 @@ from hark.monitor.running_mean import RunningMean
 from hark.train.metrics import History
 from hark.train.records import DevRecord, TrainRecord
 
-POINTS = 2000  # of a curve, at most
-SMOOTH = 0.01  # of the longest run's steps: over how many a curve is smoothed
-SMOOTH_POINTS = 600  # of a smoothed curve: it has no more to show
+POINTS = 2000  # maximum per curve
+SMOOTH = 0.01  # smoothing window, as a share of the longest run's steps
+SMOOTH_POINTS = 600  # maximum per smoothed curve, which has less detail
 
 Axis = Literal["step", "tokens", "time"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is drawn: a run, and its history."""
+    """A run to draw, with its history."""
 
     overview: Overview
     history: History
@@ -36,9 +36,9 @@ class Curve:
     tokens: tuple[int, ...]
     time: tuple[float, ...]
     values: tuple[float, ...]
-    set: str = ""  # the dev set, for one of several
-    faint: bool = False  # drawn behind its smoothed self
-    best: int | None = None  # the step of the best measurement, where it is one of this curve
+    set: str = ""  # the dev set, if there are several
+    faint: bool = False  # raw values, drawn behind the smoothed curve
+    best: int | None = None  # step of the best score, if it is on this curve
 
     def axis(self, axis: Axis) -> Sequence[float]:
         match axis:
@@ -52,23 +52,25 @@ class Curve:
 
 @dataclass(frozen=True)
 class Chart:
+    """The curves of one quantity."""
+
     title: str
     note: str
     curves: tuple[Curve, ...]
-    dots: bool = False  # measured now and then, rather than all the time
-    from_zero: bool = False  # where a share matters: a dip of a tenth must not look like a stop
+    dots: bool = False  # mark single measurements
+    from_zero: bool = False  # start the axis at 0, so that a dip of a tenth does not look like a stop
 
 
 def charts_of(runs: Sequence[Run]) -> list[Chart]:
-    """Every chart for which there is something to draw."""
+    """Every chart that has data."""
     charts = [
-        Chart("Training loss", "label-smoothed, a target token", noisy_curves(runs, lambda each: each.loss)),
+        Chart("Training loss", "label-smoothed, per target token", noisy_curves(runs, lambda each: each.loss)),
         *dev_charts(runs),
         Chart("Learning rate", "", train_curves(runs, lambda each: each.rate)),
         Chart("Gradient norm", "before clipping", noisy_curves(runs, lambda each: each.grad_norm)),
         Chart(
             "Speed",
-            "target tokens a second",
+            "target tokens per second",
             noisy_curves(runs, lambda each: each.tokens_per_second),
             from_zero=True,
         ),
@@ -77,7 +79,7 @@ def charts_of(runs: Sequence[Run]) -> list[Chart]:
 
 
 def noisy_curves(runs: Sequence[Run], value: Callable[[TrainRecord], float]) -> tuple[Curve, ...]:
-    """The figures as they are, faint, and smoothed."""
+    """The raw curves, faint, and the smoothed ones."""
     horizon = SMOOTH * max((run.history.step for run in runs), default=0)
     smoothed = []
     for index, run in enumerate(runs):
@@ -89,15 +91,15 @@ def noisy_curves(runs: Sequence[Run], value: Callable[[TrainRecord], float]) -> 
 
 
 def smooth(steps: Sequence[int], values: Sequence[float], horizon: float) -> list[float]:
-    """A running mean over about `horizon` steps, so that runs that told more or less often can be compared.
+    """A running mean over about `horizon` steps, independent of how often a run logs.
 
-    Over fewer near the beginning, where the loss falls so fast that the mean would lag behind it.
+    The window is shorter near the beginning, where the loss falls so fast that the mean would lag behind it.
     """
-    average, before, smoothed = RunningMean(), 0, []
+    average, previous, smoothed = RunningMean(), 0, []
     for step, value in zip(steps, values, strict=True):
-        over = min(horizon, 0.1 * step)
-        average = average.add(value, math.exp(-(step - before) / over) if over > 0 else 0.0)
-        before = step
+        window = min(horizon, 0.1 * step)
+        average = average.add(value, math.exp(-(step - previous) / window) if window > 0 else 0.0)
+        previous = step
         smoothed.append(average.value)
     return smoothed
 
@@ -121,7 +123,7 @@ def curve_of(index: int, records: Sequence[TrainRecord], values: Sequence[float]
 
 
 def dev_charts(runs: Sequence[Run]) -> Iterable[Chart]:
-    """One chart for the likelihood, one for each score; sets are drawn in strokes of their own."""
+    """One chart for each score and one for the loss; each dev set has its own stroke."""
     sets = list(dict.fromkeys(each.set for run in runs for each in run.history.dev))
     scores = list(dict.fromkeys(name for run in runs for each in run.history.dev for name in each.scores))
     note = sets[0] if len(sets) == 1 else ""
@@ -129,7 +131,7 @@ def dev_charts(runs: Sequence[Run]) -> Iterable[Chart]:
         curves = dev_curves(runs, sets, lambda each, name=name: each.scores.get(name, math.nan))  # type: ignore[misc]
         yield Chart(f"Dev {name}", note, curves, dots=True)
     nll = dev_curves(runs, sets, lambda each: each.nll)
-    yield Chart("Dev loss", " · ".join(["plain nll, a target token", *([note] if note else [])]), nll, True)
+    yield Chart("Dev loss", " · ".join(["nll per target token", *([note] if note else [])]), nll, True)
 
 
 def dev_curves(runs: Sequence[Run], sets: Sequence[str], value: Callable[[DevRecord], float]) -> tuple[Curve, ...]:
@@ -160,7 +162,7 @@ def dev_curve(
 
 
 def place(history: History, step: int) -> tuple[float, float]:
-    """Target tokens and seconds of training at a step, between those of the training records around it."""
+    """Target tokens and training seconds at a step, interpolated between training records."""
     train = history.train
     after = bisect_right(train, step, key=lambda each: each.step)
     low = train[after - 1] if after else None
@@ -176,14 +178,14 @@ def place(history: History, step: int) -> tuple[float, float]:
 
 
 def thin(values: Sequence[float], limit: int = POINTS) -> list[int]:
-    """Which values to keep, at most `limit`: the ends, and the least and the greatest of each stretch."""
+    """Indices of at most `limit` values to keep: both ends, and the minimum and maximum of each bin."""
     if len(values) <= limit:
         return list(range(len(values)))
-    n_stretches = (limit - 2) // 2
-    edges = [index * len(values) // n_stretches for index in range(n_stretches + 1)]
+    n_bins = (limit - 2) // 2
+    edges = [index * len(values) // n_bins for index in range(n_bins + 1)]
     kept = {0, len(values) - 1}
     for low, high in pairwise(edges):
-        stretch = [i for i in range(low, high) if math.isfinite(values[i])]
-        if stretch:
-            kept |= {min(stretch, key=values.__getitem__), max(stretch, key=values.__getitem__)}
+        finite = [i for i in range(low, high) if math.isfinite(values[i])]
+        if finite:
+            kept |= {min(finite, key=values.__getitem__), max(finite, key=values.__getitem__)}
     return sorted(kept)

@@ -1,4 +1,4 @@
-"""The curves as one page that needs nothing else: data, style and script are in it, and the network is left alone."""
+"""The training curves as one self-contained HTML page, with data, style and script."""
 
 from collections.abc import Sequence
 from html import escape
@@ -13,7 +13,7 @@ AXES: dict[Axis, str] = {"step": "Steps", "tokens": "Target tokens", "time": "Ti
 
 
 def render(runs: Sequence[Run], axis: Axis = "step") -> str:
-    """The whole page."""
+    """Render the page."""
     charts = charts_of(runs)
     title = runs[0].overview.name if len(runs) == 1 else f"{len(runs)} runs"
     body = (
@@ -23,9 +23,9 @@ def render(runs: Sequence[Run], axis: Axis = "step") -> str:
         + '<div class="charts">'
         + "".join(figure(index, chart) for index, chart in enumerate(charts))
         + "</div>\n"
-        + ("" if charts else '<p class="note">No figures yet: the first come with the first record of training.</p>\n')
-        + "<footer>Made by <code>hark plot</code>. Point at a curve for its values; drag over a stretch to enlarge it, "
-        "and click twice to see all again.</footer>\n</main>\n"
+        + ("" if charts else '<p class="note">Nothing to plot yet: no training step has been logged.</p>\n')
+        + "<footer>Made by <code>hark plot</code>. Point at a curve for its values; drag to zoom in, double-click to "
+        "zoom out.</footer>\n</main>\n"
         f'<script type="application/json" id="data">{embed_json(data_of(runs, charts, axis))}</script>\n'
     )
     style, script = page_style(read_asset("hark.monitor", "curves.css")), read_asset("hark.monitor", "curves.js")
@@ -47,7 +47,7 @@ def run_row(index: int, run: Overview) -> str:
         f'<span class="state {run.state}">{run.state}</span>',
         step,
         formats.loss(run.loss) if run.loss is not None else "–",
-        best_words(run.best),
+        format_best(run.best),
         formats.short(run.target_tokens),
         formats.duration(run.seconds),
         speed,
@@ -56,7 +56,7 @@ def run_row(index: int, run: Overview) -> str:
     return f"<tr>{name}{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
 
 
-def best_words(best: Best | None) -> str:
+def format_best(best: Best | None) -> str:
     if best is None:
         return "–"
     value = formats.loss(best.value) if best.name == "nll" else formats.score(best.value)
@@ -64,15 +64,15 @@ def best_words(best: Best | None) -> str:
 
 
 def controls(runs: Sequence[Run], axis: Axis) -> str:
-    """Which runs, against what, on which scale."""
+    """The choice of runs, horizontal axis and vertical scale."""
     chips = "".join(
         f'<button class="chip" data-run="{index}" aria-pressed="true">'
         f'<i class="swatch" style="background:var(--run{index % 8})"></i>{escape(run.overview.name)}</button>'
         for index, run in enumerate(runs)
     )
     axes = "".join(
-        f'<button data-axis="{key}" aria-pressed="{str(key == axis).lower()}">{words}</button>'
-        for key, words in AXES.items()
+        f'<button data-axis="{key}" aria-pressed="{str(key == axis).lower()}">{label}</button>'
+        for key, label in AXES.items()
     )
     return (
         '<nav class="controls">'

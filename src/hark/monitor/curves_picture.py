@@ -1,4 +1,4 @@
-"""The curves as one SVG, for documents."""
+"""The training curves as one SVG, for documents."""
 
 from collections.abc import Sequence
 
@@ -7,24 +7,24 @@ from hark.pages import formats
 from hark.pages.charts import GAP, HEIGHT, RIGHT, STROKES, WIDTH, Line, line_chart
 from hark.pages.picture import group, picture, swatches
 
-LINE = 20  # of the legend
+LINE = 20  # height of a line of the legend
 AXES: dict[Axis, str] = {"step": "steps", "tokens": "target tokens", "time": "training time"}
 
 
 def draw(runs: Sequence[Run], axis: Axis = "step") -> str:
-    """The curves of runs: the first chart over the whole width, and the others in two columns below it."""
+    """Draw the curves of runs: the first chart over the whole width, the others in two columns below it."""
     names = [run.overview.name for run in runs]
     return draw_charts(names, charts_of(runs), axis, ", ".join(names), wide_first=True)
 
 
 def draw_charts(names: Sequence[str], charts: Sequence[Chart], axis: Axis, title: str, wide_first: bool = False) -> str:
-    """Charts in two columns under one legend."""
-    # Every chart has the same horizontal axis, so that they can be read one below the other.
+    """Draw charts in two columns under one legend."""
+    # All charts share the horizontal axis, so that they can be compared.
     reach = max((each for chart in charts for curve in chart.curves for each in curve.axis(axis)), default=0) or 1
     above, whole = GAP + len(names) * LINE, 2 * WIDTH + GAP
     parts = [
         swatches(names, GAP, GAP, LINE),
-        f'<text class="end" x="{whole - RIGHT}" y="{GAP + 10}">against {AXES[axis]}</text>\n',
+        f'<text class="end" x="{whole - RIGHT}" y="{GAP + 10}">by {AXES[axis]}</text>\n',
     ]
     rows = 1
     for index, chart in enumerate(charts):

@@ -1,4 +1,4 @@
-"""A run told in plain lines, where there is no terminal."""
+"""Log lines about a run, for output that is not a terminal."""
 
 from collections.abc import Iterable
 
@@ -17,25 +17,25 @@ from hark.train.records import (
 
 
 def lines(record: Record | TranslationSample, view: View) -> Iterable[str]:
-    """What a record says where there is no terminal."""
+    """The log lines of a record."""
     match record:
         case StartRecord():
             verb = "resumed" if isinstance(record, ResumeRecord) else "started"
             yield f"{verb} {view.name} at step {where(record.step, view)}  {machine(record)}"
             if record.step_seconds:
-                yield time_words(record)
+                yield time_line(record)
             if record.too_long:
-                yield too_long_words(record)
+                yield too_long_line(record)
         case TrainRecord():
-            yield "  ".join(train_words(record, view))
+            yield "  ".join(train_fields(record, view))
         case DevRecord():
             best = "  best" if record.best else ""
             skipped = f"  {formats.plural(record.skipped_pairs, 'pair')} skipped" if record.skipped_pairs else ""
-            yield f"dev {record.set} at step {record.step}  {scores_words(record)}{skipped}{best}"
+            yield f"dev {record.set} at step {record.step}  {format_scores(record)}{skipped}{best}"
         case SaveRecord():
             yield f"saved step {record.step}  {formats.size(record.bytes)} in {record.took:.1f} s"
         case StopRecord():
-            yield stop_words(record)
+            yield stop_line(record)
         case TranslationSample():
             yield f"sample at step {record.step}"
             yield f"  source       {one_line(record.source)}"
@@ -43,7 +43,7 @@ def lines(record: Record | TranslationSample, view: View) -> Iterable[str]:
             yield f"  translation  {one_line(record.translation)}"
 
 
-def train_words(record: TrainRecord, view: View) -> Iterable[str]:
+def train_fields(record: TrainRecord, view: View) -> Iterable[str]:
     yield f"step {where(record.step, view)}"
     yield f"loss {formats.loss(record.loss)}"
     yield f"rate {formats.rate(record.rate)}"
@@ -64,37 +64,37 @@ def where(step: int, view: View) -> str:
     return f"{step}/{view.steps}" if view.steps else str(step)
 
 
-def machine(begun: StartRecord) -> str:
-    """On what it runs, and what: H200, 2 processes, 63.1M weights."""
-    processes = f", {begun.processes} processes" if begun.processes > 1 else ""
-    passes = f"; {begun.passes}" if begun.passes else ""
-    return f"{begun.device}{processes}, {formats.short(begun.weights)} weights{passes}"
+def machine(start: StartRecord) -> str:
+    """Device, processes and size of the model: H200, 2 processes, 63.1M weights."""
+    processes = f", {start.processes} processes" if start.processes > 1 else ""
+    passes = f"; {start.passes}" if start.passes else ""
+    return f"{start.device}{processes}, {formats.short(start.weights)} weights{passes}"
 
 
-def time_words(begun: StartRecord) -> str:
-    """How long it will take, before any step was taken."""
-    left = formats.duration(begun.step_seconds * (begun.steps - begun.step))
-    return f"a step takes about {begun.step_seconds:.2g} s, all of them about {left}; Ctrl-C saves and ends"
+def time_line(start: StartRecord) -> str:
+    """The estimated duration, before the first step."""
+    left = formats.duration(start.step_seconds * (start.steps - start.step))
+    return f"about {start.step_seconds:.2g} s per step, {left} in total; Ctrl-C saves and stops"
 
 
-def too_long_words(begun: StartRecord) -> str:
-    """How much of the text is never trained on."""
-    longer, skipped = ("is longer", "is skipped") if begun.too_long == 1 else ("are longer", "are skipped")
+def too_long_line(start: StartRecord) -> str:
+    """The share of pairs that training skips."""
+    longer, skipped = ("is longer", "is skipped") if start.too_long == 1 else ("are longer", "are skipped")
     return (
-        f"{begun.too_long:,} of {formats.plural(begun.pairs, 'pair')} ({formats.share(begun.too_long, begun.pairs)}) "
-        f"{longer} than batches.max_length {begun.max_length} and {skipped}"
+        f"{start.too_long:,} of {formats.plural(start.pairs, 'pair')} ({formats.share(start.too_long, start.pairs)}) "
+        f"{longer} than batches.max_length {start.max_length} and {skipped}"
     )
 
 
-def scores_words(dev: DevRecord) -> str:
-    words = [f"{name} {formats.score(value)}" for name, value in dev.scores.items()]
-    return "  ".join([*words, f"nll {formats.loss(dev.nll)}", f"perplexity {formats.short(dev.perplexity)}"])
+def format_scores(dev: DevRecord) -> str:
+    scores = [f"{name} {formats.score(value)}" for name, value in dev.scores.items()]
+    return "  ".join([*scores, f"nll {formats.loss(dev.nll)}", f"perplexity {formats.short(dev.perplexity)}"])
 
 
-def stop_words(stop: StopRecord) -> str:
+def stop_line(stop: StopRecord) -> str:
     reason = {"early": "stopped early"}.get(stop.reason, stop.reason)
-    told = stop.message and stop.reason != "failed"  # the command line says why it failed
-    return f"{reason} at step {stop.step}" + (f": {one_line(stop.message)}" if told else "")
+    has_message = stop.message and stop.reason != "failed"  # the command line prints the error
+    return f"{reason} at step {stop.step}" + (f": {one_line(stop.message)}" if has_message else "")
 
 
 def one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A run in a few figures, and which runs lie below a folder."""
+"""Summaries of runs, and the search for runs in a folder."""
 
 import math
 import os
@@ -14,12 +14,12 @@ from hark.train.metrics import History, read_metrics
 from hark.train.records import DevRecord
 
 State = Literal["running", "finished", "interrupted", "failed", "killed", "unreadable"]
-DEPTH = 4  # folders below the one that is asked for
+DEPTH = 4  # levels of folders to search
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best measurement of a run: its first score, or the negative log-likelihood where there is none."""
+    """The best dev result of a run: its first score, or the negative log-likelihood if it has no scores."""
 
     name: str
     value: float
@@ -29,6 +29,8 @@ class Best:
 
 @dataclass(frozen=True)
 class Overview:
+    """A run as listed by `hark runs`."""
+
     name: str
     path: Path
     state: State
@@ -39,7 +41,7 @@ class Overview:
     tokens_per_second: float | None = None
     target_tokens: int = 0
     seconds: float = 0.0
-    time: float | None = None  # when it was last heard of
+    time: float | None = None  # of the last record
     message: str = ""
 
 
@@ -62,12 +64,12 @@ def describe_run(run: RunDir, name: str, history: History) -> Overview:
 
 
 def printable(name: str) -> str:
-    """A folder may be called anything, and terminals and pages take not everything."""
+    """Replace characters in a folder's name that terminals and pages cannot show."""
     return "".join(each if each.isprintable() else "?" for each in name)
 
 
 def state_of(run: RunDir, history: History) -> State:
-    """A run without a live process and without a last word was killed."""
+    """The state of a run. Without a live process and without a stop record, it was killed."""
     if run.in_use:
         return "running"
     if history.stopped is None:
@@ -89,15 +91,15 @@ def best_of(dev: DevRecord | None) -> Best | None:
 
 
 def overviews(folder: Path) -> list[Overview]:
-    """The runs below a folder, the one last heard of first."""
-    found = []
+    """The runs in a folder, the most recently active first."""
+    result = []
     for run in find_runs(folder):
         name = run.name if run.path == folder else str(run.path.relative_to(folder))
         try:
-            found.append(describe_run(run, name, read_metrics(run.metrics)))
+            result.append(describe_run(run, name, read_metrics(run.metrics)))
         except UserError as error:
-            found.append(Overview(printable(name), run.path, "unreadable", message=str(error)))
-    return sorted(found, key=lambda each: (-(each.time or 0.0), each.name))
+            result.append(Overview(printable(name), run.path, "unreadable", message=str(error)))
+    return sorted(result, key=lambda each: (-(each.time or 0.0), each.name))
 
 
 def find_runs(folder: Path, depth: int = DEPTH) -> Iterator[RunDir]:
@@ -106,14 +108,14 @@ def find_runs(folder: Path, depth: int = DEPTH) -> Iterator[RunDir]:
         yield run
         return
     if depth:
-        with suppress(OSError):  # a folder that may not be looked into has no runs of ours
+        with suppress(OSError):  # skip folders without read permission
             for child in sorted(folder.iterdir()):
                 if child.is_dir() and not child.name.startswith("."):
                     yield from find_runs(child, depth - 1)
 
 
 def size_on_disk(folder: Path) -> int:
-    """Bytes of all files, each counted once, however many names it has; some may vanish while a run goes on."""
+    """The size of all files in bytes, hard links counted once. Files may disappear while the run continues."""
     sizes: dict[tuple[int, int], int] = {}
     for root, _, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""A running mean that forgets."""
+"""An exponential moving average."""
 
 import math
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RunningMean:
-    """A running mean that forgets, without the pull towards zero at its beginning."""
+    """An exponential moving average with bias correction."""
 
     total: float = 0.0
     weight: float = 0.0
 
     def add(self, value: float, keep: float) -> "RunningMean":
-        """`keep` of what was there stays; a value that is not finite changes nothing."""
+        """Add a value, with `keep` as the decay. Ignore NaN and infinity."""
         if not math.isfinite(value):
             return self
         return RunningMean(keep * self.total + (1 - keep) * value, keep * self.weight + (1 - keep))

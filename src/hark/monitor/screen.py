@@ -1,4 +1,4 @@
-"""A run drawn for a terminal."""
+"""Drawing of the live panel for a terminal."""
 
 import time
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from hark.monitor.lines import machine, one_line, time_words
+from hark.monitor.lines import machine, one_line, time_line
 from hark.monitor.view import SAMPLES, View
 from hark.pages import formats
 from hark.train.records import DevRecord, StopRecord
@@ -19,18 +19,17 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 class Screen:
-    """Draws a panel's view anew whenever rich asks, as wide as the window is then."""
+    """A rich renderable of the current view, drawn to the width of the window."""
 
-    def __init__(self, look: Callable[[], View]) -> None:
-        """`look`: gives the view as it is at the time."""
-        self.look = look
+    def __init__(self, current_view: Callable[[], View]) -> None:
+        self.current_view = current_view
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        # A window that is too low loses samples first, then empty lines; what is left over is cut at the bottom.
+        # If the window is too small, drop samples first, then empty lines, then cut at the bottom.
         height = console.size.height - 1
-        seen = self.look()
+        whole = self.current_view()
         for n_samples, roomy in ((SAMPLES, True), (1, True), (0, True), (0, False)):
-            view = replace(seen, samples=seen.samples[:n_samples])
+            view = replace(whole, samples=whole.samples[:n_samples])
             picture = draw(view, options.max_width, time.time(), roomy, options.ascii_only)
             if len(console.render_lines(picture, options)) <= height:
                 break
@@ -38,7 +37,7 @@ class Screen:
 
 
 def draw(view: View, width: int, now: float, roomy: bool = True, plain: bool = False) -> Any:
-    """The panel of a view, for rich. `roomy`: with empty lines; `plain`: for terminals without Unicode."""
+    """Draw the panel of a view with rich. `roomy`: with empty lines; `plain`: for terminals without Unicode."""
     from rich.box import ROUNDED
     from rich.console import Group
     from rich.panel import Panel as Frame
@@ -51,7 +50,7 @@ def draw(view: View, width: int, now: float, roomy: bool = True, plain: bool = F
     for block in blocks:
         if block is not None:
             shown += [Text(), block] if shown and roomy else [block]
-    subtitle = Text(machine(view.begun), "dim") if view.begun and width >= 60 else None
+    subtitle = Text(machine(view.start), "dim") if view.start and width >= 60 else None
     return Frame(
         Group(*shown),
         title=Text(view.name, "bold", overflow="ellipsis"),
@@ -66,7 +65,7 @@ def draw(view: View, width: int, now: float, roomy: bool = True, plain: bool = F
 
 
 def progress_block(view: View, width: int, plain: bool) -> "Text":
-    """The step, a bar, and the time left; the bar takes what room there is."""
+    """The step, a progress bar that fills the width, and the time left."""
     from rich.text import Text
 
     left = Text.assemble(("step ", "dim"), (formats.count(view.step), "bold"))
@@ -82,7 +81,7 @@ def progress_block(view: View, width: int, plain: bool) -> "Text":
         right.append(formats.duration(view.seconds_left))
         right.append(" left", "dim")
     room = width - left.cell_len - right.cell_len - 4
-    if room < 8:  # too narrow for one line: the bar has one of its own
+    if room < 8:  # too narrow: put the bar on its own line
         fits = left.cell_len + right.cell_len + 3 <= width
         above = [Text.assemble(left, "   ", right)] if fits else [left, right]
         return Text("\n").join([*above, bar(share, width, plain)])
@@ -90,9 +89,9 @@ def progress_block(view: View, width: int, plain: bool) -> "Text":
 
 
 def stop_mark(stop: StopRecord) -> tuple[str, str]:
-    words = {"early": "stopped early"}.get(stop.reason, stop.reason)
+    label = {"early": "stopped early"}.get(stop.reason, stop.reason)
     style = {"finished": "green", "early": "green", "interrupted": "yellow"}.get(stop.reason, "bold red")
-    return words, style
+    return label, style
 
 
 def bar(share: float, width: int, plain: bool) -> "Text":
@@ -104,23 +103,23 @@ def bar(share: float, width: int, plain: bool) -> "Text":
 
 
 def loss_block(view: View, width: int, plain: bool) -> Any:
-    """The loss, its smoothed value, and its whole course as a line of blocks."""
+    """The loss, its smoothed value, and its history as a sparkline."""
     from rich.text import Text
 
     if view.train is None:
-        known = f" ({time_words(view.begun)})" if view.begun is not None and view.begun.step_seconds else ""
-        return Text(f"waiting for the first figures ...{known}", "dim")
-    words = Text.assemble(("loss ", "dim"), (formats.loss(view.train.loss), "bold"))
-    words.append("   smoothed ", "dim")
-    words.append(formats.loss(view.smoothed.value))
-    room = width - words.cell_len - 3
+        estimate = f" ({time_line(view.start)})" if view.start is not None and view.start.step_seconds else ""
+        return Text(f"waiting for the first record ...{estimate}", "dim")
+    text = Text.assemble(("loss ", "dim"), (formats.loss(view.train.loss), "bold"))
+    text.append("   smoothed ", "dim")
+    text.append(formats.loss(view.smoothed.value))
+    room = width - text.cell_len - 3
     if plain or room < 12:
-        return words
-    return Text.assemble(words, "   ", (sparkline(view.losses.values, room), "cyan"))
+        return text
+    return Text.assemble(text, "   ", (sparkline(view.losses.values, room), "cyan"))
 
 
 def sparkline(values: tuple[float, ...], width: int) -> str:
-    """A course in blocks. The steep beginning is cut off at the top, so that what came after can still be seen."""
+    """Values as block characters. Clips the steep beginning, so that later changes remain visible."""
     if not values:
         return ""
     n_bins = min(width, len(values))
@@ -133,7 +132,7 @@ def sparkline(values: tuple[float, ...], width: int) -> str:
 
 
 def machine_block(view: View, width: int) -> Any:
-    """Small figures in as many columns as fit."""
+    """Speed, learning rate, memory and the like, in as many columns as fit."""
     from rich.table import Table
     from rich.text import Text
 
@@ -150,10 +149,10 @@ def machine_block(view: View, width: int) -> Any:
     if train.memory_gib is not None:
         cells.append(("memory", f"{train.memory_gib:.1f} GiB"))
     if train.utilisation is not None:
-        cells.append(("utilised", formats.percent(train.utilisation)))
+        cells.append(("MFU", formats.percent(train.utilisation)))
     texts = [Text.assemble((f"{name:<9}", "dim"), value) for name, value in cells]
-    if view.begun is not None and view.begun.too_long:
-        share = formats.share(view.begun.too_long, view.begun.pairs)
+    if view.start is not None and view.start.too_long:
+        share = formats.share(view.start.too_long, view.start.pairs)
         texts.append(Text.assemble((f"{'too long':<9}", "dim"), f"{share} of pairs"))
     for number, noun in ((train.skipped_pairs, "pair"), (train.skipped, "step")):
         if number:
@@ -168,7 +167,7 @@ def machine_block(view: View, width: int) -> Any:
 
 
 def dev_block(view: View, width: int) -> Any:
-    """The last measurement on each dev set, and the best."""
+    """The last result on each dev set, and the best."""
     from rich.text import Text
 
     several = len(view.dev) > 1
@@ -179,7 +178,7 @@ def dev_block(view: View, width: int) -> Any:
 
 
 def dev_text(dev: DevRecord, width: int, several: bool) -> "Text":
-    """As much of a measurement as fits, the most important first."""
+    """As many scores of a dev set as fit, the most important first."""
     from rich.text import Text
 
     named = [(name, formats.score(value)) for name, value in dev.scores.items()]
@@ -197,7 +196,7 @@ def dev_text(dev: DevRecord, width: int, several: bool) -> "Text":
 
 
 def samples_block(view: View, width: int) -> Any:
-    """Translations from the latest measurement."""
+    """Sample translations from the latest evaluation."""
     from rich.text import Text
 
     if not view.samples or width < 40:
@@ -205,9 +204,9 @@ def samples_block(view: View, width: int) -> Any:
     rows = []
     for sample in view.samples:
         rows += [
-            Text.assemble(("source   ", "dim"), (one_line(sample.source), "dim")),
-            Text.assemble(("wanted   ", "dim"), (one_line(sample.reference), "dim")),
-            Text.assemble(("given    ", "dim"), one_line(sample.translation)),
+            Text.assemble(("source       ", "dim"), (one_line(sample.source), "dim")),
+            Text.assemble(("reference    ", "dim"), (one_line(sample.reference), "dim")),
+            Text.assemble(("translation  ", "dim"), one_line(sample.translation)),
             Text(),
         ]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The same records for TensorBoard, where the extra is installed and the run asks for it."""
+"""Event files for TensorBoard, an optional extra."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +10,10 @@ from hark.train.records import DevRecord, Record, StartRecord, TrainRecord, Tran
 
 
 class Board:
-    """Writes event files to a folder, beside metrics.jsonl and never instead of it."""
+    """A writer of event files, in addition to metrics.jsonl."""
 
     def __init__(self, folder: Path) -> None:
-        require("tensorboard", "tensorboard", "writing for TensorBoard")
+        require("tensorboard", "tensorboard", "train.tensorboard")
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         try:
@@ -25,9 +25,9 @@ class Board:
         from tensorboard.compat.proto import event_pb2, summary_pb2
 
         if isinstance(record, StartRecord):
-            # TensorBoard then forgets what an earlier, killed process wrote about later steps.
-            begun = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
-            self.events.add_event(event_pb2.Event(wall_time=record.time, step=record.step + 1, session_log=begun))
+            # Makes TensorBoard discard what a killed process wrote about later steps.
+            start = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
+            self.events.add_event(event_pb2.Event(wall_time=record.time, step=record.step + 1, session_log=start))
             return
         values = [summary_pb2.Summary.Value(tag=tag, simple_value=value) for tag, value in scalars(record)]
         if values:
@@ -47,7 +47,7 @@ class Board:
 
 
 def scalars(record: Record | TranslationSample) -> Iterator[tuple[str, float]]:
-    """What TensorBoard draws of a record."""
+    """The tags and values of a record."""
     if isinstance(record, TrainRecord):
         for name in ("loss", "nll", "rate", "grad_norm", "tokens_per_second", "fill", "memory_gib", "utilisation"):
             value = getattr(record, name)

@@ -1,7 +1,6 @@
-"""What is known of a run while it goes on, as far as it is shown.
+"""The state of a run as the panel shows it.
 
-A `View` is frozen; each record makes the next one, and drawing only reads it, so that the thread that refreshes the
-screen never meets a half-made state.
+A `View` is immutable, and each record makes a new one, so the thread that draws never sees a partial update.
 """
 
 import math
@@ -13,17 +12,17 @@ from hark.monitor.running_mean import RunningMean
 from hark.train.records import DevRecord, Record, SaveRecord, StartRecord, StopRecord, TrainRecord, TranslationSample
 
 SAMPLES = 2  # shown at once
-RECENT = 20  # records from which the time left is told
-FORGET = 0.9  # of the smoothed loss stays when a record is added
+RECENT = 20  # records for the estimate of the time left
+DECAY = 0.9  # of the smoothed loss
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A whole run's losses in bounded space: when it is full, neighbours are merged."""
+    """A whole run's losses in bounded space: when full, adjacent values are averaged."""
 
     values: tuple[float, ...] = ()
     stride: int = 1  # records in each value
-    total: float = 0.0  # of the records that do not make a value yet
+    total: float = 0.0  # of the records that do not fill a value yet
     count: int = 0
 
     LIMIT = 256
@@ -43,10 +42,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class View:
-    """All that is shown."""
+    """A snapshot of everything that the panel shows."""
 
     name: str
-    begun: StartRecord | None = None
+    start: StartRecord | None = None
     recent: tuple[TrainRecord, ...] = ()
     losses: Trace = field(default_factory=Trace)
     smoothed: RunningMean = field(default_factory=RunningMean)
@@ -57,15 +56,16 @@ class View:
     stopped: StopRecord | None = None
 
     def after(self, record: Record | TranslationSample) -> "View":
+        """The view updated with a record."""
         match record:
             case StartRecord():
-                return replace(self, begun=record, recent=(), stopped=None)
+                return replace(self, start=record, recent=(), stopped=None)
             case TrainRecord():
                 return replace(
                     self,
                     recent=(*self.recent, record)[-RECENT:],
                     losses=self.losses.add(record.loss),
-                    smoothed=self.smoothed.add(record.loss, FORGET),
+                    smoothed=self.smoothed.add(record.loss, DECAY),
                 )
             case DevRecord():
                 return replace(self, dev={**self.dev, record.set: record}, best=record if record.best else self.best)
@@ -83,18 +83,18 @@ class View:
 
     @property
     def step(self) -> int:
-        """As far as it has come."""
-        return self.train.step if self.train else self.begun.step if self.begun else 0
+        """The last step that was logged."""
+        return self.train.step if self.train else self.start.step if self.start else 0
 
     @property
     def steps(self) -> int:
-        return self.begun.steps if self.begun else 0
+        return self.start.steps if self.start else 0
 
     @property
     def seconds_left(self) -> float | None:
-        """None: not known yet, or nothing is left."""
+        """Estimated from recent records; None if unknown or finished."""
         if len(self.recent) < 2 or self.step >= self.steps:
             return None
         first, last = self.recent[0], self.recent[-1]
-        pace = (last.seconds - first.seconds) / max(last.step - first.step, 1)
-        return pace * (self.steps - last.step)
+        step_seconds = (last.seconds - first.seconds) / max(last.step - first.step, 1)
+        return step_seconds * (self.steps - last.step)

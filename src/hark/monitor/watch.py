@@ -1,4 +1,4 @@
-"""Watching a run: the panel for a person, and TensorBoard if the run asks for it."""
+"""The observer of a run: passes its records to the panel and, if enabled, to TensorBoard."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +12,7 @@ from hark.train.records import Record, TranslationSample
 
 
 class RunWatch:
-    """Passes records on to all who show them."""
+    """An observer that passes records to the panel and to TensorBoard."""
 
     def __init__(self, panel: Panel, board: Board | None) -> None:
         self.panel, self.board = panel, board

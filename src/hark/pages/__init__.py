@@ -1,1 +1,1 @@
-"""Drawing for people: self-contained HTML pages, SVG pictures, axes, colours and number formats."""
+"""Drawing: self-contained HTML pages, SVG pictures, axes, colours and number formats."""

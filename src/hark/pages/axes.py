@@ -9,7 +9,7 @@ ROUND_TIMES = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 2160
 
 
 def value_range(values: Sequence[float], from_zero: bool = False) -> tuple[float, float]:
-    """The range of a vertical axis: the values with some room, from zero if they come near it or `from_zero`."""
+    """The range of a vertical axis: the values with a margin, from zero if they come close to it or if `from_zero`."""
     low, high = min(0.0 if from_zero else math.inf, *values), max(values)
     room = 0.05 * (high - low) or abs(low) / 2 or 1.0
     return (0.0 if 0 <= low < high / 10 else low - room), high + room
@@ -25,7 +25,7 @@ def ticks(low: float, high: float, most: int, time: bool = False) -> list[float]
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten in a range, or the powers alone if those are too many."""
+    """1, 2 and 5 times the powers of ten in a range, or only the powers if those are too many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     fine = [each * 10.0**power for power in powers for each in (1, 2, 5)]
     inside = [each for each in fine if low <= each <= high]
@@ -40,6 +40,16 @@ def round_step(least: float) -> int:
             if step >= least:
                 return step
         size *= 10
+
+
+def labels(values: Sequence[float]) -> list[str]:
+    """Labels of ticks, with as many digits as it takes to make them distinct."""
+    texts = [label(value) for value in values]
+    digits = 4
+    while len(set(texts)) < len(texts) and digits < 12:
+        texts = [f"{value:.{digits}g}" for value in values]
+        digits += 1
+    return texts
 
 
 def label(tick: float) -> str:

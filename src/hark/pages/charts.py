@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from html import escape
 
 from hark.pages import formats
-from hark.pages.axes import label, round_step, ticks, value_range
+from hark.pages.axes import label, labels, round_step, ticks, value_range
 
-WIDTH, HEIGHT, GAP = 460, 240, 20  # of a line chart, in the picture's own units
+WIDTH, HEIGHT, GAP = 460, 240, 20  # of a line chart, in SVG units
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 40, 26  # around its lines
 STROKES = ("solid", "dashed", "dotted", "dash-dotted")
 
@@ -33,7 +33,7 @@ def line_chart(
     time: bool = False,
     dots: Callable[[float, float], str] | None = None,
 ) -> str:
-    """Lines over 0 to `reach`. `dots` marks each point, and says what it shows when it is pointed at."""
+    """A line chart from 0 to `reach`. `dots`, if given, marks each point and returns its tooltip."""
     low, high = value_range([y for line in lines for _, y in line.points], from_zero)
     floor, end = HEIGHT - BOTTOM - (14 if below else 0), width - RIGHT
 
@@ -45,17 +45,18 @@ def line_chart(
         f'<text class="title" x="{GAP}" y="20">{escape(title)}</text>'
         f'<text class="end" x="{end}" y="20">{escape(note)}</text>'
     ]
-    for tick in ticks(low, high, 5):
+    y_ticks = ticks(low, high, 5)
+    for tick, text in zip(y_ticks, labels(y_ticks), strict=True):
         _, y = place((0, tick))
         parts.append(
             f'<line class="grid" x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="end" x="{LEFT - 8}" y="{y + 4:.1f}">{label(tick)}</text>'
+            f'<text class="end" x="{LEFT - 8}" y="{y + 4:.1f}">{text}</text>'
         )
     for tick in ticks(0.0, reach, width // 75, time):
         x, _ = place((tick, low))
         anchor = "end" if x > end - 16 else "middle"
-        words = formats.duration(tick).removesuffix(" 00 min") if time and tick else label(tick)
-        parts.append(f'<text class="{anchor}" x="{x:.1f}" y="{floor + 17}">{words}</text>')
+        text = formats.duration(tick).removesuffix(" 00 min") if time and tick else label(tick)
+        parts.append(f'<text class="{anchor}" x="{x:.1f}" y="{floor + 17}">{text}</text>')
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{end}" y1="{floor}" y2="{floor}"/>')
     if below:
         parts.append(f'<text class="end" x="{end}" y="{floor + 33}">{escape(below)}</text>')
@@ -94,7 +95,7 @@ def histogram(
     axes: tuple[str, str],
     median: float | None = None,
 ) -> str:
-    """A histogram with its axes as an HTML figure; each bar shows its title when it is pointed at."""
+    """A histogram as an HTML figure; each bar has its title as a tooltip."""
     width, height, left, top, bottom = 440, 212, 40, 20, 40
     most = max((bar.count for bar in bars), default=0)
     step = round_step(most / 3) if most else 1
@@ -117,7 +118,7 @@ def histogram(
         )
     parts.append('<g class="bars">')
     for bar in bars:
-        # A transparent bar of full height below each one, so that low ones can be pointed at as well.
+        # A transparent bar of full height makes low bars easy to hover over.
         place = f'x="{x(bar.start) + 0.5:.1f}" width="{max(span * (bar.end - bar.start) - 1, 0.6):.1f}"'
         tall = max(rise * bar.count / reach, 0.8 if bar.count else 0)
         parts.append(
@@ -128,7 +129,7 @@ def histogram(
     parts.append("</g>")
     if median is not None:
         parts.append(f'<line class="median" x1="{x(median):.1f}" x2="{x(median):.1f}" y1="{top}" y2="{top + rise}"/>')
-    parts += [f'<text class="middle" x="{x(at):.1f}" y="{top + rise + 17}">{words}</text>' for at, words in x_ticks]
+    parts += [f'<text class="middle" x="{x(at):.1f}" y="{top + rise + 17}">{text}</text>' for at, text in x_ticks]
     parts.append(
         f'<text class="label" x="0" y="8">{escape(vertical)}</text>'
         f'<text class="label middle" x="{x(0.5):.1f}" y="{height - 5}">{escape(horizontal)}</text>'

@@ -1,4 +1,4 @@
-"""HTML documents that need nothing else: style, script and data are inline, and the browser may fetch nothing."""
+"""Self-contained HTML documents: style, script and data are inline, and the browser may fetch nothing."""
 
 import base64
 import hashlib
@@ -9,8 +9,8 @@ from typing import Any
 
 
 def document(title: str, style: str, body: str, script: str = "") -> str:
-    """A whole page. Its Content-Security-Policy allows this style and this script alone, whatever the text contains."""
-    # Style attributes are ours as well: text is escaped, so that it cannot bring any.
+    """A whole page. Its Content-Security-Policy allows only this style and this script, whatever the text contains."""
+    # Style attributes can only be ours, since all text is escaped.
     rules = ["default-src 'none'", f"style-src-elem '{digest(style)}'", "style-src-attr 'unsafe-inline'"]
     rules += [f"script-src '{digest(script)}'"] if script else []
     policy = "; ".join([*rules, "img-src data: blob:"])
@@ -24,17 +24,17 @@ def document(title: str, style: str, body: str, script: str = "") -> str:
 
 
 def digest(text: str) -> str:
-    """The hash of an inline script or style, as a Content-Security-Policy names it."""
+    """The hash of an inline script or style for the Content-Security-Policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def page_style(own: str) -> str:
-    """The style of all report pages, and then a page's own."""
+    """The style shared by all report pages, followed by a page's own."""
     return read_asset("hark.pages", "page.css") + own
 
 
 def read_asset(package: str, name: str) -> str:
-    """A style sheet or script that lies beside the code of a package."""
+    """Read a style sheet or script of a package."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them: 513k, 1 h 12 min, 1.4 GB."""
+"""Number formats for people: 513k, 1 h 12 min, 1.4 GB."""
 
 import math
 
@@ -8,7 +8,7 @@ def count(number: int) -> str:
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """1 pair, 1,234 pairs; `many` is the plural where it is not `one` with an s."""
+    """A count with its noun: 1 pair, 1,234 pairs; `many` is an irregular plural."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
@@ -19,13 +19,13 @@ def short(number: float) -> str:
 
 
 def size(number: int) -> str:
-    """Bytes, in the decimal units that disks are sold in: 732 MB."""
+    """Bytes in decimal units: 732 MB."""
     digits, letter = scaled(number)
     return f"{digits} {letter}B"
 
 
 def scaled(number: float) -> tuple[str, str]:
-    """Three significant digits, and the letter for their power of a thousand."""
+    """Three significant digits, and the letter of the unit prefix."""
     if not math.isfinite(number):
         return "?", ""
     letters = " kMGTP"
@@ -72,7 +72,7 @@ def percent(share: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A percentage with enough digits not to say 100% when something is missing, nor 0% when something is there."""
+    """A percentage with enough digits to be 0% or 100% only if that is exact."""
     value = 100 * part / whole if whole else 0.0
     rest = min(value, 100 - value)
     if not rest:

@@ -1,4 +1,4 @@
-"""The recipes that come with hark, beside this file, and how the one that a person means is found."""
+"""The built-in recipes, in this folder, and their lookup by name."""
 
 import os
 from collections.abc import Sequence
@@ -16,26 +16,26 @@ def names() -> list[str]:
 
 
 def summary(name: str) -> str:
-    """What a recipe is for: the first line of its file, which is a comment."""
+    """The purpose of a recipe: the first line of its file, a comment."""
     with (FOLDER / f"{name}.toml").open(encoding="utf-8") as file:
         return file.readline().lstrip("# ").rstrip()
 
 
-def find_recipe(given: str) -> Path:
-    """The file that a person means: the one at this path, or else a recipe that comes with hark, by its name."""
-    path = Path(given)
-    if path.exists() and not path.is_dir():  # a folder of this name hides no recipe
+def find_recipe(name: str) -> Path:
+    """The file at a path, or else the built-in recipe of that name."""
+    path = Path(name)
+    if path.exists() and not path.is_dir():  # a folder does not hide a recipe of the same name
         return path
     known = names()
-    if given in known:
-        return FOLDER / f"{given}.toml"
-    if os.sep not in given and path.suffix != ".toml":
-        raise UserError(f"{given}: no such recipe" + suggest(given, known))
+    if name in known:
+        return FOLDER / f"{name}.toml"
+    if os.sep not in name and path.suffix != ".toml":
+        raise UserError(f"{name}: no such recipe" + suggest(name, known))
     near = get_close_matches(path.stem, known, n=1, cutoff=0.8)
-    raise UserError(f"{given}: no such file" + (f"; did you mean {near[0]}, which comes with hark?" if near else ""))
+    raise UserError(f"{name}: no such file" + (f"; did you mean the built-in recipe {near[0]}?" if near else ""))
 
 
-def split_words(recipe: str | None, overrides: Sequence[str] | None) -> tuple[Path | None, list[str]]:
-    """What a verb was given: a recipe, which may be left out, and overrides."""
-    words = [*([recipe] if recipe else []), *(overrides or [])]
-    return (find_recipe(words[0]), words[1:]) if words and "=" not in words[0] else (None, words)
+def split_arguments(recipe: str | None, overrides: Sequence[str] | None) -> tuple[Path | None, list[str]]:
+    """Split the arguments of a verb into an optional recipe and overrides."""
+    arguments = [*([recipe] if recipe else []), *(overrides or [])]
+    return (find_recipe(arguments[0]), arguments[1:]) if arguments and "=" not in arguments[0] else (None, arguments)

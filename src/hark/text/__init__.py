@@ -1,1 +1,1 @@
-"""Text: the normalisation that everything passes, and the tokenizer. No torch."""
+"""Text processing: normalisation, tokenizers, sentence splitting, numbers, spelling. Nothing here imports torch."""

@@ -1,4 +1,4 @@
-"""Text in capitals. A model has seen little of it, so it is also tried as ordinary text, and the capitals restored."""
+"""Text in capitals. Models have seen little of it, so it is also translated in sentence case, and then upper-cased."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from hark.text.rewrite import Rewriting, Span
 
 SHARE = 0.8
-"""Of the letters that have a case: so many capitals make a heading, and `NATO and the EU agree` does not."""
+"""Minimum share of capitals among cased letters; `NATO and the EU agree` has fewer."""
 LETTERS = 7
-"""On fewer, it may be an abbreviation (`UNESCO`)."""
+"""Minimum letters; a shorter text may be an abbreviation (`UNESCO`)."""
 _WORD = re.compile(r"\S+")
 
 
 def is_shouted(text: str, keep: Sequence[Span] = ()) -> bool:
-    """Whether a sentence is in capitals, apart from the spans that are kept as they are."""
-    if sum(map(str.isupper, text)) < SHARE * LETTERS:  # nearly every sentence, and the rest takes longer
+    """Whether a sentence is in capitals, ignoring the spans to keep."""
+    if sum(map(str.isupper, text)) < SHARE * LETTERS:  # a fast check that settles nearly every sentence
         return False
     letters = [c for start, end in _apart_from(text, keep) for c in text[start:end] if c.isupper() or c.islower()]
     return len(letters) >= LETTERS and sum(map(str.isupper, letters)) >= SHARE * len(letters)
 
 
 def sentence_case(text: str, keep: Sequence[Span] = ()) -> Rewriting:
-    """Small letters, but for the first; a word at a time, so that words can be told apart in both."""
+    """Lowercase all but the first letter, word by word, so that each word keeps its mapping."""
     rewriting = _change(text, keep, str.lower)
     after = rewriting.after
     first = next((i for i, c in enumerate(after) if c.isalpha()), None)
@@ -32,7 +32,7 @@ def sentence_case(text: str, keep: Sequence[Span] = ()) -> Rewriting:
 
 
 def shout(text: str, keep: Sequence[Span] = ()) -> Rewriting:
-    """Capitals. `ß` becomes `SS`."""
+    """Uppercase the text; `ß` becomes `SS`."""
     return _change(text, keep, str.upper)
 
 
@@ -46,7 +46,7 @@ def _change(text: str, keep: Sequence[Span], change: Callable[[str], str]) -> Re
 
 
 def _apart_from(text: str, keep: Sequence[Span]) -> Iterator[Span]:
-    """The spans between those that are kept."""
+    """Yield the spans between those to keep."""
     end = 0
     for start, stop in sorted(keep):
         yield end, start

@@ -1,7 +1,7 @@
-"""Times of day: found in English and German text, and written in the other language by rule.
+"""Clock times in English and German: found in text, and written in the other language by rule.
 
-"half past three" is "halb vier", and models get that wrong. So a model is shown the time in figures (`shown_time`),
-which it copies; they are found in its translation (`time_pattern`) and replaced by what people say (`write_time`).
+"half past three" is "halb vier", which models get wrong. So the model sees the time in digits (`shown_time`), which it
+copies; `time_pattern` finds them in the translation, and `write_time` gives the idiomatic replacement.
 """
 
 import re
@@ -15,25 +15,25 @@ _APART_BEFORE, _APART_AFTER = r"(?<![\w:])(?<!\d[.,])", r"(?!\w|[.,:]\d)"
 
 
 def find_times(text: str, language: str) -> tuple[ClockTime, ...]:
-    """The times of day in a text, in order; none in a language without rules."""
+    """Return the clock times in a text, in order; none for a language without rules."""
     rules = _LANGUAGES.get(language[:2].lower())
     return tuple(rules.find(text)) if rules else ()
 
 
 def write_time(time: ClockTime, target_language: str) -> str:
-    """A time as the target language says it, in the style of the source; unchanged in a language without rules."""
+    """Write a time in the target language, in the style of the source; unchanged for a language without rules."""
     hour, minute = time.hour, time.minute
     target = target_language[:2].lower()
     if target == time.language or target not in _LANGUAGES:
         return time.text
     if time.style == "phrase" and not time.period:
-        say = clock_de.say if target == "de" else clock_en.say
-        return say(hour, minute, time.spelled)
+        phrase = clock_de.phrase_time if target == "de" else clock_en.phrase_time
+        return phrase(hour, minute, time.spelled)
     whole = time.style == "hour"
     if target == "de":
-        return clock_de.say_hour(hour, time.spelled) if whole else f"{hour}:{minute:02} Uhr"
+        return clock_de.phrase_hour(hour, time.spelled) if whole else f"{hour}:{minute:02} Uhr"
     if whole and not time.period:
-        return clock_en.say(hour, 0, time.spelled)
+        return clock_en.phrase_time(hour, 0, time.spelled)
     if whole and hour == 0:
         return "midnight"
     figures = str(twelve(hour)) if whole else f"{twelve(hour)}:{minute:02}"
@@ -41,11 +41,11 @@ def write_time(time: ClockTime, target_language: str) -> str:
 
 
 def shown_time(time: ClockTime) -> str:
-    """What a model is shown in place of a time, so that it translates the sentence around it.
+    """Return the digits shown to the model in place of a time.
 
-    It need not be the time itself, only one that models copy. English hours of which nothing more is known are shown as
-    those of the afternoon: 3:30 came out as "halb drei", 15:30 does not. A minute of two equal digits is shown as a
-    later one: more than half of the sentences with 11:55 came out with 11:5 or 11:555.
+    They need not be the time itself, only a time that models copy. English hours without a.m. or p.m. are shown as
+    afternoon hours: 3:30 came out as "halb drei", 15:30 does not. A minute of two equal digits is shown as a later one:
+    more than half of the sentences with 11:55 came out with 11:5 or 11:555.
     """
     hour = time.hour % 12 + 12 if time.language == "en" and not time.period else time.hour
     return f"{hour}:{_shown_minute(time.minute):02}" + (" Uhr" if time.language == "de" else "")
@@ -56,9 +56,9 @@ def _shown_minute(minute: int) -> int:
 
 
 def time_pattern(time: ClockTime, target_language: str) -> re.Pattern[str]:
-    """What a shown time looks like in a translation, without its preposition.
+    """Return a pattern for a shown time in a translation, without its preposition.
 
-    It takes in the full stop after it where the time that is written ends with one itself ("6 p.m.").
+    It includes the full stop after the time if the replacement ends with one ("6 p.m.").
     """
     target = target_language[:2].lower()
     if target not in _LANGUAGES:
@@ -72,6 +72,6 @@ def _pattern(hour: int, minute: int, target: str, takes_stop: bool) -> re.Patter
     hours = "0?(?:" + "|".join(map(str, sorted(same, reverse=True))) + ")"
     names = "|".join(sorted(number_word(each, target) for each in same))
     minutes = sorted({minute, _shown_minute(minute)})
-    ways = "|".join(way for each in minutes for way in _LANGUAGES[target].ways(hours, names, hour, each))
+    forms = "|".join(form for each in minutes for form in _LANGUAGES[target].patterns(hours, names, hour, each))
     stop = r"(?:\.(?!\w))?" if takes_stop else ""
-    return re.compile(rf"{_APART_BEFORE}(?:{ways}){stop}{_APART_AFTER}", re.IGNORECASE)
+    return re.compile(rf"{_APART_BEFORE}(?:{forms}){stop}{_APART_AFTER}", re.IGNORECASE)

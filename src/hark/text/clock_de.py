@@ -1,4 +1,4 @@
-"""German times of day: 18:45 Uhr, um 8 Uhr 30, halb vier, Viertel vor acht, fünf vor halb neun, drei viertel acht."""
+"""German clock times: 18:45 Uhr, um 8 Uhr 30, halb vier, Viertel vor acht, fünf vor halb neun, drei viertel acht."""
 
 import re
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from hark.text.clocktime import (
 _NAMES = number_names("de") | {"zwo": 2, "dreissig": 30}
 _MINUTE = any_of(_NAMES, 1, 59)
 _FEW_MINUTES = any_of(_NAMES, 1, 29)
-_NAMES["ein"] = 1  # an hour, no minutes: "um sechs Uhr ein"
+_NAMES["ein"] = 1  # only for an hour; as minutes it would match "um sechs Uhr ein"
 _HOUR, _HOUR_OF_DAY = any_of(_NAMES, 1, 12), any_of(_NAMES, 0, 24)
 _NAMES["eine"] = 1  # eine Minute
-# No noun that is counted, as in "zehn vor zwei Jahren", and no longer figure.
+# Not a counted noun, as in "zehn vor zwei Jahren", and not part of a longer figure.
 _REST = r"\b(?![:/%]|[.,]\d)(?!\s(?!Uhr\b)(?-i:[A-ZÄÖÜ])\w)(?:\sUhr\b)?"
-# One of these is in every text with a time.
+# Every text with a time contains one of these.
 _HINTS = (":", "uhr", "halb ", "viertel ")
 _MINUTES_HINT = re.compile(r"[fnigeflsr0-9](?: minuten?)? (?:vor|nach) [0-9ezdvfsan]")
 _BEFORE_FIGURES = re.compile(
@@ -37,7 +37,7 @@ _BEFORE_QUARTER = re.compile(r"\b(?:um|gegen|ist|war|bis|seit|ab|vor|nach|schon|
 
 @cache
 def _time() -> re.Pattern[str]:
-    """A time of day. Compiled when a text first hints at one, which takes as long as translating a sentence."""
+    """Return the pattern of a clock time. Compiled on first use: that takes as long as translating a sentence."""
     return re.compile(
         rf"""(?<![\w:.,/$€£-])(?:
       (?P<minutes>{_FEW_MINUTES}|eine(?=\sMinute))(?:\sMinuten?)?\s(?P<side>vor|nach)\s
@@ -52,7 +52,7 @@ def _time() -> re.Pattern[str]:
 
 
 def find(text: str) -> Iterator[ClockTime]:
-    """The times of day in a German text."""
+    """Yield the clock times in a German text."""
     small = text.lower()
     if not any(hint in small for hint in _HINTS) and not _MINUTES_HINT.search(small):
         return
@@ -94,17 +94,17 @@ def find(text: str) -> Iterator[ClockTime]:
         end = stop
 
 
-def say_hour(hour: int, spelled: bool) -> str:
-    """A full hour: acht Uhr, 18 Uhr."""
+def phrase_hour(hour: int, spelled: bool) -> str:
+    """Return a full hour: acht Uhr, 18 Uhr."""
     return f"{'ein' if spelled and hour == 1 else number_word(hour, 'de', spelled)} Uhr"
 
 
-def say(hour: int, minute: int, spelled: bool) -> str:
-    """The time as people say it: halb vier."""
+def phrase_time(hour: int, minute: int, spelled: bool) -> str:
+    """Return the idiomatic phrase for a time: halb vier."""
     this, following = (number_word(twelve(each), "de", spelled) for each in (hour, hour + 1))
     match minute:
         case 0:
-            return say_hour(twelve(hour), spelled)
+            return phrase_hour(twelve(hour), spelled)
         case 15:
             return f"Viertel nach {this}"
         case 25:
@@ -121,11 +121,11 @@ def say(hour: int, minute: int, spelled: bool) -> str:
     return f"{number} nach {this}" if minute < 30 else f"{number} vor {following}"
 
 
-def ways(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
-    """Patterns for a time that a model was shown in figures; `hours` and `names` are patterns for its hour."""
+def patterns(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
+    """Yield patterns for the translation of a time shown in digits; `hours` and `names` are patterns for its hour."""
     names += "|ein" if twelve(hour) == 1 else ""
     late = rf"\s(?:{minute:02}|{number_word(minute, 'de')})\b"
     yield rf"(?:{hours}|{names})[:.]{minute:02}(?:\s?Uhr\b(?:{late})?)?"
     yield rf"(?:{hours}|{names})\s?Uhr\b" + (late if minute else "")
     for spelled in (True, False):
-        yield say(hour, minute, spelled)
+        yield phrase_time(hour, minute, spelled)

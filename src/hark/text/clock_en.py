@@ -1,4 +1,4 @@
-"""English times of day: 6:45 pm, 8 o'clock, half past three, a quarter to eight, ten past five."""
+"""English clock times: 6:45 pm, 8 o'clock, half past three, a quarter to eight, ten past five."""
 
 import re
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ _HOUR = any_of(_NAMES, 1, 12)
 _HOUR_WORD = "|".join(number_word(n, "en") for n in range(1, 13))
 _MINUTE_WORD = "|".join(sorted((number_word(n, "en") for n in range(10, 60)), key=len, reverse=True))
 _HALF_DAY = r"(?:[ap]\.\s?m\b\.?|[ap]m\b)"
-# What follows a time: the end, a sign, or a word that goes on with the sentence; not what is counted, as in "ten to
+# What may follow a time: the end, punctuation, or a word that continues the sentence; not a counted noun, as in "ten to
 # twelve people".
 _REST = (
     r"(?=\s?(?:$|[.,;:!?)\]\"”’–—-]|(?:in|at|on|when|and|but|or|o['’]clock|today|tomorrow|tonight|yesterday|this|sharp|"
     r"already|now|so|because|by|for|until|till|as|we|i|you|he|she|they|it|the|every|each|if|before|after|[ap]\.?m)\b))"
 )
-# One of these is in every text with a time; looking for them takes a tenth of the time that `_time` takes.
+# Every text with a time contains one of these; checking for them takes a tenth of the time of `_time`.
 _HINTS = (
     ":",
     "clock",
@@ -43,28 +43,28 @@ _HINTS = (
     "twenty till",
 )
 _HALF_DAY_HINT = re.compile(r"[\dntexrvy]\s?[ap]\.?\s?m\b")
-_SAID_HINT = re.compile(rf"(?:{_HOUR_WORD})[\s-](?:{_MINUTE_WORD})")
+_SPOKEN_HINT = re.compile(rf"(?:{_HOUR_WORD})[\s-](?:{_MINUTE_WORD})")
 _AT = r"at|by|until|till?|it['’]?s|it\sis|it\swas|is\sit|was\sit"
 _END = re.compile(r"[\"'”’)\]\s]*$")
 _JUST = r"(?:\s(?:about|around|almost|nearly|exactly|just|already|only|now))?"
-# Bare figures (6:45) are a time after such a word, or at the beginning: not in "John 3:16" or "a ratio of 1:20".
+# Bare figures (6:45) are a time after such a word or at the start, not in "John 3:16" or "a ratio of 1:20".
 _BEFORE_FIGURES = re.compile(
     rf"(?:\b(?:{_AT}|from|before|after|since|around|about|between|the){_JUST}\s|^\W*)$", re.IGNORECASE
 )
-# "ten to five" is a time after such a word; "from ten to five" is none.
+# "ten to five" is a time after such a word; "from ten to five" is not.
 _BEFORE_MINUTES = re.compile(rf"\b(?:{_AT}){_JUST}\s$", re.IGNORECASE)
 
 
 @cache
 def _time() -> re.Pattern[str]:
-    """A time of day. Compiled when a text first hints at one, which takes as long as translating a sentence."""
+    """Return the pattern of a clock time. Compiled on first use: that takes as long as translating a sentence."""
     return re.compile(
         rf"""(?<![\w:.,/$€£-])(?:
       half\spast\s(?P<half_past>{_HOUR})\b
     | (?:a\s)?quarter\s(?P<quarter>past|after|to|before|till?)\s(?P<quarter_hour>{_HOUR})\b{_REST}
     | (?P<minutes>{any_of(_NAMES, 1, 29)})(?P<unit>\sminutes?)?\s(?P<side>past|after|to|before|till?)\s
       (?P<minutes_hour>{_HOUR})\b{_REST}
-    | (?P<said_hour>{_HOUR_WORD})[\s-](?P<said_minute>{_MINUTE_WORD})\b{_REST}
+    | (?P<spoken_hour>{_HOUR_WORD})[\s-](?P<spoken_minute>{_MINUTE_WORD})\b{_REST}
     | (?P<clock>{_HOUR}|{DIGITAL_HOUR})\so['’]clock\b
     | (?P<hour>{_HOUR})(?:[:.](?P<minute>[0-5]\d))?(?=\s?{_HALF_DAY})
     | (?P<bare_hour>{DIGITAL_HOUR}):(?P<bare_minute>[0-5]\d){NOT_A_TIME}
@@ -74,9 +74,9 @@ def _time() -> re.Pattern[str]:
 
 
 def find(text: str) -> Iterator[ClockTime]:
-    """The times of day in an English text."""
+    """Yield the clock times in an English text."""
     small = text.lower()
-    if not any(hint in small for hint in _HINTS) and not _HALF_DAY_HINT.search(small) and not _SAID_HINT.search(small):
+    if not (any(hint in small for hint in _HINTS) or _HALF_DAY_HINT.search(small) or _SPOKEN_HINT.search(small)):
         return
     end = -1
     for match in _time().finditer(text):
@@ -93,8 +93,8 @@ def find(text: str) -> Iterator[ClockTime]:
             sure = match["unit"] or match["side"].lower() == "past"
             if not sure and (minute % 5 or not _BEFORE_MINUTES.search(text, *before)):
                 continue
-        elif name := match["said_hour"]:  # "at six-thirty"
-            minute = _value(match["said_minute"])
+        elif name := match["spoken_hour"]:  # "at six-thirty"
+            minute = _value(match["spoken_minute"])
             style = "digital" if minute % 5 else "phrase"
             if not _BEFORE_FIGURES.search(text, *before) and not match["half_day"]:
                 continue
@@ -127,8 +127,8 @@ def _value(name: str) -> int:
     return _NAMES[re.sub(r"\s", " ", name.lower())]
 
 
-def say(hour: int, minute: int, spelled: bool) -> str:
-    """The time as people say it: half past three."""
+def phrase_time(hour: int, minute: int, spelled: bool) -> str:
+    """Return the idiomatic phrase for a time: half past three."""
     this, following = (number_word(twelve(each), "en", spelled) for each in (hour, hour + 1))
     match minute:
         case 0:
@@ -144,8 +144,8 @@ def say(hour: int, minute: int, spelled: bool) -> str:
     return f"{number_word(count, 'en')}{unit} " + (f"past {this}" if minute < 30 else f"to {following}")
 
 
-def ways(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
-    """Patterns for a time that a model was shown in figures; `hours` and `names` are patterns for its hour."""
+def patterns(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
+    """Yield patterns for the translation of a time shown in digits; `hours` and `names` are patterns for its hour."""
     half = r"(?:\s?(?:[ap]\.\s?m\b(?:\.(?!\s*$))?|[ap]m\b))"
     clock = r"(?:\so['’]clock)"
     yield rf"(?:{hours}|{names})[:.]{minute:02}(?:\shours\b)?{clock}?{half}?"
@@ -153,5 +153,5 @@ def ways(hours: str, names: str, hour: int, minute: int) -> Iterator[str]:
         yield rf"(?:{hours}|{names})(?:{clock}{half}?|{half})"
         yield "noon|midnight" if twelve(hour) == 12 else r"(?!)"
     for spelled in (True, False):
-        phrase = say(hour, minute, spelled)
+        phrase = phrase_time(hour, minute, spelled)
         yield f"(?:a )?{phrase.removeprefix('a ')}"

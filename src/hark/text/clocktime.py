@@ -1,4 +1,4 @@
-"""A time of day as a text says it, and the number words that languages say it with."""
+"""Clock times found in text, and the number words used to write them."""
 
 import re
 from dataclasses import dataclass
@@ -16,35 +16,35 @@ NOT_A_TIME = (
     r"(?![\d:/%]|[.,]\d|\s?-?(?:min(?:ute)?s?|hours?|h|s|seconds?|ratio|aspect|score|win|lead|victory|defeat|"
     r"Minuten|Stunden|Sekunden|Sieg|Niederlage|Führung)\b)"
 )
-"""After figures such as 3:30: what makes them a duration, a ratio or a score."""
+"""Rules out durations, ratios and scores after figures such as 3:30."""
 LINK = re.compile(r"\s?(?:-|–|to|and|or|till|until|bis|und|oder|,)\s?(?:at\s|um\s)?")
-"""Between two times, of which the first shows that the second is one too."""
+"""Links two times; the first shows that the second is a time too."""
 
 
 @dataclass(frozen=True)
 class ClockTime:
-    """A time of day in a text."""
+    """A clock time in a text."""
 
     span: Span
     text: str
     language: str
     hour: int
-    """0 to 23 where it is known which half of the day is meant, else 1 to 12."""
+    """0 to 23 if the half of the day is known, else 1 to 12."""
     minute: int
     period: Period | None
-    """How that is known: `am` or `pm` is said, `24h` follows from the hour (18:45, 0:15, 08:30). None if it is not."""
+    """How the half of the day is known: `am` or `pm` if stated, `24h` if it follows from the hour (18:45, 0:15)."""
     style: TimeStyle
     spelled: bool
-    """Whether the hour is a word."""
+    """Whether the hour is spelled out."""
 
 
 def twelve(hour: int) -> int:
-    """An hour of the day on the face of a clock."""
+    """Return an hour of the day on a 12-hour clock."""
     return hour % 12 or 12
 
 
 def number_word(number: int, language: str, spelled: bool = True) -> str:
-    """A number from 0 to 59 in words, or in figures if it is not to be spelled."""
+    """Return a number from 0 to 59 in words, or in digits unless `spelled`."""
     if not spelled:
         return str(number)
     words = numerals_of(language)
@@ -58,12 +58,12 @@ def number_word(number: int, language: str, spelled: bool = True) -> str:
 
 
 def number_names(language: str) -> dict[str, int]:
-    """The numbers from 0 to 59 by their words and figures."""
+    """Return the numbers from 0 to 59 by their words and digits."""
     words = {number_word(n, language).replace("-", mark): n for n in range(60) for mark in "- "}
     return words | {str(n): n for n in range(60)} | {f"{n:02}": n for n in range(10)}
 
 
 def any_of(names: dict[str, int], first: int, last: int) -> str:
-    """A pattern for the numbers from first to last, in words or figures."""
+    """Return a pattern for the numbers from first to last, in words or digits."""
     chosen = (name for name, n in names.items() if first <= n <= last)
     return "(?:" + "|".join(sorted(chosen, key=len, reverse=True)).replace(" ", r"\s") + ")"

@@ -1,4 +1,4 @@
-"""Numbers in figures: found in a text, and read by its language's convention."""
+"""Numbers in digits: found in a text, and parsed by the conventions of its language."""
 
 import re
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ FigureKind = Literal[
     "phone",
     "label",
 ]
-"""`ratio` is any other pair or list of integers: 3:1, 6:45, 24/7, 1990/91. A `label` is part of a word: MP3, B2B."""
+"""`ratio` is any other pair or list of integers: 3:1, 6:45, 24/7, 1990/91. `label` is part of a word: MP3, B2B."""
 Value = Amount | str | tuple[int, ...]
-"""A tuple for dates, versions and ratios; the digits for phone numbers, and for integers with leading zeros."""
+"""A tuple for dates, versions and ratios; a string of digits for phone numbers and integers with leading zeros."""
 
 LONGEST = 40
-"""Characters of a figure that is read as a number; a longer one is a code. Python reads no more than 4,300 digits."""
+"""Maximum characters of a number; anything longer is a code. Python parses at most 4,300 digits."""
 _SPACE = "[ \u00a0\u202f]"
 SIGN = "[€$£¥]"
 CODE = "EUR|USD|GBP|CHF|JPY|CAD|AUD"
 _DIGIT = re.compile("[0-9]")
 _OPENING = re.compile(r"(?<![\w.,+])[+(]{1,2}$|(?<![\w.,/])\.$")
-"""What may stand before the first digit and belongs to the figure."""
+"""What may precede the first digit as part of the figure."""
 _FIGURE = re.compile(
     rf"""
       (?P<date> (?<![\w.,/-])
@@ -59,7 +59,7 @@ _DIGITS = re.compile(r"[0-9]+")
 _DAY_AND_MONTH = re.compile(r"[0-3]?[0-9]\.[01]?[0-9]")
 _SEPARATOR = re.compile(r"[^0-9]")
 _YEARS = range(1000, 2101)
-# Python 3.11, section 4.2: after such a word a figure with a point is no decimal number, unless a measure follows.
+# Python 3.11, section 4.2: after such a word a figure with a point is not a decimal, unless a unit follows.
 _NAME = re.compile(
     r"(?:\b(?:[vV]|[a-z]*version|release|chapter|section|figure|table|page|verse|kapitel|abschnitt|ziffer|seite|punkt)\.?"
     r"|\b(?!(?:About|Over|Nearly|Almost|Around|Approximately|Roughly|At|In|By|Only|Some|The|An?|And|With|From|To|Of|For|"
@@ -75,31 +75,31 @@ _MEASURE = re.compile(
 
 @dataclass(frozen=True)
 class Figure:
-    """A number in figures, with the signs that belong to it."""
+    """A number in digits, with the symbols that belong to it."""
 
     span: Span
     text: str
     value: Value
-    """By its language's convention; where that makes no sense, by the other."""
+    """Parsed by the convention of its language, or by the other one if that makes no sense."""
     kind: FigureKind
     readings: tuple[Value, ...]
-    """Every value that it may have, `value` first: 1.250 and 1250."""
+    """All possible values, `value` first: 1.250 and 1250."""
     digits: Span
-    """The span of the figures alone, without signs of currency, percent or order."""
+    """The span of the digits alone, without currency, percent or ordinal signs."""
 
     @property
     def raw(self) -> str:
-        """The figures alone."""
+        """The digits alone."""
         return self.text[self.digits[0] - self.span[0] : self.digits[1] - self.span[0]]
 
 
 def find_figures(text: str, language: str) -> tuple[Figure, ...]:
-    """The numbers in figures of a text, in order."""
+    """Return the numbers in digits of a text, in order."""
     return tuple(_find(text, numerals_of(language)))
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
-    """The matches of `_FIGURE`. Searching for a digit first takes a tenth of the time."""
+    """Yield the matches of `_FIGURE`. Searching for a digit first takes a tenth of the time."""
     end = 0
     while digit := _DIGIT.search(text, end):
         start = digit.start()
@@ -160,7 +160,7 @@ def _kind(raw: str, value: Value) -> FigureKind:
 
 
 def _with_signs(text: str, figure: Figure, taken: int, numerals: Numerals) -> Figure:
-    """The same with what stands around it: $, %, st. Nothing before `taken` belongs to it."""
+    """Extend a figure by the symbols around it: $, %, st. Nothing before `taken` belongs to it."""
     start, end = figure.digits
     suffix = _LETTERS.match(text, end)
     size, stop = _magnitude(text, end, numerals)
@@ -170,7 +170,7 @@ def _with_signs(text: str, figure: Figure, taken: int, numerals: Numerals) -> Fi
     if before or after:
         span = (before.start(), stop) if before else (start, after.end() if after else end)
         if len(readings) == 2 and text[end - 1] == "0":
-            # Nobody writes a price to the tenth of a cent with a nought at its end: €1.250 is more than a thousand.
+            # Prices do not have tenths of a cent ending in zero: €1.250 is more than a thousand.
             readings = tuple(sorted(readings, key=lambda value: isinstance(value, Decimal)))
         readings = tuple(value * size for value in readings if not isinstance(value, str | tuple))
         kind: FigureKind = "currency"
@@ -186,7 +186,7 @@ def _with_signs(text: str, figure: Figure, taken: int, numerals: Numerals) -> Fi
 
 
 def _magnitude(text: str, end: int, numerals: Numerals) -> tuple[Amount, int]:
-    """What a word or letter after an amount of money multiplies it by, and where it ends."""
+    """Return the multiplier given by a word or letter after an amount of money, and where it ends."""
     match = _magnitudes(tuple(numerals.magnitudes)).match(text, end)
     return (numerals.magnitudes[match[1]], match.end()) if match else (1, end)
 
@@ -198,7 +198,7 @@ def _magnitudes(names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _is_ordinal(text: str, digits: Span, numerals: Numerals) -> bool:
-    """Whether a full stop makes a small number an ordinal, as in German: a word follows, or there is nothing else."""
+    """Whether a full stop makes a small number an ordinal, as in German: a word follows, or nothing else is there."""
     start, end = digits
     if numerals.ordinal != "." or end - start > 2 or text[end : end + 1] != ".":
         return False
@@ -207,7 +207,7 @@ def _is_ordinal(text: str, digits: Span, numerals: Numerals) -> bool:
 
 
 def read_figure(raw: str, numerals: Numerals) -> tuple[Value, ...]:
-    """The values that digits, and signs between them, may have; the likeliest first."""
+    """Return the possible values of digits and the separators between them, most likely first."""
     if len(raw) > LONGEST:
         return ("".join(_DIGITS.findall(raw)),)
     if raw.isdigit():
@@ -215,15 +215,15 @@ def read_figure(raw: str, numerals: Numerals) -> tuple[Value, ...]:
     if raw[0] == ".":
         return (Decimal(raw),) if raw[1:].isdigit() else read_figure(raw[1:], numerals)
     groups = _DIGITS.findall(raw)
-    signs = _SEPARATOR.findall(raw)
+    separators = _SEPARATOR.findall(raw)
     integers = tuple(map(int, groups))
-    last = signs[-1]
-    first_signs = set(signs[:-1])
-    if ":" in signs or "/" in signs:
+    last = separators[-1]
+    others = set(separators[:-1])
+    if ":" in separators or "/" in separators:
         return (integers,)
     grouped = groups[0][0] != "0" and len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:-1])
-    whole = grouped and len(groups[-1]) == 3 and first_signs <= {last}
-    fraction = last in ".," and last not in first_signs and (len(groups) == 2 or (grouped and len(first_signs) == 1))
+    whole = grouped and len(groups[-1]) == 3 and others <= {last}
+    fraction = last in ".," and last not in others and (len(groups) == 2 or (grouped and len(others) == 1))
     readings: list[Value] = []
     if whole:
         readings.append(int("".join(groups)))

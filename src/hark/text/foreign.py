@@ -1,4 +1,4 @@
-"""Sentences in another language than the rest of a text: they are left as they are."""
+"""Detection of sentences that are not in the source language, which are left untranslated."""
 
 import re
 
@@ -6,30 +6,30 @@ from hark.errors import HarkError
 from hark.text.detector import base_language, load_detector, plain
 
 WORDS, LETTERS = 3, 12
-"""Shorter text cannot be told."""
+"""Minimum words and letters for a decision."""
 THIRD_WORDS, THIRD_LETTERS = 4, 14
-"""The same for a language that is neither of the two."""
+"""The same for a language that is neither source nor target."""
 SURE, UNLIKELY = 0.7, 0.1
-"""Probabilities: of the other language at least, of the source language at most. Measured, docs/trust.md: 96 to 99% of
-foreign sentences are found, and fewer than 2 of 1,000 others taken for one."""
+"""Minimum probability of the other language, and maximum of the source language. Measured (docs/trust.md): finds 96 to
+99% of foreign sentences, and mistakes fewer than 2 of 1,000 others for one."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def other_language(text: str, source: str, target: str) -> str | None:
-    """The language of a sentence if it is surely not the source language: the target language, or a third."""
+    """Return the language of a sentence if it is clearly not the source language, else None."""
     words = _WORD.findall(text)
     letters = sum(map(len, words))
     if len(words) < WORDS or letters < LETTERS:
         return None
     try:
         predict = load_detector()
-    except HarkError:  # a machine for training: nobody translates foreign text there
+    except HarkError:  # the detector is not installed: a training machine, where it is not needed
         return None
     line = " ".join(text.lower().split()) + "\n"
-    found = {plain(label): probability for probability, label in predict(line, 5, 0.0, "strict")}
-    best = max(found, key=lambda language: found[language], default=None)
+    guesses = {plain(label): probability for probability, label in predict(line, 5, 0.0, "strict")}
+    best = max(guesses, key=lambda language: guesses[language], default=None)
     if best is None or best == base_language(source):
         return None
     if best != base_language(target) and (len(words) < THIRD_WORDS or letters < THIRD_LETTERS):
         return None
-    return best if found[best] > SURE and found.get(base_language(source), 0.0) < UNLIKELY else None
+    return best if guesses[best] > SURE and guesses.get(base_language(source), 0.0) < UNLIKELY else None

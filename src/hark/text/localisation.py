@@ -1,4 +1,4 @@
-"""Figures written as another language writes them: 7.4% is 7,4 % in German."""
+"""Number localisation: writes figures in the format of the target language, e.g. 7.4% as 7,4 % in German."""
 
 import re
 from decimal import Decimal
@@ -14,9 +14,9 @@ _AMOUNTS = ("decimal", "grouped", "percent", "currency")
 
 
 def localise(figure: str, source_language: str, target_language: str) -> str:
-    """Write a figure, or all figures of a text, as the target language does: 7.4% is 7,4 % in German.
+    """Write a figure, or all figures of a text, as in the target language: 7.4% is 7,4 % in German.
 
-    Years, versions, dates, times, phone numbers, and whatever is part of a word stay as they are.
+    Years, versions, dates, times, phone numbers and parts of words are unchanged.
     """
     figures = find_figures(figure, source_language)
     written = ((each.span, write_figure(each, source_language, target_language)) for each in figures)
@@ -24,7 +24,7 @@ def localise(figure: str, source_language: str, target_language: str) -> str:
 
 
 def write_figure(figure: Figure, source_language: str, target_language: str) -> str:
-    """A figure of a source as the target language writes it."""
+    """Write a figure of the source as in the target language."""
     source, target = numerals_of(source_language), numerals_of(target_language)
     if source is target:
         return figure.text

@@ -1,25 +1,25 @@
-"""The one normalisation that every text passes on its way to the tokenizer, in training and in use."""
+"""Text normalisation, applied before tokenization in both training and inference."""
 
 import re
 import unicodedata
 
-# Invisible, and written or left out by chance: soft hyphen, zero-width space, word joiner, byte-order mark.
-# The zero-width joiner and non-joiner stay: emoji, Persian and Indic scripts are spelled with them.
+# Invisible characters that carry no meaning: soft hyphen, zero-width space, word joiner, byte-order mark.
+# The zero-width joiner and non-joiner stay: emoji, Persian and Indic scripts need them.
 _INVISIBLE = "\u00ad\u200b\u2060\ufeff"
-# The mark that sentencepiece writes for a space, so that it cannot stand for itself: becomes a low line.
+# sentencepiece uses this character for a space, so a literal one becomes an underscore.
 _SPACE_MARK = "\u2581"
-# Halves of UTF-16 pairs: no UTF-8 file can hold them, but JSON's escapes can bring them in.
+# Lone surrogates: UTF-8 cannot encode them, but JSON escapes can produce them.
 _SURROGATES = "\ud800-\udfff"
 _ODD = re.compile(f"[{_INVISIBLE}{_SPACE_MARK}{_SURROGATES}]")
 
 
 def normalise(text: str) -> str:
-    """Unicode NFC with single plain spaces inside and none around; invisible characters removed.
+    """Apply Unicode NFC, collapse white space to single spaces, and strip; remove invisible characters.
 
-    Normalising twice changes nothing more. No compatibility folding (NFKC): ½, ™ and full-width letters stay.
+    Idempotent. No compatibility folding (NFKC): ½, ™ and full-width letters stay.
     """
     if not text.isascii():
-        # Before NFC, because a letter and its accent may meet once nothing stands between them.
+        # Before NFC: removing an invisible character can bring a letter and its accent together.
         text = unicodedata.normalize("NFC", _ODD.sub(_replace, text))
     return " ".join(text.split())
 

@@ -1,6 +1,7 @@
-"""Whether a translation has the numbers of its source: what was lost, changed or invented.
+"""Comparison of the numbers in a source and its translation: which were lost, changed or invented.
 
-`figures.py` finds figures, `localisation.py` writes them; number words are in `spelled.py`, times of day in `clock.py`.
+`figures.py` finds numbers in digits, `localisation.py` writes them, `spelled.py` handles number words, and `clock.py`
+clock times.
 """
 
 import re
@@ -34,7 +35,7 @@ _RANGE = re.compile(r"[ \u00a0]?(?:[-–—,]|to|and|or|bis|und|oder|auf)[ \u00a
 
 @dataclass(frozen=True)
 class NumberChange:
-    """A number of a source and what stands for it in the translation; None where there is nothing."""
+    """A number of a source, and its counterpart in the translation; None if missing."""
 
     source: str | None
     translation: str | None
@@ -42,26 +43,26 @@ class NumberChange:
 
 @dataclass(frozen=True)
 class _Number:
-    """One number to be found on the other side, by any of the values that it may have."""
+    """A number to be found on the other side by any of its possible values."""
 
     readings: tuple[Value, ...]
     text: str
-    """The figure that it is, or is part of."""
+    """The figure that contains it."""
     start: int
-    """Where that stands."""
+    """Position of the figure."""
     counting: bool = False
-    """Whether it counts something, so that "a" may stand for 1, which it may not in "chapter 1"."""
+    """Whether it counts something, so that "a" may translate 1, unlike in "chapter 1"."""
     dated: bool = False
-    """Whether it is part of a date, so that a month's name may stand for it."""
+    """Whether it is part of a date, so that a month name may translate it."""
 
 
 def compare_numbers(
     source: str, translation: str, source_language: str, target_language: str
 ) -> tuple[NumberChange, ...]:
-    """Numbers in figures that one side has and the other lacks, both in figures and in words.
+    """Return the numbers in digits that one side has and the other lacks, in digits and in words.
 
     Only values count: 1,250 may become 1.250, "2 million" 2.000.000, "6:45 pm" 18:45, and 12 twelve. A number that the
-    translation says twice is not invented.
+    translation repeats is not invented.
     """
     if not _DIGIT.search(source) and not _DIGIT.search(translation):
         return ()
@@ -89,25 +90,25 @@ def compare_numbers(
 def _not_in_words(
     numbers: list[_Number], text: str, language: str, times: Sequence[ClockTime], figures: Sequence[_Number]
 ) -> list[_Number]:
-    """The numbers that the other side does not say in words or as a time either; `figures` are those of that side."""
+    """Return the numbers that the other side does not have as words or times; `figures` are its numbers."""
     if numbers:
         readings = (value for number in figures for value in number.readings)
-        said: set[Value] = {value for value in readings if isinstance(value, str) and ":" in value}
-        said |= spelled_values(text, language)
-        said.update(map(_time_value, times))
-        numbers = [number for number in numbers if said.isdisjoint(number.readings)]
+        in_words: set[Value] = {value for value in readings if isinstance(value, str) and ":" in value}
+        in_words |= spelled_values(text, language)
+        in_words.update(map(_time_value, times))
+        numbers = [number for number in numbers if in_words.isdisjoint(number.readings)]
     if any(number.dated for number in numbers):
         months = named_months(text, language)
         numbers = [number for number in numbers if not number.dated or months.isdisjoint(number.readings)]
     if numbers:
         implied = spelled_values(text, language, implied=True)
-        apart = implied - {0, 1}  # "no" and "a" stand for a figure that counts something, and for no other
-        numbers = [number for number in numbers if (implied if number.counting else apart).isdisjoint(number.readings)]
+        strict = implied - {0, 1}  # "no" and "a" only translate a figure that counts something
+        numbers = [number for number in numbers if (implied if number.counting else strict).isdisjoint(number.readings)]
     return numbers
 
 
 def _same_figures(source: str, translation: str, source_language: str, target_language: str) -> bool:
-    """Whether both have the same figures in the same order, but for decimal and thousands signs, and no "million"."""
+    """Whether both have the same figures in the same order, up to separators, and no "million"."""
     ours, theirs = list(_RUN.finditer(source)), list(_RUN.finditer(translation))
     if len(ours) != len(theirs) or any(
         one[0] != other[0] and one[0].translate(_POINT) != other[0].translate(_POINT)
@@ -121,17 +122,17 @@ def _same_figures(source: str, translation: str, source_language: str, target_la
 
 
 def _time_value(time: ClockTime) -> str:
-    """The same for every way to say a time, and the value of no number."""
+    """Return a value that is the same for every form of a time, and differs from every number."""
     return f"{time.hour % 12}:{time.minute:02}"
 
 
 def _texts(numbers: Sequence[_Number]) -> list[str]:
-    """The figures to be shown, each once, also if several numbers of a date or time are gone."""
+    """Return the figures to report, each once, even if several numbers of a date or time are missing."""
     return list({number.start: number.text for number in numbers}.values())
 
 
 def _unmatched(ours: Sequence[_Number], theirs: Sequence[_Number]) -> tuple[list[_Number], list[_Number]]:
-    """What is left when numbers of the same value have found each other."""
+    """Return the numbers of each side left after matching equal values."""
     places: dict[Value, list[int]] = defaultdict(list)
     for place in reversed(range(len(theirs))):
         for value in theirs[place].readings:
@@ -140,11 +141,11 @@ def _unmatched(ours: Sequence[_Number], theirs: Sequence[_Number]) -> tuple[list
     lost = []
     for number in ours:
         for value in number.readings:
-            waiting = places.get(value, [])
-            while waiting and waiting[-1] in taken:
-                waiting.pop()
-            if waiting:
-                taken.add(waiting.pop())
+            candidates = places.get(value, [])
+            while candidates and candidates[-1] in taken:
+                candidates.pop()
+            if candidates:
+                taken.add(candidates.pop())
                 break
         else:
             lost.append(number)
@@ -154,7 +155,7 @@ def _unmatched(ours: Sequence[_Number], theirs: Sequence[_Number]) -> tuple[list
 def _numbers(
     text: str, language: str, times: Sequence[ClockTime] = (), shared: Mapping[str, int] = _NONE
 ) -> list[_Number]:
-    """The numbers of a text in order, but for the times of day that both sides have."""
+    """Return the numbers of a text in order, except clock times that both sides have."""
     numbers: list[_Number] = []
     rest = Counter(shared)
     for time in times:
@@ -169,15 +170,15 @@ def _numbers(
                 numbers.append(_Number((time.minute, whole), time.text, start, counting=True))
     figures = find_figures(text, language)
     if times:
-        apart = {place for time in times for place in range(*time.span)}
-        figures = tuple(figure for figure in figures if figure.digits[0] not in apart)
+        covered = {place for time in times for place in range(*time.span)}
+        figures = tuple(figure for figure in figures if figure.digits[0] not in covered)
     scale: Amount = 1
     following = len(text)
     for figure in reversed(figures):
-        own = _scale(text, figure, language)
-        ranging = own == 1 and _RANGE.fullmatch(text, figure.digits[1], following) is not None
+        following_scale = _scale(text, figure, language)
+        ranging = following_scale == 1 and _RANGE.fullmatch(text, figure.digits[1], following) is not None
         if not ranging:
-            scale = own
+            scale = following_scale
         numbers += _parts(text, figure, scale, ranging, language)
         following = figure.span[0]
     numbers.sort(key=lambda number: number.start)
@@ -185,13 +186,13 @@ def _numbers(
 
 
 def _scale(text: str, figure: Figure, language: str) -> Amount:
-    """What a word after a figure multiplies it by: 1,000,000 in "2 million"."""
+    """Return the multiplier given by a word after a figure: 1,000,000 in "2 million"."""
     match = scale_pattern(language).match(text, figure.digits[1]) if figure.kind != "currency" else None
     return numerals_of(language).scales[match[1].lower()] if match else 1
 
 
 def _parts(text: str, figure: Figure, scale: Amount, ranging: bool, language: str) -> Iterator[_Number]:
-    """A figure as the numbers that are compared: one, or those of a date or ratio."""
+    """Yield the numbers to compare in a figure: one, or the parts of a date or ratio."""
     start, end = figure.digits
     time = _TIME.fullmatch(text, start, end)
     more: tuple[Value, ...] = (f"{int(time[1]) % 12}:{time[2]}",) if time else ()
@@ -206,7 +207,7 @@ def _parts(text: str, figure: Figure, scale: Amount, ranging: bool, language: st
             years = _years(part) if dated else ()
             yield _Number((part, *more, *years), figure.text, figure.span[0], counting=dated, dated=dated)
         return
-    # The fraction that a grouped 1,250 may be as well would pass for 1,25: it holds among the same digits alone.
+    # Read as a fraction, a grouped 1,250 would equal 1,25; so that reading only matches the same digits.
     readings = figure.readings if isinstance(figure.value, Decimal) else figure.readings[:1]
     amounts = [each for each in readings if not isinstance(each, str | tuple)]
     if scale == 1 and figure.kind != "currency" and (len(figure.readings) > 1 or isinstance(figure.value, Decimal)):
@@ -234,5 +235,5 @@ def _decade(year: Amount) -> tuple[Amount, ...]:
 
 
 def _years(last_digits: Amount) -> tuple[Amount, ...]:
-    """The years that two digits may stand for."""
+    """Return the years that two digits may represent."""
     return (1900 + last_digits, 2000 + last_digits) if last_digits < 100 else ()

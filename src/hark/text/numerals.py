@@ -1,7 +1,7 @@
-"""How each language writes numbers: signs, number words, scales, ordinals, months. Data, and nothing else.
+"""Number conventions by language: separators, number words, scales, ordinals, months. Data only.
 
-A language is one `Numerals`. English and German are complete; the others have signs and the plain number words. A
-language without an entry is read as English.
+Each language is one `Numerals`. English and German are complete; the others have separators and basic number words. A
+language without an entry is treated as English.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ Amount = int | Decimal
 
 
 def _table(*groups: tuple[Amount, str]) -> Mapping[str, Amount]:
-    """From values with the words for each to a mapping by word."""
+    """Build a mapping from words to values."""
     return {word: value for value, words in groups for word in words.split()}
 
 
@@ -22,46 +22,45 @@ def _words(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Numerals:
-    """What one language needs. Words are in lower case; `|` separates spellings of one number."""
+    """Number conventions of one language. Words are in lower case; `|` separates spellings of one number."""
 
     decimal: str
     thousands: str
     percent: str
-    """The sign as it follows a figure, with its space."""
+    """The percent sign after a figure, with its space."""
     currency: str
-    """Where the {sign} of a currency stands."""
+    """The position of the currency {sign}."""
     ordinal: str
-    """What follows a figure to make it an ordinal; English has others for 1, 2 and 3."""
+    """Suffix that makes a figure an ordinal; English has others for 1, 2 and 3."""
     ordinal_suffixes: frozenset[str]
-    """All of that kind that are letters."""
+    """All ordinal suffixes that are letters."""
     units: tuple[str, ...]
     """Zero to nineteen."""
     tens: tuple[str, ...]
     """Twenty to ninety."""
     fused: tuple[str, ...] = ()
-    """How a unit and a ten become one word, where they do; {cut} is the ten without its last letter."""
+    """Patterns that fuse a unit and a ten into one word, if any; {cut} is the ten without its last letter."""
     aliases: Mapping[str, Amount] = field(default_factory=dict)
-    """Other words for cardinals: German zwo."""
+    """Alternative words for cardinals: German zwo."""
     links: str = ""
     """Words between the parts of a number: `and` in "a hundred and ten"."""
     scales: Mapping[str, Amount] = field(default_factory=dict)
-    """Words that multiply what stands before them, a figure or a word. May be part of a longer word where `fused`."""
+    """Words that multiply the figure or word before them. May be part of a longer word if `fused`."""
     magnitudes: Mapping[str, Amount] = field(default_factory=dict)
-    """What stands between an amount of money and its sign, and multiplies it: `m` in £3.5m. Of one value, the first is
-    written."""
+    """Multipliers between an amount of money and its sign: `m` in £3.5m. The first of a value is used for writing."""
     ordinals: Mapping[str, Amount] = field(default_factory=dict)
     ordinal_stems: tuple[str, str] | None = None
-    """What makes the stem of an ordinal of a cardinal below twenty, and from twenty on; `ordinals` has exceptions."""
+    """Suffixes that turn a cardinal into an ordinal stem, below twenty and from twenty; `ordinals` has exceptions."""
     inflections: str = ""
-    """What may follow a stem, as a regular expression."""
+    """Inflections of a stem, as a regular expression."""
     fractions: Mapping[str, Amount] = field(default_factory=dict)
-    """Number words that are no cardinals: half, twice."""
+    """Number words that are not cardinals: half, twice."""
     implied: Mapping[str, Amount] = field(default_factory=dict)
-    """Words that may stand for a figure, but are no number words: a, both, noon."""
+    """Words that may translate a figure but are not number words: a, both, noon."""
     implied_phrases: tuple[tuple[str, Amount], ...] = ()
     """The same for several words, as regular expressions: half an hour is 30 minutes."""
     endings: str = ""
-    """What may follow a number word within one word, as a regular expression: German zehn-jährig, drei-fach."""
+    """What may follow a number word within a compound, as a regular expression: German zehn-jährig, drei-fach."""
     months: tuple[str, ...] = ()
 
 
@@ -388,5 +387,5 @@ NUMERALS: Mapping[str, Numerals] = {
 
 
 def numerals_of(language: str) -> Numerals:
-    """A language's entry, by its code with or without a region (`de-AT`); English where there is none."""
+    """Return the entry of a language code, with or without a region (`de-AT`); English if there is none."""
     return NUMERALS.get(language) or NUMERALS.get(language.split("-")[0].lower(), ENGLISH)

@@ -1,4 +1,4 @@
-"""Opens the vocabularies of a bundle, of whatever kind."""
+"""Opening of a bundle's vocabularies, of any kind."""
 
 from hark.bundle import Bundle
 from hark.text.tokenizer import Tokenizer
@@ -6,7 +6,7 @@ from hark.text.vocabulary import TagScheme, Vocabulary
 
 
 def open_vocabularies(bundle: Bundle) -> tuple[Vocabulary, Vocabulary]:
-    """Those of the source and the target; one object where both share one."""
+    """Return the source and target vocabularies; the same object if shared."""
     scheme = TagScheme.of(bundle.facts)
     match bundle.facts.vocabulary.kind:
         case "sentencepiece":

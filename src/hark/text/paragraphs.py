@@ -1,7 +1,7 @@
-"""Hard-wrapped paragraphs and fenced code: which lines of a text belong together.
+"""Grouping of lines into hard-wrapped paragraphs and fenced code blocks.
 
-Mails and README files break sentences at a fixed width. Their lines are joined for the model, and the translation is
-wrapped again. A text with a sentence on each line is left alone: no line looks as if a word had had to go to the next.
+E-mails and README files break sentences at a fixed width. Their lines are joined for the model, and the translation is
+wrapped again. A text with one sentence per line is left alone: its lines do not look wrapped.
 """
 
 import itertools
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from hark.text.rewrite import Rewriting, Span
 
 NARROW, WIDE = 40, 120
-"""Columns between which people wrap text."""
+"""Range of widths at which people wrap text."""
 LOOSE = 16
-"""Columns that may stay free at the end of a line whose sentence clearly goes on: not everybody fills lines."""
-MOST = 200
-"""Lines of the longest paragraph that is joined."""
+"""Columns that may stay free at the end of a line whose sentence clearly continues: not everyone fills lines."""
+MAX_LINES = 200
+"""Maximum lines of a paragraph."""
 _FENCE = re.compile(r"\s*(?:>\s?)*(`{3,}|~{3,})")
 _HEAD = re.compile(r"(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<mark>(?:[-*+•]|\d{1,3}[.)])[ \t]+)?")
-# Headings, tables, boxes to tick and lines without a letter stand for themselves.
+# Headings, tables, checkboxes and lines without letters or digits are never joined.
 _ALONE = re.compile(r"#{1,6}\s|\||\[[ xX]\]\s|[^\w]*$")
-# No sentence ends with these, so the next line goes on with it, even if it begins with a capital as German nouns do.
-_GOES_ON = frozenset(
+# No sentence ends with these, so the next line continues it, even if it starts with a capital as German nouns do.
+_UNFINISHED = frozenset(
     [
         "the",
         "a",
@@ -80,19 +80,19 @@ _FINAL = re.compile(r"[.!?:;…][\"'”’“)\]»]*$")
 
 @dataclass(frozen=True)
 class Unit:
-    """Lines that are translated together: one line, a paragraph, or a block of code."""
+    """Lines translated together: one line, a paragraph, or a code block."""
 
     text: str
     joined: Rewriting | None = None
-    """For a hard-wrapped paragraph: its text in one line."""
+    """The text on one line, for a hard-wrapped paragraph."""
     prefix: str = ""
-    """What its lines after the first begin with."""
+    """Start of each line after the first: indentation and quote marks."""
     width: int = 0
     code: bool = False
 
 
 def group(lines: Iterable[str], ready: Callable[[], bool] = lambda: True) -> Iterator[Unit]:
-    """Lines, with their ends, as units. `ready` tells whether the next line is there; if not, none is waited for."""
+    """Group lines, with their line endings, into units. Does not wait for the next line unless it is `ready`."""
     rest = iter(lines)
     held: list[str] = []
     for line in rest:
@@ -103,29 +103,29 @@ def group(lines: Iterable[str], ready: Callable[[], bool] = lambda: True) -> Ite
             yield Unit("".join([line, *until(rest, fence[1])]), code=True)
             continue
         held.append(line)
-        if not may_go_on(line) or not ready():
+        if not may_be_wrapped(line) or not ready():
             yield from decide(held)
             held = []
     yield from decide(held)
 
 
 def until(lines: Iterator[str], fence: str) -> Iterator[str]:
-    """The lines of a block of code, its last fence included."""
+    """Yield the lines of a code block up to and including the closing fence."""
     for line in lines:
         yield line
-        found = _FENCE.match(line)
-        if found and found[1].startswith(fence) and not line[found.end() :].strip():
+        closing = _FENCE.match(line)
+        if closing and closing[1].startswith(fence) and not line[closing.end() :].strip():
             return
 
 
-def may_go_on(line: str) -> bool:
-    """Whether a line is so long that it may have been wrapped."""
+def may_be_wrapped(line: str) -> bool:
+    """Whether a line has a length at which it may have been wrapped."""
     return NARROW <= len(line.rstrip("\r\n")) <= WIDE and not line.rstrip("\r\n").endswith("  ")
 
 
 def continues(held: list[str], line: str) -> bool:
-    """Whether a line may belong to the paragraph of those before it."""
-    if len(held) >= MOST or _FENCE.match(line):
+    """Whether a line may continue the paragraph of the held lines."""
+    if len(held) >= MAX_LINES or _FENCE.match(line):
         return False
     first, next_ = _HEAD.match(held[0]), _HEAD.match(line)
     assert first is not None
@@ -140,11 +140,11 @@ def continues(held: list[str], line: str) -> bool:
 
 
 def indent_of(line: str) -> str:
-    return _HEAD.match(line)["indent"]  # type: ignore[index]  # every part of the pattern may be empty
+    return _HEAD.match(line)["indent"]  # type: ignore[index]  # always matches: every part may be empty
 
 
 def decide(held: list[str]) -> Iterator[Unit]:
-    """A paragraph if its lines are wrapped; else each line by itself."""
+    """Yield one paragraph if the lines are wrapped, else each line as its own unit."""
     if not is_wrapped(held):
         yield from map(Unit, held)
         return
@@ -162,7 +162,7 @@ def decide(held: list[str]) -> Iterator[Unit]:
 
 
 def is_wrapped(lines: list[str]) -> bool:
-    """Whether no line had room for the first word of the next, and sentences go on from one to the next."""
+    """Whether no line had room for the first word of the next, and sentences continue across lines."""
     if len(lines) < 2:
         return False
     bodies = [line.rstrip() for line in lines]
@@ -173,16 +173,17 @@ def is_wrapped(lines: list[str]) -> bool:
     inside = [not _FINAL.search(body) for body in bodies[:-1]]
     ends = [body.split()[-1] for body in bodies[:-1]]
     lower = [
-        open_ and (word[0].islower() or end in _GOES_ON) for word, end, open_ in zip(words, ends, inside, strict=True)
+        open_ and (word[0].islower() or end in _UNFINISHED)
+        for word, end, open_ in zip(words, ends, inside, strict=True)
     ]
-    room = [width - len(body) - 1 - len(word) for body, word in zip(bodies, words, strict=False)]
-    if any(free >= (LOOSE if clear else 0) for free, clear in zip(room, lower, strict=True)):
+    free = [width - len(body) - 1 - len(word) for body, word in zip(bodies, words, strict=False)]
+    if any(columns >= (LOOSE if clear else 0) for columns, clear in zip(free, lower, strict=True)):
         return False
     return any(lower) and 2 * sum(inside) >= len(inside)
 
 
 def wrap(text: str, unit: Unit) -> Rewriting:
-    """A translation of a unit in lines of its width; text that was not translated keeps its own lines."""
+    """Wrap a translation to the width of its unit; untranslated text keeps its original lines."""
     if unit.joined is not None and text == unit.joined.after:
         return Rewriting(text, unit.text, tuple((after, before) for before, after in unit.joined.edits))
     edits: list[tuple[Span, str]] = []

@@ -1,7 +1,7 @@
-"""What must come out of a translation as it went in: found in the source, looked for in the translation, put back.
+"""Protection of text that a translation must copy unchanged: find it in the source, restore it in the translation.
 
-Nothing here asks a model: `find` gives the items of a sentence, `restore` compares a translation with them. What to do
-when one is lost is decided in `attempts.py`.
+This module does not use a model: `find` returns the protected items of a sentence, and `restore` looks for them in a
+translation. `attempts.py` decides what to do if one is lost.
 """
 
 import re
@@ -21,42 +21,42 @@ _THOUSANDS = "[.,'’ ]?"
 _LETTER = r"[\w\u0300-\u036f]"
 _WORD = re.compile(rf"{_LETTER}+(?:['’.-]{_LETTER}+)*")
 _QUANTITY = re.compile(r"(\d+(?:[.,:/'’ ]\d+)*)(.*)")
-# **bold**, *italics*, _italics_, ~~struck~~, as in Markdown: the signs around the words are marks, like tags.
+# **bold**, *italics*, _italics_, ~~struck~~, as in Markdown: the signs around the words are protected like tags.
 _EMPHASIS = re.compile(r"(?<![\w*~])(?P<mark>\*{1,3}|_{1,3}|~~)(?=[^\s*_~])[^*~\n]*?(?<=[^\s*_~])(?P=mark)(?![\w*~])")
 _TOKEN = re.compile(r"\S+")
 _AROUND = "\"'“”„‘’‚«»()[]{},;:.!?…"
-"""Punctuation around a token that is no part of it."""
+"""Punctuation around a token that is not part of it."""
 _LOCAL = ("quantity", "number", "price")
 
 
 @dataclass(frozen=True)
 class Item:
-    """A stretch of a sentence that is to come out unchanged."""
+    """A span of a sentence that must be copied unchanged."""
 
     start: int
     end: int
     text: str
     kind: Kind
     shown: str = ""
-    """What the model sees in its place, if not the item itself."""
+    """The text shown to the model in its place, if not the item itself."""
     written: str = ""
-    """What stands for it in the translation, if not the item itself: `7,4 %` for `7.4%`."""
+    """The text written in the translation, if not the item itself: `7,4 %` for `7.4%`."""
     pattern: re.Pattern[str] | None = None
-    """How the translation of what was shown may look, if not the same."""
+    """Matches the translation of the shown text, if it may differ."""
 
     @property
     def exact(self) -> bool:
-        """Whether it must come out letter by letter."""
+        """Whether it must be copied character by character."""
         return self.kind != "number"
 
     @property
     def opaque(self) -> bool:
-        """Whether the model must not see it."""
+        """Whether it is hidden from the model."""
         return self.kind in OPAQUE
 
     @property
     def mark(self) -> bool:
-        """Whether it says nothing to a model, and stands beside words: tags, emphasis, emoji."""
+        """Whether it carries no words for the model: tags, emphasis, emoji."""
         return self.kind in ("markup", "symbol")
 
     @property
@@ -65,11 +65,10 @@ class Item:
 
 
 def find(text: str, unknown: Callable[[str], str], source: str = "", target: str = "") -> tuple[Item, ...]:
-    """The items of a sentence, in order and apart from each other.
+    """Return the items of a sentence, in order and without overlap.
 
-    `unknown` tells which characters of a text the model cannot be expected to copy: emoji, other scripts, signs that it
-    has hardly read. `source` and `target` are languages: times, prices and separators of numbers are written as the
-    target language does.
+    `unknown` returns the characters of a text that the model cannot be expected to copy: emoji, other scripts, rare
+    symbols. `source` and `target` are languages: times, prices and number separators follow the target language.
     """
     found: list[Item] = list(_times(text, source, target)) if source and target else []
     if HINT.search(text):
@@ -89,11 +88,10 @@ def find(text: str, unknown: Callable[[str], str], source: str = "", target: str
 
 
 def figures(text: str, source: str, target: str) -> tuple[Item, ...]:
-    """Every number in figures, those included that words may spell out."""
-    found = find_figures(text, source)
+    """Return every number in digits, including those that may be spelled out."""
     return tuple(
         Item(*each.span, text[slice(*each.span)], "number", written=localise(text[slice(*each.span)], source, target))
-        for each in found
+        for each in find_figures(text, source)
     )
 
 
@@ -112,7 +110,7 @@ def _times(text: str, source: str, target: str) -> Iterator[Item]:
 
 
 def _marks(text: str, found: Sequence[Item]) -> Iterator[Item]:
-    """The signs of Markdown's emphasis."""
+    """Yield the Markdown emphasis marks."""
     if "*" not in text and "_" not in text and "~~" not in text:
         return
     taken = Taken(text, (item.span for item in found))
@@ -125,12 +123,12 @@ def _marks(text: str, found: Sequence[Item]) -> Iterator[Item]:
 
 
 def _add_strange(text: str, strange: str, found: Sequence[Item]) -> list[Item]:
-    """Words with a letter, and runs of other characters, that the model has not read."""
+    """Add words with unknown letters, and runs of other unknown characters."""
     letters = {character for character in strange if _WORD.match(character) and character != "_"}
     words = [match.span() for match in _WORD.finditer(text) if is_foreign(match[0], letters)] if letters else []
     signs = "".join(character for character in strange if character not in letters)
     tokens = list(_tokens_with(signs, text)) if signs else []
-    # A number may be part of such a word or token; anything else that was found holds it.
+    # A number may be part of such a word or token; any other item takes precedence.
     foreign = Taken(text, [*words, *tokens])
     items = [item for item in found if item.exact or foreign.leaves(item.span)]
     taken = Taken(text, (item.span for item in items))
@@ -147,7 +145,7 @@ def _add_strange(text: str, strange: str, found: Sequence[Item]) -> list[Item]:
 
 
 def _tokens_with(signs: str, text: str) -> Iterator[Span]:
-    """Tokens that have an ASCII sign beside letters or digits: C#, my_value, key=value."""
+    """Yield tokens with one of these ASCII symbols next to letters or digits: C#, my_value, key=value."""
     inside = {sign for sign in signs if sign.isascii()}
     for match in _TOKEN.finditer(text) if inside else ():
         start, end = match.span()
@@ -161,7 +159,7 @@ def _tokens_with(signs: str, text: str) -> Iterator[Span]:
 
 
 class Taken:
-    """Which characters of a text are spoken for."""
+    """Tracks which characters of a text are already taken."""
 
     def __init__(self, text: str, spans: Iterable[Span] = ()) -> None:
         self._taken = bytearray(len(text))
@@ -173,7 +171,7 @@ class Taken:
         return 1 not in self._taken[span[0] : span[1]]
 
     def take(self, span: Span) -> bool:
-        """Take a span if nobody has; whether it could be had."""
+        """Take a span if it is free; return whether it was."""
         free = self.leaves(span)
         if free:
             self._taken[span[0] : span[1]] = b"\1" * (span[1] - span[0])
@@ -181,26 +179,26 @@ class Taken:
 
 
 def is_foreign(word: str, letters: set[str]) -> bool:
-    """Whether a word with unknown letters is to be copied: one of another script, or a name (`Wałęsa`, not `naïf`)."""
+    """Whether to copy a word with unknown letters: one in another script, or a name (`Wałęsa`, not `naïf`)."""
     unknown = letters & set(word)
     return bool(unknown) and (word[:1].isupper() or not all(name(letter, "").startswith("LATIN") for letter in unknown))
 
 
 def has_words(text: str, items: Sequence[Item]) -> bool:
-    """Whether anything is left to translate beside the items, figures and signs."""
+    """Whether anything other than items, digits and punctuation is left to translate."""
     rest = Rewriting.of(text, ((item.span, " ") for item in items)).after if items else text
     return any(map(str.isalpha, rest))
 
 
 @dataclass(frozen=True)
 class Restored:
-    """A translation with its items as they were in the source."""
+    """A translation with its protected items restored."""
 
     rewriting: Rewriting
     repaired: bool
-    """Whether one had been changed, and could be put right where it stands."""
+    """Whether an item had been changed and was repaired in place."""
     lost: tuple[Item, ...]
-    """Not there, or there more often than in the source."""
+    """Items that are missing, or occur more often than in the source."""
 
     @property
     def text(self) -> str:
@@ -208,12 +206,12 @@ class Restored:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """Where the items stand in the text."""
+        """The spans of the items in the text."""
         return tuple(after for _, after in self.rewriting.edits)
 
 
 def restore(translation: str, items: Sequence[Item]) -> Restored:
-    """Find each item in a translation as often as it was in the source, and write it as it was there."""
+    """Find each item in a translation as often as in the source, and write it as it should be."""
     if not items:
         return Restored(Rewriting(translation, translation), False, ())
     taken = Taken(translation)
@@ -223,16 +221,16 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
     repaired = False
     counts = Counter(item.shown or item.text for item in items)
     by_text = {item.shown or item.text: item for item in reversed(items)}
-    for shown in sorted(counts, key=len, reverse=True):  # the longer first: one may be part of another
+    for shown in sorted(counts, key=len, reverse=True):  # longest first: one may be part of another
         item, count = by_text[shown], counts[shown]
-        wanted = item.pattern or exactly(normalise(shown))
-        matches = (match.span() for match in wanted.finditer(translation))
-        found = [span for span in matches if taken.leaves(span)]
-        # What stands there more often was made up, or said twice; a number may well be named again.
-        if len(found) > count and item.exact:
+        pattern = item.pattern or exactly(normalise(shown))
+        spans = (match.span() for match in pattern.finditer(translation))
+        matches = [span for span in spans if taken.leaves(span)]
+        # Extra occurrences are invented or repeated; only a number may legitimately occur again.
+        if len(matches) > count and item.exact:
             lost.append(item)
-        written += [(span, item.written or item.text) for span in found[:count] if taken.take(span)]
-        missing += [item] * (count - len(found))
+        written += [(span, item.written or item.text) for span in matches[:count] if taken.take(span)]
+        missing += [item] * (count - len(matches))
     for item in missing:
         if item.kind in ("word", "symbol"):
             lost.append(item)
@@ -252,7 +250,7 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
 
 @lru_cache(maxsize=1024)
 def exactly(text: str) -> re.Pattern[str]:
-    """The very text, not inside a longer word or number."""
+    """Return a pattern for exactly this text, not inside a longer word or number."""
     before = r"(?<!\w)" if text[:1].isalnum() else ""
     before += r"(?<!\d[.,])" if text[:1].isdigit() else ""
     after = r"(?!\w)" if text[-1:].isalpha() else r"(?!\d)(?![.,]\d)" if text[-1:].isdigit() else ""
@@ -261,12 +259,12 @@ def exactly(text: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def nearly(text: str, kind: Kind) -> re.Pattern[str]:
-    """The text as a model may have changed it: spaces inside, capitals, or a number's separators."""
+    """Return a pattern for the text as a model may have changed it: inner spaces, case, or number separators."""
     quantity = _QUANTITY.fullmatch(text) if kind in ("quantity", "number") else None
     if quantity:
         figure, unit = quantity[1], quantity[2].strip()
         groups = re.findall(r"\d+", figure)
-        # Thousands may be set apart or not; the sign before a fraction may be another one, but not be missing.
+        # Thousands separators may be missing; the decimal separator may differ but not be missing.
         first = re.sub(r"(?<=\d)(?=(?:\d{3})+$)", _THOUSANDS, groups[0])
         rest = [(_THOUSANDS if len(group) == 3 else r"[.,:/'’\s]") + group for group in groups[1:]]
         after = r"\s*" + re.escape(unit) + (r"(?!\w)" if unit[-1].isalpha() else "") if unit else ""

@@ -1,4 +1,4 @@
-"""Text with some stretches replaced, and where each stretch of the one stands in the other."""
+"""Text with replaced spans, and the mapping of positions between the old and the new text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Rewriting:
-    """A text before and after; the stretches that were replaced, in order, by their spans in both."""
+    """A text before and after replacements, with the replaced spans in both, in order."""
 
     before: str
     after: str
@@ -17,7 +17,7 @@ class Rewriting:
 
     @classmethod
     def of(cls, text: str, replacements: Iterable[tuple[Span, str]]) -> Self:
-        """Replace spans that do not overlap, given in order."""
+        """Replace non-overlapping spans, given in order."""
         parts: list[str] = []
         edits: list[tuple[Span, Span]] = []
         end = length = 0
@@ -29,11 +29,11 @@ class Rewriting:
         return cls(text, "".join([*parts, text[end:]]), tuple(edits))
 
     def back(self, span: Span) -> Span:
-        """Where a stretch of the new text comes from; a part of a replacement, from all that was replaced."""
+        """Map a span of the new text to the old text; part of a replacement maps to the whole replaced span."""
         return _carry(span, [(after, before) for before, after in self.edits])
 
     def forth(self, span: Span) -> Span:
-        """Where a stretch of the old text went."""
+        """Map a span of the old text to the new text."""
         return _carry(span, self.edits)
 
 

@@ -1,7 +1,7 @@
-"""A text as what is translated (sentences) and what stands between them (white space, list marks), and back.
+"""Text layout: splits a text into sentences to translate and the gaps between them (white space, list markers).
 
-`lay_out(text, split).join()` is the text, whatever it is. The gaps are never shown to a model, so a translation has
-the blank lines, the indentation, the tabs and the line ends of its source by construction.
+`lay_out(text, split).join()` returns any text unchanged. The model never sees the gaps, so a translation keeps the
+blank lines, indentation, tabs and line endings of its source by construction.
 """
 
 import re
@@ -10,45 +10,45 @@ from dataclasses import dataclass
 
 from hark.text.sentences import Split
 
-# White space, and the invisible marks that may stand at the edge of a line: byte-order mark, zero-width space, joiner.
+# White space, and invisible characters at the edge of a line: byte-order mark, zero-width space, word joiner.
 _BLANK = "[\\s\ufeff\u200b\u2060]"
 _LINE_ENDS = re.compile("([\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)")
-# Bullets, headings and quotations (as in Markdown), boxes to tick, `3)`, `b)`, `iv)`. `3.` is left to the splitting
-# of sentences: in German it may begin a date.
+# Bullets, headings and quotes (as in Markdown), checkboxes, `3)`, `b)`, `iv)`. `3.` is left to sentence splitting: in
+# German it may start a date.
 _MARK = r"(?:[-*+•‣◦▪●○–—·]|\#{1,6}|>+|\[[ xX]\]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\))"
 _HEAD = re.compile(f"{_BLANK}*(?:{_MARK}{_BLANK}+)*")
 _RUN = re.compile(f"{_BLANK}+")
-# Bars of tables, and signs between the steps of a menu (Settings > Privacy).
+# Table bars, and separators of menu paths (Settings > Privacy).
 _BAR = re.compile(
     rf"{_BLANK}*\|(?:{_BLANK}*(?:\||:?-{{3,}}:?))*{_BLANK}*|(?<=[^\W\d][^\W\d]){_BLANK}+(?:>+|→|»|⇒|=>|->){_BLANK}+(?=[^\W\d]{{2}})"
 )
 _SIGN = frozenset("|>→»⇒")
 _INLINE = " \u00a0\u2009\u202f\ufeff\u200b\u2060"
 _WIDE = 3
-"""Inside a line a sentence goes on over one space or two; a tab or a wider run sets columns apart."""
+"""Spaces that separate columns within a line, as a tab does; fewer are part of a sentence."""
 
 
 @dataclass(frozen=True)
 class TextLayout:
-    """Sentences, and the gaps around them: one more than there are sentences."""
+    """Sentences, and the gaps around them (one more than sentences)."""
 
     gaps: tuple[str, ...]
     sentences: tuple[str, ...]
 
     def join(self, translations: Sequence[str] | None = None) -> str:
-        """The text, with each sentence replaced by its translation."""
+        """Return the text with each sentence replaced by its translation."""
         between = zip(translations if translations is not None else self.sentences, self.gaps[1:], strict=True)
         return self.gaps[0] + "".join(text + gap for text, gap in between)
 
 
 def lay_out(text: str, split: Split) -> TextLayout:
-    """Take a text apart; `split` tells the sentences of a stretch without line ends."""
+    """Split a text into sentences and gaps; `split` splits a span without line breaks into sentences."""
     gaps, sentences = [""], []
-    for is_gap, stretch in stretches(text):
-        if is_gap or not stretch:
-            gaps[-1] += stretch
+    for is_gap, span in split_spans(text):
+        if is_gap or not span:
+            gaps[-1] += span
             continue
-        for piece in split(stretch):
+        for piece in split(span):
             sentence = piece.lstrip()
             gaps[-1] += piece[: len(piece) - len(sentence)]
             stripped = sentence.rstrip()
@@ -60,8 +60,8 @@ def lay_out(text: str, split: Split) -> TextLayout:
     return TextLayout(tuple(gaps), tuple(sentences))
 
 
-def stretches(text: str) -> Iterator[tuple[bool, str]]:
-    """The text in order: gaps (True), and what stands between them (False)."""
+def split_spans(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield the text in order as gaps (True) and the spans between them (False)."""
     for i, line in enumerate(_LINE_ENDS.split(text)):
         if i % 2:
             yield True, line
@@ -69,24 +69,22 @@ def stretches(text: str) -> Iterator[tuple[bool, str]]:
         head = _HEAD.match(line)
         start = head.end() if head else 0
         yield True, line[:start]
-        yield from columns(line[start:])
+        yield from split_columns(line[start:])
 
 
-def columns(line: str) -> Iterator[tuple[bool, str]]:
-    """A line in order: wide gaps and the signs between columns (True), and what stands between them (False)."""
+def split_columns(line: str) -> Iterator[tuple[bool, str]]:
+    """Yield a line in order as column separators (True) and the text between them (False)."""
     end = 0
     if not _SIGN.isdisjoint(line) and "`" not in line and "://" not in line:
         for bar in _BAR.finditer(line):
-            yield from gaps_in(line[end : bar.start()])
+            yield from split_at_gaps(line[end : bar.start()])
             yield True, bar[0]
             end = bar.end()
-    yield from gaps_in(line[end:])
+    yield from split_at_gaps(line[end:])
 
 
-def gaps_in(line: str) -> Iterator[tuple[bool, str]]:
-    if (
-        line.isprintable() and "   " not in line
-    ):  # most lines, and looking at each space would take longer than the rest
+def split_at_gaps(line: str) -> Iterator[tuple[bool, str]]:
+    if line.isprintable() and "   " not in line:  # most lines; checking each space would take longer than the rest
         yield False, line
         return
     end = 0

@@ -1,4 +1,4 @@
-"""Text to sentences, by sentencex: by rules for each language, without a model, and with not a character lost."""
+"""Sentence splitting with sentencex: rule-based, per language, lossless."""
 
 import re
 from bisect import bisect_right
@@ -9,62 +9,61 @@ from itertools import accumulate
 from hark.errors import HarkError
 
 Split = Callable[[str], list[str]]
-"""From a text to pieces of it which, put together, are the text again."""
+"""Splits a text into pieces that concatenate to the text."""
 
 
-# sentencex 1.0.32 panics on a no-break space after an initial ("J.\u00a0S. Bach"), and takes no halves of UTF-16 pairs.
+# sentencex 1.0.32 panics on a no-break space after an initial ("J.\u00a0S. Bach"), and rejects lone surrogates.
 _ODD = re.compile("[^\\S\t\n\r ]|[\ud800-\udfff]")
 
 
-STRETCH, CONTEXT = 4000, 200
-"""Characters that are split together, and those at their end whose sentences are left to the next stretch."""
+WINDOW, CONTEXT = 4000, 200
+"""Characters split at a time, and those at the end whose sentences are left to the next window."""
 _SPACE = re.compile(r"\s")
 
 
 def split_sentences(text: str, language: str) -> list[str]:
-    """The sentences of a text in order, each with the white space that follows it; together they are the text.
+    """Return the sentences of a text in order, each with the white space after it; they concatenate to the text.
 
-    A language that sentencex does not know is split by the rules of its relatives, or of English. A text of more than
-    `STRETCH` characters is split a stretch at a time, with what surrounds each place in sight.
+    A language unknown to sentencex is split by the rules of a related language, or of English. Longer texts are split
+    in overlapping windows of `WINDOW` characters.
     """
     pieces: list[str] = []
     start = 0
-    while len(text) - start > STRETCH:
-        found = segment(text[start : start + STRETCH], language)
-        ends = list(accumulate(map(len, found)))
-        sure = bisect_right(ends, STRETCH - CONTEXT)
-        if sure:
-            pieces += found[:sure]
-            start += ends[sure - 1]
-        else:  # a "sentence" as long as that is cut between words; where there are none, anywhere
-            spaces = [match.end() for match in _SPACE.finditer(text, start + CONTEXT, start + STRETCH)]
-            end = spaces[-1] if spaces else start + STRETCH
+    while len(text) - start > WINDOW:
+        sentences = segment(text[start : start + WINDOW], language)
+        ends = list(accumulate(map(len, sentences)))
+        complete = bisect_right(ends, WINDOW - CONTEXT)
+        if complete:
+            pieces += sentences[:complete]
+            start += ends[complete - 1]
+        else:  # cut such a long "sentence" between words, or anywhere if it has no spaces
+            spaces = [match.end() for match in _SPACE.finditer(text, start + CONTEXT, start + WINDOW)]
+            end = spaces[-1] if spaces else start + WINDOW
             pieces.append(text[start:end])
             start = end
     return pieces + segment(text[start:], language)
 
 
 def segment(text: str, language: str) -> list[str]:
-    """The sentences of a text of bounded length: sentencex takes four times as long for one twice as long, where each
-    of its signs might end a sentence."""
+    """Return the sentences of a text of bounded length: sentencex is quadratic in the number of punctuation marks."""
     try:
-        import sentencex  # type: ignore[import-untyped]  # here: only who splits needs it
+        import sentencex  # type: ignore[import-untyped]  # imported here because only splitting needs it
     except ImportError:
-        raise HarkError("splitting text into sentences needs sentencex: pip install sentencex") from None
+        raise HarkError("splitting text into sentences requires sentencex; pip install sentencex") from None
     try:
         lengths = [len(piece) for piece in sentencex.segment(language, _ODD.sub(" ", text))]
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # a panic is no Exception
+    except BaseException:  # a Rust panic is not an Exception
         return [text]
-    # Losing nothing is a promise of ours, so it is not left to another's care.
+    # We guarantee that no text is lost, so check it.
     if sum(lengths) != len(text):
         return [text]
     return [text[end - length : end] for end, length in zip(accumulate(lengths), lengths, strict=True)]
 
 
 def join_across(pieces: Sequence[str], spans: Sequence[tuple[int, int]]) -> list[str]:
-    """Put together again what was split inside one of the spans, such as a URL with a question mark in it.
+    """Rejoin pieces that were split inside one of the spans, such as a URL with a question mark.
 
     The spans must not overlap.
     """

@@ -1,6 +1,6 @@
-"""Patterns of what a translation must keep as it is: addresses, code, placeholders, tags, numbers.
+"""Patterns of text that a translation must copy: addresses, code, placeholders, tags, numbers.
 
-Each pattern has a kind (`Kind`), and the first that matches at a place wins, so the longer shapes come first.
+Each pattern has a kind (`Kind`). The first that matches at a position wins, so longer shapes come first.
 """
 
 import re
@@ -12,11 +12,10 @@ Kind = Literal[
 ]  # fmt: skip
 """`code`: code spans, paths, file names, command-line options. `address`: web, e-mail, @name, IBAN, phone numbers.
 `literal`: text in quotes that names a button or a file. `identifier`: mixed tokens such as B-XY 1234, version numbers.
-`quantity`: numbers with units. `number`: numbers that must stay in figures. `word` and `symbol`: characters that the
-model has never or hardly read. Times and prices are written as the target language does; so are separators of
-quantities and numbers."""
+`quantity`: numbers with units. `number`: numbers that must stay in digits. `word` and `symbol`: characters that are
+rare or missing in the training text. Times, prices and number separators are written as in the target language."""
 
-# Units that are no words of their own ("10 pm", German "142 um"). They are matched after a number only.
+# Units that are not also words ("10 pm", German "142 um"). Matched only after a number.
 _UNITS = (
     r"[kMGT]?i?B/s|[kMG]?bit/s|(?:km|m|mi)/[hs]|[kMGT]?i?B|mph|kWh|[kMG]?Wh?|[nµmkdc]?m[²³23]?|[nµmkM]?g|[µmdch]?[lL]|"
     r"[mk]?V|[mµ]A|[kMG]?Hz|[kM]?Pa|[mh]?bar|k?cal|kJ|kN|dB|lbs?|oz|ft|yd|px|ppm|rpm|[nµm]s|min|(?<=\s)[hs]|°\s?[CF]?|[%‰]"
@@ -29,7 +28,7 @@ _FILES = (
     "txt|md|rst|py|js|ts|jsx|tsx|json|ya?ml|toml|xml|html?|css|cfg|conf|ini|log|csv|tsv|pdf|docx?|xlsx?|pptx?|odt|png|"
     "jpe?g|gif|svg|mp[34]|wav|zip|tar|gz|xz|exe|dll|sh|bat|cpp|java|rs|rb|php|sql|db|bin|iso|deb|rpm|lock|env"
 )
-# Text in quotes after these words is what stands on a screen or in a file, and stays so.
+# Quoted text after these words is a label on a screen or a name in a file, and is copied.
 _LABELLED = (
     r"click(?:ing)?|press|tap|select|choose|type|enter|run|button|menu|tab|option|field|box|command|file|folder|key|"
     r"named|called|labelled|labeled|says|message|error|variable|function|column|status|value|set|"
@@ -39,7 +38,7 @@ _LABELLED = (
 _QUOTED = r"(?<!\w)'[^'\n]{1,40}'(?!\w)|\"[^\"\n]{1,60}\"|“[^”“\n]{1,60}[”“]|„[^“”„\n]{1,60}[“”]|«[^»\n]{1,60}»|»[^«\n]{1,60}«|‚[^‘’\n]{1,60}[‘’]"
 
 ENDLESS = 500
-"""Characters of ASCII without a space that are no word of any language: data, which is copied."""
+"""A run of this many ASCII characters without a space is not a word but data, and is copied."""
 
 SHAPES: tuple[tuple[Kind, str], ...] = (
     ("code", rf"[!-~]{{{ENDLESS},}}"),
@@ -67,7 +66,7 @@ SHAPES: tuple[tuple[Kind, str], ...] = (
         r"(?<![\w+])(?:\+|00)\d{1,3}[ /-]?(?:\(0\) ?)?\(?\d{1,5}\)?(?:[ /-]?\d{2,}){1,5}\b|(?<!\w)\(0?\d{2,5}\)[ /-]?\d{2,}(?:[ -]\d{2,})*\b|"
         r"\b0\d{2,5}(?:[ /]|-(?=\d{3}))\d{2,}(?:[ -]\d{2,})*\b|\b\d{3}-\d{3,4}-\d{4}\b|\b\d{3}-\d{4}\b",
     ),
-    # Addresses of houses are written alike in every language.
+    # Street addresses are the same in every language.
     ("identifier", r"\b[A-ZÄÖÜ][\wäöüß]+(?:straße|strasse|str\.|platz|weg|allee|gasse|ring|damm|ufer)\s\d+[a-z]?\b"),
     ("identifier", r"\b\d+[a-z]?\s(?:[A-Z][\w'’]+\s)+(?:Street|Road|Avenue|Lane|Drive|Square|Way|St|Rd|Ave)\b"),
     ("literal", rf"(?i:(?<=\b)(?:{_LABELLED})(?:\W+\w+){{0,2}}?\W+?)(?P<quoted>{_QUOTED})"),
@@ -86,16 +85,16 @@ HINT = re.compile(
     rf"[!-~]{{{ENDLESS}}}|"
     r"[\d`@<&{%$€£¥\\#~/]|\w\.\w|\w\(\)|::|[a-z][A-Z]|(?:^|\s)-|mailto:|[\"“„«»‚][^\"“”„«»‘’]+[\"“”«»‘’]"
 )
-"""Text without any of these has no item of these shapes; most sentences end here."""
+"""A fast check: text without any of these has no item, which settles most sentences."""
 
-# Words may spell out short and round numbers and the time of day ("twelve", "a thousand", "half past three"); other
-# numbers must be there in figures.
+# A translation may spell out short and round numbers and times ("twelve", "a thousand", "half past three"); other
+# numbers must be in digits.
 SPELLABLE = re.compile(r"\d{1,2}(?:[.,'’ \u00a0\u202f]?000)*|[1-9]?0+|\d{1,2}:\d\d")
 CODE_LINE = re.compile(
     r"\s*(?:(?:\$|>>>|\.\.\.) \S|\#!/|sudo \S|(?:pip3?|npm|apt|apt-get|brew|cargo) (?:install|run|update|upgrade) |"
     r"git (?:clone|add|commit|push|pull|checkout) |SELECT\b.+\bFROM\b|INSERT INTO |from [\w.]+ import |def \w+\(.*:$|"
     r"(?=.*(?:\w\(|\) ?\{|[^=!<>]=[^=]|[=!]=|\{ )).*[;{}]\s*$)"
 )
-"""A line that is a command or a statement of a program."""
+"""A shell command or a program statement."""
 OPAQUE: frozenset[Kind] = frozenset({"code", "address", "literal", "time", "price", "placeholder"})
-"""Kinds that the model is never shown: it sees a number in their place, which models copy, and they are put back."""
+"""Kinds hidden from the model: it sees a number in their place, which models copy, and they are restored after."""

@@ -1,4 +1,4 @@
-"""Number words of a text: "twenty-five", "fünfundzwanzig", "two and a half million", "dritte", "twice"."""
+"""Number words in a text and their values: "twenty-five", "fünfundzwanzig", "two and a half million", "dritte"."""
 
 import re
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ from typing import Literal
 from hark.text.numerals import Amount, Numerals, numerals_of
 
 LONGEST = 60
-"""Letters of a word that may be a number; a longer one would take long to search."""
+"""Maximum letters of a number word; longer ones would be slow to search."""
 _TOKEN = re.compile(r"[^\W\d_]+")
 _NEVER = r"(?!)"
 _ROMAN = re.compile("X{0,3}(?:IX|IV|V?I{0,3})")
 Part = tuple[Literal["cardinal", "ordinal", "fraction", "scale", "link", "article"], Amount]
-"""What a word is in a number, and its value."""
+"""The role of a word in a number, and its value."""
 _JOINT = re.compile(r"[ \u00a0-]{1,2}")
-"""What may stand between the parts of one number."""
+"""What may separate the parts of one number."""
 
 
 def spelled_values(text: str, language: str, implied: bool = False) -> frozenset[Amount]:
-    """The values of a text's number words; `a` and `ein` are none.
+    """Return the values of the number words in a text, not counting `a` and `ein`.
 
-    With `implied`, also what else may stand for a figure: a, both, noon, zehnjährig, World War II.
+    With `implied`, include other words that may translate a figure: a, both, noon, zehnjährig, World War II.
     """
     lexicon = lexicon_of(language)
     if lexicon.hyphenated:
@@ -48,22 +48,22 @@ def spelled_values(text: str, language: str, implied: bool = False) -> frozenset
 
 
 def named_months(text: str, language: str) -> frozenset[int]:
-    """The numbers of the months that a text names."""
+    """Return the numbers of the months named in a text."""
     months = lexicon_of(language).months
-    names = {match[0].lower() for match in _TOKEN.finditer(text) if match[0][0].isupper()}  # "may" is no month
+    names = {match[0].lower() for match in _TOKEN.finditer(text) if match[0][0].isupper()}  # "may" is not a month
     return frozenset(months[name] for name in names & months.keys())
 
 
 @lru_cache(maxsize=16)
 def scale_pattern(language: str) -> re.Pattern[str]:
-    """A scale after a figure, in its first group: "2 million"."""
+    """Return a pattern for a scale word after a figure, in its first group: "2 million"."""
     scales = "|".join(sorted(numerals_of(language).scales, key=len, reverse=True))
     return re.compile(rf"\+?[ \u00a0\u202f-]?\b({scales})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Word:
-    """What a word says of numbers."""
+    """The role of a word in a number, and the values it implies."""
 
     part: Part | None
     implied: frozenset[Amount]
@@ -74,24 +74,24 @@ _NO_NUMBER = Word(None, frozenset())
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """A language's number words, ready to be looked up."""
+    """The number words of a language, indexed for lookup."""
 
     cardinals: dict[str, Amount]
     others: dict[str, Amount]
-    """Ordinals and fractions, which stand alone."""
+    """Ordinals and fractions."""
     numerals: Numerals
     months: dict[str, int]
     phrase: re.Pattern[str]
-    """Any phrase that implies a number."""
+    """Matches any phrase that implies a number."""
     inflection: re.Pattern[str]
     hyphenated: re.Pattern[str] | None
     beginning: re.Pattern[str]
-    """A number word at the beginning of a longer word, where the language builds such words."""
+    """Matches a number word at the start of a longer word, in languages with such compounds."""
     scale: re.Pattern[str]
-    """A scale inside a longer word."""
+    """Matches a scale word inside a longer word."""
 
     def cardinal(self, word: str) -> Amount | None:
-        """The value of a word in lower case, also of a German compound."""
+        """Return the value of a lowercase word, including German compounds."""
         value = self.cardinals.get(word)
         if value is not None or not self.numerals.fused:
             return value
@@ -110,7 +110,7 @@ class Lexicon:
 
 @lru_cache(maxsize=16)
 def lexicon_of(language: str) -> Lexicon:
-    """The number words of a language, put together once."""
+    """Return the lexicon of a language, built once."""
     numerals = numerals_of(language)
     cardinals: dict[str, Amount] = dict(numerals.aliases)
     units = [words.split("|") for words in numerals.units]
@@ -154,19 +154,19 @@ def lexicon_of(language: str) -> Lexicon:
 
 @lru_cache(maxsize=8192)
 def _look_up(lexicon: Lexicon, word: str) -> Word:
-    """What a word says of numbers; looked up once, as most words of a text are frequent ones."""
+    """Look a word up, with a cache: most words of a text are frequent ones."""
     return Word(_part(lexicon, word.lower()), frozenset(_implied(lexicon, word)))
 
 
 def _part(lexicon: Lexicon, word: str) -> Part | None:
-    """What a word in lower case is in a number, and its value."""
+    """Return the role of a lowercase word in a number, and its value."""
     numerals, others = lexicon.numerals, lexicon.others
     if word in numerals.scales:
         return "scale", numerals.scales[word]
     if word == numerals.links:
         return "link", 0
     value = lexicon.cardinal(word)
-    if numerals.implied.get(word) == 1:  # "ein", "un": an article, unless it goes on with a number
+    if numerals.implied.get(word) == 1:  # "ein", "un": an article, unless it continues a number
         return "article", value or 0
     if value is not None:
         return "cardinal", value
@@ -196,7 +196,7 @@ def _implied(lexicon: Lexicon, word: str) -> Iterator[Amount]:
 
 
 def _evaluate(run: list[Part], lexicon: Lexicon) -> set[Amount]:
-    """The values of neighbouring number words: as many of them as make one number, and the parts around a link."""
+    """Return the values of adjacent number words: the numbers they form, and the parts around a link word."""
     values: set[Amount] = set()
     total: Amount = 0
     current: Amount | None = None
@@ -253,10 +253,10 @@ def _evaluate(run: list[Part], lexicon: Lexicon) -> set[Amount]:
 
 
 def _adds(current: Amount, value: Amount, linked: bool, lexicon: Lexicon) -> bool:
-    """Whether a word goes on with the number: a hundred (and) five, twenty-five, treinta y cinco, soixante-dix-sept."""
+    """Whether a word continues the number: a hundred (and) five, twenty-five, treinta y cinco, soixante-dix-sept."""
     if not 0 < value < 100 or current == 0:
         return False
     if current % 100 == 0:
         return True
-    apart = not lexicon.numerals.fused and (not linked or lexicon.numerals is not numerals_of("en"))
-    return apart and current % 10 == 0 and current % 100 >= 20 and value < (20 if current % 100 in (60, 80) else 10)
+    separate = not lexicon.numerals.fused and (not linked or lexicon.numerals is not numerals_of("en"))
+    return separate and current % 10 == 0 and current % 100 >= 20 and value < (20 if current % 100 in (60, 80) else 10)

@@ -1,10 +1,8 @@
-"""The vocabulary: the value through which everything else knows a model's token ids. No module outside `text` knows one
-by its number.
+"""The vocabulary interface: maps text to token ids and back. No module outside `text` hard-codes a token id.
 
-A bundle holds a vocabulary for each side, or one that both share; `hark.text.opening` opens them. Our own kind is a
-sentencepiece model (`hark.text.tokenizer`). Another kind is one more small file with a class that derives from
-`Vocabulary`, and a `case` in `opening`. A bias that a model adds to its output does not belong here: it is a weight of
-the model (`output_bias`).
+A bundle holds one vocabulary per side, or one shared by both; `hark.text.opening` opens them. The default kind is a
+sentencepiece model (`hark.text.tokenizer`). To add a kind, derive a class from `Vocabulary` and add a `case` in
+`opening`. A bias that a model adds to its output does not belong here: it is a weight of the model (`output_bias`).
 """
 
 from abc import abstractmethod
@@ -16,15 +14,15 @@ from hark.errors import UserError
 from hark.facts import Facts, LanguageTags, Pair
 
 SPACE = "\u2581"
-"""A piece that begins with this sign stands after a space."""
+"""Marks a piece that follows a space."""
 
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Ids that stand for no text."""
+    """Special token ids, which represent no text."""
 
     pad: int
-    """Fills up batches; never a label, never produced."""
+    """Pads batches; never predicted or generated."""
     unknown: int
     start: int
     """The decoder's first input."""
@@ -33,13 +31,13 @@ class SpecialIds:
 
     @property
     def forbidden(self) -> tuple[int, ...]:
-        """Ids that may never be produced."""
+        """Ids that must never be generated."""
         return tuple(sorted({self.pad, self.unknown, self.start} - {self.end}))
 
 
 @dataclass(frozen=True)
 class TagScheme:
-    """How a model is asked for its target language, and which ones it has; see `facts.LanguageTags`."""
+    """How the target language is passed to a model, and which pairs it has; see `facts.LanguageTags`."""
 
     kind: LanguageTags = "none"
     pairs: tuple[Pair, ...] = ()
@@ -58,81 +56,82 @@ class TagScheme:
 UNTAGGED = TagScheme()
 
 
-def _only(wanted: str | None, known: dict[str, None], preposition: str, option: str) -> str:
-    """The language that was asked for, or the only one that there is."""
-    if wanted is not None:
-        return wanted
+def _only(requested: str | None, known: dict[str, None], preposition: str, option: str) -> str:
+    """Return the requested language, or the only one there is."""
+    if requested is not None:
+        return requested
     if len(known) != 1:
         raise UserError(f"this model translates {preposition} {', '.join(known)}; choose one with {option}")
     return next(iter(known))
 
 
 class Vocabulary(Protocol):
-    """Text <-> token ids for one side of a model. Kinds derive from it, and can be sent to worker processes."""
+    """Text <-> token ids for one side of a model. Implementations derive from it and can be pickled."""
 
     vocab_size: int
     special: SpecialIds
     languages: tuple[str, ...]
-    """Languages that have a tag."""
+    """Languages with a tag."""
     scheme: TagScheme
     sha256: str
-    """Two vocabularies that have the same one give the same ids to the same text."""
+    """Vocabularies with the same hash encode text to the same ids."""
 
     @abstractmethod
     def tag(self, language: str) -> int:
-        """The id that stands for a language."""
+        """Return the tag id of a language."""
         ...
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each text, without start and end."""
+        """Encode texts to ids, without start and end."""
         ...
 
     @abstractmethod
     def encode_one(self, text: str) -> list[int]:
-        """The same for one text."""
+        """Encode one text."""
         ...
 
     @abstractmethod
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
-        """The text of each list of ids; special ids are silent."""
+        """Decode lists of ids; special ids are skipped."""
         ...
 
     @abstractmethod
     def decode_one(self, ids: Sequence[int]) -> str:
-        """The same for one list."""
+        """Decode one list of ids."""
         ...
 
     @abstractmethod
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Ids as they are written in the vocabulary, for people to look at; ▁ in front stands for a space."""
+        """Return the pieces of ids for display; a leading ▁ represents a space."""
         ...
 
     @abstractmethod
     def is_special(self, token: int) -> bool:
-        """Whether an id stands for no text."""
+        """Whether an id represents no text."""
         ...
 
     @abstractmethod
     def byte_of(self, token: int) -> int | None:
-        """The byte that an id stands for, if it stands for a byte and not for a piece of text."""
+        """Return the byte that an id represents, or None if it is not a byte."""
         ...
 
     @property
     @abstractmethod
     def alphabet(self) -> frozenset[str]:
-        """Characters that have an id of their own; others are made of bytes or unknown."""
+        """Characters with their own id; others are encoded as bytes or unknown."""
         ...
 
-    # What goes around a text is the same for every kind.
+    # Tags, start and end are added in the same way for every kind.
 
     def source_ids(self, text: str, target: str | None = None, source: str | None = None) -> list[int]:
-        """A text as the encoder reads it, to be translated into a language: tag first, if the model wants one; EOS
-        last. A model of one pair needs no languages named."""
+        """Return the encoder input of a text: the language tag, if the model uses one, the tokens, and EOS.
+
+        The languages may be omitted for a model of one pair."""
         return self.as_source(self.encode_one(text), target, source)
 
     def as_source(self, ids: Sequence[int], target: str | None = None, source: str | None = None) -> list[int]:
-        """The same for a text that is encoded already."""
+        """Return the encoder input of an encoded text."""
         match self.scheme.kind:
             case "none":
                 return [*ids, self.special.end]
@@ -144,11 +143,11 @@ class Vocabulary(Protocol):
 
     @property
     def lead(self) -> int:
-        """Ids that `as_source` puts in front."""
+        """The number of ids that `as_source` prepends."""
         return 0 if self.scheme.kind == "none" else 1
 
     def prefix(self, target: str | None = None) -> tuple[int, ...]:
-        """Ids that decoding into a language is forced to begin with; asked of the target's vocabulary."""
+        """Return the forced first ids when decoding into a language; call it on the target vocabulary."""
         if self.scheme.kind != "target":
             return ()
         return (self.tag(self.scheme.resolve_target(target)),)

@@ -61,13 +61,14 @@ def transposed(matrix: Tensor, transpose: bool) -> Tensor:
     return matrix.mT if transpose else matrix
 
 
-def orthogonal(wide: Tensor) -> Tensor:
+def orthogonal(wide: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """Approximate the nearest orthogonal matrices: all singular values between 0.7 and 1.2. In bfloat16 on a GPU.
 
     The matrices must not be taller than wide, so that `x @ x.mT` is the smaller of the two Gram matrices.
     """
     a, b, c = COEFFICIENTS
-    x = wide.bfloat16() if wide.is_cuda else wide  # few CPUs have 16-bit matrix products
+    # Few CPUs have 16-bit matrix products.
+    x = wide.to(dtype or (torch.bfloat16 if wide.is_cuda else torch.float32))
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(ITERATIONS):
         square = x @ x.mT

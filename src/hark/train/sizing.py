@@ -18,7 +18,7 @@ SET_BY_DATASET = {"vocab_size", "source_vocab_size"}
 """Settings in [model] that the dataset determines; setting them in a recipe does not choose a model size."""
 
 PROCESS_BYTES = 520_000_000
-"""Memory of Python, torch and their buffers, for any model (docs/results/cpu-memory.txt)."""
+"""Memory of Python, torch and their buffers, for any model (docs/results/logs/training/cpu-memory.txt)."""
 
 
 def suit_cpu(config: Config, explicit: Mapping[str, Any]) -> tuple[Config, str | None]:

@@ -143,9 +143,9 @@ def test_the_engine_with_kernels_translates_alike() -> None:
     model, chance = random_model(small(tie="none")), random.Random(5)
     crowd = [
         Request(
-            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 4))), EOS), DecodeConfig(beam=w, max_extra=1)
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 3))), EOS), DecodeConfig(beam=w, max_extra=1)
         )
-        for w in (1, 3, 3)
+        for w in (1, 2)
     ]
     plain, quick = TorchEngine(model, SPECIAL), TorchEngine(model, SPECIAL, kernels=True)
     assert not quick.exact

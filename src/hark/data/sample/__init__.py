@@ -1,6 +1,6 @@
-"""A small English-German corpus that the package carries: 20,000 pairs to learn from, 1,000 dev and 1,000 test.
+"""A small English-German corpus bundled with the package: 20,000 training, 1,000 dev and 1,000 test pairs.
 
-From Tatoeba, CC BY 2.0 FR; see README.md beside this file.
+From Tatoeba, CC BY 2.0 FR; see README.md in this folder.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ SOURCE, TARGET = "en", "de"
 
 
 def paths() -> dict[str, tuple[str, str]]:
-    """The files of both sides, by use: `train`, `dev` and `test`. A `CorpusConfig` takes them as they are."""
+    """Return the source and target file of `train`, `dev` and `test`, as `CorpusConfig` takes them."""
     folder = Path(__file__).parent
     return {
         use: (str(folder / f"{use}.{SOURCE}.xz"), str(folder / f"{use}.{TARGET}.xz"))

@@ -1,7 +1,7 @@
-"""Typing as it is, tidied for a model that has read edited text: `dont`, `fuer`, `sooooo`.
+"""Spelling correction of informal typing, for models trained on edited text: `dont`, `fuer`, `sooooo`.
 
-Only what can hardly be anything else is changed; where a word may be right, or a name, it stays. A `Rewriting` tells
-where each changed word stood, so that alignments can be given for the text as it was typed.
+Only near-certain errors are changed; words that may be correct, or names, stay. A `Rewriting` maps changed words to
+their original positions, so that alignments refer to the text as typed.
 """
 
 import gzip
@@ -27,15 +27,15 @@ _RUN = re.compile(r"(?!x|^www)([^\W\d_])\1\1+", re.IGNORECASE)
 _VOWEL = re.compile("[aeiouyäöü]", re.IGNORECASE)
 _ROMAN = re.compile("[IVXLCDM]+")
 _TIES = frozenset("-_0123456789")
-"""After a word, these make it only a part of one (`A350`)."""
-_MOST_RUNS = 3
-"""In one word; with more, it is no word."""
+"""After a word, these make it part of a longer one (`A350`)."""
+_MAX_RUNS = 3
+"""Maximum stretched letters in a word; with more, it is not a word."""
 
 
 def tidy(text: str, language: str, keep: Sequence[Span] = ()) -> Rewriting | None:
-    """A sentence as an editor would spell it; None where nothing changes, or the language has no rules here.
+    """Correct the spelling of a sentence; return None if nothing changes or the language has no rules.
 
-    Spans to `keep`, such as addresses and code, are left alone.
+    Spans to `keep`, such as addresses and code, are not changed.
     """
     base = language if language in _LANGUAGES else base_language(language)
     if base not in _LANGUAGES or not _is_suspect(text, base):
@@ -46,7 +46,7 @@ def tidy(text: str, language: str, keep: Sequence[Span] = ()) -> Rewriting | Non
 
 
 def _is_suspect(text: str, base: str) -> bool:
-    """Whether there may be something to change. This is all that most sentences cost."""
+    """Whether there may be something to change: a fast check that settles most sentences."""
     if base == "en":
         if not english.HINTS.isdisjoint(text.split()):
             return True
@@ -56,36 +56,36 @@ def _is_suspect(text: str, base: str) -> bool:
 
 
 def _find_edits(text: str, base: str) -> Iterator[tuple[Span, str]]:
-    """Words to change, with what they become."""
-    found = list(_WORD.finditer(text))
-    words = [match[0] for match in found]
+    """Yield the words to change, with their corrections."""
+    matches = list(_WORD.finditer(text))
+    words = [match[0] for match in matches]
     if _STRETCHED.search(text):
-        words = [_shorten(match, base) if _RUN.search(match[0]) else match[0] for match in found]
+        words = [_shorten(match, base) if _RUN.search(match[0]) else match[0] for match in matches]
     words = [word if word.isalpha() else _ODD_IN_CONTRACTION.sub("'", word) for word in words]
     rules = english if base == "en" else german
-    for at, (match, word) in enumerate(zip(found, words, strict=True)):
-        mended = rules.mend(word, _look_around(found, words, at)) if rules.is_typed(word) else None
+    for at, (match, word) in enumerate(zip(matches, words, strict=True)):
+        mended = rules.mend(word, _look_around(matches, words, at)) if rules.is_typed(word) else None
         if (mended or word) != match[0]:
             yield match.span(), mended or word
 
 
-def _look_around(found: Sequence[re.Match[str]], words: Sequence[str], at: int) -> Context:
-    """Where a word stands; its neighbours are `words`, unless they stand apart or are parts of something else."""
-    text, (start, end) = found[at].string, found[at].span()
-    before = at > 0 and text[found[at - 1].end() : start].isspace()
+def _look_around(matches: Sequence[re.Match[str]], words: Sequence[str], at: int) -> Context:
+    """Return the context of a word: its position, and its neighbours if only a space separates them."""
+    text, (start, end) = matches[at].string, matches[at].span()
+    before = at > 0 and text[matches[at - 1].end() : start].isspace()
     after = (
-        at + 1 < len(found)
-        and text[end : found[at + 1].start()].isspace()
-        and text[found[at + 1].end() :][:1] not in _TIES
+        at + 1 < len(matches)
+        and text[end : matches[at + 1].start()].isspace()
+        and text[matches[at + 1].end() :][:1] not in _TIES
     )
     return Context(text, start, end, words[at - 1] if before else "", words[at + 1] if after else "")
 
 
 def _shorten(match: re.Match[str], base: str) -> str:
-    """`so` for `soooo`, `cool` for `coool`: letters that are there three times or more."""
+    """Shorten letters repeated three times or more: `soooo` to `so`, `coool` to `cool`."""
     word, context = match[0], Context(match.string, *match.span())
     runs = [run for run in _RUN.finditer(word) if _is_stretched(run, base)]
-    if not 0 < len(runs) <= _MOST_RUNS or context.is_joined("-") or _ROMAN.fullmatch(word):
+    if not 0 < len(runs) <= _MAX_RUNS or context.is_joined("-") or _ROMAN.fullmatch(word):
         return word
     if not _VOWEL.search(word) or len(set(word.lower())) == 1:  # hmmm, www, aaa
         return word
@@ -97,11 +97,12 @@ def _shorten(match: re.Match[str], base: str) -> str:
         shorter = Rewriting.of(word, kept).after
         if shorter.lower() in _doubled(base):
             return shorter
-    return shorter if not word[0].isupper() or word.isupper() or context.is_first() else word  # else perhaps a name
+    return shorter if not word[0].isupper() or word.isupper() or context.is_first() else word  # may be a name otherwise
 
 
 def _is_stretched(run: re.Match[str], base: str) -> bool:
-    """In German compounds three consonants, or eee, may meet (`Schifffahrt`, `Seeelefant`), but not at their end."""
+    """Whether a run of letters is stretched. Three consonants, or eee, are valid inside German compounds
+    (`Schifffahrt`, `Seeelefant`)."""
     if len(run[0]) > 3:
         return True
     inside = run.end() < len(run.string)
@@ -112,7 +113,7 @@ def _is_stretched(run: re.Match[str], base: str) -> bool:
 
 @cache
 def _doubled(base: str) -> frozenset[str]:
-    """Words with doubled letters."""
+    """Return the words with doubled letters of a language."""
     path = Path(__file__).parent / f"doubled.{base}.txt.gz"
     words = gzip.decompress(path.read_bytes()).decode().split("\n")
     return frozenset((*words, *german.umlauts())) if base == "de" else frozenset(words)

@@ -1,4 +1,4 @@
-"""Where a word stands in its text, as far as that tells what it is."""
+"""The context of a word in its text, used to decide what it is."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ _ENDING = frozenset(".!?:…–—•")
 
 @dataclass(frozen=True)
 class Context:
-    """A word's place, and its neighbours where nothing but a space stands between."""
+    """The position of a word, and its neighbours if only a space separates them."""
 
     text: str
     start: int
@@ -18,16 +18,16 @@ class Context:
     after: str = ""
 
     def is_first(self) -> bool:
-        """Whether a sentence may begin here."""
+        """Whether a sentence may start here."""
         head = self.text[: self.start].rstrip(_OPENING)
         return not head or head[-1] in _ENDING or head.endswith(" -") or head == "-"
 
     def is_shouted(self) -> bool:
-        """Whether all of the text is in capitals."""
+        """Whether the whole text is in capitals."""
         return self.text.isupper()
 
     def is_joined(self, also: str = "") -> bool:
-        """Whether it is a part of something longer: a path, a formula, a domain, `u.s.`, or tied by `also`."""
+        """Whether it is part of something longer: a path, a formula, a domain, `u.s.`, or joined by `also`."""
         text, start, end = self.text, self.start, self.end
         left, right = text[start - 1 : start] if start else "", text[end : end + 1]
         if left in _JOINING or right in _JOINING or (left and left in also) or (right and right in also):
@@ -40,7 +40,7 @@ class Context:
 
 
 def match_case(right: str, word: str) -> str:
-    """A word with the capitals of another."""
+    """Return `right` with the case of `word`."""
     if word.isupper() and len(word) > 1:
         return right.upper()
     return right[0].upper() + right[1:] if word[0].isupper() else right

@@ -1,4 +1,4 @@
-"""English as it is typed in haste: `dont`, `im`, `i`, `thx`."""
+"""Corrections of hastily typed English: `dont`, `im`, `i`, `thx`."""
 
 from hark.text.spelling.context import Context, match_case
 
@@ -16,7 +16,7 @@ CONTRACTIONS = {
         "it'll it'd could've should've would've might've must've o'clock"
     )
 }
-"""By how they are typed. Left out are those that are words without their apostrophes, too."""
+"""Contractions by their form without apostrophe, except those that are also words (its, well)."""
 _BEFORE = {
     "its": ("it's", _words("a an been going getting raining snowing my your ok okay")),
     "ill": (
@@ -37,7 +37,7 @@ _BEFORE = {
         ),
     ),
 }
-"""Words of their own, but hardly ever before these: so in 1 of 200 cases at most, in 1.9 million sentences."""
+"""Also words in their own right, but before these in at most 1 of 200 cases, measured on 1.9 million sentences."""
 SHORT = {
     "pls": "please",
     "plz": "please",
@@ -54,7 +54,7 @@ _NOT_AFTER = {
     "wont": _words("his her their our my its your is was are were as the a"),
     "cant": _words("the a of this such no"),
 }
-"""`As is his wont` and `the cant of the clergy` are English."""
+"""`As is his wont` and `the cant of the clergy` are correct."""
 _YOU_ARE = _words("welcome right wrong so the a an not too very going late crazy funny sure lucky amazing")
 _PREDICATES = _words(
     "am are was were have had do did can could will would should must may might cannot think know want like need "
@@ -75,16 +75,16 @@ _SPELT = {spelt for word in _TYPED for spelt in (word, word.capitalize(), word.u
     f"I{rest}" for rest in ("", "'m", "'ve", "'ll", "'d", "'M", "'VE", "'LL", "'D")
 }
 HINTS = frozenset(f"{word}{sign}" for word in _SPELT for sign in ("", *".,!?;:…"))
-"""A text that has none of these between its spaces has nothing for `mend`."""
+"""A text with none of these between spaces has nothing for `mend`."""
 
 
 def is_typed(word: str) -> bool:
-    """Whether a word is one that is typed in haste, or another one that is spelt so."""
+    """Whether a word is a known hasty form, or has the same spelling as one."""
     return word.lower() in _TYPED
 
 
 def mend(word: str, context: Context) -> str | None:
-    """A word as it should be; None where it is right, or may be."""
+    """Return the corrected word, or None if it is or may be correct."""
     small = word.lower()
     if context.is_joined("-&"):
         return None
@@ -113,7 +113,7 @@ def mend(word: str, context: Context) -> str | None:
 
 
 def _mend_letter(word: str, before: str, context: Context) -> str | None:
-    """A letter may also be one (`press u`, `type i`), so its neighbours must tell."""
+    """Correct i, u and r, unless the neighbours suggest a letter (`press u`, `type i`)."""
     after = context.after
     predicate = after in _PREDICATES or "n't" in CONTRACTIONS.get(after.replace("'", ""), "")
     match word:

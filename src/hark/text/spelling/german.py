@@ -1,4 +1,4 @@
-"""German as it is typed without its own letters: `fuer`, `Strasse`, `schoen`."""
+"""Corrections of German typed without umlauts and ß: `fuer`, `Strasse`, `schoen`."""
 
 import gzip
 import re
@@ -8,14 +8,14 @@ from pathlib import Path
 from hark.text.spelling.context import Context, match_case
 
 PART = 6
-"""Letters of a compound's last part, at least, for it to be told by that part (`Hauptbahnhoefe`)."""
+"""Minimum letters of the last part by which a compound is recognised (`Hauptbahnhoefe`)."""
 HEAD = 4
-"""And of what stands before it, unless that is a prefix."""
+"""Minimum letters before it, unless that is a prefix."""
 PREFIX = re.compile("ab|an|auf|aus|be|bei|ein|ent|er|ge|her|hin|los|mit|neu|um|un|ver|vor|zu")
 FIRST_PART = 7
-"""Letters of its first part."""
+"""Minimum letters of the first part by which a compound is recognised."""
 PART_WITH_ESZETT = 9
-"""ss is so common that short parts are found where there are none (`Insassen`)."""
+"""Minimum letters of a part with ß: ss is so common that shorter ones match by accident (`Insassen`)."""
 TITLES = frozenset(("herr", "herrn", "frau", "dr", "prof", "familie", "fräulein"))
 SHORT = {"vllt": "vielleicht", "vlt": "vielleicht", "iwie": "irgendwie"}
 _UMLAUT = re.compile("ae|oe|ue")
@@ -23,13 +23,13 @@ _HINTS = ("ss", "ue", "ae", "oe", *SHORT)
 
 
 def transliterate(text: str) -> str:
-    """Text in small letters without umlauts and ß."""
+    """Replace lowercase umlauts and ß with ae, oe, ue and ss."""
     return text.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue").replace("ß", "ss")
 
 
 @cache
 def umlauts() -> dict[str, str]:
-    """Words by how they are typed; those with a capital may have it inside a sentence."""
+    """Return words by their transliteration; capitalised words are those that may have a capital inside a sentence."""
     text = gzip.decompress((Path(__file__).parent / "umlauts.txt.gz").read_bytes()).decode()
     words, small = text.split("\n"), text.lower()
     swiss = zip(small.replace("ß", "ss").split("\n"), words, strict=True)
@@ -39,44 +39,44 @@ def umlauts() -> dict[str, str]:
 
 
 def is_suspect(text: str) -> bool:
-    """Whether a text has anything for `mend`."""
+    """Whether a text may have something for `mend`."""
     small = text.lower()
     return any(hint in small for hint in _HINTS)
 
 
 def is_typed(word: str) -> bool:
-    """Whether a word may be one that is typed without its own letters."""
+    """Whether a word may be typed without umlauts or ß."""
     return _find(word.lower()) is not None
 
 
 def mend(word: str, context: Context) -> str | None:
-    """A word with its umlauts, where it is one that is typed without; None where it is not, or may be a name."""
+    """Return the word with umlauts and ß, or None if nothing changes or it may be a name."""
     small = word.lower()
-    found = _find(small)
-    if found is None or context.is_joined() or not (word == small or word.isupper() or word[1:] == small[1:]):
+    entry = _find(small)
+    if entry is None or context.is_joined() or not (word == small or word.isupper() or word[1:] == small[1:]):
         return None
-    if word.istitle() and _may_be_name(found, context):
+    if word.istitle() and _may_be_name(entry, context):
         return None
-    right = match_case(found.lower(), word)
-    return right if right != word else None  # STRASSE has no ß in capitals
+    right = match_case(entry.lower(), word)
+    return right if right != word else None  # STRASSE is correct in capitals
 
 
 @lru_cache(maxsize=1 << 14)
 def _find(small: str) -> str | None:
-    """What is typed so, in the form of the list."""
+    """Return the word typed so, as written in the list."""
     if not is_suspect(small):
         return None
     return SHORT.get(small) or umlauts().get(small) or _mend_compound(small)
 
 
-def _may_be_name(found: str, context: Context) -> bool:
-    """Herr Schaefer, and a capital that the word should not have."""
+def _may_be_name(entry: str, context: Context) -> bool:
+    """Whether a word follows a title (Herr Schaefer), or has an unexpected capital."""
     before = context.text[: context.start].rstrip(" .").rpartition(" ")[2]
-    return before.lower() in TITLES or (found[0].islower() and not context.is_first())
+    return before.lower() in TITLES or (entry[0].islower() and not context.is_first())
 
 
 def _mend_compound(word: str) -> str | None:
-    """A compound that is not in the list, by its last part or its first; the rest must need nothing else."""
+    """Correct a compound that is not in the list by its last or first part; the rest must need no correction."""
     for cut in range(2, len(word) - PART + 1):
         head = word[:cut]
         if (cut >= HEAD or PREFIX.fullmatch(head)) and (last := _find_part(word[cut:], PART)):
@@ -92,5 +92,5 @@ def _mend_compound(word: str) -> str | None:
 
 
 def _find_part(word: str, least: int) -> str | None:
-    found = umlauts().get(word, "").lower()
-    return found if found and len(word) >= (PART_WITH_ESZETT if "ß" in found else least) else None
+    part = umlauts().get(word, "").lower()
+    return part if part and len(word) >= (PART_WITH_ESZETT if "ß" in part else least) else None

@@ -1,0 +1,126 @@
+"""Detokenising and filtering of the teacher's translations. Faulty ones are replaced by the corpus's own target."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hark.data.dataset import Dataset
+from hark.data.filters import is_garbled, is_identical
+from hark.data.store import Sentences
+from hark.data.tally import cut
+from hark.decode.faults import FAULTS, Fault, find_faults
+from hark.distil.answers import Chunk
+from hark.text.normalise import normalise
+from hark.text.vocabulary import Vocabulary
+
+Reason = Literal[Fault, "long", "garbled", "copied"]
+"""Why a translation is rejected: a fault of any translation; `long`: the source is longer than in the teacher's
+training; `garbled`: invalid bytes; `copied`: identical to the source."""
+SAMPLES = 3
+"""Rejected translations to keep per reason and chunk, for the report."""
+
+
+@dataclass(frozen=True)
+class RejectedSample:
+    """A translation that was rejected."""
+
+    reason: Reason
+    source: str
+    translation: str
+
+
+@dataclass(frozen=True)
+class PackedChunk:
+    """A chunk in a form that is cheap to send to another process."""
+
+    corpus: str
+    first: int
+    answers: Sentences
+    requested: NDArray[np.bool_]
+    complete: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Self:
+        answers = chunk.answers
+        return cls(
+            chunk.corpus,
+            chunk.first,
+            Sentences.pack([each.tokens if each else () for each in answers]),
+            np.array([each is not None for each in answers], bool),
+            np.array([each is not None and each.complete for each in answers], bool),
+        )
+
+
+@dataclass(frozen=True)
+class FilteredLines:
+    """A chunk as text: line n of `target` is the translation of line n of `source`."""
+
+    corpus: str
+    pairs: int
+    source: bytes
+    target: bytes
+    replaced: Counter[str]
+    """Pairs that kept their original target, by reason."""
+    samples: tuple[RejectedSample, ...]
+
+
+class TranslationFilter:
+    """Detokenises and filters the translations of a dataset by chunks."""
+
+    def __init__(self, folder: Path, reverse: bool, vocabulary: Vocabulary) -> None:
+        """`folder` is the dataset's; `vocabulary` is that of the teacher's target side."""
+        self.dataset = Dataset.open(folder, reverse)
+        self.stores = {shard.name: self.dataset.store(shard) for shard in self.dataset.shards("train")}
+        self.vocabulary = vocabulary
+
+    def __call__(self, chunk: PackedChunk) -> FilteredLines:
+        store, answer_ids = self.stores[chunk.corpus], chunk.answers.unpack()
+        rows = np.arange(chunk.first, chunk.first + len(answer_ids))
+        source_ids = store.sentences(rows, "source")
+        sources = self.dataset.tokenizer("source").decode(source_ids)
+        targets = [normalise(text) for text in self.vocabulary.decode(answer_ids)]
+        replaced: dict[int, Reason] = {}
+        for i, pair in enumerate(zip(source_ids, answer_ids, sources, targets, chunk.complete.tolist(), strict=True)):
+            reason = find_reason(*pair) if chunk.requested[i] else "long"
+            if reason is not None:
+                replaced[i] = reason
+        samples = choose_samples(replaced, sources, targets)
+        originals = store.sentences(rows[list(replaced)], "target")
+        for i, text in zip(replaced, self.dataset.tokenizer("target").decode(originals), strict=True):
+            targets[i] = text
+        counts = Counter[str](replaced.values())
+        return FilteredLines(chunk.corpus, len(sources), as_lines(sources), as_lines(targets), counts, samples)
+
+
+def find_reason(
+    source: Sequence[int], target: Sequence[int], source_text: str, target_text: str, complete: bool
+) -> Reason | None:
+    """The reason to reject a translation, or None."""
+    faults = find_faults(source, target, source_text, target_text, complete)
+    if faults:
+        return next(each for each in FAULTS if each in faults)
+    if is_garbled(target_text):
+        return "garbled"
+    return "copied" if is_identical(source_text, target_text) else None
+
+
+def choose_samples(
+    replaced: dict[int, Reason], sources: Sequence[str], targets: Sequence[str]
+) -> tuple[RejectedSample, ...]:
+    """The first few samples of each reason."""
+    seen: Counter[Reason] = Counter()
+    samples = []
+    for i, reason in replaced.items():
+        seen[reason] += 1
+        if seen[reason] <= SAMPLES:
+            samples.append(RejectedSample(reason, cut(sources[i]), cut(targets[i])))
+    return tuple(samples)
+
+
+def as_lines(texts: Sequence[str]) -> bytes:
+    return "".join([text + "\n" for text in texts]).encode("utf-8")
