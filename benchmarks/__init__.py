@@ -1,1 +1,1 @@
-"""Measurements of speed and quality: run one as `python -m benchmarks.NAME` from the root of the repository."""
+"""Benchmarks of speed and quality. Run one as `python -m benchmarks.NAME` from the root of the repository."""

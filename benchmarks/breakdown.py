@@ -1,4 +1,4 @@
-"""Where a step's time goes, by kind of kernel."""
+"""Breakdown of the time of a step by kind of kernel."""
 
 import re
 from collections import defaultdict
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-# The first pattern that occurs in a kernel's name decides; inductor's names list what was fused, so that order matters.
+# The first matching pattern decides. Inductor's kernel names list all fused operations, so the order matters.
 KINDS = (
     ("optimiser", r"multi_tensor_apply|adam|foreach|optimi|clip"),
     ("attention", r"flash|fmha|attention|attn|forward_block|backward_queries|backward_keys|sdpa"),
@@ -21,7 +21,7 @@ REST = "rest: ReLU, casts, copies"
 
 
 class Kernel(NamedTuple):
-    """One run of a kernel, in microseconds of the device's clock."""
+    """One launch of a kernel, in microseconds of the device's clock."""
 
     name: str
     start: float
@@ -29,7 +29,7 @@ class Kernel(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """Milliseconds of one step. Kinds add up to `busy` where no kernels overlap; `idle` is what is left of the step."""
+    """Milliseconds per step. Kinds add up to `busy` if no kernels overlap; `idle` is the rest of the step."""
 
     kinds: dict[str, float]
     kernels: dict[str, float]
@@ -45,7 +45,7 @@ def kind_of(name: str) -> str:
 
 
 def break_down(kernels: Iterable[Kernel], steps: int, step_ms: float) -> Breakdown:
-    """Of the kernels of some steps, and the time of one step as measured without the profiler, which slows the host."""
+    """Break down the kernels of some steps. `step_ms` is measured without the profiler, which slows down the host."""
     kernels = sorted(kernels, key=lambda each: each.start)
     kinds: dict[str, float] = dict.fromkeys([kind for kind, _ in KINDS] + [REST], 0.0)
     names: dict[str, float] = defaultdict(float)
@@ -61,7 +61,7 @@ def break_down(kernels: Iterable[Kernel], steps: int, step_ms: float) -> Breakdo
 
 
 def record(step: Callable[[int], int], steps: int) -> list[Kernel]:
-    """The kernels of some steps."""
+    """Profile the kernels of some steps."""
     torch.cuda.synchronize()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
         for number in range(steps):
@@ -75,23 +75,23 @@ def record(step: Callable[[int], int], steps: int) -> list[Kernel]:
 
 
 def is_label(event: object) -> bool:
-    """Whether it is a stretch of time that somebody named, rather than a kernel that ran."""
+    """Whether an event is an annotated time span, not a kernel."""
     name = str(getattr(event, "name", ""))
     return bool(getattr(event, "is_user_annotation", False)) or name.startswith(("ProfilerStep", "Optimizer.", "## "))
 
 
-def table(title: str, found: Breakdown, kernels: int = 24) -> str:
-    """The kinds, and then the kernels that take longest."""
+def table(title: str, breakdown: Breakdown, kernels: int = 24) -> str:
+    """Format the kinds, and then the longest kernels."""
 
-    def line(milliseconds: float, words: str) -> str:
-        return f"{milliseconds:>9.2f} ms  {milliseconds / found.step:>6.1%}  {words}"
+    def line(milliseconds: float, name: str) -> str:
+        return f"{milliseconds:>9.2f} ms  {milliseconds / breakdown.step:>6.1%}  {name}"
 
-    longest = list(found.kernels.items())[:kernels]
+    longest = list(breakdown.kernels.items())[:kernels]
     return "\n".join(
         [
-            f"{title}: one step, {found.step:.2f} ms",
-            *(line(milliseconds, kind) for kind, milliseconds in found.kinds.items()),
-            line(found.idle, f"idle: the step, less the {found.busy:.2f} ms in which some kernel runs"),
+            f"{title}: one step, {breakdown.step:.2f} ms",
+            *(line(milliseconds, kind) for kind, milliseconds in breakdown.kinds.items()),
+            line(breakdown.idle, f"idle: the step minus {breakdown.busy:.2f} ms with a kernel running"),
             *(f"{milliseconds:>9.3f} ms  {kind_of(name):<26} {name[:110]}" for name, milliseconds in longest),
         ]
     )

@@ -1,4 +1,4 @@
-"""What each cleaning rule drops of text that is mostly good, and what a pair costs.
+"""What each cleaning rule drops from mostly good text, and the time per pair.
 
 python -m benchmarks.cleaning FOLDER    FOLDER holds europarl-en-de/ (every 6th pair is taken) and tatoeba-en-de/
 """

@@ -1,4 +1,4 @@
-"""What `hark prepare` takes, stage by stage, and how fast and how full batches come out of what it made: one table.
+"""Time and memory of `hark prepare` by stage, and throughput and fill of the batches from its dataset.
 
 python -m benchmarks.data FOLDER [--processes N]    FOLDER holds europarl-en-de/ and tatoeba-en-de/
 """
@@ -21,9 +21,9 @@ from hark.data.prepare import prepare
 from hark.data.store import TokenStore
 from hark.text.tokenizer import SPECIAL
 
-PAIRS_A_MINUTE = 1_000_000 / 3  # targets
+PAIRS_PER_MINUTE = 1_000_000 / 3  # targets
 MEMORY = 1.5 * 2**30
-TARGET_TOKENS = 5_000_000  # a second, on one core
+TARGET_TOKENS = 5_000_000  # per second, on one core
 FILL = 0.98
 
 FAR = 1_000_000
@@ -31,24 +31,24 @@ BATCHES = 2000
 
 
 class Stopwatch:
-    """Receives progress; notes when each stage begins and how many pairs were read."""
+    """Receives progress; records the start of each stage and the number of pairs read."""
 
     def __init__(self) -> None:
-        self.begun: dict[str, float] = {}
+        self.started: dict[str, float] = {}
         self.pairs = 0
 
     def __call__(self, stage: str, pairs: int, share: float | None) -> None:  # noqa: ARG002
-        self.begun.setdefault(stage, time.perf_counter())
+        self.started.setdefault(stage, time.perf_counter())
         if stage == "cleaning":
             self.pairs = pairs
 
     def seconds(self, end: float) -> dict[str, float]:
-        times = [*self.begun.values(), end]
-        return {stage: later - begun for (stage, begun), later in zip(self.begun.items(), times[1:], strict=True)}
+        times = [*self.started.values(), end]
+        return {stage: later - earlier for (stage, earlier), later in zip(self.started.items(), times[1:], strict=True)}
 
 
 class MemoryWatch(threading.Thread):
-    """Samples the memory of this process and its children; pages that they share count once (Linux only)."""
+    """Samples the memory of this process and its children, counting shared pages once (Linux only)."""
 
     def __init__(self, pause: float = 0.2) -> None:
         super().__init__(daemon=True)
@@ -56,15 +56,15 @@ class MemoryWatch(threading.Thread):
 
     def run(self) -> None:
         while not self.done.wait(self.pause):
-            self.peak = max(self.peak, sum(map(proportional_size, family(os.getpid()))))
+            self.peak = max(self.peak, sum(map(proportional_size, process_tree(os.getpid()))))
 
 
-def family(process: int) -> list[int]:
+def process_tree(process: int) -> list[int]:
     members = [process]
     for task in Path(f"/proc/{process}/task").glob("*/children"):
         try:
             for child in task.read_text().split():
-                members += family(int(child))
+                members += process_tree(int(child))
         except OSError:
             continue
     return members
@@ -83,7 +83,7 @@ def corpus(folder: Path, name: str) -> CorpusConfig:
 
 
 def measure_prepare(text: Path, folder: Path, processes: int) -> Dataset:
-    """The rows of the table for preparing, and the dataset that came out."""
+    """Print the rows for preparing, and return the dataset."""
     europarl, tatoeba = text / "europarl-en-de", text / "tatoeba-en-de"
     data = DataConfig(
         train=(corpus(europarl, "train"), corpus(tatoeba, "train")),
@@ -98,22 +98,22 @@ def measure_prepare(text: Path, folder: Path, processes: int) -> Dataset:
     memory.done.set()
     for stage, seconds in stages.seconds(end).items():
         row(f"prepare: {stage}", f"{seconds:.1f} s")
-    row(f"prepare: all, {processes} processes", f"{end - start:.1f} s")
+    row(f"prepare: total, {processes} processes", f"{end - start:.1f} s")
     row("prepare: pairs read", f"{stages.pairs:,}")
     row("prepare: pairs kept", f"{sum(shard.pairs for shard in dataset.shards('train')):,}")
     rate = stages.pairs / (end - start) * 60
-    row("prepare: pairs a minute", f"{rate:,.0f}", rate >= PAIRS_A_MINUTE)
+    row("prepare: pairs per minute", f"{rate:,.0f}", rate >= PAIRS_PER_MINUTE)
     row("prepare: peak memory of all processes", f"{memory.peak / 2**20:,.0f} MiB", memory.peak <= MEMORY)
     return dataset
 
 
 def synthetic(folder: Path, pairs: int) -> TokenStore:
-    """A store with lengths like those of real text; its files have the right size, but nothing in them."""
-    chance = np.random.default_rng(0)
+    """Create a store with realistic lengths and sparse, empty token files."""
+    rng = np.random.default_rng(0)
     folder.mkdir()
     about: dict[str, object] = {"format": 1, "dtype": "uint16", "pairs": pairs}
-    source = np.clip(chance.lognormal(3.15, 0.62, pairs), 2, 250).astype(np.int64)
-    target = np.clip(source * chance.lognormal(0.03, 0.18, pairs), 2, 250).astype(np.int64)
+    source = np.clip(rng.lognormal(3.15, 0.62, pairs), 2, 250).astype(np.int64)
+    target = np.clip(source * rng.lognormal(0.03, 0.18, pairs), 2, 250).astype(np.int64)
     for side, lengths in (("source", source), ("target", target)):
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         offsets.astype("<i8").tofile(folder / f"{side}.offsets")
@@ -125,7 +125,7 @@ def synthetic(folder: Path, pairs: int) -> TokenStore:
 
 
 def measure_batches(corpora: list[Corpus], batching: str) -> None:
-    """The rows of the table for one kind of batches. Times are those of the processor: other programs don't count."""
+    """Print the rows for one kind of batches. Times are CPU times, independent of other programs."""
     start = time.process_time()
     batches = make_batches(corpora, BatchConfig(kind=batching), SPECIAL)  # type: ignore[arg-type]
     opened = time.process_time() - start
@@ -139,14 +139,14 @@ def measure_batches(corpora: list[Corpus], batching: str) -> None:
     batches[FAR]
     sought = time.perf_counter() - start
     row(f"{batching}: open ({sum(map(len, batches.pools)):,} pairs)", f"{opened:.2f} s")
-    row(f"{batching}: batches an epoch", f"{batches.batches_per_epoch:,}")
+    row(f"{batching}: batches per epoch", f"{batches.batches_per_epoch:,}")
     row(f"{batching}: batches/s", f"{BATCHES / seconds:,.0f}")
     row(f"{batching}: target tokens/s", f"{tokens / seconds / 1e6:.1f}M", tokens / seconds >= TARGET_TOKENS)
     row(f"{batching}: seek to batch {FAR:,}", f"{1000 * sought:.1f} ms")
     source, target = batches.fill
     if isinstance(batches, PackedBatches):
         row("packed: slots filled, source / target", f"{source:.2%} / {target:.2%}", min(source, target) >= FILL)
-        row(f"packed: pairs left out in {BATCHES:,} batches", f"{skipped}", skipped == 0)
+        row(f"packed: pairs skipped in {BATCHES:,} batches", f"{skipped}", skipped == 0)
     if isinstance(batches, PaddedBatches):
         row("padded: padding, source / target", f"{1 - source:.2%} / {1 - target:.2%}")
 
@@ -162,9 +162,9 @@ def measure_opening(folder: Path) -> None:
     row("open packed batches of 10,000,000 pairs", f"{time.perf_counter() - start:.2f} s")
 
 
-def row(what: str, value: str, good: bool | None = None) -> None:
+def row(name: str, value: str, good: bool | None = None) -> None:
     verdict = "" if good is None else "meets target" if good else "BELOW TARGET"
-    print(f"{what:<48} {value:>20}  {verdict}".rstrip(), flush=True)
+    print(f"{name:<48} {value:>20}  {verdict}".rstrip(), flush=True)
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
-"""Translating on a CPU, raw text in and out: hark's engine, CTranslate2 called by hand, Hugging Face; and a cold start.
+"""Translation speed on a CPU, from text to text: our engine, CTranslate2 called directly, Hugging Face; and cold start.
 
     python -m benchmarks.decode_cpu [--sentences 600] [--repeats 3] [--compute-type int8] [--marian] [--tiny]
 
-The model is the paper's base model with random weights, which never stops by itself: lengths are forced, each output as
-long as its input, so that every system does the same work. Sentences have a few lengths only, since by hand one length
-can be forced for one call. Systems take turns, and the best of the repeats counts. Each batch size by hand is a system.
+The model is the paper's base model with random weights, which never stops by itself: each output is forced to the
+length of its input, so that every system does the same work. Sentences have only a few lengths, because CTranslate2 can
+force one length per call. Systems take turns, and the best of the repeats counts. Each batch size by hand is a system.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from hark.train.checkpoint import write_tensors
 from hark.weights import read_weights
 
 LENGTHS = (12, 24, 36)
-"""Tokens of a sentence, its end included."""
+"""Tokens per sentence, including EOS."""
 BATCH_SIZES = (16, 32)
 COLD_STARTS = 5
 COLD_START = """
@@ -66,7 +66,7 @@ print(imported - start, verified - imported, loaded - verified, end - loaded, *k
 
 @dataclass(frozen=True)
 class Material:
-    """What is translated, and with what."""
+    """The texts, and the model to translate them with."""
 
     bundle: Bundle
     tokenizer: Tokenizer
@@ -77,7 +77,7 @@ class Material:
             yield Request([*ids, EOS], DecodeConfig(beam=beam, max_extra=0, min_length=len(ids) + 1))
 
     def detokenise(self, sentences: Sequence[Sequence[int]]) -> list[str]:
-        """The random model knows more tokens than the tokenizer, which learns from a small text."""
+        """Decode tokens. The model has more tokens than the tokenizer, which is trained on a small text."""
         size = self.tokenizer.vocab_size
         return self.tokenizer.decode([[token % size for token in sentence] for sentence in sentences])
 
@@ -97,31 +97,31 @@ def prepare(folder: Path, sentences: int, model: ModelConfig, vocab_size: int = 
 
 
 def exact_texts(tokenizer: Tokenizer, pieces: Sequence[str], number: int) -> list[str]:
-    """Texts of exactly so many tokens, in turn, made of sentences that follow each other."""
-    chance = random.Random(1)
+    """Concatenate sentences to texts of exactly the lengths in LENGTHS, in turn."""
+    rng = random.Random(1)
     texts: list[str] = []
     while len(texts) < number:
-        wanted, text = LENGTHS[len(texts) % len(LENGTHS)] - 1, ""
-        while len(tokenizer.encode_one(text)) < wanted:
-            text = f"{text} {chance.choice(pieces)}".strip()
-        while len(tokenizer.encode_one(text)) > wanted:
+        length, text = LENGTHS[len(texts) % len(LENGTHS)] - 1, ""
+        while len(tokenizer.encode_one(text)) < length:
+            text = f"{text} {rng.choice(pieces)}".strip()
+        while len(tokenizer.encode_one(text)) > length:
             text = text.rpartition(" ")[0]
-        if len(tokenizer.encode_one(text)) == wanted:
+        if len(tokenizer.encode_one(text)) == length:
             texts.append(text)
     return texts
 
 
 def by_hark(material: Material, engine: CTranslate2Engine, beam: int) -> int:
-    """Everything through the engine; the tokens that came out."""
+    """Translate with our engine, and return the number of output tokens."""
     answers = dict(engine.run(material.requests(beam)))
-    found = [answers[i][0].tokens for i in range(len(answers))]
-    assert len(material.detokenise(found)) == len(material.texts)
-    return sum(map(len, found))
+    results = [answers[i][0].tokens for i in range(len(answers))]
+    assert len(material.detokenise(results)) == len(material.texts)
+    return sum(map(len, results))
 
 
 def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, batch_size: int, scores: bool) -> int:
-    """As one would write it: a call for each length, sorted and split by CTranslate2, which keeps all workers busy.
-    With scores it does what hark does; greedily, without them, it saves the softmax."""
+    """Call CTranslate2 directly, once per length; it sorts and splits the batch to keep all workers busy. With scores
+    it does the same as hark; greedy search without them saves the softmax."""
     sources = [[*map(str, ids), str(EOS)] for ids in material.tokenizer.encode(material.texts)]
     tokens = 0
     for length in LENGTHS:
@@ -133,15 +133,15 @@ def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, b
             min_decoding_length=length,
             return_scores=scores,
         )
-        found = [list(map(int, result.hypotheses[0])) for result in results]
-        material.detokenise(found)
-        tokens += sum(map(len, found))
+        results = [list(map(int, result.hypotheses[0])) for result in results]
+        material.detokenise(results)
+        tokens += sum(map(len, results))
     return tokens
 
 
 def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], int]:
-    """Hugging Face's model of the same size, in float32, its `generate`."""
-    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
+    """Hugging Face's `generate` with a model of the same size in float32."""
+    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-results]
 
     model = material.bundle.config.model
     torch.set_num_threads(available_cores())
@@ -163,11 +163,11 @@ def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], in
             for first in range(0, len(alike), batch_size):
                 rows = torch.tensor(alike[first : first + batch_size])
                 with torch.inference_mode():
-                    found = marian.generate(
+                    results = marian.generate(
                         rows, num_beams=beam, min_new_tokens=length, max_new_tokens=length, do_sample=False
                     )
-                material.detokenise(found[:, 1:].tolist())
-                tokens += found[:, 1:].numel()
+                material.detokenise(results[:, 1:].tolist())
+                tokens += results[:, 1:].numel()
         return tokens
 
     return run
@@ -176,7 +176,7 @@ def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], in
 def compare(
     material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8", marian: bool = False
 ) -> dict[str, float]:
-    """Output tokens a second of each system, the best of some repeats in turn."""
+    """Output tokens per second of each system: the best of the repeats, with systems taking turns."""
     engine = CTranslate2Engine.open(material.bundle, SPECIAL, compute_type)
     files = convert(
         read_weights(material.bundle.weights), material.bundle.config.model, SPECIAL, compute_type == "int8"
@@ -200,7 +200,7 @@ def compare(
 
 
 def latency(material: Material, beam: int, repeats: int, compute_type: ComputeType = "int8") -> dict[int, float]:
-    """Milliseconds for one sentence of each length by itself, text to text."""
+    """Milliseconds for a single sentence of each length, text to text."""
     engine = CTranslate2Engine.open(material.bundle, SPECIAL, compute_type)
     best = {}
     for length, text in zip(LENGTHS, material.texts, strict=False):
@@ -215,7 +215,7 @@ def latency(material: Material, beam: int, repeats: int, compute_type: ComputeTy
 
 
 def cold_start(folder: Path) -> str:
-    """A fresh process to its first translation, the best of several: its time, the parts of that, its most memory."""
+    """Time and peak memory of a new process to its first translation, by part: the best of several."""
     best: tuple[float, list[float]] = (float("inf"), [])
     for _ in range(COLD_STARTS):
         start = time.perf_counter()
@@ -231,7 +231,7 @@ def cold_start(folder: Path) -> str:
 def measure(
     tiny: bool = False, sentences: int = 600, repeats: int = 3, compute_type: ComputeType = "int8", marian: bool = False
 ) -> None:
-    """Print everything. `tiny` is a model of no use, to see that this runs."""
+    """Print all measurements. `tiny` uses a tiny model, to check that the benchmark runs."""
     model = ModelConfig()
     if tiny:
         model = ModelConfig(d_model=32, d_ff=64, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, vocab_size=1000)
@@ -240,9 +240,9 @@ def measure(
         material = prepare(Path(folder), sentences, model, 1000 if tiny else 8000)
         print(cold_start(material.bundle.folder), flush=True)
         for beam in (4, 1):
-            found = compare(material, beam, repeats, compute_type, marian)
-            hand = max(rate for name, rate in found.items() if name.startswith("by hand") and "no scores" not in name)
-            for name, rate in found.items():
+            results = compare(material, beam, repeats, compute_type, marian)
+            hand = max(rate for name, rate in results.items() if name.startswith("by hand") and "no scores" not in name)
+            for name, rate in results.items():
                 print(f"beam {beam}  {name:<40} {rate:>8.0f} tokens/s  {rate / hand:>6.2f} of the best with scores")
             times = latency(material, beam, repeats, compute_type)
             words = ", ".join(f"{length} tokens {milliseconds:.0f} ms" for length, milliseconds in times.items())
@@ -254,8 +254,8 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=600)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--compute-type", default="int8")
-    parser.add_argument("--marian", action="store_true", help="Hugging Face too (needs transformers)")
-    parser.add_argument("--tiny", action="store_true", help="a model of no use, to see that this runs")
+    parser.add_argument("--marian", action="store_true", help="measure Hugging Face too (requires transformers)")
+    parser.add_argument("--tiny", action="store_true", help="use a tiny model, to check that the benchmark runs")
     measure(**vars(parser.parse_args()))
 
 

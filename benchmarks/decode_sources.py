@@ -6,20 +6,20 @@ from hark.text.tokenizer import SPECIAL
 
 EOS = SPECIAL.end
 FIRST_TOKEN = 300
-"""Ids below are special tokens and bytes."""
+"""Smaller ids are special tokens and bytes."""
 
 Source = list[int]
 
 
 def draw_sources(count: int, vocabulary: int) -> list[Source]:
-    """News-like: most sentences of 10 to 50 tokens, few of more than 100. The end is the last token."""
-    chance = np.random.default_rng(0)
-    lengths = np.clip(chance.lognormal(3.17, 0.5, count), 3, 200).astype(int)
-    return [[*chance.integers(min(FIRST_TOKEN, vocabulary // 2), vocabulary, n - 1).tolist(), EOS] for n in lengths]
+    """Draw sources with the lengths of news: most of 10 to 50 tokens, few of more than 100. Each ends with EOS."""
+    rng = np.random.default_rng(0)
+    lengths = np.clip(rng.lognormal(3.17, 0.5, count), 3, 200).astype(int)
+    return [[*rng.integers(min(FIRST_TOKEN, vocabulary // 2), vocabulary, n - 1).tolist(), EOS] for n in lengths]
 
 
 def read_sources(folder: str, count: int) -> list[Source]:
-    """The source side of a dataset's first test set."""
+    """Read the source side of the first test set of a dataset."""
     from hark.data.dataset import Dataset
 
     dataset = Dataset.open(folder)

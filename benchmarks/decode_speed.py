@@ -1,21 +1,21 @@
-"""How fast the base model translates: one table.
+"""Translation throughput of the base model, against Hugging Face's `generate`.
 
-PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's `generate`; then a CPU
-PYTHONPATH=src python -m benchmarks.decode_speed --breakdown  where our time goes: encoder, steps by rows, host, kernels
-PYTHONPATH=src python -m benchmarks.decode_speed --crowd      how often bfloat16 translates otherwise in a crowd
-PYTHONPATH=src python -m benchmarks.decode_speed --stream N   ours, a stream of N sentences as `hark distil` has them
-PYTHONPATH=src python -m benchmarks.decode_speed --align      what word alignment costs, beside scoring the same
-PYTHONPATH=src python -m benchmarks.decode_speed --tiny       anywhere, a tiny model, for correctness only
+PYTHONPATH=src python -m benchmarks.decode_speed              on a GPU: ours and Hugging Face's; then on a CPU
+PYTHONPATH=src python -m benchmarks.decode_speed --breakdown  our time by part: encoder, steps by rows, host, kernels
+PYTHONPATH=src python -m benchmarks.decode_speed --crowd      how often bfloat16 depends on the batch
+PYTHONPATH=src python -m benchmarks.decode_speed --stream N   ours, a stream of N sentences as in `hark distil`
+PYTHONPATH=src python -m benchmarks.decode_speed --align      the cost of word alignment, compared with scoring
+PYTHONPATH=src python -m benchmarks.decode_speed --tiny       a tiny model on any machine; checks correctness only
 
-The work: 3,003 sentences with the lengths of news (log-normal, 27 tokens on average; or those of a prepared dataset's
-test set), random weights, a vocabulary of 37,000. Every output is as long as its source, and cannot end before, so that
-all systems decode the same tokens. Hugging Face's has one length for a batch: batches of 256 are sorted by length, each
-decodes to its longest, and only the tokens of the task are counted. Each system is timed from lists of tokens to lists
-of tokens, after a warm-up on the same work; the best of a few rounds counts.
+The workload: 3,003 sentences with the lengths of news (log-normal, 27 tokens on average; or those of the test set of a
+prepared dataset), random weights, a vocabulary of 37,000. Every output is exactly as long as its source, so all systems
+decode the same tokens. Hugging Face has one length per batch: batches of 256 are sorted by length, each decodes to its
+longest, and only the tokens of the workload count. Each system is timed from token lists to token lists, after a
+warm-up on the same workload; the best of a few rounds counts.
 
-In a stream every sentence has room for 50 tokens more than its source has, as in real use, and ends by itself at about
-the source's length (`EndingLane`), which the host learns only when it looks. `--norm`, `--steps-at-once`, and
-`--breakdown` for the host's time by part, go with it.
+In a stream, every sentence may be 50 tokens longer than its source, as in real use, and ends by itself at about the
+length of the source (`EndingLane`), which the host learns only when it checks. Combine with `--norm`,
+`--steps-at-once`, and `--breakdown` for the host's time by part.
 """
 
 import argparse
@@ -42,12 +42,12 @@ SENTENCES, VOCABULARY = 3003, 37_000
 PAD, BOS, EOS = SPECIAL.pad, SPECIAL.start, SPECIAL.end
 HF_BATCH = 256
 SPREAD, SURE = 9, 30.0
-"""Lengths that translations of sources of one length have, and the logit of the end where it is due: other logits of
-random weights are a few at the most."""
+"""The number of different lengths of translations of equally long sources; and the logit of EOS when it is due, far
+above those of random weights."""
 
 
 def forced(source: Source, beam: int) -> Request:
-    """A translation exactly as long as its source."""
+    """A request for a translation exactly as long as its source."""
     return Request(source, DecodeConfig(beam=beam, max_extra=0, min_length=len(source)))
 
 
@@ -86,10 +86,10 @@ def wait() -> None:
 
 
 def run_ours(engine: TorchEngine, requests: Sequence[Request]) -> dict[int, Hypotheses]:
-    found = dict(engine.run(requests))
+    results = dict(engine.run(requests))
     for number, request in enumerate(requests):
-        assert len(found[number][0].tokens) == len(request.source)  # the work that was asked for
-    return found
+        assert len(results[number][0].tokens) == len(request.source)  # every system does the same work
+    return results
 
 
 def measure_ours(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> Row:
@@ -97,20 +97,19 @@ def measure_ours(engine: TorchEngine, sources: list[Source], beam: int, rounds: 
     run_ours(engine, requests)
     seconds = best_time(lambda: run_ours(engine, requests), rounds)
     tokens = sum(map(len, sources))
-    return Row(f"hark, {engine.name}, {called(beam)}", seconds, len(sources), tokens)
+    return Row(f"hark, {engine.name}, {search_name(beam)}", seconds, len(sources), tokens)
 
 
 class EndingLane(Lane):
-    """A lane whose searches end when they are about as long as their sources, where random weights know no end: before
-    that, the mark of the end is forbidden, and then it is nearly certain. A few small kernels more, which are recorded
-    with the rest of a step; all else is the engine's own."""
+    """A lane that ends each search at about the length of its source, which random weights would not: EOS is forbidden
+    before that, and then nearly certain. Adds a few small kernels to each step; the rest is the engine's own."""
 
     def __init__(self, lane: Lane) -> None:
         self.best = lane.machine.choose
         super().__init__(replace(lane.machine, choose=self.choose), lane.shape, lane.slots, lane.quick_step)
 
     def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
-        # Where a memory lies is a matter of chance.
+        # The place of a memory serves as a random number.
         more_B = self.memory_B[which_B] % SPREAD - SPREAD // 2
         due_B = self.beams.position_B[which_B] + 1 >= self.memory_lengths_B[which_B] + more_B
         self.end_B1 = torch.where(due_B, SURE, -torch.inf)[:, None]
@@ -127,7 +126,7 @@ class EndingEngine(TorchEngine):
 
 
 def run_stream(engine: TorchEngine, requests: Sequence[Request]) -> int:
-    """The tokens that were decoded."""
+    """Decode a stream, and return the number of tokens."""
     tokens = 0
     for number, (best, *_) in engine.run(requests):
         tokens += len(best.tokens) + 1
@@ -142,12 +141,12 @@ def measure_stream(engine: TorchEngine, sources: list[Source], beam: int, rounds
     tokens = run_stream(engine, requests)
     seconds = best_time(lambda: run_stream(engine, requests), rounds)
     steps = f"{engine.steps_at_once or 'default'} steps at once"
-    return Row(f"stream, {engine.config.norm}-norm, {called(beam)}, {steps}", seconds, len(sources), tokens)
+    return Row(f"stream, {engine.config.norm}-norm, {search_name(beam)}, {steps}", seconds, len(sources), tokens)
 
 
 def break_down_stream(engine: TorchEngine, sources: list[Source], beam: int) -> None:
-    """The host's time by part; where it waits for the device, that is a part of its own."""
-    from benchmarks.decode_host import STEP, Clock, show_parts, watching  # type: ignore[import-not-found]
+    """Print the host's time by part, including waiting for the device."""
+    from benchmarks.decode_host import STEP, Clock, show_parts, watching
 
     requests, clock = [Request(source, DecodeConfig(beam=beam)) for source in sources], Clock(time.perf_counter)
     with watching(clock):
@@ -157,13 +156,13 @@ def break_down_stream(engine: TorchEngine, sources: list[Source], beam: int) -> 
     show_parts(clock.seconds, clock.operations, len(sources), clock.calls[STEP])
 
 
-def called(beam: int) -> str:
+def search_name(beam: int) -> str:
     return "greedy" if beam == 1 else f"beam {beam}"
 
 
 def measure_hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: str, rounds: int) -> Row:
-    """MarianMTModel of the same sizes, in bfloat16 with PyTorch's fused attention."""
-    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
+    """Measure a MarianMTModel of the same size, in bfloat16 with PyTorch's fused attention."""
+    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-results]
 
     settings = MarianConfig(
         vocab_size=config.vocab_size,
@@ -205,14 +204,14 @@ def measure_hugging_face(config: ModelConfig, sources: list[Source], beam: int, 
             assert out.tolist()[0]
 
     translate()
-    name = f"Hugging Face generate, bfloat16, {called(beam)}"
+    name = f"Hugging Face generate, bfloat16, {search_name(beam)}"
     return Row(name, best_time(translate, rounds), len(sources), sum(map(len, sources)))
 
 
 def break_down(engine: TorchEngine, sources: list[Source], beam: int) -> None:
-    """Our time by part. Steps are those recorded in the run just timed, replayed with all their slots empty of
-    sentences (whose rows cost the same, but for short attention)."""
-    print(f"\n{called(beam)}: where the time goes")
+    """Print our time by part. Steps are the CUDA graphs of the run just timed, replayed with empty slots (at the same
+    cost, except for shorter attention)."""
+    print(f"\n{search_name(beam)}: time by part")
     text = PackedText.of(sources, engine.device)
 
     @torch.no_grad()
@@ -236,37 +235,37 @@ def break_down(engine: TorchEngine, sources: list[Source], beam: int) -> None:
         wait()
     kernels = sorted(seen.key_averages(), key=lambda row: -row.self_device_time_total)
     busy = sum(row.self_device_time_total for row in kernels) / 1e6
-    print(f"  wall {1000 * wall:.1f} ms, kernels {1000 * busy:.1f} ms, so the GPU waits {1000 * (wall - busy):.1f} ms")
+    print(f"  wall {1000 * wall:.1f} ms, kernels {1000 * busy:.1f} ms, GPU idle {1000 * (wall - busy):.1f} ms")
     for row in kernels[:25]:
         print(f"  {row.self_device_time_total / 1000:>8.2f} ms {row.count:>6}  {row.key[:100]}")
 
 
-def compare_company(engine: TorchEngine, sources: list[Source], beam: int) -> None:
-    """How many sentences are translated otherwise alone than in a crowd, where outputs end by themselves."""
+def compare_batches(engine: TorchEngine, sources: list[Source], beam: int) -> None:
+    """Count the sentences whose translation depends on the batch, with outputs that end by themselves."""
     requests = [Request(source, DecodeConfig(beam=beam)) for source in sources]
-    crowd = dict(engine.run(requests))
+    batched = dict(engine.run(requests))
     alone = [dict(engine.run([request]))[0] for request in requests]
-    other = sum(crowd[i][0].tokens != alone[i][0].tokens for i in range(len(requests)))
-    gaps = [abs(crowd[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))]
+    other = sum(batched[i][0].tokens != alone[i][0].tokens for i in range(len(requests)))
+    gaps = [abs(batched[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))]
     print(
-        f"{engine.name}, {called(beam)}: {other} of {len(requests)} translated otherwise alone than in a crowd "
+        f"{engine.name}, {search_name(beam)}: {other} of {len(requests)} translated differently alone and in a batch "
         f"({other / len(requests):.2%}); log-probabilities differ by {np.mean(gaps):.4f} on average"
     )
 
 
 def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> None:
-    """Translations with attention and without; and given translations aligned, and scored."""
+    """Measure translating with and without attention, and aligning and scoring existing translations."""
     plain = [forced(source, beam) for source in sources]
-    asked = [replace(each, attention=True) for each in plain]
-    found = run_ours(engine, plain)
-    pairs = [(source, found[number][0].tokens) for number, source in enumerate(sources)]
-    given = [Translated(*pair, complete=False) for pair in pairs]
+    aligned = [replace(each, attention=True) for each in plain]
+    results = run_ours(engine, plain)
+    pairs = [(source, results[number][0].tokens) for number, source in enumerate(sources)]
+    translated = [Translated(*pair, complete=False) for pair in pairs]
     tokens = sum(map(len, sources))
     for name, work in (
-        (f"translated, {called(beam)}", lambda: run_ours(engine, plain)),
-        (f"translated and aligned, {called(beam)}", lambda: run_ours(engine, asked)),
-        ("given translations scored", lambda: list(engine.score(pairs))),
-        ("given translations aligned", lambda: engine.align(given)),
+        (f"translated, {search_name(beam)}", lambda: run_ours(engine, plain)),
+        (f"translated and aligned, {search_name(beam)}", lambda: run_ours(engine, aligned)),
+        ("existing translations scored", lambda: list(engine.score(pairs))),
+        ("existing translations aligned", lambda: engine.align(translated)),
     ):
         work()
         Row(name, best_time(work, rounds), len(sources), tokens).show()
@@ -274,19 +273,19 @@ def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dataset", help="a prepared dataset, whose first test set is translated")
-    parser.add_argument("--model", help="a bundle; else random weights (real ones matter to --crowd)")
+    parser.add_argument("--dataset", help="prepared dataset; its first test set is translated")
+    parser.add_argument("--model", help="bundle (default: random weights; --crowd is meaningful only with real ones)")
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--beams", default="4,1")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--rows", type=int, help="hypotheses in flight at most")
+    parser.add_argument("--rows", type=int, help="maximum number of hypotheses in flight")
     parser.add_argument("--breakdown", action="store_true")
     parser.add_argument("--crowd", action="store_true")
     parser.add_argument("--align", action="store_true")
-    parser.add_argument("--stream", type=int, metavar="N", help="sentences of a stream, in place of the table")
+    parser.add_argument("--stream", type=int, metavar="N", help="measure a stream of N sentences instead of the table")
     parser.add_argument("--norm", choices=["post", "pre"], default="post")
-    parser.add_argument("--steps-at-once", type=int, help="steps between two looks at who is done")
-    parser.add_argument("--ours", action="store_true", help="without the peers")
+    parser.add_argument("--steps-at-once", type=int, help="steps between checks for finished sequences")
+    parser.add_argument("--ours", action="store_true", help="skip the peers")
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args()
     torch.manual_seed(0)
@@ -298,7 +297,7 @@ def main() -> None:
         config = replace(config, **small, vocab_size=500)
         arguments.sentences, arguments.rounds = 12, 1
     elif device == "cpu":
-        parser.error("no GPU here; --tiny runs anywhere")
+        parser.error("no GPU; use --tiny to run on a CPU")
     model = Transformer(config)
     if arguments.model:
         from hark.bundle import Bundle
@@ -315,7 +314,7 @@ def main() -> None:
     beams = [int(beam) for beam in arguments.beams.split(",")]
     if arguments.crowd:
         for beam in beams:
-            compare_company(engine, sources, beam)
+            compare_batches(engine, sources, beam)
         return
     print(f"{len(sources)} sentences, {np.mean([len(source) for source in sources]):.1f} tokens on average")
     header()
@@ -337,8 +336,8 @@ def main() -> None:
         for beam in beams:
             break_down(engine, sources, beam)
     engine.close()
-    if not arguments.ours and find_spec("ctranslate2"):  # a bare GPU machine has none
-        import decode_cpu  # type: ignore[import-not-found]
+    if not arguments.ours and find_spec("ctranslate2"):  # not installed on a bare GPU machine
+        from benchmarks import decode_cpu
 
         decode_cpu.measure(tiny=arguments.tiny)
 

@@ -1,9 +1,9 @@
-"""How many translations a second `hark distil` judges and writes, with an engine that answers at once.
+"""Throughput of `hark distil` without the translating: an engine that answers at once.
 
     python -m benchmarks.distil_speed DATASET [--pairs 100000] [--processes 2]
 
-The engine says each source backwards, so that everything but the translating itself is done: reading tokens, handing
-them to the engine and its answers to other processes, looking for faults, decoding, writing.
+The engine returns each source reversed, so everything but the translating itself is measured: reading tokens, passing
+them to the engine and its results to other processes, checking for faults, decoding, writing.
 """
 
 import argparse
@@ -33,7 +33,7 @@ class Echo:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", type=Path)
-    parser.add_argument("--pairs", type=int, default=100_000, help="of each corpus")
+    parser.add_argument("--pairs", type=int, default=100_000, help="pairs of each corpus")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     dataset = Dataset.open(arguments.dataset)
@@ -46,12 +46,12 @@ def main() -> None:
             engine=Echo(),
             bundle=SimpleNamespace(folder=Path(folder)),
         )
-        began = time.thread_time()
+        start = time.thread_time()
         text = Path(folder) / "text"
         done = distil(teacher, dataset, text, teacher.config.decode, arguments.pairs, arguments.processes)
-        own = time.thread_time() - began
-    print(f"{done.new_pairs:,} pairs, {arguments.processes} processes: {done.new_pairs / done.seconds:,.0f} a second")
-    print(f"the engine's process: {1e6 * own / done.new_pairs:.1f} us a pair; not used: {dict(done.record.replaced)}")
+        seconds = time.thread_time() - start
+    print(f"{done.new_pairs:,} pairs, {arguments.processes} processes: {done.new_pairs / done.seconds:,.0f} per second")
+    print(f"engine process: {1e6 * seconds / done.new_pairs:.1f} us per pair; not used: {dict(done.record.replaced)}")
 
 
 if __name__ == "__main__":

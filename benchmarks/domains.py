@@ -1,8 +1,8 @@
-"""Sentences of many domains, drawn from parallel text by a fixed seed, to see how a model does outside its own text.
+"""Sentences from many domains, drawn from parallel text with a fixed seed, to test a model outside its training text.
 
-A folder of the data has files `NAME.en-de.tsv.xz`, English first. Each draw takes as many pairs from every file, and
-always the same ones, whatever the order of a file's lines. No sentence is in two draws, or twice in one: thresholds are
-tuned on `dev` and reported on `test`. A model that is trained on this text must not have read them.
+The data folder has files `NAME.en-de.tsv.xz`, English first. Each draw takes the same number of pairs from every file,
+and always the same ones, whatever the order of lines. No sentence is in both draws, or twice in one: thresholds are
+tuned on `dev` and reported on `test`. These sentences must not be in the training text of a model.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ SEED = "hark trust 1"
 SHORTEST, LONGEST = 3, 60
 """Words on either side."""
 SPARE = 10
-"""Candidates for each pair that is wanted: many sentences are in several files, or differ in a number alone."""
+"""Candidates per pair: many sentences are in several files, or differ only in a number."""
 
 
 @dataclass(frozen=True)
@@ -40,30 +40,30 @@ class Pair:
 
 
 def draw(data: Path, which: Draw, sentences: int, files: Sequence[str] = FILES) -> list[Pair]:
-    """As many pairs from each file, this number in all."""
+    """Draw the same number of pairs from each file, `sentences` in total."""
     each = sentences // len(files)
     seen: set[str] = set()
-    found = []
+    drawn = []
     for file in files:
         pairs = draw_from(data, file, each * len(DRAWS), seen)
-        found += pairs[DRAWS.index(which) :: len(DRAWS)]
-    return found
+        drawn += pairs[DRAWS.index(which) :: len(DRAWS)]
+    return drawn
 
 
-def draw_from(data: Path, file: str, wanted: int, seen: set[str]) -> list[Pair]:
-    """The first pairs by their hashes, except what was seen before."""
-    candidates = heapq.nsmallest(SPARE * wanted, read_pairs(data / f"{file}.en-de.tsv.xz"), key=rank)
-    found: list[Pair] = []
+def draw_from(data: Path, file: str, count: int, seen: set[str]) -> list[Pair]:
+    """Draw the first pairs in the order of their hashes, except those seen before."""
+    candidates = heapq.nsmallest(SPARE * count, read_pairs(data / f"{file}.en-de.tsv.xz"), key=rank)
+    drawn: list[Pair] = []
     for english, german in candidates:
         keys = {shape(english), shape(german)}
-        if len(found) < wanted and not keys & seen:
+        if len(drawn) < count and not keys & seen:
             seen |= keys
-            found.append(Pair(file.rpartition("/")[2], english, german))
-    return found
+            drawn.append(Pair(file.rpartition("/")[2], english, german))
+    return drawn
 
 
 def read_pairs(file: Path) -> Iterator[tuple[str, str]]:
-    """Pairs of a suitable length whose sides differ; equal ones are names, or were not translated."""
+    """Read pairs of a suitable length whose sides differ; equal ones are names or untranslated."""
     with lzma.open(file, "rt", encoding="utf-8", newline="\n") as lines:
         for line in lines:
             english, german, *_ = line.rstrip("\n").split("\t")
@@ -73,10 +73,10 @@ def read_pairs(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def rank(pair: tuple[str, str]) -> bytes:
-    """A pair's place in the draw."""
+    """The sort key of a pair in the draw."""
     return hashlib.blake2b("\t".join((SEED, *pair)).encode(), digest_size=16).digest()
 
 
 def shape(text: str) -> str:
-    """What two texts share that differ in case, punctuation and numbers only."""
+    """Normalise a text so that those that differ only in case, punctuation and numbers are equal."""
     return re.sub(r"\d+", "0", bare(text))

@@ -1,13 +1,13 @@
-"""How a model takes what people type in everyday life: words, greetings, no capitals, no full stop, names, dates.
+"""Quality on everyday input: words, greetings, no capitals, no full stop, names, dates.
 
     python -m benchmarks.everyday MODEL [--json FILE] [--source FILE --reference FILE]
 
-Three measurements. The lines of everyday.toml, each with what must hold of a good translation: the share that holds,
-and the failures. A test set (unless named, the 1,000 sentences of Tatoeba that come with hark) in other spellings, as
-`[data.augment]` has them, beside the plain one: translations of both are spelt as the references are (in capitals,
-without full stops) before they are scored, so that what differs is the model's doing. And its sentences about someone
-with names of others in place (`people` in everyday.toml): how many are still there. Everything goes through the
-translator as `hark translate` calls it, which has cures of its own, for capitals and for what must not change.
+Three measurements. The lines of everyday.toml, each with conditions on a good translation: the share that passes, and
+the failures. A test set (default: the 1,000 sentences of Tatoeba that come with hark) in other spellings, as in
+`[data.augment]`, compared with the original: translations of both are spelt like the references (in capitals, without
+full stops) before scoring, so that differences are due to the model. And its sentences with a person's name replaced
+(`people` in everyday.toml): how many names are kept. Everything goes through the translator as in `hark translate`,
+which has its own handling of capitals and protected text.
 """
 
 import argparse
@@ -59,20 +59,20 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Everyday:
-    """All that was measured."""
+    """All measurements of a model."""
 
     model: str
     lines: dict[str, int]
-    """How many there are of each kind."""
+    """The number of lines by kind."""
     failures: Sequence[Failure]
     test_set: str
     spellings: Sequence[Spelling]
     signatures: dict[Measure, str]
     names: tuple[int, int]
-    """Of the names that were put into its sentences, those that their translations have; and all."""
+    """Inserted names that are kept in the translations, and all inserted names."""
 
     def holds(self, kind: str | None = None) -> tuple[int, int]:
-        """Lines that hold, and all, of a kind or of every one."""
+        """The number of lines that pass and of all lines, of one kind or in total."""
         lines = sum(self.lines.values()) if kind is None else self.lines[kind]
         return lines - sum(kind in (None, each.kind) for each in self.failures), lines
 
@@ -91,7 +91,7 @@ class Everyday:
 
 
 def check_lines(model: Loaded, lines: dict[str, list[Line]]) -> list[Failure]:
-    """Every line by itself, as a person types it."""
+    """Translate every line separately, and collect those that fail."""
     failures = []
     for kind, each in ((kind, each) for kind, of_kind in lines.items() for each in of_kind):
         answer = model.translate(each.text)
@@ -103,8 +103,8 @@ def check_lines(model: Loaded, lines: dict[str, list[Line]]) -> list[Failure]:
     return failures
 
 
-def spelt_as(variant: Variant) -> Callable[[str], str]:
-    """How the references of a variant are spelt, which `vary` does to whole pairs."""
+def spelling_of(variant: Variant) -> Callable[[str], str]:
+    """The spelling of the references of a variant, as applied by `vary`."""
     match variant:
         case "lower":
             return str
@@ -115,7 +115,7 @@ def spelt_as(variant: Variant) -> Callable[[str], str]:
 
 
 def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling], dict[Measure, str]]:
-    """The set in every spelling, beside the plain scores of the same sentences."""
+    """Score the set in every spelling, and the same sentences in the original spelling."""
     measures = make_measures(choose_tokenisation(model.config.data.target))
 
     def scores(texts: Sequence[str], references: Sequence[str]) -> dict[Measure, float]:
@@ -128,8 +128,8 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
     found = [Spelling("as it is", len(held_out), *[scores(plain, held_out.references)] * 2)]
     for variant, name in SPELLINGS.items():
         pairs = enumerate(zip(held_out.sources, held_out.references, strict=True))
-        varied = {at: made for at, pair in pairs if (made := vary(variant, *pair)) is not None}
-        spell = spelt_as(variant)
+        varied = {at: variation for at, pair in pairs if (variation := vary(variant, *pair)) is not None}
+        spell = spelling_of(variant)
         references = [reference for _, reference in varied.values()]
         of_plain = scores([spell(plain[at]) for at in varied], references)
         texts = translate([source for source, _ in varied.values()])
@@ -138,22 +138,22 @@ def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling]
 
 
 def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tuple[int, int]:
-    """The sentences that have a name, with that of the next of some people instead."""
+    """Replace the names in sentences by those of other people, and count how many are kept in the translations."""
     pairs = list(zip(held_out.sources, held_out.references, strict=True))
     known = find_names(pairs)
-    asked: list[tuple[str, str]] = []
+    renamed_texts: list[tuple[str, str]] = []
     for pair in pairs:
-        person = people[len(asked) % len(people)]
+        person = people[len(renamed_texts) % len(people)]
         renamed = rename(*pair, person, known)
         if renamed is not None:
-            asked.append((person, renamed[0]))
-    answers = model.translate([text for _, text in asked], split=False)
-    kept = sum(has_word(answer.text, f"{person}*") for (person, _), answer in zip(asked, answers, strict=True))
-    return kept, len(asked)
+            renamed_texts.append((person, renamed[0]))
+    answers = model.translate([text for _, text in renamed_texts], split=False)
+    kept = sum(has_word(answer.text, f"{person}*") for (person, _), answer in zip(renamed_texts, answers, strict=True))
+    return kept, len(renamed_texts)
 
 
 def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
-    """Without a set to spell otherwise, the lines only."""
+    """Measure a model; without a test set, on the lines only."""
     data = model.config.data
     lines = read_lines(LINES, f"{data.source}-{data.target}")
     failures = check_lines(model, lines)
@@ -164,7 +164,7 @@ def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
 
 
 def sample_set(source_language: str) -> HeldOutSet:
-    """The test sentences that come with hark, in the direction that starts from a language."""
+    """The test sentences that come with hark, in the direction from `source_language`."""
     files = paths()["test"]
     source, reference = files if source_language == SOURCE else reversed(files)
     (held_out,) = read_sets([Path(source)], [Path(reference)], ["tatoeba-sample"])
@@ -172,7 +172,7 @@ def sample_set(source_language: str) -> HeldOutSet:
 
 
 def table(found: Everyday) -> list[str]:
-    lines = [f"{found.model}: what must hold of everyday lines"]
+    lines = [f"{found.model}: everyday lines that pass"]
     for kind in [*found.lines, None]:
         (holds, of), name = found.holds(kind), (kind or "all").replace("_", " ")
         lines.append(f"  {name:<14} {holds:>3} of {of:>3}  {holds / of:>5.0%}")
@@ -186,29 +186,29 @@ def table(found: Everyday) -> list[str]:
     lines += [f"  {TITLES[name]}: {signature}" for name, signature in found.signatures.items()]
     if found.spellings:
         kept, of = found.names
-        lines += ["", f"names of other people in its sentences: {kept} of {of} are kept ({kept / max(1, of):.0%})"]
+        lines += ["", f"other names in its sentences: {kept} of {of} kept ({kept / max(1, of):.0%})"]
     return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="a folder, a run or a name")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
-    parser.add_argument("--source", type=Path, metavar="FILE", help="a test set in place of Tatoeba's")
+    parser.add_argument("model", help="folder, run or name")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
+    parser.add_argument("--source", type=Path, metavar="FILE", help="test set instead of Tatoeba's")
     parser.add_argument("--reference", type=Path, metavar="FILE")
-    parser.add_argument("--lines-only", action="store_true", help="no test set")
-    given = parser.parse_args()
+    parser.add_argument("--lines-only", action="store_true", help="skip the test set")
+    arguments = parser.parse_args()
     try:
-        model = Loaded(named_folder(given.model))
+        model = Loaded(named_folder(arguments.model))
         held_out = sample_set(model.config.data.source)
-        if given.source or given.reference:
-            (held_out,) = read_sets(*([file] if file else [] for file in (given.source, given.reference)))
-        found = measure(name_models([given.model])[0], model, None if given.lines_only else held_out)
+        if arguments.source or arguments.reference:
+            (held_out,) = read_sets(*([file] if file else [] for file in (arguments.source, arguments.reference)))
+        found = measure(name_models([arguments.model])[0], model, None if arguments.lines_only else held_out)
     except (UserError, HarkError) as error:
         sys.exit(f"everyday: {error}")
     print("\n".join(table(found)))
-    if given.json:
-        given.json.write_text(found.to_json(), encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(found.to_json(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Whether a peer, compiled and in bfloat16, has the gradient that its plain code has in float32: else it learns less
-than it could, and a comparison is worth nothing.
+"""Check the gradient of a compiled bfloat16 peer against its plain float32 code.
 
-Dropout is on, as in training: a compiled model without it would be another one. So gradients differ in any case, and
-what counts is whether plain and compiled differ more than plain and plain.
+A peer with a wrong gradient would learn less than it could, and the comparison would be worthless.
+
+Dropout is on, as in training, because without it other code would be compiled. So gradients always differ; the question
+is whether plain and compiled differ more than plain and plain.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +17,7 @@ from benchmarks.peers import Padded, Peer, Training
 
 
 class Cosines(NamedTuple):
-    """Of the gradient of plain code with that of compiled code, and with another one of plain code."""
+    """Cosines of a plain gradient with a compiled one, and with another plain one."""
 
     compiled: float
     plain: float
@@ -29,17 +30,15 @@ class Cosines(NamedTuple):
 class Agreement:
     whole: Cosines
     worst: Cosines
-    """Of the matrix for which compiled code is furthest off; some biases have no gradient but rounding."""
+    """Of the matrix with the largest deviation of compiled code; the gradient of some biases is only rounding."""
     name: str
 
     def __str__(self) -> str:
-        return (
-            f"gradient against plain float32 (plain itself): cosine {self.whole}; the worst, {self.name}: {self.worst}"
-        )
+        return f"gradient against plain float32 (plain itself): cosine {self.whole}; worst, {self.name}: {self.worst}"
 
 
 def agreement(training: Training, plain: Peer, groups: Sequence[Padded], tokens: int) -> Agreement:
-    """`plain` is the same peer, newly made: it is given the weights. No weight is changed."""
+    """Compare gradients. `plain` is a new instance of the same peer, which receives the weights. Nothing is trained."""
     with torch.no_grad():
         for name, weight in plain.named_parameters():
             if weight.requires_grad:
@@ -59,19 +58,19 @@ def agreement(training: Training, plain: Peer, groups: Sequence[Padded], tokens:
 def gradients(training: Training, groups: Sequence[Padded], tokens: int) -> dict[str, Tensor]:
     training.optimiser.zero_grad()
     training.backward(groups, tokens)
-    found = trained(training.peer)
+    result = gradients_of(training.peer)
     training.optimiser.zero_grad()
-    return found
+    return result
 
 
 def plain_gradients(plain: Peer, smoothing: float, groups: Sequence[Padded]) -> dict[str, Tensor]:
     plain.zero_grad()
     for rows in groups:
         plain(rows, smoothing).backward()
-    return trained(plain)
+    return gradients_of(plain)
 
 
-def trained(peer: Peer) -> dict[str, Tensor]:
+def gradients_of(peer: Peer) -> dict[str, Tensor]:
     return {name: weight.grad.float() for name, weight in peer.named_parameters() if weight.grad is not None}
 
 

@@ -1,13 +1,13 @@
-"""Time and memory of training at 64 to 16,384 tokens a sequence: a table, and a plot of it.
+"""Time and memory of training at 64 to 16,384 tokens per sequence: a table and a plot.
 
-python -m benchmarks.lengths --out FOLDER                 measure on a GPU; writes lengths.json and lengths.svg
-python -m benchmarks.lengths --draw lengths.json lengths.svg      draw again what was measured
-python -m benchmarks.lengths --tiny                       on any machine, in seconds: for correctness only
+python -m benchmarks.lengths --out FOLDER                 measure on a GPU; write lengths.json and lengths.svg
+python -m benchmarks.lengths --draw lengths.json lengths.svg      draw an earlier measurement
+python -m benchmarks.lengths --tiny                       on any machine, in seconds; checks correctness only
 
-A step is forward and backward, without the optimiser, whose work does not depend on length. Source and target have
-the same length. Two series: a batch of a fixed number of tokens, in which only attention's work grows with the length;
-and a batch of one sequence, whose memory shows what a token costs. Nothing is compiled, ours as little as the peer, so
-that no time goes into compiling for every length.
+A step is forward and backward, without the optimiser, whose cost does not depend on the length. Source and target have
+the same length. Two series: a batch with a fixed number of tokens, in which only the cost of attention grows with the
+length; and a batch of one sequence, whose memory shows the cost of a token. Neither ours nor the peer is compiled, to
+save compiling for every length.
 """
 
 import argparse
@@ -48,7 +48,7 @@ Series = Literal["batch", "one"]
 
 @dataclass(frozen=True)
 class Point:
-    """One measurement; without figures where it failed, and why."""
+    """One measurement, or the reason why it failed."""
 
     system: System
     series: Series
@@ -60,7 +60,7 @@ class Point:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Target tokens, of which there are as many as source tokens."""
+        """Target tokens per second; there are as many source tokens."""
         return None if self.ms is None else 1000 * self.sequences * self.length / self.ms
 
     def row(self) -> str:
@@ -75,7 +75,7 @@ HEADER = f"{'what':<24} {'length x sequences':>15} {'ms/step':>9} {'target tok/s
 
 
 def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.device) -> Streams:
-    """A packed batch of sequences of one length, as `hark.train.loss.to_tensors` gives it."""
+    """A packed batch of sequences of one length, as from `hark.train.loss.to_tensors`."""
     cu = torch.arange(sequences + 1, device=device, dtype=torch.int32) * length
     positions = torch.arange(length, device=device, dtype=torch.int32).repeat(sequences)
     source, target, labels = (
@@ -85,7 +85,7 @@ def packed_tensors(length: int, sequences: int, vocab_size: int, device: torch.d
 
 
 class Bench:
-    """One model at a time, at all lengths."""
+    """Measures one model at a time, at all lengths."""
 
     def __init__(self, config: Config, lengths: Sequence[int], batch_tokens: int, device: torch.device) -> None:
         reach = max(config.model.max_positions, *lengths)
@@ -118,7 +118,7 @@ class Bench:
             seconds = [self.time(step) for _ in range(WARM_UP + STEPS if on_gpu else 1)]
         except torch.OutOfMemoryError:
             return replace(point, failure="out of memory")
-        except Exception as error:  # one length must not take the others' figures with it
+        except Exception as error:  # a failure at one length must not lose the others
             return replace(point, failure=f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
         finally:
             model.zero_grad()
@@ -156,7 +156,7 @@ class Bench:
 
 
 def cost_of_a_token(points: Sequence[Point]) -> list[str]:
-    """How much memory each further token takes, from length to length: equal where memory grows linearly."""
+    """The memory of each additional token, from length to length: constant if memory grows linearly."""
     lines = []
     for system, name in NAMES.items():
         mine = [each for each in points if each.system == system and each.series == "one"]
@@ -164,14 +164,14 @@ def cost_of_a_token(points: Sequence[Point]) -> list[str]:
         steps = [(high - low) * 2**20 / (after - before) for (before, low), (after, high) in pairwise(known)]
         if steps:
             figures = " ".join(f"{each:,.0f}" for each in steps)
-            lines.append(f"{name}, one sequence: KiB for each further token, from length to length: {figures}")
+            lines.append(f"{name}, one sequence: KiB per additional token, from length to length: {figures}")
     return lines
 
 
 def draw(points: Sequence[Point], batch_tokens: int, machine: str) -> str:
-    """The plot, as SVG."""
+    """Draw the plot as SVG."""
     systems = [system for system in NAMES if any(each.system == system for each in points)]
-    sides = f"{batch_tokens:,} tokens a side"
+    sides = f"{batch_tokens:,} tokens per side"
     panels = [
         panel_of("Time of a step", f"ms, {sides}", points, systems, "batch", "ms"),
         panel_of("Memory", f"GiB, {sides}", points, systems, "batch", "gib", guide=False),
@@ -189,21 +189,21 @@ def panel_of(
     figure: Literal["ms", "gib"],
     guide: bool = True,
 ) -> Panel:
-    """One figure of one series, a curve for each system."""
+    """A panel of one series, with a curve per system."""
     known = [each for each in points if each.series == series and getattr(each, figure) is not None]
     curves = [[(each.length, getattr(each, figure)) for each in known if each.system == name] for name in systems]
-    return Panel(title, unit, "tokens a sequence" + " · dotted: in proportion" * guide, curves, guide)
+    return Panel(title, unit, "tokens per sequence" + " · dotted: linear" * guide, curves, guide)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", default="kernels,flash,torch")
-    parser.add_argument("--series", default="batch,one", help="a batch of many tokens, and one sequence")
+    parser.add_argument("--series", default="batch,one", help="batch of many tokens, one sequence, or both")
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS)
-    parser.add_argument("--size", default="base", help="a recipe")
-    parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU")
-    parser.add_argument("--out", type=Path, help="a folder for the points and the plot")
+    parser.add_argument("--size", default="base", help="recipe")
+    parser.add_argument("--tiny", action="store_true", help="use a tiny model on the CPU")
+    parser.add_argument("--out", type=Path, help="folder for the points and the plot")
     parser.add_argument("--draw", nargs=2, type=Path, metavar=("JSON", "SVG"), help="only draw")
     arguments = parser.parse_args()
     if arguments.draw:
@@ -221,14 +221,14 @@ def main() -> None:
     points = []
     for system in arguments.systems.split(","):
         if system == "kernels" and not kernels.available():
-            print(f"{NAMES['kernels']}: not measured, they need Triton and a GPU")
+            print(f"{NAMES['kernels']}: not measured; requires Triton and a GPU")
             continue
         points += bench.run(system, arguments.series.split(","))
         if arguments.out:
             arguments.out.mkdir(parents=True, exist_ok=True)
             known = {"machine": machine, "torch": torch.__version__, "batch_tokens": arguments.batch_tokens}
-            whole = {**known, "points": [asdict(each) for each in points]}
-            (arguments.out / "lengths.json").write_text(json.dumps(whole, indent=1) + "\n")
+            report = {**known, "points": [asdict(each) for each in points]}
+            (arguments.out / "lengths.json").write_text(json.dumps(report, indent=1) + "\n")
     print("\n".join(cost_of_a_token(points)))
     if arguments.out and any(each.ms for each in points):
         (arguments.out / "lengths.svg").write_text(draw(points, arguments.batch_tokens, machine))

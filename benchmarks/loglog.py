@@ -1,4 +1,4 @@
-"""Curves on logarithmic axes, as SVG, in the style of `hark plot`: panels side by side under one legend."""
+"""Log-log plots as SVG, in the style of `hark plot`: panels side by side under one legend."""
 
 import math
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Panel:
-    """Some curves, in the order of the legend; one of them may be empty."""
+    """The curves of a panel, in the order of the legend; a curve may be empty."""
 
     title: str
     unit: str
     below: str
     curves: Sequence[Points]
-    guide: bool = False  # a dotted line in proportion to the horizontal axis
+    guide: bool = False  # a dotted line for linear growth
 
 
 def draw_panels(names: Sequence[str], panels: Sequence[Panel], note: str) -> str:
@@ -42,7 +42,7 @@ def draw_panel(panel: Panel) -> str:
     ats = sorted({at for curve in panel.curves for at, _ in curve})
     values = [value for curve in panel.curves for _, value in curve]
     high = 1.25 * max(values)
-    low = min(0.8 * min(values), high / 10)  # a power of ten at least, so that what is flat looks flat
+    low = min(0.8 * min(values), high / 10)  # at least a power of ten, so that flat curves look flat
     floor, end = HEIGHT - BOTTOM, WIDTH - RIGHT
 
     def x(at: float) -> float:
@@ -79,5 +79,5 @@ def draw_panel(panel: Panel) -> str:
 
 
 def share(value: float, low: float, high: float) -> float:
-    """How far along a logarithmic axis it lies."""
+    """The relative position of a value on a logarithmic axis."""
     return math.log(value / low) / math.log(high / low) if high > low else 0.5

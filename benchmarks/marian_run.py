@@ -1,8 +1,8 @@
-"""Marian trained on a prepared dataset, for so many minutes at a time, and measured as ours is.
+"""Training Marian on a prepared dataset for some minutes at a time, and evaluating it like ours.
 
-A folder holds `config.toml` and `variant` (how it is trained), `rows.jsonl` (what was measured), `state/` (weights,
-Adam's state, place in the data: a checkpoint in our format, without pickle), and `minute-M/` for each minute whose
-weights were asked for: a bundle of ours, in bfloat16, so that the same engine translates with both systems' weights.
+A folder holds `config.toml` and `variant` (how it is trained), `rows.jsonl` (measurements), `state/` (weights, Adam's
+state, position in the data: a checkpoint in our format, without pickle), and `minute-M/` for each requested minute: the
+weights as one of our bundles, in bfloat16, so that the same engine translates with the weights of both systems.
 """
 
 import time
@@ -32,25 +32,25 @@ from hark.model import Transformer
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
 from hark.train.loss import Objective, to_tensors
-from hark.train.passes import autocast, why_not_recorded
+from hark.train.passes import autocast, fallback_reason
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 
-GROUPS, QUIET, TIMED = (2, 3, 4), 50, 10
-"""Groups of rows in which a step's pairs may be laid out: of those the fastest are taken. Batches that must leave the
-compiler with nothing to do, before the clock starts, and that are timed."""
+GROUPS, IDLE, TIMED = (2, 3, 4), 50, 10
+"""Candidates for the number of groups of rows per step, of which the fastest is used; consecutive batches without
+compilation before the clock starts; and batches that are timed."""
 ADAM = ("exp_avg", "exp_avg_sq", "step")
 
 Ready = tuple[list[Padded], int, int]
-"""A batch on the device, in groups; its real target tokens, and its number."""
+"""A batch on the device, in groups; its number of real target tokens, and its index."""
 
 
-class Judge:
-    """Measures weights of ours on the dev sets, as `hark train` does: the same batches, kernels and precision."""
+class DevEvaluator:
+    """Evaluates weights on the dev sets as `hark train` does: the same batches, kernels and precision."""
 
     def __init__(self, config: Config, dataset: Dataset, device: torch.device) -> None:
         self.config, self.device, self.model = config, device, Transformer(config.model).to(device).eval()
-        fused = why_not_recorded(self.config, Processes(0, 1, device)) is None
+        fused = fallback_reason(self.config, Processes(0, 1, device)) is None
         smoothing, longest = config.train.label_smoothing, config.batches.max_length
         self.objective = Objective(self.model, smoothing, longest, dataset.special.pad, fused)
         stores = [(shard.name, dataset.store(shard)) for shard in dataset.shards("dev")]
@@ -60,7 +60,7 @@ class Judge:
 
     @torch.no_grad()
     def measure(self, weights: Mapping[str, Tensor]) -> tuple[float, float]:
-        """Loss and nll of a target token; the mean over the dev sets, where there are several."""
+        """Loss and NLL per target token, averaged over the dev sets."""
         for name, weight in self.model.named_parameters():
             weight.copy_(weights[name])
         means = []
@@ -76,7 +76,7 @@ class Judge:
 
 
 def compiled() -> int:
-    """Graphs that the compiler has built in this process."""
+    """The number of graphs compiled in this process."""
     return int(counters["stats"]["unique_graphs"])
 
 
@@ -99,18 +99,18 @@ class MarianRun:
     ) -> None:
         self.folder, self.device, self.groups = folder, device, GROUPS[0]
         self.config = replace(config, batches=replace(config.batches, kind="packed"))
-        self.agree(f"{variant}, initial weights {init}")
+        self.check_settings(f"{variant}, initial weights {init}")
         self.bundles = BundleWriter.of(config, dataset)
-        self.judge = Judge(self.config, dataset, device)
+        self.evaluator = DevEvaluator(self.config, dataset, device)
         torch.manual_seed(config.train.seed)
         self.marian = Marian(config.model)
         self.training = Training(self.marian, self.config, device, VARIANTS[variant])
-        if init == "ours":  # those that `hark train` begins with, given the same seed
+        if init == "ours":  # as in `hark train` with the same seed
             torch.manual_seed(config.train.seed)
             self.training.fill(to_theirs(self.marian, Transformer(config.model).state_dict()))
         self.batches = PackedBatches(dataset.train, self.config.batches, dataset.special)
         self.stream: Prefetch[Ready] = Prefetch(self.batches, prepare=self.ready)
-        self.progress, self.built, self.told = Progress(), 0, 0
+        self.progress, self.built, self.tokens_before = Progress(), 0, 0
         if self.state.exists():
             self.resume()
         self.rows = [row for row in read_lines(folder / ROWS, Row) if row.steps <= self.progress.steps]
@@ -119,13 +119,13 @@ class MarianRun:
     def state(self) -> Path:
         return self.folder / "state"
 
-    def agree(self, variant: str) -> None:
-        """A folder goes on only as it began."""
+    def check_settings(self, variant: str) -> None:
+        """Check that a folder is resumed with the same settings."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in (("config.toml", configfile.dump(self.config)), ("variant", variant + "\n")):
             path = self.folder / name
             if path.exists() and path.read_text(encoding="utf-8") != text:
-                raise UserError(f"{path}: was begun with other settings; go on with those, or take another folder")
+                raise UserError(f"{path}: started with other settings; use those, or choose another folder")
             path.write_text(text, encoding="utf-8")
 
     def ready(self, batch: PackedBatch) -> Ready:
@@ -133,7 +133,7 @@ class MarianRun:
         return groups, batch.n_target_tokens, batch.index
 
     def warm_up(self) -> None:
-        """What `hark train` does before its own clock starts: kernels are built. No weight changes."""
+        """Compile kernels before the clock starts, as `hark train` does. No weight changes."""
         if self.device.type == "cuda":
             if self.progress.steps:
                 self.build()
@@ -142,78 +142,78 @@ class MarianRun:
         self.check()
 
     def fastest(self) -> int:
-        """Many groups have little padding, and few keep the device busy."""
+        """Find the fastest number of groups: many have little padding, few keep the device busy."""
         seconds: dict[int, float] = {}
         for self.groups in GROUPS:
             self.build()
             several = [self.ready(self.later(place)) for place in range(TIMED)]
             self.wait()
-            begun = time.perf_counter()
+            start = time.perf_counter()
             for each in several:
                 self.training.backward(*each[:2])
             self.wait()
-            seconds[self.groups] = (time.perf_counter() - begun) / TIMED
+            seconds[self.groups] = (time.perf_counter() - start) / TIMED
         self.training.optimiser.zero_grad()
-        told = ", ".join(f"{1000 * each:.1f} in {groups}" for groups, each in seconds.items())
-        print(f"ms for a batch, by its groups of rows: {told}", flush=True)
+        times = ", ".join(f"{1000 * each:.1f} in {groups}" for groups, each in seconds.items())
+        print(f"ms per batch by number of groups: {times}", flush=True)
         return min(seconds, key=lambda groups: seconds[groups])
 
     def build(self) -> None:
-        """Until the compiler has seen all that there is to see of batches in so many groups."""
-        quiet = place = 0
-        while quiet < QUIET:
+        """Run batches until the compiler has nothing left to compile."""
+        idle = place = 0
+        while idle < IDLE:
             built, place = compiled(), place + 1
             self.training.backward(*self.ready(self.later(place))[:2])
-            quiet = quiet + 1 if compiled() == built else 0
+            idle = idle + 1 if compiled() == built else 0
         self.training.optimiser.zero_grad()
 
     def later(self, place: int) -> PackedBatch:
-        """A batch of a later pass over the data."""
+        """A batch of a later epoch."""
         return self.batches[self.batches.batches_per_epoch + place]
 
     def check(self) -> None:
-        """Whether it is Marian that is trained, with the weights of now."""
+        """Compare the gradient with that of plain Marian, with the current weights."""
         groups, tokens, _ = self.ready(self.later(0))
         print(agreement(self.training, Marian(self.config.model), groups, tokens), flush=True)
 
     def train(self, minutes: float, marks: Sequence[float], keep: Sequence[float], until: float | None) -> None:
-        """For so many minutes more; measured at `marks`, in minutes since the beginning, and at the end.
+        """Train for some more minutes; evaluate at `marks`, in minutes since the start, and at the end.
 
-        `until` is when to stop in any case, by `time.monotonic`: commands may have a limit.
+        `until` is a deadline by `time.monotonic`, for commands with a time limit.
         """
-        begun = time.monotonic()
+        start = time.monotonic()
         self.warm_up()
         self.wait()
         self.training.losses.zero_()
-        self.told = self.progress.target_tokens
+        self.tokens_before = self.progress.target_tokens
         self.built = compiled()
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         print(f"warmed up in {took:.0f} s, {self.built} graphs compiled; {self.groups} groups of rows", flush=True)
         progress, end = self.progress, self.progress.seconds + 60 * minutes
         due = sorted({60 * mark for mark in (*marks, *keep) if progress.seconds < 60 * mark < end} | {end})
-        began = time.monotonic() - progress.seconds
+        started = time.monotonic() - progress.seconds
         while due:
             groups, tokens, index = next(self.stream)
-            # As in `hark train`: chance is a function of the batch, so that a resumed run needs no state of it.
+            # As in `hark train`: dropout is seeded by the batch index, so resuming needs no random state.
             torch.manual_seed(int(derive(self.config.train.seed, index)) >> 1)
             self.training.step(groups, tokens, learning_rate(progress.steps + 1, self.config))
             progress.steps += 1
             progress.target_tokens += tokens
             now = time.monotonic()
             late = until is not None and now >= until
-            if now - began < due[0] and not late:
+            if now - started < due[0] and not late:
                 continue
             self.wait()
-            progress.seconds = time.monotonic() - began
+            progress.seconds = time.monotonic() - started
             passed = {mark for mark in due if mark <= progress.seconds}
             due = [] if late else [mark for mark in due if mark not in passed]
             self.measure()
             for mark in passed & {60 * each for each in keep}:
                 self.keep(mark / 60)
-            began = time.monotonic() - progress.seconds
+            started = time.monotonic() - progress.seconds
         self.stream.close()
         self.save()
-        self.check()  # again: weights that do not read the source yet hide what is wrong with reading it
+        self.check()  # again: untrained weights ignore the source, which hides errors in attending to it
 
     def wait(self) -> None:
         if self.device.type == "cuda":
@@ -224,23 +224,23 @@ class MarianRun:
 
     def measure(self) -> None:
         progress = self.progress
-        loss, nll = self.judge.measure(self.our_weights())
+        loss, nll = self.evaluator.measure(self.our_weights())
         self.rows.append(Row(progress.seconds, progress.steps, progress.target_tokens, loss, nll))
         write_lines(self.folder / ROWS, self.rows)
-        pace = progress.target_tokens / progress.seconds
-        trained = self.training.losses.item() / max(1, progress.target_tokens - self.told)
+        throughput = progress.target_tokens / progress.seconds
+        trained = self.training.losses.item() / max(1, progress.target_tokens - self.tokens_before)
         print(
             f"{progress.seconds / 60:.2f} minutes, step {progress.steps:,}: training loss {trained:.4f}, dev loss "
-            f"{loss:.4f}, nll {nll:.4f}; {pace:,.0f} target tokens/s so far{self.late_compiling()}",
+            f"{loss:.4f}, nll {nll:.4f}; {throughput:,.0f} target tokens/s so far{self.late_compiling()}",
             flush=True,
         )
         self.training.losses.zero_()
-        self.told = progress.target_tokens
+        self.tokens_before = progress.target_tokens
 
     def late_compiling(self) -> str:
-        """What the clock counts and should not, if there was any."""
+        """Report compilation that the clock counted and should not have."""
         late = compiled() - self.built
-        return f"; {late} graphs were compiled while the clock ran" if late else ""
+        return f"; {late} graphs compiled while the clock was running" if late else ""
 
     def keep(self, minute: float) -> None:
         origin = f"Hugging Face Marian after {self.progress.seconds / 60:.2f} minutes, step {self.progress.steps}"
@@ -266,7 +266,7 @@ class MarianRun:
         tensors, state = checkpoint.load(self.state)
         self.groups = state["groups"]
         self.training.fill(tensors["weights"])
-        # Adam is given its state as it would have made it: a step of its own would move the weights.
+        # Set Adam's state directly: taking a step to allocate it would change the weights.
         for name, weight in self.training.weights.items():
             self.training.adam.state[weight] = {
                 kind: tensors["adam"][f"{kind}.{name}"].to(self.device) for kind in ADAM

@@ -1,8 +1,8 @@
-"""Marian's weights as ours, and ours as Marian's: one to one, up to the order of the features.
+"""Converting between Marian's weights and ours: one to one, up to the order of the features.
 
-Marian has all sines of the positions before all cosines, where the paper has them in turn. The same model results if
-every axis of width d_model on the residual stream is put in the other order: layer norm, and the products that read
-from the stream or write to it, do not care. Tensors are named as in `hark.model`.
+Marian puts all sines of the positions before all cosines; the paper alternates them. Permuting every axis of width
+d_model on the residual stream gives the same model: layer norm, and the products that read from the stream or write to
+it, do not depend on the order. Tensors are named as in `hark.model`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ READS, WRITES = ("w_q", "w_k", "w_v", "w_1"), ("w_o", "w_2", "norm")
 
 
 def parts_of(layer: nn.Module) -> dict[str, str]:
-    """Marian's name of each of our modules of a layer that hold weights."""
+    """Marian's name for each of our modules with weights in a layer."""
     attentions = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
     parts = {"feed_forward.w_1": "fc1", "feed_forward.w_2": "fc2", "feed_forward_residual.norm": "final_layer_norm"}
     for ours, theirs in attentions.items():
@@ -29,12 +29,12 @@ def parts_of(layer: nn.Module) -> dict[str, str]:
 
 
 def our_names(marian: Marian) -> dict[str, str]:
-    """Our name of each weight of Marian's that is trained, by its own."""
+    """Our name for each trained weight of Marian, by Marian's name."""
     names = {id(weight): name for name, weight in marian.named_parameters() if weight.requires_grad}
-    found = {names.pop(id(weight)): name for name, weight in weights_of(marian)}
+    ours_by_theirs = {names.pop(id(weight)): name for name, weight in weights_of(marian)}
     if names:
-        raise ValueError(f"this version of transformers has weights that we do not know: {', '.join(names.values())}")
-    return found
+        raise ValueError(f"unknown weights in this version of transformers: {', '.join(names.values())}")
+    return ours_by_theirs
 
 
 def weights_of(marian: Marian) -> Iterator[tuple[str, nn.Parameter]]:
@@ -48,7 +48,7 @@ def weights_of(marian: Marian) -> Iterator[tuple[str, nn.Parameter]]:
 
 
 def to_ours(marian: Marian, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """By our names, with the features of the stream in the paper's order."""
+    """Convert to our names, with features in the paper's order."""
     order_D = paper_order(marian)
     return {ours: reorder(ours, values[theirs], order_D) for theirs, ours in our_names(marian).items()}
 
@@ -59,7 +59,7 @@ def to_theirs(marian: Marian, values: Mapping[str, Tensor]) -> dict[str, Tensor]
 
 
 def paper_order(marian: Marian) -> Tensor:
-    """Where each of our features stands in Marian's."""
+    """The index in Marian's order of each of our features."""
     half = marian.model.config.d_model // 2
     return torch.stack([torch.arange(half), half + torch.arange(half)], dim=1).flatten()
 

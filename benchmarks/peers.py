@@ -1,8 +1,8 @@
-"""The peers: Hugging Face's Marian and PyTorch's nn.Transformer, given the paper's model, each as fast as it goes.
+"""The peers: the paper's model in Hugging Face's Marian and PyTorch's nn.Transformer, each as fast as possible.
 
-Both compute what ours computes, which tests/benchmarks checks with copied weights: post-norm, ReLU, one matrix for
-both embeddings and the output, sinusoidal positions, dropout on embeddings and sub-layers' outputs only, the
-label-smoothed loss. Both train on rows with padding, through PyTorch's fused attention and fused Adam.
+Both compute the same as ours, which tests/benchmarks checks with copied weights: post-norm, ReLU, one matrix for both
+embeddings and the output, sinusoidal positions, dropout only on embeddings and outputs of sub-layers, label-smoothed
+loss. Both train on padded rows, with PyTorch's fused attention and fused Adam.
 Tensors are named as in `hark.model`.
 """
 
@@ -22,17 +22,17 @@ from hark.model.positions import sinusoids
 from hark.text.tokenizer import SPECIAL
 
 Step = Callable[[int], int]
-"""One step of training on the batch of that number, the optimiser's included: the real target tokens in it."""
+"""Runs a training step, including the optimiser, on the batch of that index; returns its real target tokens."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """How a peer is run. Weights are kept and updated in float32 in any case: updates of pure bfloat16 weights are
-    mostly lost in rounding, so that such a model does not train properly.
+    """How a peer is run. Weights are always kept and updated in float32: updates of pure bfloat16 weights are mostly
+    lost in rounding, so such a model does not train properly.
 
-    `autocast` computes in bfloat16 where PyTorch holds it safe. `bfloat16` has the whole model in that type, as
-    a copy of float32 weights that the optimiser keeps, which is how fairseq trains. Compiled is each `layer` and the
-    loss, once for all shapes; or the `whole` model.
+    `autocast` computes in bfloat16 where PyTorch considers it safe. With `bfloat16` the whole model is in that type, as
+    a copy of the optimiser's float32 weights, as in fairseq. Compiled are the `layers` and the loss, once for all
+    shapes; or the `whole` model.
     """
 
     precision: Literal["autocast", "bfloat16"]
@@ -55,9 +55,9 @@ VARIANTS = {
 
 @dataclass(frozen=True)
 class Padded:
-    """A batch in rows. `real_BS` is None where no source row has padding: then a kernel without a mask can be used.
+    """A batch in rows. `real_BS` is None if no source row has padding, so that a kernel without a mask can be used.
 
-    Target rows need no mask: padding stands at their end, and the causal pattern hides it from every real token.
+    Target rows need no mask: padding is at their end, and the causal mask hides it from every real token.
     """
 
     source_BS: Tensor
@@ -67,7 +67,7 @@ class Padded:
 
     @staticmethod
     def of(batch: PaddedBatch, device: torch.device) -> "Padded":
-        """From pinned memory, as ours, so that the copy runs beside the work on the batch before."""
+        """Copy a batch from pinned memory, as ours, so that the copy overlaps with the previous batch."""
         source, target = batch.streams["source"], batch.streams["target"]
         assert target.labels is not None
         arrays = [torch.from_numpy(each) for each in (source.tokens, target.tokens, target.labels)]
@@ -79,18 +79,18 @@ class Padded:
 
 
 class Peer(nn.Module, ABC):
-    """Another project's Transformer behind one face."""
+    """The common interface of other Transformers."""
 
     @abstractmethod
     def hidden(self, source_BS: Tensor, real_BS: Tensor | None, target_BT: Tensor) -> Tensor:
-        """The decoder's last layer."""
+        """The output of the decoder's last layer."""
 
     @abstractmethod
     def logits(self, hidden_BTD: Tensor) -> Tensor: ...
 
     @abstractmethod
     def layers(self) -> Iterable[nn.Module]:
-        """Those of both stacks."""
+        """The layers of both stacks."""
 
     def loss(self, hidden_BTD: Tensor, labels_BT: Tensor, smoothing: float) -> Tensor:
         """The label-smoothed loss, summed over real tokens, in float32."""
@@ -112,7 +112,7 @@ class Peer(nn.Module, ABC):
             case "no":
                 return
             case "layers":
-                # Layers of a stack share one compiled function: a fraction of the time that the whole model takes.
+                # The layers of a stack share one compiled function, which compiles in a fraction of the time.
                 for layer in self.layers():
                     layer.compile(dynamic=True)
                 self.loss = torch.compile(self.loss, dynamic=True)  # type: ignore[method-assign]
@@ -121,7 +121,7 @@ class Peer(nn.Module, ABC):
 
 
 class Marian(Peer):
-    """Hugging Face's MarianMTModel, which is made for this model."""
+    """Hugging Face's MarianMTModel, an implementation of this architecture."""
 
     def __init__(self, config: ModelConfig) -> None:
         from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
@@ -154,12 +154,12 @@ class Marian(Peer):
                 attn_implementation="sdpa",
             )
         )
-        # A buffer of zeros, in float32, would make logits of that type and twice the size of what autocast gives.
+        # This buffer of zeros in float32 would make the logits float32, twice the size of autocast's.
         self.model.final_logits_bias = self.model.final_logits_bias.bfloat16()
 
     def hidden(self, source_BS: Tensor, real_BS: Tensor | None, target_BT: Tensor) -> Tensor:
-        # A mask of four axes is taken as it is; of one of two it would be asked whether all of it is true, and the
-        # device waited for.
+        # A mask with four axes is used as it is; for one with two axes, transformers would check whether all of it is
+        # true, and wait for the device.
         mask_B11S = None if real_BS is None else real_BS[:, None, None, :]
         out = self.model.model(
             input_ids=source_BS, attention_mask=mask_B11S, decoder_input_ids=target_BT, use_cache=False
@@ -168,7 +168,7 @@ class Marian(Peer):
         return hidden_BTD
 
     def logits(self, hidden_BTD: Tensor) -> Tensor:
-        """The end of MarianMTModel.forward."""
+        """As at the end of MarianMTModel.forward."""
         logits_BTV: Tensor = self.model.lm_head(hidden_BTD) + self.model.final_logits_bias
         return logits_BTV
 
@@ -177,7 +177,7 @@ class Marian(Peer):
 
 
 class EncoderLayer(nn.TransformerEncoderLayer):
-    """PyTorch's, in a module of ours: torch.compile passes over a layer that torch.nn itself calls. Without the dropout
+    """PyTorch's layer as our subclass, because torch.compile skips layers called by torch.nn itself. Without dropout
     inside attention and the feed-forward network, which the paper does not have."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -189,7 +189,7 @@ class EncoderLayer(nn.TransformerEncoderLayer):
 
 
 class DecoderLayer(nn.TransformerDecoderLayer):
-    """Likewise."""
+    """PyTorch's decoder layer, changed like `EncoderLayer`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config.d_model, config.n_heads, config.d_ff, config.dropout, batch_first=True)
@@ -200,13 +200,13 @@ class DecoderLayer(nn.TransformerDecoderLayer):
 
 
 class TorchTransformer(Peer):
-    """nn.Transformer, with the embeddings and the output that it leaves to its user."""
+    """nn.Transformer with embeddings and output projection, which it leaves to its user."""
 
     positions: Tensor
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        # Without the norm that its stacks have at their ends by default: after a post-norm layer it is one too many.
+        # Without the default final norm of the stacks, which is one too many after post-norm layers.
         self.stacks = nn.Transformer(
             config.d_model,
             config.n_heads,
@@ -229,7 +229,7 @@ class TorchTransformer(Peer):
     def hidden(self, source_BS: Tensor, real_BS: Tensor | None, target_BT: Tensor) -> Tensor:
         padding_BS = None if real_BS is None else ~real_BS
         memory_BSD = self.stacks.encoder(self.embed(source_BS), src_key_padding_mask=padding_BS)
-        # The mask must be there, and is not used: told that it is causal, PyTorch takes the kernel for that.
+        # The mask is required but not used: with tgt_is_causal, PyTorch uses its causal kernel.
         causal_TT = nn.Transformer.generate_square_subsequent_mask(
             target_BT.shape[1], target_BT.device, memory_BSD.dtype
         )
@@ -268,18 +268,18 @@ class MasterAdam:
     def step(self) -> None:
         torch._foreach_copy_(self.gradients, [weight.grad for weight in self.weights if weight.grad is not None])
         self.adam.step()
-        self.hand_over()
+        self.copy_to_model()
 
-    def hand_over(self) -> None:
-        """The model's copy is what the float32 weights are."""
+    def copy_to_model(self) -> None:
+        """Copy the float32 weights to the model."""
         torch._foreach_copy_([weight.detach() for weight in self.weights], [each.detach() for each in self.masters])
 
 
 class Training:
-    """A peer that is being trained: its weights in float32 by name, fused Adam on them, and one step on a batch."""
+    """Trains a peer: its float32 weights by name, fused Adam, and a step on a batch."""
 
     def __init__(self, peer: Peer, config: Config, device: torch.device, variant: Variant) -> None:
-        # cuDNN's attention plans anew for every shape, which takes longer than a step.
+        # cuDNN's attention makes a new plan for every shape, which takes longer than a step.
         torch.backends.cuda.enable_cudnn_sdp(False)
         self.peer, self.device, self.smoothing = peer.to(device).train(), device, config.train.label_smoothing
         self.autocast = variant.precision == "autocast" and device.type == "cuda"
@@ -295,11 +295,11 @@ class Training:
             self.optimiser = self.adam = torch.optim.Adam(weights, **settings)  # type: ignore[arg-type]
             updated = list(weights)
         self.weights: dict[str, nn.Parameter] = dict(zip(names, updated, strict=True))
-        self.losses = torch.zeros((), device=device)  # summed over tokens, and never waited for here
+        self.losses = torch.zeros((), device=device)  # summed over tokens, without synchronising
         peer.compile_parts(variant.compiled)
 
     def backward(self, groups: Iterable[Padded], tokens: int) -> None:
-        """Of one batch, which has so many real target tokens in all its groups of rows."""
+        """Accumulate the gradients of one batch, with `tokens` real target tokens in all its groups."""
         for rows in groups:
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
                 loss = self.peer(rows, self.smoothing)
@@ -315,17 +315,17 @@ class Training:
 
     @torch.no_grad()
     def fill(self, values: Mapping[str, Tensor]) -> None:
-        """Go on with other weights."""
+        """Load other weights."""
         for name, weight in self.weights.items():
             weight.copy_(values[name])
         if isinstance(self.optimiser, MasterAdam):
-            self.optimiser.hand_over()
+            self.optimiser.copy_to_model()
 
 
 def peer_step(
     peer: Peer, config: Config, device: torch.device, batches: Sequence[PaddedBatch], variant: Variant
 ) -> Step:
-    """A peer's step of training, on batches that lie on the device already, as ours do."""
+    """A training step of a peer, with batches already on the device, like ours."""
     training = Training(peer, config, device, variant)
     ready = [(Padded.of(batch, device), batch.n_target_tokens) for batch in batches]
 

@@ -1,4 +1,4 @@
-"""Quality against time of training: what was measured, read from folders; as a table, and as a picture."""
+"""Quality against training time, read from run folders: as a table and as a plot."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,27 +16,27 @@ from hark.train.records import DevRecord, ResumeRecord, SaveRecord, StartRecord,
 
 ROWS, SCORES = "rows.jsonl", "test_scores.jsonl"
 STEEP = 0.8
-"""Losses so far above the lowest are not drawn."""
+"""Losses this far above the lowest are not drawn."""
 Points = Sequence[tuple[float, float]]
-"""Seconds of training, and what was measured then."""
+"""Seconds of training, and a measurement at that time."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A measurement on the dev sets. Seconds are those of training alone."""
+    """An evaluation on the dev sets. Seconds are those of training only."""
 
     seconds: float
     steps: int
     target_tokens: int
-    loss: float  # label-smoothed, of a target token
+    loss: float  # label-smoothed, per target token
     nll: float
 
 
 @dataclass(frozen=True)
 class TestScore:
-    """BLEU on one test set of the weights as they were then."""
+    """BLEU of the weights at one moment on one test set."""
 
-    __test__ = False  # pytest looks for such names
+    __test__ = False  # not a test class for pytest
 
     seconds: float
     steps: int
@@ -58,7 +58,7 @@ def read_rival(folder: Path, name: str) -> System:
 
 
 def read_run(run: RunDir, name: str) -> System:
-    """A run of ours."""
+    """Read one of our runs."""
     return System(name, rows_of(read_metrics(run.metrics)), read_lines(run.path / SCORES, TestScore))
 
 
@@ -80,18 +80,18 @@ def rows_of(history: History) -> list[Row]:
 
 
 class Clock:
-    """Seconds of training alone, at any step of a run of ours.
+    """Seconds of training only, at any step of one of our runs.
 
-    A record of training is written when the device has done all steps up to it, and a measurement or a checkpoint of
-    the same step begins then: what passes until its own record is not training. A checkpoint between two such steps
-    cannot be told from training, and counts as training: against us. So does a measurement after the last record of
-    training, in a log of which not all was kept. Starting is left out on both sides.
+    A train record is written when the device has finished all steps up to it, and an evaluation or a checkpoint of the
+    same step starts then: the time until its own record is not training. A checkpoint between two such steps cannot be
+    told apart from training, and counts as training, to our disadvantage. So does an evaluation after the last train
+    record of an incomplete log. Start-up is excluded on both sides.
     """
 
     def __init__(self, history: History) -> None:
         self.points = [(0, 0.0, 0)]  # step, seconds, target tokens
         at = saved_at = 0.0
-        known, saved = -1, -1  # steps at which the device was waited for
+        known, saved = -1, -1  # steps with a synchronised device
         for record in history.records:
             step, seconds, _ = self.points[-1]
             match record:
@@ -110,18 +110,18 @@ class Clock:
                 case _:
                     pass
         step, seconds, tokens = self.points[-1]
-        for record in history.dev:  # beyond the last record of training, if some were left out of the log
+        for record in history.dev:  # after the last train record of an incomplete log
             if record.step > step > 0:
                 self.points.append((record.step, seconds + record.time - at, round(tokens * record.step / step)))
 
     def seconds(self, step: int) -> float:
-        return self.between(step, 1)
+        return self.interpolate(step, 1)
 
     def tokens(self, step: int) -> float:
-        return self.between(step, 2)
+        return self.interpolate(step, 2)
 
-    def between(self, step: int, what: int) -> float:
-        return float(np.interp(step, [each[0] for each in self.points], [each[what] for each in self.points]))
+    def interpolate(self, step: int, column: int) -> float:
+        return float(np.interp(step, [each[0] for each in self.points], [each[column] for each in self.points]))
 
 
 Line = TypeVar("Line", Row, TestScore)
@@ -134,14 +134,14 @@ def read_lines(path: Path, kind: type[Line]) -> list[Line]:
 
 
 def write_lines(path: Path, lines: Iterable[Row | TestScore]) -> None:
-    """All at once: a file that is half written would stand for less than was measured."""
-    beside = path.with_name(f".{path.name}.partial")
-    beside.write_text("".join(json.dumps(asdict(line)) + "\n" for line in lines), encoding="utf-8")
-    beside.replace(path)
+    """Write atomically: a half-written file would lose measurements."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text("".join(json.dumps(asdict(line)) + "\n" for line in lines), encoding="utf-8")
+    partial.replace(path)
 
 
 def table(systems: Sequence[System]) -> str:
-    """A line for every moment at which something was measured."""
+    """Format a line for every moment with a measurement."""
     sets = sets_of(systems)
     heads = ["system", "minutes", "steps", "target tokens", "dev loss", "dev nll", *(f"BLEU {each}" for each in sets)]
     lines = [heads]
@@ -162,7 +162,7 @@ def table(systems: Sequence[System]) -> str:
 
 
 def catches(systems: Sequence[System]) -> Iterator[str]:
-    """When the others had what the first had at its end, and the first what they had. Only what was measured counts:
+    """State when the others reached the final quality of the first, and the first theirs. Only measurements count:
     nothing is interpolated."""
     first, *others = systems
     for one, other in [(first, each) for each in others] + [(each, first) for each in others]:
@@ -191,7 +191,7 @@ def sets_of(systems: Sequence[System]) -> list[str]:
 
 def charts_of(systems: Sequence[System]) -> list[Chart]:
     lowest = min((row.nll for system in systems for row in system.rows), default=0.0)
-    # The first minute falls so far that all later ones would look alike.
+    # The steep first minute would flatten the rest of the curve.
     near = [[row for row in system.rows if row.nll < lowest + STEEP] for system in systems]
     rows = tuple(curve(i, each, [row.nll for row in each]) for i, each in enumerate(near))
     charts = [Chart("Dev loss", "plain nll, without the steep start", rows, dots=True)]
@@ -208,6 +208,6 @@ def curve(index: int, measured: Sequence[Row] | Sequence[TestScore], values: Seq
 
 
 def draw(systems: Sequence[System]) -> str:
-    """All charts against the time of training, in two columns under one legend."""
+    """Draw all charts against training time, in two columns under one legend."""
     names = [system.name for system in systems]
     return draw_charts(names, charts_of(systems), "time", f"{' and '.join(names)}: quality against training time")

@@ -1,10 +1,10 @@
-"""Whether the fast path learns what the plain one does: the loss of both on real text, from several seeds.
+"""Compare the training loss of the fast path and the plain path on real text, with several seeds.
 
-python -m benchmarks.same_loss DATASET [--steps 200] [--seeds 1,2]    DATASET was made by `hark prepare`; wants a GPU
+python -m benchmarks.same_loss DATASET [--steps 200] [--seeds 1,2]    DATASET from `hark prepare`; requires a GPU
 
-The plain path is float32 without any kernel of ours; the fast one is what `hark train` uses on one GPU. Both see the
-same batches and begin with the same weights; dropout draws its own chances in each. What counts is the mean loss of the
-last steps: the difference between the paths must not stand out from the difference between seeds.
+The plain path is float32 without our kernels; the fast one is what `hark train` uses on one GPU. Both have the same
+batches and initial weights, but different dropout. The result is the mean loss of the last steps: the difference
+between the paths must not exceed the difference between seeds.
 """
 
 import argparse
@@ -23,22 +23,22 @@ from hark.model import Transformer
 from hark.recipes import FOLDER as RECIPES
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import build_optimiser
-from hark.train.passes import build_passes, why_not_recorded
+from hark.train.passes import build_passes, fallback_reason
 from hark.train.processes import Processes
 from hark.train.schedule import learning_rate
 from hark.train.start import resolve
 
 LAST = 20
 WARMUP = 1000
-"""Steps: fewer than the paper's, so that 200 teach something; with fewer still neither path is stable."""
+"""Warmup steps: fewer than in the paper, so that 200 steps are useful; with fewer still neither path is stable."""
 
 
 def train(config: Config, dataset: Dataset, device: torch.device, seed: int, steps: int) -> list[float]:
-    """The loss of a token at each step."""
+    """Train, and return the loss per token at each step."""
     torch.manual_seed(seed)
     model = Transformer(config.model).to(device).train()
     processes = Processes(0, 1, device)
-    fused = why_not_recorded(config, processes) is None
+    fused = fallback_reason(config, processes) is None
     passes = build_passes(
         Objective(model, config.train.label_smoothing, config.batches.max_length, dataset.special.pad, fused),
         processes,
@@ -77,20 +77,20 @@ def main() -> None:
         "fast": config,
     }
     print(f"{'path':<16} {'seed':>4} {'loss at 1':>10} {'at 50':>8} {'at 100':>8} {f'last {LAST}':>8} {'seconds':>8}")
-    found: dict[str, list[float]] = {}
+    results: dict[str, list[float]] = {}
     for name, each in paths.items():
         for seed in map(int, arguments.seeds.split(",")):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             losses = train(each, dataset, device, seed, arguments.steps)
             last = statistics.mean(losses[-LAST:])
-            found.setdefault(name, []).append(last)
+            results.setdefault(name, []).append(last)
             shown = [losses[min(at, len(losses)) - 1] for at in (1, 50, 100)]
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
             print(
                 f"{name:<16} {seed:>4} {shown[0]:>10.4f} {shown[1]:>8.4f} {shown[2]:>8.4f} {last:>8.4f} {seconds:>8.1f}"
             )
-    between = abs(statistics.mean(found["fast"]) - statistics.mean(found["plain, float32"]))
-    among = max(max(each) - min(each) for each in found.values())
+    between = abs(statistics.mean(results["fast"]) - statistics.mean(results["plain, float32"]))
+    among = max(max(each) - min(each) for each in results.values())
     print(f"between the paths: {between:.4f}; between seeds: {among:.4f}")
 
 

@@ -1,10 +1,10 @@
-"""The models that come with hark, as they are on this machine: one table, and what failed of the everyday lines.
+"""Quality and speed on this machine of the models that come with hark, and the everyday lines that fail.
 
     python -m benchmarks.shipped [--json FILE]
 
-BLEU and chrF2 are of the 1,000 test sentences of Tatoeba that come with hark; speed is over the same, text to text, and
-the start a fresh process from nothing to its first translation, the median of some; the everyday lines are those of
-everyday.toml. Nothing is downloaded.
+BLEU, chrF2 and speed (text to text) are measured on the 1,000 test sentences of Tatoeba that come with hark; the start
+is the median time of a new process to its first translation; the everyday lines are those of everyday.toml. Nothing is
+downloaded.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def measure(known: Known) -> dict[str, Any]:
     result = evaluate([held_out], [Model(known.name, loaded)], of_source, of_target, 0, language=target)
     system = result.sets[0].systems[0]
     speed = system.output.speed
-    assert speed is not None, "a model has a speed"
+    assert speed is not None, "models are timed"
     lines = read_lines(LINES, f"{source}-{target}")
     failures = check_lines(loaded, lines)
     loaded.close()
@@ -59,40 +59,40 @@ def measure(known: Known) -> dict[str, Any]:
     }
 
 
-def table(found: list[dict[str, Any]]) -> list[str]:
+def table(results: list[dict[str, Any]]) -> list[str]:
     rows = [HEADS]
-    for each in found:
-        hold = each["lines"] - len(each["failures"])
+    for each in results:
+        passed = each["lines"] - len(each["failures"])
         rows.append(
             (
                 each["model"], f"{each['bytes'] / 1e6:.1f}", f"{each['bleu']:.1f}", f"{each['chrf2']:.1f}",
                 f"{each['sentences_per_second']:.0f}", f"{each['tokens_per_second']:,.0f}",
-                f"{each['start_seconds']:.2f}", f"{hold} of {each['lines']} ({hold / each['lines']:.0%})",
+                f"{each['start_seconds']:.2f}", f"{passed} of {each['lines']} ({passed / each['lines']:.0%})",
             )
         )  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    about, of = found[0], found[0]["test_set"]
+    about, of = results[0], results[0]["test_set"]
     lines += [
         f"{of['name']}, {of['sentences']:,} sentences; {about['engine']}, {about['cores']} cores",
         *(f"{name}: {signature}" for name, signature in about["signatures"].items()),
     ]
-    for each in found:
+    for each in results:
         lines += [f"{each['model']}, {fail['kind']}: {fail['text']} -> {fail['answer']}" for fail in each["failures"]]
     return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
-    given = parser.parse_args()
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
+    arguments = parser.parse_args()
     models = list_models([shipped_folder()])
     if not models:
         sys.exit(f"shipped: no models in {shipped_folder()}")
-    found = [measure(each) for each in models]
-    print("\n".join(table(found)))
-    if given.json:
-        given.json.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    results = [measure(each) for each in models]
+    print("\n".join(table(results)))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""What tidying is worth for text as people type it: no apostrophes, ae for ä, letters held down.
+"""The effect of correcting typing errors: missing apostrophes, ae for ä, repeated letters.
 
     python -m benchmarks.slips MODEL [--source FILE --reference FILE] [--lines N] [--json FILE]
     python -m benchmarks.slips --language LANGUAGE --touched FILE...
 
-A test set (unless named, the 1,000 sentences of Tatoeba that come with hark) is typed as it should not be, and
-translated as it is and after `hark.text.spelling.tidy`, beside the plain text: BLEU and chrF of the sentences that the
-slip changes, and how many of these tidying restores exactly. `--touched` shows what tidying does to text that needs
-none: every sentence that it changes. It needs no model.
+A test set (default: the 1,000 sentences of Tatoeba that come with hark) is changed by a slip, and translated before and
+after `hark.text.spelling.tidy`, as well as unchanged: BLEU and chrF of the sentences that the slip changes, and how
+many of these tidying restores exactly. `--touched` prints every sentence of correct text that tidying changes; it
+needs no model.
 """
 
 import argparse
@@ -41,29 +41,29 @@ def drop_apostrophes(text: str, _: random.Random) -> str:
     return _INNER.sub("", text)
 
 
-def type_accents(text: str, chance: random.Random) -> str:
-    """Another key for the apostrophe."""
-    return _INNER.sub(lambda _: chance.choice("´`’"), text)
+def type_accents(text: str, rng: random.Random) -> str:
+    """Replace apostrophes by accents."""
+    return _INNER.sub(lambda _: rng.choice("´`’"), text)
 
 
 def drop_umlauts(text: str, _: random.Random) -> str:
     return transliterate(_CAPITAL.sub(lambda letter: transliterate(letter[0].lower()).capitalize(), text))
 
 
-def hold_a_letter(text: str, chance: random.Random) -> str:
-    """A letter of one word, three to six times."""
+def hold_a_letter(text: str, rng: random.Random) -> str:
+    """Repeat a letter of one word, three to six times in all."""
     words = list(_WORD.finditer(text))
     if not words:
         return text
-    word = chance.choice(words)
-    at = chance.randrange(word.start(), word.end())
-    return text[:at] + text[at] + text[at].lower() * chance.randrange(2, 6) + text[at + 1 :]
+    word = rng.choice(words)
+    at = rng.randrange(word.start(), word.end())
+    return text[:at] + text[at] + text[at].lower() * rng.randrange(2, 6) + text[at + 1 :]
 
 
 def all_of(*slips: Slip) -> Slip:
-    def slip(text: str, chance: random.Random) -> str:
+    def slip(text: str, rng: random.Random) -> str:
         for each in slips:
-            text = each(text, chance)
+            text = each(text, rng)
         return text
 
     return slip
@@ -86,12 +86,12 @@ SLIPS: dict[str, dict[str, Slip]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """One slip: the sentences that it changes, and their scores."""
+    """The sentences that a slip changes, and their scores."""
 
     slip: str
     sentences: int
     restored: int
-    """How many tidying gives back exactly."""
+    """Sentences that tidying restores exactly."""
     plain: dict[Measure, float]
     typed: dict[Measure, float]
     tidied: dict[Measure, float]
@@ -114,19 +114,19 @@ def measure(model: Loaded, held_out: HeldOutSet) -> list[Outcome]:
 
     found = []
     for name, slip in SLIPS[language].items():
-        chance = random.Random(SEED)
-        typed = [slip(text, chance) for text in held_out.sources]
+        rng = random.Random(SEED)
+        typed = [slip(text, rng) for text in held_out.sources]
         changed = [at for at, text in enumerate(typed) if text != held_out.sources[at]]
         references = [held_out.references[at] for at in changed]
-        ways = (
+        versions = (
             [held_out.sources[at] for at in changed],
             [typed[at] for at in changed],
             [tidied(typed[at], language) for at in changed],
         )
-        restored = sum(plain == mended for plain, _, mended in zip(*ways, strict=True))
+        restored = sum(plain == restored_text for plain, _, restored_text in zip(*versions, strict=True))
         scores = [
             {each: float(measures[each].corpus_score(translations, [references]).score) for each in MEASURES}
-            for translations in map(translate, ways)
+            for translations in map(translate, versions)
         ]
         found.append(Outcome(name, len(changed), restored, *scores))
     return found
@@ -134,7 +134,7 @@ def measure(model: Loaded, held_out: HeldOutSet) -> list[Outcome]:
 
 def table(test_set: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     heads = "".join(f"  {TITLES[each]:>5} {'typed':>7} {'tidied':>7}" for each in MEASURES)
-    yield f"{test_set}: sentences as they are, typed with a slip, and tidied"
+    yield f"{test_set}: sentences unchanged, with a slip, and tidied"
     yield f"  {'slip':<28} {'sentences':>9} {'restored':>9} {heads}"
     for each in outcomes:
         cells = "".join(f"  {each.plain[of]:>5.1f} {each.typed[of]:>7.1f} {each.tidied[of]:>7.1f}" for of in MEASURES)
@@ -142,7 +142,7 @@ def table(test_set: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def touched(language: str, files: Sequence[Path]) -> Iterator[str]:
-    """What tidying changes in text that needs none."""
+    """List what tidying changes in correct text."""
     for file in files:
         count = total = 0
         with ByteStream(file) as stream:
@@ -157,33 +157,35 @@ def touched(language: str, files: Sequence[Path]) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", nargs="?", help="a folder, a run or a name")
-    parser.add_argument("--source", type=Path, metavar="FILE", help="a test set in place of Tatoeba's")
+    parser.add_argument("model", nargs="?", help="folder, run or name")
+    parser.add_argument("--source", type=Path, metavar="FILE", help="test set instead of Tatoeba's")
     parser.add_argument("--reference", type=Path, metavar="FILE")
-    parser.add_argument("--lines", type=int, metavar="N", help="no more than its first N sentences")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
-    parser.add_argument("--touched", type=Path, nargs="+", metavar="FILE", help="show what is changed in plain text")
-    parser.add_argument("--language", help="of the files of --touched")
-    given = parser.parse_args()
-    if not given.model and not (given.touched and given.language):
-        parser.error("name a model, or --language and --touched")
+    parser.add_argument("--lines", type=int, metavar="N", help="use only the first N sentences")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
+    parser.add_argument("--touched", type=Path, nargs="+", metavar="FILE", help="show what changes in correct text")
+    parser.add_argument("--language", help="language of the --touched files")
+    arguments = parser.parse_args()
+    if not arguments.model and not (arguments.touched and arguments.language):
+        parser.error("a model is required, or --language and --touched")
     try:
-        if given.touched:
-            print("\n".join(touched(given.language, given.touched)))
+        if arguments.touched:
+            print("\n".join(touched(arguments.language, arguments.touched)))
             return
-        model = Loaded(named_folder(given.model))
+        model = Loaded(named_folder(arguments.model))
         held_out = sample_set(model.config.data.source)
-        if given.source or given.reference:
-            (held_out,) = read_sets(*([file] if file else [] for file in (given.source, given.reference)))
-        held_out = HeldOutSet(held_out.name, held_out.sources[: given.lines], held_out.references[: given.lines])
+        if arguments.source or arguments.reference:
+            (held_out,) = read_sets(*([file] if file else [] for file in (arguments.source, arguments.reference)))
+        held_out = HeldOutSet(
+            held_out.name, held_out.sources[: arguments.lines], held_out.references[: arguments.lines]
+        )
         outcomes = measure(model, held_out)
     except (UserError, HarkError) as error:
         sys.exit(f"slips: {error}")
     print("\n".join(table(held_out.name, outcomes)))
-    if given.json:
-        tree: dict[str, Any] = {"kind": "hark slips", "model": given.model, "test_set": held_out.name}
+    if arguments.json:
+        tree: dict[str, Any] = {"kind": "hark slips", "model": arguments.model, "test_set": held_out.name}
         tree["slips"] = [asdict(each) for each in outcomes]
-        given.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

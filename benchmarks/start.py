@@ -1,6 +1,6 @@
-"""How long a person waits for the command line: the median of several cold starts, as one table.
+"""Start-up time of the command line: the median of several cold starts.
 
-The last rows are first translations with the models that come with hark, from the command to the printed sentence.
+The last rows are translations with the models that come with hark, from the command to the printed sentence.
 """
 
 import statistics
@@ -12,7 +12,7 @@ from hark.models import list_models, shipped_folder
 
 RUNS = 9
 GREETINGS = {"en": "Where is the nearest train station?", "de": "Wo ist der nächste Bahnhof?"}
-"""What a newcomer asks, by language."""
+"""A sentence to translate, by language."""
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "hark --help": [sys.executable, "-m", "hark", "--help"],
@@ -29,7 +29,7 @@ def seconds(command: list[str]) -> float:
 
 
 def first_translations() -> dict[str, list[str]]:
-    """With each model that comes with hark, chosen by its languages as a newcomer would."""
+    """A command for each model that comes with hark, chosen by its languages."""
     pairs = [each.pairs[0] for each in list_models([shipped_folder()])]
     return {
         f"hark translate -t {target}": [sys.executable, "-m", "hark", "translate", "-t", target, GREETINGS[source]]
@@ -40,7 +40,7 @@ def first_translations() -> dict[str, list[str]]:
 def main() -> None:
     print(f"{'command':<21} {'median s':>9} {'worst s':>9}")
     for name, command in {**COMMANDS, **first_translations()}.items():
-        seconds(command)  # the first start also fills the caches of files and of bytecode
+        seconds(command)  # warm up: the first start fills the file and bytecode caches
         times = [seconds(command) for _ in range(RUNS)]
         print(f"{name:<21} {statistics.median(times):>9.3f} {max(times):>9.3f}")
 

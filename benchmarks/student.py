@@ -1,12 +1,12 @@
-"""What a student loses against its teacher, and what it gains: BLEU on each test set, sentences a second on this CPU.
+"""A student against its teacher: BLEU on each test set, and sentences per second on this CPU.
 
     python -m benchmarks.student STUDENT TEACHER --dataset DATASET [--json FILE] [--evaluation FILE]
 
-Test sets are those of a prepared dataset, or --source, --reference and --name, as `hark evaluate` has them. Both models
-translate them all (on a CPU, as a person would who has the student), and sacreBLEU's paired bootstrap tells whether
-they differ. `--evaluation` takes the scores from an earlier `hark evaluate STUDENT TEACHER --json` instead, which may
-have used a GPU. Speed is measured apart from that, each with its own search, text to text: the same --sentences of each
-set by both in turn, --repeats times, of which the best counts. The JSON is that of `hark evaluate`, and `cpu` in it.
+Test sets are those of a prepared dataset, or --source, --reference and --name, as in `hark evaluate`. Both models
+translate all of them on a CPU, and sacreBLEU's paired bootstrap tests whether they differ. `--evaluation` takes the
+scores from an earlier `hark evaluate STUDENT TEACHER --json` instead, which may have used a GPU. Speed is measured
+separately, each model with its own search, text to text: the same --sentences of each set, both models in turn,
+--repeats times, and the best counts. The JSON is that of `hark evaluate` with an additional key `cpu`.
 """
 
 import argparse
@@ -30,8 +30,8 @@ from hark.models import named_folder
 HEADS = ("test set", "sentences", "teacher", "student", "loss", "p", "teacher/s", "student/s", "ratio")
 
 
-def spread_out(held_out: HeldOutSet, sentences: int) -> HeldOutSet:
-    """So many sentences of a set, at equal distances: sets may be sorted by length."""
+def sample_evenly(held_out: HeldOutSet, sentences: int) -> HeldOutSet:
+    """Take sentences of a set at equal distances: sets may be sorted by length."""
     chosen = range(0, len(held_out), max(1, len(held_out) // sentences))[:sentences]
     return HeldOutSet(
         held_out.name, tuple(held_out.sources[i] for i in chosen), tuple(held_out.references[i] for i in chosen)
@@ -39,11 +39,11 @@ def spread_out(held_out: HeldOutSet, sentences: int) -> HeldOutSet:
 
 
 def speeds(models: Sequence[Model], held_out: HeldOutSet, repeats: int) -> dict[str, float]:
-    """Sentences a second of each model, the best of some repeats in turn."""
+    """Sentences per second of each model: the best of the repeats, with models taking turns."""
     best = {model.name: 0.0 for model in models}
     for _ in range(repeats):
         for model in models:
-            assert model.load_seconds  # it is loaded, and has translated something
+            assert model.load_seconds  # loaded and warmed up
             start = time.perf_counter()
             model.translate(held_out, lambda: None)
             best[model.name] = max(best[model.name], len(held_out) / (time.perf_counter() - start))
@@ -51,16 +51,16 @@ def speeds(models: Sequence[Model], held_out: HeldOutSet, repeats: int) -> dict[
 
 
 def read_evaluation(file: Path, names: Sequence[str], sets: Sequence[HeldOutSet]) -> dict[str, Any]:
-    """An earlier evaluation of just these two on just these sets."""
+    """Read an earlier evaluation of exactly these two models on exactly these sets."""
     tree: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     found = [(each["name"], [system["name"] for system in each["systems"]]) for each in tree.get("sets", [])]
     if tree.get("kind") != KIND or found != [(each.name, list(names)) for each in sets]:
-        raise UserError(f"{file}: is not an evaluation of {' and '.join(names)} on these test sets")
+        raise UserError(f"{file}: not an evaluation of {' and '.join(names)} on these test sets")
     return tree
 
 
 def table(tree: dict[str, Any]) -> list[str]:
-    """The teacher first, as what there was before; p is of their difference."""
+    """Format the table, teacher first; p is for their difference."""
     rows = [HEADS]
     for each in tree["sets"]:
         student, teacher = each["systems"]
@@ -82,39 +82,41 @@ def table(tree: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("student", help="a folder, a run or a name")
+    parser.add_argument("student", help="folder, run or name")
     parser.add_argument("teacher")
     parser.add_argument("--dataset", type=Path)
     parser.add_argument("--source", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--reference", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--name", action="append", default=[])
-    parser.add_argument("--evaluation", type=Path, metavar="FILE", help="scores that were measured before")
+    parser.add_argument("--evaluation", type=Path, metavar="FILE", help="take the scores from this file")
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
-    given = parser.parse_args()
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
+    arguments = parser.parse_args()
     try:
-        names = name_models([given.student, given.teacher])
-        folders = (named_folder(each) for each in (given.student, given.teacher))
+        names = name_models([arguments.student, arguments.teacher])
+        folders = (named_folder(each) for each in (arguments.student, arguments.teacher))
         models = [Model(name, Loaded(each, device="cpu")) for name, each in zip(names, folders, strict=True)]
-        sets, pair = open_sets(given.source, given.reference, given.name, given.dataset, models[0].pair)
+        sets, pair = open_sets(arguments.source, arguments.reference, arguments.name, arguments.dataset, models[0].pair)
         check_systems(models, [], pair)
         of_source, of_target = map(choose_tokenisation, models[0].pair)
-        if given.evaluation:
-            tree = read_evaluation(given.evaluation, names, sets)
+        if arguments.evaluation:
+            tree = read_evaluation(arguments.evaluation, names, sets)
         else:
             tree = json.loads(
-                evaluate(sets, models, of_source, of_target, given.resamples, language=models[0].pair[1]).to_json()
+                evaluate(sets, models, of_source, of_target, arguments.resamples, language=models[0].pair[1]).to_json()
             )
-        found = {each.name: speeds(models, spread_out(each, given.sentences), given.repeats) for each in sets}
+        found = {
+            each.name: speeds(models, sample_evenly(each, arguments.sentences), arguments.repeats) for each in sets
+        }
         about = {"engine": models[0].loaded.engine.name, "cores": available_cores()}
-        tree["cpu"] = {**about, "sentences": given.sentences, "repeats": given.repeats, "sets": found}
+        tree["cpu"] = {**about, "sentences": arguments.sentences, "repeats": arguments.repeats, "sets": found}
     except (UserError, HarkError) as error:
         sys.exit(f"student: {error}")
     print("\n".join(table(tree)))
-    if given.json:
-        given.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

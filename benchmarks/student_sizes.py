@@ -1,10 +1,10 @@
-"""How large and how fast students of several shapes are on a CPU, in int8, beside the base model.
+"""Size and speed of students of several shapes on a CPU, in int8, compared with the base model.
 
     python -m benchmarks.student_sizes [--sentences 240] [--repeats 4]
 
-Weights are random, and lengths are forced, each output as long as its input. A smaller vocabulary needs more tokens for
-the same text; sentences are longer by what was measured on 4,000 sentences of Europarl and Tatoeba, so that sentences a
-second compare. Models take turns, and the best of the repeats counts.
+Weights are random, and each output is forced to the length of its input. A smaller vocabulary needs more tokens for the
+same text; sentences are longer by the ratio measured on 4,000 sentences of Europarl and Tatoeba, so that sentences per
+second are comparable. Models take turns, and the best of the repeats counts.
 """
 
 import argparse
@@ -23,9 +23,9 @@ from hark.text.tokenizer import EOS, SPECIAL
 from hark.weights import store
 
 LENGTHS = (10, 16, 22, 28, 36, 50)
-"""Tokens of a sentence in a vocabulary of 37,000, its end included."""
+"""Tokens per sentence in a vocabulary of 37,000, including EOS."""
 TOKENS = {8000: 1.216, 12000: 1.134, 16000: 1.088, 37000: 1.0}
-"""Tokens that a text has in a vocabulary, beside one of 37,000: 93,812, 87,461, 83,940 and 77,141 were counted."""
+"""Tokens of a text relative to a vocabulary of 37,000: 93,812, 87,461, 83,940 and 77,141 were counted."""
 BEAMS = (4, 2, 1)
 BASE = "6+6 512/2048 37000"
 SHAPES = (
@@ -52,10 +52,10 @@ def config_of(shape: str) -> ModelConfig:
 
 
 def requests(config: ModelConfig, sentences: int, beam: int) -> Iterator[Request]:
-    chance = random.Random(3)
+    rng = random.Random(3)
     for i in range(sentences):
         length = round(LENGTHS[i % len(LENGTHS)] * TOKENS[config.vocab_size])
-        source = [chance.randrange(300, config.vocab_size) for _ in range(length - 1)]
+        source = [rng.randrange(300, config.vocab_size) for _ in range(length - 1)]
         yield Request([*source, EOS], DecodeConfig(beam=beam, max_extra=0, min_length=length))
 
 
@@ -75,10 +75,10 @@ def main() -> None:
     best = dict.fromkeys(((shape, beam) for shape in SHAPES for beam in BEAMS), 0.0)
     for _ in range(arguments.repeats):
         for shape, beam in best:
-            began = time.perf_counter()
-            answers = sum(1 for _ in engines[shape].run(requests(configs[shape], arguments.sentences, beam)))
-            best[shape, beam] = max(best[shape, beam], answers / (time.perf_counter() - began))
-    print(f"{available_cores()} cores; sentences a second, and times those of base with the same beam")
+            start = time.perf_counter()
+            sentences = sum(1 for _ in engines[shape].run(requests(configs[shape], arguments.sentences, beam)))
+            best[shape, beam] = max(best[shape, beam], sentences / (time.perf_counter() - start))
+    print(f"{available_cores()} cores; sentences per second, and relative to base with the same beam")
     for shape in SHAPES:
         speeds = (
             f"beam {beam} {best[shape, beam]:6.1f} {best[shape, beam] / best[BASE, beam]:5.2f}x" for beam in BEAMS

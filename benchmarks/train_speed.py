@@ -1,11 +1,11 @@
-"""How fast the base and big models train, ours and its peers, side by side on one GPU: one table.
+"""Training throughput of the base and big models, against peers on the same GPU.
 
 python -m benchmarks.train_speed                                 ours, Hugging Face Marian, nn.Transformer; base and big
-python -m benchmarks.train_speed --sizes base --systems ours --profile      and where one step's time goes
-python -m benchmarks.train_speed --tiny                          on any machine, in seconds: for correctness only
+python -m benchmarks.train_speed --sizes base --systems ours --profile      and a breakdown of one step
+python -m benchmarks.train_speed --tiny                          on any machine, in seconds; checks correctness only
 
-Text is synthetic with the lengths of real text (workload.py, which also says how operations are counted); only real
-target tokens count. What the peers are, and how they are run: peers.py.
+The text is synthetic with the lengths of real text (workload.py, which also counts operations); only real target tokens
+count. peers.py defines the peers and how they are run.
 """
 
 import argparse
@@ -33,13 +33,13 @@ from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
 from hark.train.optimiser import build_optimiser
-from hark.train.passes import build_passes, why_not_recorded
+from hark.train.passes import build_passes, fallback_reason
 from hark.train.processes import Processes
 
 PEAK = 990e12
-"""Dense bfloat16 operations a second of an H100 or H200, by the vendor."""
+"""Dense bfloat16 operations per second of an H100 or H200, according to the vendor."""
 BATCH_TOKENS = {"ours": (25_600,), "hf": (25_600, 102_400), "torch": (25_600,)}
-"""Where none are asked for. Marian was found to be faster with batches beyond the paper's: it gets such a one too."""
+"""Defaults. Marian is faster with batches larger than the paper's, so it is measured with such a one too."""
 PEERS = {"hf": Marian, "torch": TorchTransformer}
 NAMES = {"ours": "hark", "hf": "Hugging Face Marian", "torch": "nn.Transformer"}
 REPEATS = 2
@@ -48,7 +48,7 @@ PROFILED = 4
 
 @dataclass(frozen=True)
 class Result:
-    """What one system did in passes over its batches; means of a step."""
+    """The measurements of one system, as means per step."""
 
     size: str
     system: str
@@ -59,9 +59,9 @@ class Result:
     ms_per_step: float
     tflops: float
     share_of_peak: float
-    gib: float | None  # None where it is not known: on a CPU
-    spread: float  # of the passes' times: the largest over the smallest, less 1
-    fill: float  # real target tokens of all slots
+    gib: float | None  # None on a CPU
+    spread: float  # largest over smallest time of a pass, minus 1
+    fill: float  # share of slots with real target tokens
 
     @property
     def name(self) -> str:
@@ -82,9 +82,9 @@ HEADER = (
 
 
 def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch]) -> Step:
-    """One step of training, as `hark train` does it."""
+    """A training step as in `hark train`."""
     processes = Processes(0, 1, device)
-    fused = why_not_recorded(config, processes) is None
+    fused = fallback_reason(config, processes) is None
     model = Transformer(config.model).to(device).train()
     objective = Objective(model, config.train.label_smoothing, config.batches.max_length, SPECIAL.pad, fused)
     passes = build_passes(objective, processes, config)
@@ -104,8 +104,8 @@ def our_step(config: Config, device: torch.device, batches: Sequence[PackedBatch
 def measure(
     build: Callable[[], Step], batches: Sequence[Batch[Any]], device: torch.device, repeats: int
 ) -> tuple[Step, list[float], float | None]:
-    """The step, the seconds of each pass over the batches after a first one, and the most memory, in GiB."""
-    fresh(device)
+    """Return the step, the seconds of each pass over the batches after a warm-up, and the peak memory in GiB."""
+    clean_up(device)
     torch.manual_seed(1)
     step = build()
     seconds = []
@@ -120,8 +120,8 @@ def measure(
     return step, seconds[1:], memory
 
 
-def fresh(device: torch.device) -> None:
-    """Nothing of the last system is left, in memory or in the compiler."""
+def clean_up(device: torch.device) -> None:
+    """Free the memory and the compiler caches of the previous system."""
     torch._dynamo.reset()
     gc.collect()
     if device.type == "cuda":
@@ -136,7 +136,7 @@ def wait(device: torch.device) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the table, before it is measured."""
+    """A system and its settings: one line of the table."""
 
     size: str
     system: str
@@ -172,7 +172,7 @@ class Case:
 
 
 class Bench:
-    """All cases of one command: measured one after the other, told at once, and kept."""
+    """Measures all cases of a command, prints each result at once and saves it."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
@@ -181,7 +181,7 @@ class Bench:
         self.results: list[Result] = []
         self.breakdowns: dict[str, object] = {}
         self.failures = 0
-        # Synthetic tokens depend on few settings, so that sizes share them.
+        # Synthetic tokens depend on few settings, so sizes share them.
         self.workload = cache(self.make_workload)
 
     def make_workload(self, batch_tokens: int) -> Workload:
@@ -204,22 +204,24 @@ class Bench:
         return (128,) if self.arguments.tiny else BATCH_TOKENS[system]
 
     def run(self) -> None:
-        self.say(f"{self.machine()}; torch {torch.__version__}")
-        self.say(HEADER)
+        self.print(f"{self.machine()}; torch {torch.__version__}")
+        self.print(HEADER)
         for size in self.sizes:
             for system in self.arguments.systems.split(","):
                 self.run_system(size, system)
 
     def run_system(self, size: str, system: str) -> None:
         if system == "hf" and find_spec("transformers") is None:
-            self.say(f"{size}, {NAMES[system]}: not measured, needs transformers: pip install 'hark-translate[hf]'")
+            self.print(
+                f"{size}, {NAMES[system]}: not measured; requires transformers: pip install 'hark-translate[hf]'"
+            )
             return
         names = self.arguments.variants.split(",")
         variants: list[Variant | None] = [None] if system == "ours" else [VARIANTS[name] for name in names]
         for batch_tokens in self.batch_sizes(system):
             config = self.config(size, batch_tokens)
             done = list(filter(None, (self.run_case(Case(size, system, config, variant)) for variant in variants)))
-            if done:  # the fastest variant is given the other batches
+            if done:  # only the fastest variant runs with the other batch sizes
                 fastest = max(done, key=lambda each: each[1].tokens_per_second)
                 variants = [fastest[0].variant]
 
@@ -230,59 +232,59 @@ class Bench:
             build = lambda: case.step(workload, self.device)  # noqa: E731
             step, seconds, gib = measure(build, batches, self.device, 1 if self.arguments.tiny else REPEATS)
             result = case.result(batches, seconds, gib)
-            self.say(result.row())
+            self.print(result.row())
             self.results.append(result)
             if self.arguments.profile and case.variant is None and self.device.type == "cuda":
-                found = break_down(record(step, PROFILED), PROFILED, result.ms_per_step)
-                self.breakdowns[result.name] = found._asdict()
-                self.say(table(result.name, found))
-        except Exception as error:  # one system must not take the others' figures with it
+                breakdown = break_down(record(step, PROFILED), PROFILED, result.ms_per_step)
+                self.breakdowns[result.name] = breakdown._asdict()
+                self.print(table(result.name, breakdown))
+        except Exception as error:  # a failure of one system must not lose the results of the others
             self.failures += 1
-            self.say(
+            self.print(
                 f"{case.size}, {NAMES[case.system]}, {case.variant or ''}: failed: {' '.join(str(error).split())[:300]}"
             )
             return None
         finally:
-            self.keep()
+            self.save()
         return case, result
 
     def machine(self) -> str:
         return torch.cuda.get_device_name() if self.device.type == "cuda" else "CPU, for correctness only"
 
-    def say(self, line: str) -> None:
+    def print(self, line: str) -> None:
         print(line, flush=True)
         self.lines.append(line)
 
-    def keep(self) -> None:
-        """Everything so far, in the folder that was asked for."""
+    def save(self) -> None:
+        """Save all results so far to the output folder."""
         if not self.arguments.out:
             return
         self.arguments.out.mkdir(parents=True, exist_ok=True)
         (self.arguments.out / "train_speed.txt").write_text("\n".join(self.lines) + "\n")
         results = [asdict(each) for each in self.results]
-        whole = {
+        report = {
             "machine": self.machine(),
             "torch": torch.__version__,
             "results": results,
             "breakdowns": self.breakdowns,
         }
-        (self.arguments.out / "train_speed.json").write_text(json.dumps(whole, indent=1) + "\n")
+        (self.arguments.out / "train_speed.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="base,big", help="recipes, with commas")
+    parser.add_argument("--sizes", default="base,big", help="recipes, comma-separated")
     parser.add_argument("--systems", default="ours,hf,torch")
     parser.add_argument("--variants", default="eager,compiled,bf16", help=f"of the peers: {', '.join(VARIANTS)}")
-    parser.add_argument("--batch-tokens", help="with commas; else 25,600, and for Marian 102,400 too")
-    parser.add_argument("--steps", type=int, help="in a pass over the batches, of which there are three (else 32)")
-    parser.add_argument("--profile", action="store_true", help="break one of our steps down by kind of kernel")
-    parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU")
-    parser.add_argument("--out", type=Path, help="a folder for the table, as text and as JSON")
+    parser.add_argument("--batch-tokens", help="comma-separated (default: 25,600, and for Marian also 102,400)")
+    parser.add_argument("--steps", type=int, help="steps per pass, of three passes (default: 32)")
+    parser.add_argument("--profile", action="store_true", help="break down one of our steps by kind of kernel")
+    parser.add_argument("--tiny", action="store_true", help="use a tiny model on the CPU")
+    parser.add_argument("--out", type=Path, help="folder for the table, as text and as JSON")
     arguments = parser.parse_args()
-    for given, known in ((arguments.systems, NAMES), (arguments.variants, VARIANTS)):
-        if unknown := set(given.split(",")) - set(known):
-            parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(known)}")
+    for names, known in ((arguments.systems, NAMES), (arguments.variants, VARIANTS)):
+        if unknown := set(names.split(",")) - set(known):
+            parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(known)}")
     arguments.steps = arguments.steps or (2 if arguments.tiny else 32)
     if arguments.tiny:
         arguments.variants = "eager"

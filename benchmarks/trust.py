@@ -1,12 +1,12 @@
-"""Whether a user can trust what comes out: what is right, what is wrong with a warning, and what is silently wrong.
+"""How far translations can be trusted: right, wrong with a warning, or silently wrong.
 
     python -m benchmarks.trust [MODEL ...] [--json FILE] [--data FOLDER] [--draw dev|test]
 
-Two measurements of each model (en-de and de-en unless named), each text alone, as `Loaded.translate` gets it. The lines
-of trust.toml and everyday.toml, each with what must hold of its translation: it *held*; it did not, but the result
-carries a warning (*flagged*); or it did not and nobody was told (*silently wrong*). A warning on a line that held is a
-false alarm. And sentences of ten domains with references (domains.py), where a translation with a chrF2 below
---threshold is wrong. Precision and recall are those of the warnings. Tune on `--draw dev`, report `--draw test`.
+Two measurements of each model (default: en-de and de-en), one `Loaded.translate` call per text. The lines of trust.toml
+and everyday.toml, each with conditions on its translation: they *held*; they did not, but the result carries a warning
+(*flagged*); or they did not and there is no warning (*silently wrong*). A warning on a line that held is a false alarm.
+And sentences from ten domains with references (domains.py), where a translation with a chrF2 below --threshold is
+wrong. Precision and recall are those of the warnings. Tune on `--draw dev`, report `--draw test`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from hark.models import named_folder
 
 Outcome = Literal["held", "flagged", "silent"]
 OUTCOMES: dict[Outcome, str] = {"held": "held", "flagged": "flagged", "silent": "silently wrong"}
-"""With the heads of their columns."""
+"""Outcomes with their column headings."""
 HERE = Path(__file__).parent
 PARTS = ("trust.toml", "everyday.toml")
 MODELS = ("en-de", "de-en")
@@ -40,16 +40,16 @@ SENTENCES = 200
 THRESHOLD = 35.0
 """Chosen by reading translations of the draw dev. Usable are 9 of 58 between 10 and 35 (with free references), none of
 the 12 between 30 and 35, a quarter of those between 35 and 46 (23 of 91), a third between 46 and 55 (15 of 43). So
-nearly all below is wrong, and much above is wrong too: shares of wrong translations are lower bounds."""
+nearly all below are wrong, and many above are wrong too: shares of wrong translations are lower bounds."""
 BANDS = (0, 20, 35, 50, 65, 101)
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A text, what came out, and what to think of it."""
+class Verdict:
+    """A text, its translation, and the verdict."""
 
     part: str
-    """The file of its line, or the draw of its sentence."""
+    """The file of the line, or the draw of the sentence."""
     kind: str
     text: str
     answer: str
@@ -57,14 +57,14 @@ class Judged:
     outcome: Outcome
     false_alarm: bool
     wrong: str
-    """What does not hold."""
+    """The violated condition."""
     reference: str = ""
     chrf: float | None = None
 
 
 @dataclass(frozen=True)
 class Warnings:
-    """How good warnings are at telling wrong from right."""
+    """Precision and recall of the warnings."""
 
     wrong: int
     flagged: int
@@ -72,24 +72,24 @@ class Warnings:
     total: int
 
     @classmethod
-    def of(cls, found: Sequence[Judged]) -> "Warnings":
+    def of(cls, found: Sequence[Verdict]) -> "Warnings":
         flagged = sum(each.outcome == "flagged" for each in found)
         alarms = sum(each.false_alarm for each in found)
         return cls(sum(each.outcome != "held" for each in found), flagged, alarms, len(found))
 
     @property
     def precision(self) -> float | None:
-        """Of the warnings, the share on something wrong; None if there are none."""
+        """The share of warnings on wrong translations, or None without warnings."""
         return divide(self.flagged, self.flagged + self.false_alarms)
 
     @property
     def recall(self) -> float | None:
-        """Of what is wrong, the share that carries a warning."""
+        """The share of wrong translations with a warning."""
         return divide(self.flagged, self.wrong)
 
     @property
     def alarm_rate(self) -> float | None:
-        """Of what is right, the share that carries a warning."""
+        """The share of right translations with a warning."""
         return divide(self.false_alarms, self.total - self.wrong)
 
 
@@ -97,22 +97,22 @@ def divide(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def judge_line(part: str, kind: str, line: Line, result: Translation, of_like: str) -> Judged:
+def check_line(part: str, kind: str, line: Line, result: Translation, of_like: str) -> Verdict:
     wrong, warned = line.wrong(result.text, of_like), has_warning(result)
     outcome = decide(wrong == "", warned)
     if line.flagged == "must" and not warned:
         outcome, wrong = "silent", wrong or "carries no warning"
     alarm = outcome == "held" and warned and not line.flagged
-    return Judged(part, kind, line.text, result.text, result.flags, outcome, alarm, wrong)
+    return Verdict(part, kind, line.text, result.text, result.flags, outcome, alarm, wrong)
 
 
-def judge_sentence(part: str, pair: Pair, source: str, target: str, result: Translation, threshold: float) -> Judged:
+def check_sentence(part: str, pair: Pair, source: str, target: str, result: Translation, threshold: float) -> Verdict:
     reference = pair.side(target)
     chrf = float(CHRF().sentence_score(result.text, [reference]).score)
     outcome = decide(chrf >= threshold, has_warning(result))
     alarm = outcome == "held" and has_warning(result)
     wrong = f"chrF2 {chrf:.0f}" if outcome != "held" else ""
-    return Judged(
+    return Verdict(
         part, pair.domain, pair.side(source), result.text, result.flags, outcome, alarm, wrong, reference, chrf
     )
 
@@ -123,29 +123,31 @@ def decide(right: bool, warned: bool) -> Outcome:
     return "flagged" if warned else "silent"
 
 
-def ask(model: Loaded, text: str) -> Translation:
-    """What a user calls."""
+def translate(model: Loaded, text: str) -> Translation:
+    """Translate one text, as users do."""
     return model.translate(text)
 
 
-def check_lines(model: Loaded, pair: str) -> Iterator[Judged]:
+def check_lines(model: Loaded, pair: str) -> Iterator[Verdict]:
     for part in PARTS:
         for kind, lines in read_lines(HERE / part, pair).items():
             for line in lines:
-                of_like = ask(model, line.like).text if line.like else ""
-                yield judge_line(part, kind, line, ask(model, line.text), of_like)
+                of_like = translate(model, line.like).text if line.like else ""
+                yield check_line(part, kind, line, translate(model, line.text), of_like)
 
 
-def check_sentences(model: Loaded, pair: str, which: Draw, drawn: Sequence[Pair], threshold: float) -> Iterator[Judged]:
+def check_sentences(
+    model: Loaded, pair: str, which: Draw, drawn: Sequence[Pair], threshold: float
+) -> Iterator[Verdict]:
     source, target = pair.split("-")
     for each in drawn:
-        yield judge_sentence(which, each, source, target, ask(model, each.side(source)), threshold)
+        yield check_sentence(which, each, source, target, translate(model, each.side(source)), threshold)
 
 
-def collect(judged: Iterable[Judged], name: str) -> list[Judged]:
-    """Count on a terminal how many are done."""
+def collect(verdicts: Iterable[Verdict], name: str) -> list[Verdict]:
+    """Collect the verdicts, and show the count on a terminal."""
     done = []
-    for each in judged:
+    for each in verdicts:
         done.append(each)
         if sys.stderr.isatty():
             print(f"\r{name}: {len(done)}", end="", file=sys.stderr, flush=True)
@@ -154,7 +156,7 @@ def collect(judged: Iterable[Judged], name: str) -> list[Judged]:
     return done
 
 
-def row(name: str, found: Sequence[Judged]) -> str:
+def row(name: str, found: Sequence[Verdict]) -> str:
     counts = [sum(each.outcome == outcome for each in found) for outcome in OUTCOMES]
     cells = "".join(
         f"{count:>{width}} {count / max(1, len(found)):>6.1%}" for count, width in zip(counts, WIDTHS, strict=True)
@@ -167,15 +169,15 @@ def head(title: str) -> list[str]:
     return [title, f"  {'':<22}{'texts':>6}{columns}{'false alarms':>14}"]
 
 
-def tabulate(title: str, found: Sequence[Judged]) -> list[str]:
-    kinds: dict[str, list[Judged]] = {}
+def tabulate(title: str, found: Sequence[Verdict]) -> list[str]:
+    kinds: dict[str, list[Verdict]] = {}
     for each in found:
         kinds.setdefault(each.kind.replace("_", " "), []).append(each)
     return [*head(title), *(row(kind, each) for kind, each in kinds.items()), row("all", found), ""]
 
 
-def report(model: str, found: Sequence[Judged], threshold: float) -> list[str]:
-    """The tables of a model, and which lines are silently wrong; sentences are in the JSON only, for their licences."""
+def report(model: str, found: Sequence[Verdict], threshold: float) -> list[str]:
+    """The tables of a model, and its silently wrong lines. Sentences are only in the JSON, for their licences."""
     of_lines = [each for each in found if each.part in PARTS]
     sentences = [each for each in found if each.part not in PARTS]
     lines = []
@@ -189,20 +191,20 @@ def report(model: str, found: Sequence[Judged], threshold: float) -> list[str]:
     return [*lines, *(describe(each) for each in of_lines if each.outcome == "silent"), ""]
 
 
-def summarise(found: Sequence[Judged]) -> str:
+def summarise(found: Sequence[Verdict]) -> str:
     def shown(share: float | None) -> str:
         return "-" if share is None else f"{share:.2f}"
 
     about = Warnings.of(found)
     return (
-        f"  {about.flagged + about.false_alarms} warnings, {about.flagged} on something wrong "
+        f"  {about.flagged + about.false_alarms} warnings, {about.flagged} on wrong translations "
         f"(precision {shown(about.precision)}, recall {shown(about.recall)}); "
         f"false alarms: {about.false_alarms} of {about.total - about.wrong} right ones ({shown(about.alarm_rate)})"
     )
 
 
-def count_by_chrf(found: Sequence[Judged]) -> str:
-    """How many of each range carry a warning, whatever the threshold."""
+def count_by_chrf(found: Sequence[Verdict]) -> str:
+    """Count the warnings by range of chrF2, independent of the threshold."""
     cells = []
     for low, high in pairwise(BANDS):
         band = [each for each in found if each.chrf is not None and low <= each.chrf < high]
@@ -211,7 +213,7 @@ def count_by_chrf(found: Sequence[Judged]) -> str:
     return f"  warnings by chrF2: {'; '.join(cells)}"
 
 
-def describe(each: Judged) -> str:
+def describe(each: Verdict) -> str:
     def shown(text: str) -> str:
         return text if len(text) <= 300 else f"{text[:290]} ... ({len(text):,} characters)"
 
@@ -219,7 +221,7 @@ def describe(each: Judged) -> str:
     return text.replace("\n", "\n    ")
 
 
-def to_json(models: dict[str, list[Judged]], draw: str, threshold: float) -> str:
+def to_json(models: dict[str, list[Verdict]], draw: str, threshold: float) -> str:
     tree: dict[str, Any] = {"kind": KIND, "draw": draw, "threshold": threshold, "models": {}}
     for name, found in models.items():
         tree["models"][name] = [asdict(each) for each in found]
@@ -228,37 +230,48 @@ def to_json(models: dict[str, list[Judged]], draw: str, threshold: float) -> str
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help="a folder, a run or a name")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every text with its answer and outcome")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where debian/ and github/ are; else lines only")
-    parser.add_argument("--draw", choices=DRAWS, default="test", help="which sentences of the data")
-    parser.add_argument("--threshold", type=float, default=THRESHOLD, help="chrF2 of a translation that is usable")
+    parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help="folder, run or name")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write every text with its translation and outcome as JSON"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="folder with debian/ and github/ (default: lines only)"
+    )
+    parser.add_argument("--draw", choices=DRAWS, default="test", help="which sentences of the data (default: test)")
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        default=THRESHOLD,
+        help=f"minimum chrF2 of a usable translation (default: {THRESHOLD:g})",
+    )
     return parser.parse_args()
 
 
 def main() -> None:
-    given = parse()
+    arguments = parse()
     drawn: list[Pair] = []
-    judged: dict[str, list[Judged]] = {}
+    verdicts: dict[str, list[Verdict]] = {}
     try:
-        if given.data and given.data.is_dir():
-            drawn = draw(given.data, given.draw, SENTENCES)
+        if arguments.data and arguments.data.is_dir():
+            drawn = draw(arguments.data, arguments.draw, SENTENCES)
         else:
-            where = f"there is no folder {given.data}" if given.data else "--data is not given"
-            print(f"sentences of domains are skipped: {where}\n")
-        for name, folder in zip(name_models(given.models), map(named_folder, given.models), strict=True):
+            where = f"no such folder: {arguments.data}" if arguments.data else "--data is not set"
+            print(f"skipping the sentences from domains: {where}\n")
+        for name, folder in zip(name_models(arguments.models), map(named_folder, arguments.models), strict=True):
             model = Loaded(folder)
             pair = f"{model.config.data.source}-{model.config.data.target}"
             found = collect(check_lines(model, pair), f"{name}, lines")
             if drawn:
-                found += collect(check_sentences(model, pair, given.draw, drawn, given.threshold), f"{name}, sentences")
+                found += collect(
+                    check_sentences(model, pair, arguments.draw, drawn, arguments.threshold), f"{name}, sentences"
+                )
             model.close()
-            judged[name] = found
-            print("\n".join(report(name, found, given.threshold)), flush=True)
+            verdicts[name] = found
+            print("\n".join(report(name, found, arguments.threshold)), flush=True)
     except (UserError, HarkError, OSError) as error:
         sys.exit(f"trust: {error}")
-    if given.json:
-        given.json.write_text(to_json(judged, given.draw, given.threshold), encoding="utf-8")
+    if arguments.json:
+        arguments.json.write_text(to_json(verdicts, arguments.draw, arguments.threshold), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The work that is timed: sentences with the lengths of real text, in packed and in padded batches, and its operations.
+"""The workload of the training benchmark: packed and padded batches with realistic lengths, and its operation count.
 
-Only lengths are like real text: the tokens are chance. Tensors are named as in `hark.model`.
+Only the lengths are realistic: the tokens are random. Tensors are named as in `hark.model`.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from hark.text.tokenizer import SPECIAL
 
 VOCABULARY = 37_000
 CORPUS = 4_500_000
-"""Pairs from which batches are made, as in the paper (5.1): the larger the corpus, the less padding buckets need."""
+"""Pairs in the corpus, as in the paper (5.1): the larger the corpus, the less padding length buckets need."""
 PASSES = 4
-"""Times that the pairs stand in what is packed: a last batch that is half empty weighs less, as it does in training."""
+"""Repetitions of the pairs in the packed batches: a half-empty last batch weighs less, as in training."""
 FIRST_TOKEN = 300
-"""Below stand the marks and the bytes."""
+"""Smaller ids are special tokens and bytes."""
 
 Lengths = NDArray[np.int64]
 
@@ -36,17 +36,17 @@ class Workload:
 
 
 def make_workload(config: BatchConfig, vocab_size: int, steps: int, corpus: int = CORPUS) -> Workload:
-    """So many buckets of a corpus, evenly spaced by length, and the same pairs packed.
+    """Take `steps` buckets of a corpus, evenly spaced by length, and pack the same pairs.
 
-    Buckets of a small corpus would be wide, and their padding unfair to those who need it. So all pairs of a corpus of
-    real size get a length and are sorted into buckets, and only those that are trained on get tokens.
+    Buckets of a small corpus would be wide, with padding that is unfair to the peers. So all pairs of a corpus of
+    realistic size get a length and are sorted into buckets, and only those used in a step get tokens.
     """
     source, target = draw_lengths(corpus, config.max_length)
     padded = replace(config, kind="padded")
-    shelf = make_batches([Corpus("lengths", 1.0, [hollow_store(source, target)])], padded, SPECIAL).shelves[0]  # type: ignore[union-attr]
+    shelf = make_batches([Corpus("lengths", 1.0, [constant_store(source, target)])], padded, SPECIAL).shelves[0]  # type: ignore[union-attr]
     chosen = np.unique(((np.arange(steps) + 0.5) * len(shelf) / steps).astype(np.int64))
     rows = [shelf.rows[shelf.cuts[bucket] : shelf.cuts[bucket + 1]] for bucket in chosen]
-    stores = [filled_store(source[each], target[each], vocab_size, seed) for seed, each in enumerate(rows)]
+    stores = [random_store(source[each], target[each], vocab_size, seed) for seed, each in enumerate(rows)]
     packed = make_batches([Corpus("synthetic", 1.0, [join(stores * PASSES)])], replace(config, kind="packed"), SPECIAL)
     return Workload(
         [packed[i] for i in range(steps)],  # type: ignore[misc]
@@ -55,31 +55,31 @@ def make_workload(config: BatchConfig, vocab_size: int, steps: int, corpus: int 
 
 
 def draw_lengths(pairs: int, longest: int) -> tuple[Lengths, Lengths]:
-    """Tokens of each side, the mark of the end among them: log-normal, 28 on average, with a long tail."""
-    chance = np.random.default_rng(0)
-    source = np.clip(chance.lognormal(3.15, 0.62, pairs), 2, longest).astype(np.int64)
-    target = np.clip(source * chance.lognormal(0.03, 0.18, pairs), 2, longest).astype(np.int64)
+    """Draw the tokens per side, including EOS: log-normal, 28 on average, with a long tail."""
+    rng = np.random.default_rng(0)
+    source = np.clip(rng.lognormal(3.15, 0.62, pairs), 2, longest).astype(np.int64)
+    target = np.clip(source * rng.lognormal(0.03, 0.18, pairs), 2, longest).astype(np.int64)
     return source, target
 
 
-def hollow_store(source: Lengths, target: Lengths) -> TokenStore:
-    """Pairs of given lengths whose every token is the same one number, which takes no memory."""
-    ends = {"source": np.cumsum(source - 1), "target": np.cumsum(target - 1)}  # the store has no marks
+def constant_store(source: Lengths, target: Lengths) -> TokenStore:
+    """A store of pairs of given lengths with the same id everywhere, which takes no memory."""
+    ends = {"source": np.cumsum(source - 1), "target": np.cumsum(target - 1)}  # the store has no special tokens
     tokens = {side: np.broadcast_to(np.uint16(FIRST_TOKEN), int(each[-1])) for side, each in ends.items()}
     offsets = {side: np.concatenate([[0], each]) for side, each in ends.items()}
-    return TokenStore(Path("hollow"), tokens, offsets)  # type: ignore[arg-type]
+    return TokenStore(Path("constant"), tokens, offsets)  # type: ignore[arg-type]
 
 
-def filled_store(source: Lengths, target: Lengths, vocab_size: int, seed: int) -> TokenStore:
-    """Pairs of given lengths with tokens by chance."""
-    chance = np.random.default_rng(seed)
+def random_store(source: Lengths, target: Lengths, vocab_size: int, seed: int) -> TokenStore:
+    """A store of pairs of given lengths with random tokens."""
+    rng = np.random.default_rng(seed)
     offsets = {side: np.concatenate([[0], np.cumsum(n - 1)]) for side, n in (("source", source), ("target", target))}
-    tokens = {side: chance.integers(FIRST_TOKEN, vocab_size, each[-1], np.uint16) for side, each in offsets.items()}
+    tokens = {side: rng.integers(FIRST_TOKEN, vocab_size, each[-1], np.uint16) for side, each in offsets.items()}
     return TokenStore(Path("synthetic"), tokens, offsets)  # type: ignore[arg-type]
 
 
 def join(stores: Sequence[TokenStore]) -> TokenStore:
-    """The pairs of several stores, one after the other."""
+    """Concatenate the pairs of several stores."""
     pairs = [store[i] for store in stores for i in range(len(store))]
     sides = dict(zip(("source", "target"), zip(*pairs, strict=True), strict=True))
     tokens = {side: np.concatenate(each) for side, each in sides.items()}
@@ -88,7 +88,7 @@ def join(stores: Sequence[TokenStore]) -> TokenStore:
 
 
 def lengths_of(batch: Batch[Any]) -> tuple[Lengths, Lengths]:
-    """Source and target tokens of each real pair of a batch."""
+    """The number of source and target tokens of each real pair of a batch."""
 
     def of_stream(stream: TokenStream[Any]) -> Lengths:
         found = np.diff(stream.cu)[: batch.n_pairs] if isinstance(stream, PackedStream) else stream.arrays()["lengths"]
@@ -99,13 +99,12 @@ def lengths_of(batch: Batch[Any]) -> tuple[Lengths, Lengths]:
 
 
 def operations(model: ModelConfig, source: Lengths, target: Lengths) -> float:
-    """Floating-point operations that one step over pairs of these lengths must do, in matrix products alone.
+    """Count the floating-point operations that one step over pairs of these lengths requires, in matrix products only.
 
-    For each weight of a matrix and each real token that meets it 2 forward and 4 backward (for the input's gradient and
-    the weight's): a source token meets the encoder and the keys and values of cross-attention, a target token the rest
-    of the decoder and the output matrix. For each query and each key that it sees 2 (K + V) a head forward (scores, sum
-    of values) and twice as many backward; a causal query sees itself and what stands before it. Not counted: padding,
-    scores that are computed and hidden, and whatever is computed a second time.
+    Each weight of a matrix takes 2 per real token forward and 4 backward (gradients of input and weight): source tokens
+    pass the encoder and the keys and values of cross-attention, target tokens the rest of the decoder and the output
+    matrix. Each query takes 2 (K + V) per visible key and head forward (scores, sum of values) and twice as many
+    backward; a causal query sees itself and earlier positions. Not counted: padding, masked scores, and recomputation.
     """
     d, h, k, v = model.d_model, model.n_heads, model.k_width, model.v_width
     keys_values, queries_out = d * h * (k + v), d * h * (k + v)

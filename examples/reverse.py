@@ -1,7 +1,7 @@
-"""Teach a tiny Transformer to write words backwards, watch it learn, and see where it looks.
+"""Train a tiny Transformer to reverse words, and show its attention.
 
-This is the whole of the paper in small: the model of section 3, the schedule of 5.3, label smoothing (5.4), greedy
-search, and an attention map. Run it with `make demo`; it takes less than a minute on two cores.
+The whole paper in miniature: the model of section 3, the schedule of 5.3, label smoothing (5.4), greedy search, and an
+attention map. Takes less than a minute on two cores.
 """
 
 import random
@@ -39,7 +39,7 @@ def random_word() -> str:
 
 
 def pack(sequences: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """Sequences end to end with no padding, and their cumulative lengths."""
+    """Concatenate sequences without padding; return the tokens and the cumulative lengths."""
     lengths = torch.tensor([0, *map(len, sequences)])
     return torch.tensor([each for sequence in sequences for each in sequence]), lengths.cumsum(0).int()
 
@@ -78,7 +78,7 @@ def train(model: Transformer, console: Console) -> None:
 
 @torch.no_grad()
 def reverse(model: Transformer, word: str) -> tuple[str, Tensor]:
-    """Greedy search, and the attention of the last decoder layer over the word's letters, averaged over heads."""
+    """Reverse a word by greedy search; return the output and the mean cross-attention of the last layer."""
     source, output, weights = [*tokens(word), END], [START], []
     for _ in range(LONGEST + 1):
         source_N, target_N, layout = layout_of([source], [output])
@@ -91,8 +91,8 @@ def reverse(model: Transformer, word: str) -> tuple[str, Tensor]:
 
 
 def show_attention(word: str, output: str, weights_TS: Tensor, console: Console) -> None:
-    """One row for each letter written, one column for each letter read."""
-    console.print("\nWhere it looked (a row for each letter written, a column for each read):\n")
+    """Print a row per output letter, with a column per input letter."""
+    console.print("\nAttention (a row per output letter, a column per input letter):\n")
     console.print("      " + "  ".join([*word, "·"]), highlight=False)
     for letter, row in zip([*output, "·"], weights_TS.tolist(), strict=False):
         cells = "".join(SHADES[min(4, int(weight * 5))] * 2 + " " for weight in row)
@@ -105,16 +105,16 @@ def main() -> None:
     console = Console(highlight=False)
     model = Transformer(CONFIG)
     n_weights = sum(weight.numel() for weight in model.parameters())
-    console.print(f"A Transformer of {n_weights:,} weights learns to write words backwards, from nothing.\n")
+    console.print(f"A Transformer of {n_weights:,} weights learns to reverse words, from scratch.\n")
     train(model, console)
     model.eval()
 
-    console.print("\nWords that it never saw:\n")
+    console.print("\nUnseen words:\n")
     for word in ("attention", "transformer", "hark", "parallel", "zyxwv"):
         console.print(f"   {word:>12} -> {reverse(model, word)[0]}")
-    fresh = [random_word() for _ in range(200)]
-    right = sum(reverse(model, word)[0] == word[::-1] for word in fresh)
-    console.print(f"\n{right} of {len(fresh)} fresh random words came out right.")
+    new_words = [random_word() for _ in range(200)]
+    right = sum(reverse(model, word)[0] == word[::-1] for word in new_words)
+    console.print(f"\n{right} of {len(new_words)} new random words reversed correctly.")
     show_attention("attention", *reverse(model, "attention"), console)
 
 

@@ -1,1 +1,1 @@
-"""What makes the models, tables and results of this repository: `python -m tools.NAME`, from its root."""
+"""Tools that make the models, word lists and results of this repository: `python -m tools.NAME`, from its root."""

@@ -1,11 +1,11 @@
-"""Do the heads that a preset of `hark look` shows do the same in other sentences?
+"""Check whether the heads of a `hark look` preset behave the same in other sentences.
 
     python -m tools.look_elsewhere [MODEL]
 
-A preset's head is the one that suits one sentence best. Here are other sentences of the same kinds: for each kind the
-mean weight of the preset's head, that of the head which is best over all of them, and every sentence by itself: the
-weight of the preset's head, the head that suits this sentence best with its weight, sentence and translation. The
-presets' own sentences were chosen after such lists had been tried; all the others of the lists are here.
+The head of a preset is the best one for a single sentence. This tool uses other sentences of the same kinds. For each
+kind it prints the mean weight of the preset's head and of the best head over all sentences, and for each sentence the
+weight of the preset's head, the best head for this sentence with its weight, the sentence and its translation. The
+sentences of the presets were chosen from such lists; all others of the lists are here.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from hark.models import named_folder
 
 
 class Other(NamedTuple):
-    """A sentence in words and signs apart, and the pairs of words that are meant, `looks>is looked at`."""
+    """A tokenised sentence, and pairs of words, `query>key`."""
 
     sentence: str
     pairs: str
     expected: str = ""
-    """A word that a right translation has."""
+    """A word of a correct translation."""
 
 
 COMPLETED = (
@@ -143,10 +143,10 @@ OTHERS: dict[PresetName, tuple[tuple[Other, ...], ...]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", nargs="?", default="en-de", help="a folder, a run or a name (default: en-de)")
-    given = parser.parse_args()
+    parser.add_argument("model", nargs="?", default="en-de", help="folder, run or name (default: en-de)")
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    loaded = Loaded(named_folder(given.model))
+    loaded = Loaded(named_folder(arguments.model))
     for name, kinds in OTHERS.items():
         found = find_heads(record(loaded, sentence_of(name, loaded.config.data.source)), PRESETS[name])
         for each, others in zip(found, kinds, strict=True):
@@ -157,19 +157,19 @@ def compare(loaded: Loaded, name: PresetName, arcs: Arcs, head: tuple[int, int],
     recordings = [record(loaded, joined(other.sentence)) for other in others]
     measured_NLH2 = np.stack([measure(*both) for both in zip(recordings, others, strict=True)])
     mean_LH2 = measured_NLH2.mean(0)
-    say(f"{name}, {arcs.about}: {len(others)} other sentences")
-    for title, each in (("the preset's head", head), ("the best over all of them", best_head(mean_LH2))):
+    print_line(f"{name}, {arcs.about}: {len(others)} other sentences")
+    for title, each in (("the preset's head", head), ("the best over all sentences", best_head(mean_LH2))):
         weight, usual = mean_LH2[each]
-        say(f"  {title}, {called(each)}: {weight:.2f}; at the same distances elsewhere {usual:.2f}")
-    judged = [other for other in others if other.expected]
-    if judged:
-        said = [recording.translation.replace(",", "").rstrip(".").split() for recording in recordings]
-        right = sum(other.expected in words for other, words in zip(others, said, strict=True))
-        say(f"  the German pronoun agrees with the noun in {right} of {len(judged)}")
+        print_line(f"  {title}, {head_name(each)}: {weight:.2f}; at the same distances elsewhere {usual:.2f}")
+    with_expected = [other for other in others if other.expected]
+    if with_expected:
+        translations = [recording.translation.replace(",", "").rstrip(".").split() for recording in recordings]
+        right = sum(other.expected in words for other, words in zip(others, translations, strict=True))
+        print_line(f"  the German pronoun agrees with the noun in {right} of {len(with_expected)}")
     for recording, measured_LH2 in zip(recordings, measured_NLH2, strict=True):
         own = best_head(measured_LH2)
-        weights = f"{measured_LH2[head][0]:.2f}  {called(own):>4} {measured_LH2[own][0]:.2f}"
-        say(f"  {weights}  {recording.sentence}  {recording.translation}")
+        weights = f"{measured_LH2[head][0]:.2f}  {head_name(own):>4} {measured_LH2[own][0]:.2f}"
+        print_line(f"  {weights}  {recording.sentence}  {recording.translation}")
 
 
 def best_head(measured_LH2: NDArray[np.float64]) -> tuple[int, int]:
@@ -178,19 +178,19 @@ def best_head(measured_LH2: NDArray[np.float64]) -> tuple[int, int]:
     return int(layer), int(number)
 
 
-def called(head: tuple[int, int]) -> str:
+def head_name(head: tuple[int, int]) -> str:
     return f"{head[0] + 1}:{head[1] + 1}"
 
 
 def measure(recording: Recording, other: Other) -> NDArray[np.float64]:
-    """Of every head the weight of the pairs, and the usual one: (layers, heads, 2)."""
+    """The weight of the pairs and the usual weight, for every head: (layers, heads, 2)."""
     words, numbers = other.sentence.split(), recording.source.spoken
     if [recording.source.words[number] for number in numbers] != words:
-        raise SystemExit(f"{other.sentence}: the model's tokenizer splits it in other words")
+        raise SystemExit(f"{other.sentence}: the tokenizer of the model splits it into other words")
 
     def place(word: str) -> int:
         if not word.isdigit() and words.count(word) != 1:
-            raise SystemExit(f"{other.sentence}: which {word!r} is meant?")
+            raise SystemExit(f"{other.sentence}: {word!r} is ambiguous")
         return numbers[int(word) if word.isdigit() else words.index(word)]
 
     pairs = [(place(one), place(two)) for one, two in (pair.split(">") for pair in other.pairs.split())]
@@ -202,7 +202,7 @@ def joined(sentence: str) -> str:
     return sentence.replace(" .", ".").replace(" ,", ",")
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

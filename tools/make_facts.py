@@ -1,13 +1,13 @@
-"""Put what was measured into the facts of a model that comes with hark, and write its card from them.
+"""Add measurements to the facts of a model that comes with hark, and generate its card.
 
 No figure is typed by hand:
 
     python -m tools.make_facts BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
 
---evaluation is what benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json` wrote, the model first; --everyday
-what benchmarks/everyday.py wrote; --report the report.json of the dataset that it learnt from. Facts that this says
-nothing of (alignment heads, weights, storage) stay as they are, and the bundle is sealed again. With -o facts.json and
-card.md are written into a folder instead.
+--evaluation is the output of benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json`, with the model first;
+--everyday that of benchmarks/everyday.py; --report the report.json of its training dataset. Other facts (alignment
+heads, weights, storage) are kept, and the manifest of the bundle is updated. With -o, facts.json and card.md are
+written to a folder instead.
 """
 
 import argparse
@@ -56,7 +56,7 @@ CORPORA = {
         "tatoeba-original", what="The same sentences, with the translations that people wrote", **TATOEBA
     ),
 }
-"""What each training corpus is, with its licence and attribution."""
+"""The known training corpora, with licence and attribution."""
 KINDS = {"europarl": "debates of the European Parliament", "tatoeba": "short everyday sentences"}
 """Kinds of text, for the summary; `tatoeba-original` is the same kind as `tatoeba`."""
 TOOL = "`tools/make_models.sh` makes it{teacher}."
@@ -70,7 +70,7 @@ MEASURES = ("bleu", "chrf2", "ter")
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found out about a model."""
+    """The measurements of a model."""
 
     evaluation: dict[str, Any]
     everyday: dict[str, Any] | None = None
@@ -87,16 +87,16 @@ def describe_teacher(bundle: Bundle) -> ParentModel:
 
 
 def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFacts, ...]:
-    """The corpora that training named, which may be others than the recipe names. All must be known, because each must
-    be attributed; those of a model that training started from are not."""
+    """The training corpora in the facts, which may differ from those in the recipe. All must be known, because each
+    must be attributed; those of a model that training started from are not known."""
     facts = bundle.facts
     names = [each.name for each in facts.text]
     unknown = [name for name in names if name not in CORPORA]
-    unknown += [f"what {each.name} was trained on" for each in facts.making.parents if each.role == "start"]
+    unknown += [f"the text of {each.name}" for each in facts.making.parents if each.role == "start"]
     if unknown or not names:
         raise UserError(
-            f"{bundle.folder}: trained on {', '.join(unknown) or 'nothing that its facts name'}, whose licence is not "
-            f"known here; known: {', '.join(CORPORA)}"
+            f"{bundle.folder}: trained on {', '.join(unknown) or 'text that its facts do not name'}, whose licence is "
+            f"not known; known corpora: {', '.join(CORPORA)}"
         )
     kept = {each["name"]: each["kept"] for each in (report or {}).get("corpora", [])}
     counted = {each.name: kept.get(each.name, each.pairs) for each in facts.text}
@@ -129,7 +129,7 @@ def scores_of(evaluation: dict[str, Any], report: dict[str, Any] | None) -> Scor
 
 
 def is_held_out(report: dict[str, Any], sets: Sequence[str]) -> bool:
-    """Whether the training text was purged of all these sets; of others that is not known."""
+    """Whether the report shows that all these sets were removed from the training text."""
     return bool(report["clean"]["held_out"]) and set(sets) <= {each["name"] for each in report["held_out"]}
 
 
@@ -170,9 +170,9 @@ def making_of(bundle: Bundle, teacher: ParentModel | None) -> MakingFacts:
     )
 
 
-def make_facts(bundle: Bundle, found: Measured) -> Facts:
-    text = training_text(bundle, found.report)
-    kinds, scores = kinds_of_text(text), scores_of(found.evaluation, found.report)
+def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
+    text = training_text(bundle, measured_facts.report)
+    kinds, scores = kinds_of_text(text), scores_of(measured_facts.evaluation, measured_facts.report)
     bleu = ", ".join(f"{each.scores['bleu'].score:.1f} ({each.name})" for each in scores.sets)
     return replace(
         bundle.facts,
@@ -187,9 +187,9 @@ def make_facts(bundle: Bundle, found: Measured) -> Facts:
         ),
         text=text,
         scores=scores,
-        speed=speed_of(found.evaluation),
-        everyday=everyday_of(found.everyday),
-        making=making_of(bundle, found.teacher),
+        speed=speed_of(measured_facts.evaluation),
+        everyday=everyday_of(measured_facts.everyday),
+        making=making_of(bundle, measured_facts.teacher),
     )
 
 
@@ -201,36 +201,38 @@ def read_json(file: Path | None, kind: str = "") -> Any:
     except (OSError, ValueError) as error:
         raise UserError(f"{file}: cannot be read: {error}") from None
     if kind and tree.get("kind") != kind:
-        raise UserError(f"{file}: is not a {kind}")
+        raise UserError(f"{file}: not a {kind}")
     return tree
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", help="a folder or a name")
+    parser.add_argument("bundle", help="folder or name")
     parser.add_argument("--evaluation", type=Path, required=True, metavar="FILE.json")
     parser.add_argument("--everyday", type=Path, metavar="FILE.json")
-    parser.add_argument("--teacher", metavar="BUNDLE", help="that it learnt from")
-    parser.add_argument("--report", type=Path, metavar="FILE.json", help="of the dataset that it learnt from")
-    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="write there, and leave the bundle alone")
-    given = parser.parse_args()
+    parser.add_argument("--teacher", metavar="BUNDLE", help="teacher of the model")
+    parser.add_argument("--report", type=Path, metavar="FILE.json", help="report of its training dataset")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FOLDER", help="write to this folder, and leave the bundle unchanged"
+    )
+    arguments = parser.parse_args()
     try:
-        bundle = Bundle.open(named_folder(given.bundle))
-        found = Measured(
-            read_json(given.evaluation, "hark evaluation"),
-            read_json(given.everyday, "hark everyday"),
-            describe_teacher(Bundle.open(named_folder(given.teacher))) if given.teacher else None,
-            read_json(given.report),
+        bundle = Bundle.open(named_folder(arguments.bundle))
+        measured_facts = Measured(
+            read_json(arguments.evaluation, "hark evaluation"),
+            read_json(arguments.everyday, "hark everyday"),
+            describe_teacher(Bundle.open(named_folder(arguments.teacher))) if arguments.teacher else None,
+            read_json(arguments.report),
         )
-        facts = make_facts(bundle, found)
-        if given.output:
+        facts = make_facts(bundle, measured_facts)
+        if arguments.output:
             for name, content in fact_files(facts, bundle.config).items():
-                (given.output / name).write_bytes(content)
+                (arguments.output / name).write_bytes(content)
         else:
             write_facts(bundle, facts)
     except (UserError, HarkError) as error:
         sys.exit(f"make_facts: {error}")
-    sys.stdout.write(f"{given.output or bundle.folder}\n")
+    sys.stdout.write(f"{arguments.output or bundle.folder}\n")
 
 
 if __name__ == "__main__":

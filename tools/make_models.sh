@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# How the models that come with hark are made, on one GPU: a teacher for each direction, its translations of the training
-# text, a student that learns from them, its weights in int8.
+# Makes the models that come with hark, on one GPU: for each direction a teacher, its translations of the training text,
+# a student trained on them, and the student's weights in int8.
 #
 #   tools/make_models.sh FOLDER [SECTION.KEY=VALUE of the teachers ...]
 #
-# FOLDER/dataset was made by `hark prepare europarl-en-de -o FOLDER/dataset`; both directions share it. TATOEBA is
-# where Tatoeba's own text is (datasets/tatoeba-en-de). Every step goes on where it was stopped, so this may be killed at any time and
-# started again; a step that is done is left alone. HARK says how hark is called; STUDENT has settings of the students' trainings, for
-# trying things out. Text is prepared for one student on the CPU while the GPU works for the other.
+# FOLDER/dataset is made by `hark prepare europarl-en-de -o FOLDER/dataset`; both directions share it. TATOEBA is the folder
+# of Tatoeba's own text (datasets/tatoeba-en-de). Every step resumes where it stopped, so the script can be killed at any time and
+# started again; finished steps are skipped. HARK is the command to run hark; STUDENT holds settings for training the students, for
+# experiments. The CPU prepares text for one student while the GPU works for the other.
 set -euo pipefail
 folder=$1
 shift
@@ -25,7 +25,7 @@ train() { # RUN RECIPE SETTINGS...
 prepare() { # DIRECTION
   local source=${1%-*} target=${1#*-} dataset=$folder/dataset-student-$1 distilled=$folder/distilled-$1
   if [ -e "$dataset/report.json" ]; then return; fi
-  # The text was cleaned before it was distilled; the detector of languages need not be installed here.
+  # The text was cleaned before distilling, so the language detector need not be installed here.
   $hark prepare "student-$1" data.clean.language=1 \
     --train "$distilled/europarl.$source" "$distilled/europarl.$target" --weight 1 \
     --train "$folder/original/tatoeba-original.$source.xz" "$folder/original/tatoeba-original.$target.xz" --weight 4 \

@@ -1,4 +1,4 @@
-"""Choose the sample of Tatoeba that the package carries (src/hark/data/sample).
+"""Choose the sample of Tatoeba that comes with the package (src/hark/data/sample).
 
     python -m tools.make_sample FOLDER
 
@@ -27,32 +27,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    chance = random.Random(SEED)
+    rng = random.Random(SEED)
 
-    # Nothing in dev or test twice, on either side, so that the two sets have nothing in common.
-    measured = choose(read_pairs(folder, "test"), DEV + TEST, chance, alone=True)
+    # No sentence of dev or test occurs twice, on either side, so the two sets are disjoint.
+    held_out_pairs = choose(read_pairs(folder, "test"), DEV + TEST, rng, distinct_sides=True)
     held_out = HeldOut()
-    for source, target in measured:
+    for source, target in held_out_pairs:
         held_out.add(source, target)
-    train = choose(read_pairs(folder, "train"), TRAIN, chance, held_out=held_out)
+    train = choose(read_pairs(folder, "train"), TRAIN, rng, held_out=held_out)
 
     write_pairs("train", train)
-    write_pairs("dev", measured[:DEV])
-    write_pairs("test", measured[DEV:])
+    write_pairs("dev", held_out_pairs[:DEV])
+    write_pairs("test", held_out_pairs[DEV:])
 
 
 def choose(
-    pairs: list[Pair], number: int, chance: random.Random, alone: bool = False, held_out: HeldOut | None = None
+    pairs: list[Pair], number: int, rng: random.Random, distinct_sides: bool = False, held_out: HeldOut | None = None
 ) -> list[Pair]:
-    """So many clean and different pairs, at random: the files are sorted by length."""
+    """Choose clean, distinct pairs at random: the files are sorted by length."""
     clean = Cleaner(CleanConfig(), "en", "de", held_out)
     chosen: list[Pair] = []
     seen, taken = HeldOut(), set[Pair]()
-    chance.shuffle(pairs)
+    rng.shuffle(pairs)
     for pair in pairs:
         verdict = clean(*pair)
         pair = verdict.source, verdict.target
-        if verdict.rule is None and pair not in taken and not (alone and seen.has(*pair)):
+        if verdict.rule is None and pair not in taken and not (distinct_sides and seen.has(*pair)):
             chosen.append(pair)
             taken.add(pair)
             seen.add(*pair)

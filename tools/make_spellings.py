@@ -1,17 +1,17 @@
-"""Make the word lists by which typing is tidied (src/hark/text/spelling): German umlauts, and doubled letters.
+"""Make the word lists for correcting typing (src/hark/text/spelling): German umlauts, and doubled letters.
 
     python -m tools.make_spellings FOLDER...
 
-Each FOLDER holds train.en.xz and train.de.xz, line-aligned: those that come with hark were made from Tatoeba
-(CC BY 2.0 FR) and the European Parliament's proceedings. Only words are taken, with no more than how often each is
-there. The same input gives the same words.
+Each FOLDER holds train.en.xz and train.de.xz, line-aligned: the lists that come with hark were made from Tatoeba
+(CC BY 2.0 FR) and the European Parliament's proceedings. Only words and their counts are used. The same input gives the
+same words.
 
-umlauts.txt.gz holds words with an umlaut or ß that may be typed as ae, oe, ue and ss. Left out are
-- words that typed so are other words, or nearly (`Maße` and `Masse`);
-- ß in spellings from before 1996, which is ss today (`muß`), as is seen by the vowel before it;
-- names, which the English side has too (`Müller`): people write themselves with ue;
-- words that technical text has from English (`Daemon`, `Body Mass Index`).
-A word has a capital there if it may have one inside a sentence (nouns), and none if it is then probably a name.
+umlauts.txt.gz holds words with an umlaut or ß that may be typed as ae, oe, ue and ss, except
+- words that are other words when typed so (`Maße` and `Masse`);
+- ß in spellings from before 1996, which is ss today (`muß`), recognised by the vowel before it;
+- names, which the English side has too (`Müller`): some people spell theirs with ue;
+- English words in technical text (`Daemon`, `Body Mass Index`).
+A word is capitalised if it can be inside a sentence (nouns), and lower case if it would then probably be a name.
 
 doubled.LANGUAGE.txt.gz holds words with doubled letters, so that `cooool` becomes `cool` and `sooo` becomes `so`.
 """
@@ -30,20 +30,20 @@ from hark.text.spelling.german import transliterate
 OUTPUT = Path(__file__).parent.parent / "src" / "hark" / "text" / "spelling"
 COUNT, DOUBLED_COUNT = 5, 20
 OTHER = 0.05
-"""A word is left out if what is typed for it is a word of its own, so many times as frequent."""
+"""A word is left out if its transliteration is a word with at least this relative frequency."""
 NAME = 0.3
-"""And if so large a share of its sentences have it in English too."""
+"""A word is left out if at least this share of its sentences have it in English too."""
 NOUN = 0.05
-"""Share of a word inside sentences with a capital, from which it may be a noun."""
+"""The minimum share of capitalised occurrences inside sentences for a noun."""
 SINGLE = 0.003
-"""A doubled letter counts if its word is so many times as frequent as the one with a single letter (`bee` and `be`)."""
+"""The minimum frequency of a word with a doubled letter, relative to the one with a single letter (`bee` and `be`)."""
 
 WORD = re.compile(r"[^\W\d_]+")
 ENGLISH = re.compile("dämon|maß$")
-"""Words that may be English without their umlauts."""
+"""Words that can be English without their umlauts."""
 UMLAUT = re.compile("[äöüß]", re.IGNORECASE)
 PAIR = re.compile(r"(.)\1")
-# After a long vowel ß has stayed; diphthongs are long, of other vowels the stems must be known.
+# ß is kept after a long vowel; diphthongs are long, and for other vowels the stems are listed.
 STAYED = re.compile(
     r"(?:ei|au|äu|eu|ie)ß|(?:str|m|sp|fr|verg|bes|ges|sas|^s|^)aß|(?:gr|bl|st|kl|s|schm)[oö]ß|flöß|(?:f|gr|b|s)[uü]ß|müßi|"
     r"(?:gef|m|ges|str|sp|bes|fr|^s|^)äß"
@@ -51,12 +51,12 @@ STAYED = re.compile(
 
 
 class Words:
-    """How often the words of a corpus occur, by their lower-case forms."""
+    """Counts of the words of a corpus, in lower case."""
 
     def __init__(self) -> None:
         self.german, self.english = Counter[str](), Counter[str]()
         self.inside, self.capital, self.kept = Counter[str](), Counter[str](), Counter[str]()
-        """Of German words: inside a sentence; those with a capital; those that the English side has too."""
+        """German words: inside a sentence; of these, capitalised; and also on the English side."""
 
     def read(self, pairs: Iterable[tuple[str, str]]) -> None:
         for english, german in pairs:
@@ -82,7 +82,7 @@ class Words:
 
 
 def doubled(words: Counter[str]) -> Iterator[str]:
-    """Words whose doubled letters are no slip."""
+    """Words whose doubled letters are correct."""
     for word, count in words.items():
         singles = [word[: pair.start()] + word[pair.start() + 1 :] for pair in PAIR.finditer(word)]
         if count >= DOUBLED_COUNT and singles and count >= SINGLE * max(words[single] for single in singles):

@@ -1,13 +1,13 @@
-"""Write a page of docs/results from what runs and evaluations left behind: no figure is typed by hand.
+"""Write a page of docs/results from the logs of runs and evaluations, so that no figure is typed by hand.
 
     python -m tools.results RUN... -o docs/results/NAME.md --title "Multi30k, English to German" \\
         --command "hark train multi30k" --evaluation scores.json \\
         --published "lower_bleu:test_2016_flickr=41.0" --published-by "Wu et al., 2021: Transformer-tiny"
 
-RUN is a run folder, or a copy of its config.toml and metrics.jsonl; several are one recipe from several seeds.
-scores.json is what `hark evaluate BUNDLE... --json` wrote; several systems in it, or several files, give a mean and a
-spread. Beside the page stand its picture (NAME.svg) and the logs (NAME.jsonl, or NAME-RUN.jsonl of each run; the
-evaluations as NAME-scores.json, NAME-scores-2.json).
+RUN is a run folder, or a copy of its config.toml and metrics.jsonl; several runs are one recipe with several seeds.
+scores.json is the output of `hark evaluate BUNDLE... --json`; several systems in it, or several files, give a mean and
+a standard deviation. The plot (NAME.svg) and the logs (NAME.jsonl, or NAME-RUN.jsonl for each run; the evaluations as
+NAME-scores.json, NAME-scores-2.json) are written next to the page.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from hark.train.metrics import History
 from hark.train.records import ResumeRecord
 
 SEEDS = ("train.seed", "data.seed", "batches.seed")
-"""Settings in which runs of one recipe may differ."""
+"""Settings that may differ between runs of one recipe."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,9 @@ def read_evaluations(files: Sequence[Path]) -> Evaluations:
         tree: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         for measure, signature in tree["signatures"].items():
             if signatures.setdefault(measure, signature) != signature:
-                raise UserError(f"{file}: {measure} was measured otherwise than in the other files; measure all alike")
+                raise UserError(
+                    f"{file}: {measure} has a different signature than in the other files; evaluate all in the same way"
+                )
         for each in tree["sets"]:
             sentences[each["name"]] = each["sentences"]
             for system in each["systems"]:
@@ -93,46 +95,46 @@ def read_evaluations(files: Sequence[Path]) -> Evaluations:
 
 
 def facts(runs: Sequence[Trained], commands: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What was done, a line each. Where runs differ, the least and the greatest."""
+    """The rows of the table of facts. If runs differ, the minimum and the maximum."""
     first, lasts = runs[0], [each.history.last for each in runs if each.history.last]
-    config, begun = first.config, first.history.begun
+    config, start = first.config, first.history.start
     for command in commands:
         yield "command", f"`{command}`"
-    if begun:
-        several = f"{begun.processes} x " if begun.processes > 1 else ""
-        yield "device", f"{several}{begun.device}" + (f"; {begun.passes}" if begun.passes else "")
+    if start:
+        several = f"{start.processes} x " if start.processes > 1 else ""
+        yield "device", f"{several}{start.device}" + (f"; {start.passes}" if start.passes else "")
     yield "seed", ", ".join(str(each.config.train.seed) for each in runs)
     if other := differences(runs):
         yield "runs differ in", ", ".join(f"`{key}`" for key in other)
-    yield "model", model_words(config, begun.weights if begun else None)
+    yield "model", describe_model(config, start.weights if start else None)
     yield (
         "batches",
-        f"{config.batches.batch_tokens * config.train.batches_per_step:,} tokens a step, {config.batches.kind}",
+        f"{config.batches.batch_tokens * config.train.batches_per_step:,} tokens per step, {config.batches.kind}",
     )
     yield "search", f"beam {config.decode.beam}, length penalty {config.decode.alpha}"
     if not lasts:
         return
     yield "steps", span([each.step for each in lasts]) + f" ({span([round(each.epoch, 1) for each in lasts])} epochs)"
     yield "target tokens", span([each.target_tokens for each in lasts])
-    times = "training time, with measuring and saving"
+    times = "training time, with evaluating and saving"
     yield times, " to ".join(dict.fromkeys(formats.duration(at([e.seconds for e in lasts])) for at in (min, max)))
-    pace = [statistics.median(each.tokens_per_second for each in run.history.train) for run in runs]
-    yield "target tokens a second, median", span([round(each) for each in pace])
+    throughput = [statistics.median(each.tokens_per_second for each in run.history.train) for run in runs]
+    yield "target tokens per second, median", span([round(each) for each in throughput])
     resumed = sum(isinstance(each, ResumeRecord) for run in runs for each in run.history.records)
     if resumed:
         yield "stopped and resumed", f"{resumed} times"
     best = [run.history.best for run in runs if run.history.best]
     if best:
         yield (
-            "dev sets, nll of a token at best",
+            "dev sets, best nll per token",
             spread([each.nll for each in best], 3) + (f" at step {span([each.step for each in best])}"),
         )
     for name in dict.fromkeys(name for each in best for name in each.scores):
         found = [max(each.scores.get(name, 0.0) for each in run.history.dev) for run in runs]
-        yield f"dev sets, {name} at best", spread(found, 1)
+        yield f"dev sets, best {name}", spread(found, 1)
 
 
-def model_words(config: Config, weights: int | None) -> str:
+def describe_model(config: Config, weights: int | None) -> str:
     model = config.model
     return (
         f"{model.n_encoder_layers} + {model.n_decoder_layers} layers, d_model {model.d_model}, d_ff {model.d_ff}, "
@@ -142,7 +144,7 @@ def model_words(config: Config, weights: int | None) -> str:
 
 
 def differences(runs: Sequence[Trained]) -> list[str]:
-    """Settings that are not the same in all runs, besides the seeds."""
+    """Settings that differ between runs, except the seeds."""
     values: dict[str, set[str]] = {}
     for each in runs:
         for setting in configfile.explain(each.config):
@@ -155,7 +157,7 @@ def span(numbers: Sequence[float]) -> str:
 
 
 def spread(numbers: Sequence[float], places: int) -> str:
-    """The mean, and how far the seeds lie apart: the standard deviation of a sample, and the ends."""
+    """The mean, the sample standard deviation, and the range over seeds."""
     mean = f"{statistics.mean(numbers):.{places}f}"
     if len(numbers) == 1:
         return mean
@@ -164,15 +166,17 @@ def spread(numbers: Sequence[float], places: int) -> str:
 
 
 def score_table(found: Evaluations, published: dict[tuple[str, str], float], published_by: str) -> Iterator[str]:
-    """A line for each set, a column for each measure."""
+    """A table with a row per set and a column per measure."""
     systems = dict.fromkeys(each.system for each in found.scores)
     heads = [TITLES[measure] for measure in found.signatures]
-    beside = {measure for measure, _ in published}
+    published_measures = {measure for measure, _ in published}
     most = max(len(found.of(name, measure)) for name in found.sentences for measure in found.signatures)
-    yield "## Scores" if most == 1 else f"## Scores of {most} systems: mean ± standard deviation (ends)"
+    yield "## Scores" if most == 1 else f"## Scores of {most} systems: mean ± standard deviation (range)"
     yield ""
-    yield row(["test set", *heads, *(f"{TITLES[each]}, published" for each in found.signatures if each in beside)])
-    yield row(["---"] * (1 + len(heads) + len(beside)))
+    yield row(
+        ["test set", *heads, *(f"{TITLES[each]}, published" for each in found.signatures if each in published_measures)]
+    )
+    yield row(["---"] * (1 + len(heads) + len(published_measures)))
     for name, sentences in found.sentences.items():
         cells = [f"{name} ({sentences:,})"]
         for measure in found.signatures:
@@ -182,7 +186,7 @@ def score_table(found: Evaluations, published: dict[tuple[str, str], float], pub
                 cell += f" ±{scores[0].confidence:.{decimals(measure)}f}"
             cells.append(cell)
         for measure in found.signatures:
-            if measure in beside:
+            if measure in published_measures:
                 value = published.get((measure, name))
                 cells.append("" if value is None else f"{value:.{decimals(measure)}f}")
         yield row(cells)
@@ -221,13 +225,13 @@ def page(
 
 
 def read_published(words: Sequence[str]) -> dict[tuple[str, str], float]:
-    """MEASURE:SET=VALUE, each."""
+    """Parse arguments of the form MEASURE:SET=VALUE."""
     found: dict[tuple[str, str], float] = {}
     for word in words:
         key, _, value = word.rpartition("=")
         measure, _, name = key.partition(":")
         if measure not in TITLES or not name:
-            raise UserError(f"--published {word}: say MEASURE:SET=VALUE, where MEASURE is one of {', '.join(TITLES)}")
+            raise UserError(f"--published {word}: must be MEASURE:SET=VALUE, with MEASURE one of {', '.join(TITLES)}")
         found[measure, name] = float(value)
     return found
 
@@ -264,11 +268,11 @@ def main() -> None:
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE.md")
     parser.add_argument("--title", default="")
-    parser.add_argument("--about", default="", help="a paragraph below the title")
-    parser.add_argument("--command", action="append", default=[], help="as it was typed; repeat for several")
+    parser.add_argument("--about", default="", help="paragraph below the title")
+    parser.add_argument("--command", action="append", default=[], help="command as typed; repeat for several")
     parser.add_argument("--evaluation", type=Path, action="append", default=[], metavar="FILE.json")
     parser.add_argument("--published", action="append", default=[], metavar="MEASURE:SET=VALUE")
-    parser.add_argument("--published-by", default="others", help="who, and of what")
+    parser.add_argument("--published-by", default="others", help="source of the published scores")
     try:
         write(parser.parse_args())
     except (UserError, HarkError) as error:

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From what tools/make_models.sh left to a model in the package: measured beside its teacher, with its facts and card, and its logs.
+# Adds a model from tools/make_models.sh to the package: evaluates it against its teacher, writes its facts, card and logs.
 #
 #   tools/ship_model.sh FOLDER DIRECTION     DIRECTION: en-de or de-en
 #
-# FOLDER has the student in int8 (DIRECTION), its teacher (teacher-DIRECTION/best, or a bundle that TEACHER names), the dataset with the
-# test sets (dataset) and the report of what the student learnt from (dataset-student-DIRECTION/report.json). Logs go to docs/results/logs/models.
-# On two cores most of the time is the teacher's, on 22,000 sentences; EVALUATION names what `hark evaluate STUDENT TEACHER --json`
-# wrote, if that was done before. PYTHON says how Python is called.
+# FOLDER has the student in int8 (DIRECTION), its teacher (teacher-DIRECTION/best, or the bundle TEACHER), the dataset with the
+# test sets (dataset) and the report of the student's training text (dataset-student-DIRECTION/report.json). Logs go to docs/results/logs/models.
+# On two cores the teacher takes most of the time, on 22,000 sentences; EVALUATION is the output of an earlier
+# `hark evaluate STUDENT TEACHER --json`. PYTHON is the Python command.
 set -euo pipefail
 folder=$1 direction=$2
 python=${PYTHON:-python}

@@ -1,4 +1,4 @@
-"""Running a benchmark as a person does."""
+"""Running a benchmark from the command line."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The benchmark of the CPU engine runs, in a tiny size: for correctness only."""
+"""The benchmark of the CPU engine runs at a tiny size."""
 
 from tests.benchmarks.conftest import run_benchmark
 

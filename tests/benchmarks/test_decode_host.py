@@ -1,4 +1,4 @@
-"""The benchmark of the host's work runs, in a tiny size: for correctness only."""
+"""The benchmark of the host runs at a tiny size."""
 
 from tests.benchmarks.conftest import run_benchmark
 

@@ -1,4 +1,4 @@
-"""Sentences are drawn from files the same way each time, and no sentence is in two draws."""
+"""Drawing sentences from domains: reproducible, and without overlap between draws."""
 
 import lzma
 import random
@@ -31,7 +31,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_draws_are_repeated_exactly_and_share_nothing(data: Path) -> None:
+def test_draws_are_reproducible_and_disjoint(data: Path) -> None:
     dev, test = draw(data, "dev", 60, FILES), draw(data, "test", 60, FILES)
     assert dev == draw(data, "dev", 60, FILES)
     assert [pair.domain for pair in dev] == ["docs"] * 30 + ["games"] * 30
@@ -47,13 +47,13 @@ def test_the_order_of_a_file_does_not_matter(data: Path) -> None:
     assert draw(data, "test", 60, FILES) == before
 
 
-def test_what_differs_in_numbers_and_case_is_drawn_once(tmp_path: Path) -> None:
+def test_sentences_that_differ_only_in_numbers_and_case_are_drawn_once(tmp_path: Path) -> None:
     numbered = [(f"Page {n} of the book", f"Seite {n} des Buches") for n in range(50)]
     write(tmp_path, "one/docs", [*numbered, ("PAGE 3 OF THE BOOK!", "Buchseite 3 von allen")])
     assert len(draw(tmp_path, "dev", 10, ["one/docs"])) + len(draw(tmp_path, "test", 10, ["one/docs"])) == 1
 
 
-def test_pairs_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
+def test_unsuitable_pairs_are_left_out(tmp_path: Path) -> None:
     good = ("A good pair", "Ein gutes Paar")
     long = " ".join(["word"] * 61)
     bad = [("Too short", "Das ist zu kurz"), (long, "Das ist zu lang"), ("The same on both", "the same, on both")]

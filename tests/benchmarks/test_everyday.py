@@ -1,4 +1,4 @@
-"""The everyday lines, and a whole measurement with a model that knows nothing."""
+"""The everyday lines, and the whole benchmark with an untrained model."""
 
 import json
 from pathlib import Path
@@ -24,11 +24,11 @@ def test_the_lines_of_both_directions() -> None:
         every = [line for of_kind in lines.values() for line in of_kind]
         assert len({line.text for line in every}) == len(every) >= 60
         for line in every:
-            assert line.has or line.keeps or line.like, line  # else nothing could be wrong with any answer
+            assert line.has or line.keeps or line.like, line  # otherwise any answer would pass
             assert not line.like or line.wrong("something else", "entirely"), line
             assert not line.has or line.wrong("", ""), line
             assert all(kept in line.text for kept in line.keeps), line
-    with pytest.raises(UserError, match="has no lines from en to fr"):
+    with pytest.raises(UserError, match="no lines from en to fr; choose from"):
         read_lines(LINES, "en-fr")
 
 
@@ -43,7 +43,7 @@ def test_phrases_of_the_table_are_good_translations(pair: str) -> None:
     assert [(line.text, answer) for line, answer in known.items() if not line.like and line.wrong(answer)] == []
     greetings = {line.text for line in lines["greetings"]}
     assert {line.text for line in known} & greetings == {
-        # The rest is left to the model: it names somebody or a place.
+        # The rest is left to the model: it contains a name.
         text
         for text in greetings
         if not any(name in text for name in ("Berlin", "Tanaka"))
@@ -51,14 +51,14 @@ def test_phrases_of_the_table_are_good_translations(pair: str) -> None:
 
 
 class Echo:
-    """Says what it is told, but for one name."""
+    """Returns its input, except for one name."""
 
     def translate(self, texts: list[str], split: bool) -> list[SimpleNamespace]:
         assert not split
         return [SimpleNamespace(text=text.replace("Zoë", "Zoo")) for text in texts]
 
 
-def test_names_that_are_kept() -> None:
+def test_kept_names_are_counted() -> None:
     from benchmarks.everyday import keep_names
 
     sources = ("I saw Tom.", "It rains.", "Tom ran.", "Ask Tom about Tom!", "Ask Tom!")
@@ -68,7 +68,7 @@ def test_names_that_are_kept() -> None:
     assert keep_names(Echo(), held_out, ["Zoë", "Uwe", "O'Brien"]) == (2, 4)  # Zoë, Uwe, O'Brien, Zoë
 
 
-def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
+def test_measuring_an_untrained_model(tmp_path: Path) -> None:
     from benchmarks.everyday import measure, table
 
     model = Loaded(make_bundle(tmp_path / "small"), threads=1)
@@ -83,7 +83,7 @@ def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
     assert upper.scores["chrf2"] == expected.score
     answer = model.translate("the house is red", split=False).text
     assert hasty.scores["chrf2"] == CHRF().corpus_score([answer.rstrip(".!?… ")], [["Das Haus ist rot"]]).score
-    assert found.names == (0, 0)  # nobody is named in these two
+    assert found.names == (0, 0)  # these two have no names
     tree = json.loads(found.to_json())
     assert sum(each["hold"] for each in tree["lines"].values()) == holds
     assert any("all" in line and f"{holds} of" in line for line in table(found))

@@ -1,4 +1,4 @@
-"""A peer whose fast code computes something else is found out."""
+"""The gradient check detects a peer whose fast code computes something else."""
 
 import torch
 from benchmarks.gradient_check import Agreement, agreement
@@ -11,14 +11,14 @@ MODEL = ModelConfig(d_model=16, d_ff=32, n_heads=2, n_encoder_layers=2, n_decode
 
 
 def batch(rows: int) -> tuple[Padded, int]:
-    """Of words to be written again in turn: what stands in the source decides."""
+    """Batches of words to be copied, so that the source matters."""
     tokens_BT = torch.randint(4, 60, (rows, 6))
     start_B1 = torch.full((rows, 1), SPECIAL.start)
     return Padded(tokens_BT, None, torch.cat([start_B1, tokens_BT[:, :-1]], 1), tokens_BT), rows * 6
 
 
 def make() -> Training:
-    """A model that has learned to read."""
+    """A model that has learnt to attend to the source."""
     torch.manual_seed(1)
     training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS["eager"])
     for _ in range(120):
@@ -32,7 +32,7 @@ def check(training: Training) -> Agreement:
     return agreement(training, TorchTransformer(MODEL), [padded], tokens)
 
 
-def test_the_same_model_differs_by_dropout_only() -> None:
+def test_the_same_model_differs_only_by_dropout() -> None:
     """In float32: bfloat16 takes minutes on most CPUs, and the benchmark itself makes this check on the GPU."""
     training = make()
     before = {name: weight.detach().clone() for name, weight in training.weights.items()}
@@ -43,8 +43,8 @@ def test_the_same_model_differs_by_dropout_only() -> None:
     assert all(weight.grad is None for weight in training.peer.parameters())
 
 
-def test_another_model_is_found_out() -> None:
-    """One whose decoder reads the other sentences' sources."""
+def test_a_different_model_is_detected() -> None:
+    """Its decoder attends to the sources of other sentences."""
     training = make()
     hidden = training.peer.hidden
     training.peer.hidden = lambda source_BS, *rest: hidden(source_BS.flip(0), *rest)  # type: ignore[method-assign]

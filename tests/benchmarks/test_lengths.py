@@ -1,4 +1,4 @@
-"""Time and memory at many lengths: the batches, the table, the plot, and the whole command in a tiny size."""
+"""Time and memory by length: the batches, the table, the plot, and the whole command at a tiny size."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ FAILED = Point("torch", "one", 1024, 1, failure="out of memory")
 
 
 def test_packed_sequences_are_independent() -> None:
-    """Three sequences in a batch give what each gives alone: lengths and positions are told rightly."""
+    """Three sequences in a batch give the same loss as each alone: lengths and positions are right."""
     model = build(vocab_size=400)
     batch = packed_tensors(8, 3, 400, torch.device("cpu"))
 
@@ -40,7 +40,7 @@ def test_linear_memory_costs_the_same_for_every_token() -> None:
     assert line.endswith(": 1,024 1,024")
 
 
-def test_what_failed_is_told_and_left_out_of_the_plot() -> None:
+def test_failures_are_reported_and_left_out_of_the_plot() -> None:
     assert "out of memory" in FAILED.row()
     picture = ElementTree.fromstring(draw([*POINTS, FAILED], 1024, "a machine <&>"))
     assert len(picture.findall(".//{*}circle")) == 9  # three panels of three points

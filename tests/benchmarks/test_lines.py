@@ -1,4 +1,4 @@
-"""Each condition of a line holds of a good answer and fails on a bad one."""
+"""Each condition of a line accepts a good answer and rejects a bad one."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,13 +35,13 @@ TEXT = "See https://a.b/c?d\n> x | y | z"
         ({"words": [2, 3]}, "eins zwei", "eins zwei drei vier"),
     ],
 )
-def test_what_must_hold(line: dict[str, Any], good: str, bad: str) -> None:
+def test_conditions(line: dict[str, Any], good: str, bad: str) -> None:
     asked = Line.of({"text": TEXT, **line})
     assert asked.wrong(good, "Es ist heiß!") == ""
     assert asked.wrong(bad, "Es ist heiß!") != ""
 
 
-def test_words_may_go_on_where_a_star_is() -> None:
+def test_a_star_allows_words_to_continue() -> None:
     assert has_word("Zwiebeln", "zwiebel*")
     assert not has_word("Zwiebeln", "zwiebel")
     assert not has_word("Zwiebeln", "*beln*x")
@@ -52,7 +52,7 @@ def test_a_file_with_an_unknown_condition_is_refused(tmp_path: Path) -> None:
     file.write_text('people = ["Zoë"]\n[en-de]\nwords = [{ text = "house", hass = ["haus"] }]\n', encoding="utf-8")
     with pytest.raises(TypeError, match="hass"):
         read_lines(file, "en-de")
-    with pytest.raises(ValueError, match="flagged is may or must, not yes"):
+    with pytest.raises(ValueError, match="flagged must be may or must, not yes"):
         Line("house", flagged="yes")
 
 

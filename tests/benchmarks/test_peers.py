@@ -1,4 +1,4 @@
-"""The peers do the same work as ours: with our weights they give our loss and our gradients."""
+"""The peers do the same work as ours: with our weights they have our loss and gradients."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -30,7 +30,7 @@ def make(kind: type[peers.Peer], ours: Transformer) -> peers.Peer:
 
 
 def pairs_of(ours: Transformer, theirs: peers.Peer) -> Iterator[tuple[Tensor, Tensor]]:
-    """Our weight and theirs that must hold the same numbers, for every weight."""
+    """Pair every weight of ours with the corresponding weight of theirs."""
     match theirs:
         case peers.TorchTransformer():
             yield ours.embedding.weight, theirs.embedding.weight
@@ -62,17 +62,17 @@ def copy_weights(ours: Transformer, theirs: peers.Peer) -> None:
         for mine, other in pairs_of(ours, theirs):
             other.copy_(mine)
         if isinstance(theirs, peers.Marian):
-            # Marian has all sines before all cosines, which is the same up to the order of the features.
+            # Marian puts all sines before all cosines, which is the same up to the order of features.
             for stack in (theirs.model.model.encoder, theirs.model.model.decoder):
                 stack.embed_positions.weight.copy_(ours.source_positions.table)
 
 
 def ragged_batch() -> PaddedBatch:
-    from benchmarks.workload import filled_store
+    from benchmarks.workload import random_store
 
     source, target = np.array([5, 9, 3, 12]), np.array([7, 3, 10, 2])
     config = BatchConfig(kind="padded", batch_tokens=100, max_length=20)
-    batch = make_batches([Corpus("four", 1.0, [filled_store(source, target, 400, 1)])], config, SPECIAL)[0]
+    batch = make_batches([Corpus("four", 1.0, [random_store(source, target, 400, 1)])], config, SPECIAL)[0]
     assert batch.n_pairs == 4
     return batch
 
@@ -95,14 +95,14 @@ def test_with_our_weights_loss_and_gradients_are_ours(kind: type[peers.Peer]) ->
     compared = 0
     copied = dict(gradient_pairs(ours, theirs))
     for mine, other in copied.values():
-        # Of padding Marian's embedding has no gradient, and ours none to speak of: the loss does not depend on it.
+        # Marian's embedding of padding has no gradient, and ours a negligible one: the loss does not depend on it.
         torch.testing.assert_close(other, mine, atol=2e-4, rtol=1e-3)
         compared += mine.numel()
     assert compared == sum(weight.numel() for weight in theirs.parameters() if weight.requires_grad)
 
 
 def gradient_pairs(ours: Transformer, theirs: peers.Peer) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
-    """Weights take their gradients' places for as long as pairs of them are looked at."""
+    """Replace weights by their gradients while comparing pairs of them."""
     for weight in chain(ours.parameters(), theirs.parameters()):
         if weight.requires_grad:
             assert weight.grad is not None

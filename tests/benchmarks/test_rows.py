@@ -1,4 +1,4 @@
-"""A batch in groups of rows holds what it held packed."""
+"""Padded groups of rows hold the same pairs as the packed batch."""
 
 from collections import Counter
 from itertools import combinations, pairwise
@@ -14,7 +14,7 @@ from tests.data.test_batches import realistic, sentences
 
 
 @pytest.mark.parametrize("groups", [1, 2, 5, 100])
-def test_the_same_pairs(groups: int) -> None:
+def test_groups_hold_the_same_pairs(groups: int) -> None:
     batches = PackedBatches([Corpus("a", 1.0, [realistic(3000)])], BatchConfig(batch_tokens=2000), SPECIAL)
     for number in range(5):
         packed = batches[number]
@@ -32,10 +32,10 @@ def test_the_same_pairs(groups: int) -> None:
 
 @pytest.mark.parametrize("groups", [1, 2, 3, 4, 9])
 def test_no_other_groups_have_fewer_slots(groups: int) -> None:
-    """By trying them all."""
-    chance = np.random.default_rng(1)
+    """By exhaustive search."""
+    rng = np.random.default_rng(1)
     for _ in range(20):
-        widths = np.sort(chance.integers(1, 9, 9)).astype(np.int32) * MULTIPLE
+        widths = np.sort(rng.integers(1, 9, 9)).astype(np.int32) * MULTIPLE
         found = cut(widths, groups)
         assert found[0][0] == 0
         assert found[-1][1] == len(widths)

@@ -1,4 +1,4 @@
-"""The table of shipped models, with models that know nothing in their place."""
+"""The table of shipped models, with untrained models instead."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""How slips change a text, and a whole measurement with a model that knows nothing."""
+"""How slips change a text, and the whole benchmark with an untrained model."""
 
 import random
 from pathlib import Path
@@ -12,17 +12,17 @@ from tests.decode.bundles import make_bundle
 def test_slips() -> None:
     from benchmarks.slips import drop_apostrophes, drop_umlauts, hold_a_letter, type_accents  # type: ignore[import-not-found]
 
-    chance = random.Random(1)
-    assert drop_apostrophes("'Don't', Tom's", chance) == "'Dont', Toms"
-    assert drop_umlauts("Übergröße, ÄRGER", chance) == "Uebergroesse, AeRGER"
-    assert set(type_accents("don't " * 30, chance)) - set("dont ") == set("´`’")
-    held = {hold_a_letter("I run.", chance) for _ in range(200)}
+    rng = random.Random(1)
+    assert drop_apostrophes("'Don't', Tom's", rng) == "'Dont', Toms"
+    assert drop_umlauts("Übergröße, ÄRGER", rng) == "Uebergroesse, AeRGER"
+    assert set(type_accents("don't " * 30, rng)) - set("dont ") == set("´`’")
+    held = {hold_a_letter("I run.", rng) for _ in range(200)}
     assert {len(text) - len("I run.") for text in held} == {2, 3, 4, 5}
-    assert all(text.startswith("I ") for text in held)  # a word of one letter is left
-    assert hold_a_letter("1 + 1", chance) == "1 + 1"
+    assert all(text.startswith("I ") for text in held)  # a word of one letter is unchanged
+    assert hold_a_letter("1 + 1", rng) == "1 + 1"
 
 
-def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
+def test_measuring_an_untrained_model(tmp_path: Path) -> None:
     from benchmarks.slips import SLIPS, measure, table
 
     model = Loaded(make_bundle(tmp_path / "small"), threads=1)
@@ -30,14 +30,14 @@ def test_a_model_that_knows_nothing(tmp_path: Path) -> None:
     outcomes = measure(model, held_out)
     assert [each.slip for each in outcomes] == list(SLIPS["en"])
     apostrophes = outcomes[0]
-    assert (apostrophes.sentences, apostrophes.restored) == (2, 1)  # who Toms are cannot be told
+    assert (apostrophes.sentences, apostrophes.restored) == (2, 1)  # "Toms" is ambiguous
     assert outcomes[1].restored == 2
     assert outcomes[1].tidied == outcomes[1].plain
     lines = list(table("two", outcomes))
     assert any("no apostrophes" in line and "50%" in line for line in lines)
 
 
-def test_what_is_touched(tmp_path: Path) -> None:
+def test_touched_lists_the_changed_sentences(tmp_path: Path) -> None:
     from benchmarks.slips import touched
 
     file = tmp_path / "plain.en"

@@ -1,4 +1,4 @@
-"""A student beside its teacher: figures are those of `hark evaluate`, and the table says what they mean."""
+"""A student against its teacher: the figures are those of `hark evaluate`."""
 
 import json
 import sys
@@ -11,8 +11,8 @@ from tests.evaluate.material import REFERENCES, SOURCES
 
 
 @pytest.fixture
-def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is typed: two models and a test set, in a folder with nothing else."""
+def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Command-line arguments: two models and a test set, in an empty folder."""
     make_bundle(tmp_path / "small")
     make_bundle(tmp_path / "large", "en", "de", "model.n_encoder_layers=2")
     for name, lines in (("test.en", SOURCES), ("test.de", REFERENCES)):
@@ -22,10 +22,12 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [*words, "--resamples", "10", "--repeats", "1", "--sentences", "2", "--json", "out.json"]
 
 
-def test_loss_and_gain(given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_and_the_json(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from benchmarks import student
 
-    monkeypatch.setattr(sys, "argv", given)
+    monkeypatch.setattr(sys, "argv", arguments)
     student.main()
     tree = json.loads(Path("out.json").read_text())
     assert [each["name"] for each in tree["sets"][0]["systems"]] == ["small", "large"]
@@ -37,23 +39,23 @@ def test_loss_and_gain(given: list[str], monkeypatch: pytest.MonkeyPatch, capsys
     assert cells["ratio"] == f"{rates['small'] / rates['large']:.1f}x"
     assert cells["sentences"] == str(len(SOURCES))
 
-    # Scores that were measured before are taken as they are, and refused where they are of something else.
+    # Scores of an earlier evaluation are used, but refused if they are of other models.
     tree["sets"][0]["systems"][0]["scores"]["bleu"]["score"] = 77.7
     Path("before.json").write_text(json.dumps(tree))
-    monkeypatch.setattr(sys, "argv", [*given, "--evaluation", "before.json"])
+    monkeypatch.setattr(sys, "argv", [*arguments, "--evaluation", "before.json"])
     student.main()
     assert " 77.7 " in capsys.readouterr().out
-    swapped = [given[0], given[2], given[1], *given[3:], "--evaluation", "before.json"]
+    swapped = [arguments[0], arguments[2], arguments[1], *arguments[3:], "--evaluation", "before.json"]
     monkeypatch.setattr(sys, "argv", swapped)
-    with pytest.raises(SystemExit, match=r"before\.json: is not an evaluation of large and small"):
+    with pytest.raises(SystemExit, match=r"before\.json: not an evaluation of large and small"):
         student.main()
 
 
-def test_sentences_are_taken_from_the_whole_set() -> None:
-    from benchmarks.student import spread_out
+def test_sentences_are_sampled_from_the_whole_set() -> None:
+    from benchmarks.student import sample_evenly
 
     from hark.evaluate.held_out import HeldOutSet
 
     texts = tuple(map(str, range(10)))
-    assert spread_out(HeldOutSet("ten", texts, texts), 3).sources == ("0", "3", "6")
-    assert spread_out(HeldOutSet("ten", texts, texts), 30).sources == texts
+    assert sample_evenly(HeldOutSet("ten", texts, texts), 3).sources == ("0", "3", "6")
+    assert sample_evenly(HeldOutSet("ten", texts, texts), 30).sources == texts

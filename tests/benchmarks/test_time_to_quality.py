@@ -1,4 +1,4 @@
-"""Marian's weights become ours and back, its run resumes where it stopped, and the clock counts training alone."""
+"""Converting Marian's weights to ours and back, resuming its run, and counting only training time."""
 
 import json
 import math
@@ -77,7 +77,7 @@ def test_marians_weights_in_our_model_give_its_logits(marian: peers.Marian) -> N
     torch.testing.assert_close(ours(source_BS, target_BT, layout), theirs_BTV, atol=1e-4, rtol=1e-4)
 
 
-def test_there_and_back(marian: peers.Marian) -> None:
+def test_weights_round_trip(marian: peers.Marian) -> None:
     from benchmarks.marian_weights import to_ours, to_theirs
 
     values = {name: weight for name, weight in marian.named_parameters() if weight.requires_grad}
@@ -86,8 +86,8 @@ def test_there_and_back(marian: peers.Marian) -> None:
     assert all(back[name].equal(values[name]) for name in values)
 
 
-def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path) -> None:
-    """By weights and place in the data, not by the clock, which no two runs share: minutes end after a step here."""
+def test_a_run_resumes_where_it_stopped(dataset: Path, tmp_path: Path) -> None:
+    """Compares weights and position in the data, not times. A minute ends after one step here."""
     pytest.importorskip("transformers")
     from benchmarks.marian_run import MarianRun
 
@@ -96,7 +96,7 @@ def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path) -> None:
     def steps(folder: Path, count: int) -> MarianRun:
         run = MarianRun(folder, config, open_dataset(config.data), CPU, "bf16-eager", "ours")
         for _ in range(count):
-            run.train(1e-9, [], [], None)  # one step is longer
+            run.train(1e-9, [], [], None)  # a step takes longer
         return run
 
     whole, halves = steps(tmp_path / "whole", 3), tmp_path / "halves"
@@ -110,8 +110,8 @@ def test_a_run_goes_on_where_it_stopped(dataset: Path, tmp_path: Path) -> None:
     assert [row.steps for row in read_lines(halves / "rows.jsonl", Row)] == [1, 2, 3]
 
 
-def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path: Path) -> None:
-    """What Marian begins with is what `hark train` measures of a model that has not been trained."""
+def test_starts_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path: Path) -> None:
+    """The initial loss of Marian equals that of an untrained model in `hark train`."""
     pytest.importorskip("transformers")
     from benchmarks.marian_run import MarianRun
 
@@ -126,8 +126,8 @@ def test_begins_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path
 
 
 @pytest.mark.parametrize("groups", [1, 3])
-def test_takes_the_very_steps_that_ours_takes(dataset: Path, tmp_path: Path, groups: int) -> None:
-    """Without dropout, whose chance no two systems share, all that is measured on the way is the same."""
+def test_takes_the_same_steps_as_ours(dataset: Path, tmp_path: Path, groups: int) -> None:
+    """Without dropout, which differs between systems, all measurements are the same."""
     pytest.importorskip("transformers")
     from benchmarks.marian_run import MarianRun
 
@@ -144,7 +144,7 @@ def test_takes_the_very_steps_that_ours_takes(dataset: Path, tmp_path: Path, gro
     assert [row.nll for row in theirs.rows] == pytest.approx([row.nll for row in ours], rel=1e-4)
 
 
-def test_the_fastest_groups_are_taken_and_no_weight_is_changed(
+def test_the_fastest_number_of_groups_is_chosen_without_changing_weights(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("transformers")
@@ -153,16 +153,16 @@ def test_the_fastest_groups_are_taken_and_no_weight_is_changed(
     config = settings(dataset)
     run = marian_run.MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
     before = {name: weight.detach().clone() for name, weight in run.training.weights.items()}
-    times = iter([0.0, 5.0, 10.0, 12.0, 20.0, 24.0])  # the beginning and the end of each
+    times = iter([0.0, 5.0, 10.0, 12.0, 20.0, 24.0])  # start and end of each
     monkeypatch.setattr(marian_run, "GROUPS", (2, 4, 8))
-    monkeypatch.setattr(marian_run, "QUIET", 1)
+    monkeypatch.setattr(marian_run, "IDLE", 1)
     monkeypatch.setattr(marian_run.time, "perf_counter", lambda: next(times))
     assert run.fastest() == 4
     assert all(weight.equal(before[name]) for name, weight in run.training.weights.items())
     assert all(weight.grad is None for weight in run.marian.parameters())
 
 
-def test_what_is_compiled_while_the_clock_runs_is_told(
+def test_compilation_while_the_clock_is_running_is_reported(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("transformers")
@@ -170,19 +170,19 @@ def test_what_is_compiled_while_the_clock_runs_is_told(
 
     config = settings(dataset)
     run = marian_run.MarianRun(tmp_path / "hf", config, open_dataset(config.data), CPU, "eager", "ours")
-    built = iter([7, 7, 9])  # after warming up, and at two measurements
+    built = iter([7, 7, 9])  # after the warm-up, and at two evaluations
     monkeypatch.setattr(marian_run, "compiled", lambda: next(built))
     monkeypatch.setattr(marian_run, "time", Ticks())
     run.train(1 / 60, [0.5 / 60], [], None)
     checked, warmed, first, second, checked_again = capsys.readouterr().out.splitlines()
     assert all(each.startswith("gradient") for each in (checked, checked_again))
     assert "7 graphs compiled" in warmed
-    assert "while the clock ran" not in first
-    assert second.endswith("2 graphs were compiled while the clock ran")
+    assert "while the clock was running" not in first
+    assert second.endswith("2 graphs compiled while the clock was running")
 
 
 class Ticks:
-    """A clock that a look at it moves on by a quarter of a second."""
+    """A clock that advances by a quarter of a second with each call."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -208,8 +208,8 @@ def test_another_variant_is_refused(dataset: Path, tmp_path: Path) -> None:
     assert "Traceback" not in refused.stderr
 
 
-def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path) -> None:
-    from benchmarks.score_kept import find_kept, score_folder
+def test_saved_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path) -> None:
+    from benchmarks.score_kept import find_saved, score_folder
 
     config, ours, theirs = settings(dataset), tmp_path / "ours", tmp_path / "hf"
     run_training(config, RunDir(ours), open_dataset(config.data), resumed=False)
@@ -218,14 +218,14 @@ def test_kept_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path
     assert all(math.isfinite(each.bleu) and "tok:13a" in each.signature for each in scores)
     assert scores[0].seconds > scores[1].seconds
     assert [each.steps for each in read_lines(ours / "test_scores.jsonl", TestScore)] == [10, 20]
-    assert list(score_folder(ours, None, [], CPU)) == []  # all of them are known
+    assert list(score_folder(ours, None, [], CPU)) == []  # all of them have scores
     shown = ["--ours", str(ours)]
     if peers_has_transformers():
         from benchmarks.marian_run import MarianRun
 
         run = MarianRun(theirs, config, open_dataset(config.data), CPU, "eager", "ours")
         run.train(2e-3, [1e-3], [1e-3, 2e-3], None)
-        kept = find_kept(theirs)
+        kept = find_saved(theirs)
         assert [each.weights.parent.name for each in kept] == ["minute-0.001", "minute-0.002"]
         assert [each.seconds for each in kept] == [row.seconds for row in run.rows]
         assert len(list(score_folder(theirs, None, ["test"], CPU))) == 2
@@ -260,7 +260,7 @@ def dev_record(step: int, time: float) -> DevRecord:
     return DevRecord(step, "dev", 5.0 + step, 4.0 + step, 1.0, False, -1.0, time)
 
 
-def test_the_clock_leaves_out_measuring_and_saving() -> None:
+def test_the_clock_excludes_evaluating_and_saving() -> None:
     start = StartRecord(0, 1000.0, 0, "GPU", 1, 1, 100)
     records = [
         start, train_record(10, 1010.0), dev_record(10, 1013.0), SaveRecord(10, 2.0, 1, 1015.0),
@@ -279,13 +279,13 @@ def test_a_checkpoint_between_records_counts_as_training() -> None:
     assert Clock(history).seconds(20) == 23
 
 
-def test_the_clock_does_not_stand_still_after_the_last_record_of_training() -> None:
+def test_the_clock_continues_after_the_last_train_record() -> None:
     start = StartRecord(0, 0.0, 0, "GPU", 1, 1, 100)
     records = (start, train_record(10, 10.0), dev_record(10, 12.0), dev_record(14, 17.0), StopRecord(14, "", "", 18.0))
     assert [(row.seconds, row.target_tokens) for row in rows_of(History(records))] == [(10, 1000), (15, 1400)]
 
 
-def test_a_resume_goes_on_with_the_clock_of_the_checkpoint() -> None:
+def test_a_resume_continues_the_clock_of_the_checkpoint() -> None:
     start, stop = StartRecord(0, 0.0, 0, "GPU", 1, 1, 100), StopRecord(15, "interrupted", "", 16.5)
     resume = ResumeRecord(15, 500.0, 1500, "GPU", 1, 1, 100)
     records = (start, train_record(10, 10.0), SaveRecord(15, 1.0, 1, 16.0), stop, resume, train_record(20, 505.0))
@@ -305,7 +305,7 @@ def systems() -> Iterator[System]:
     )
 
 
-def test_the_table_says_when_the_one_caught_up_with_the_other() -> None:
+def test_the_table_states_when_one_caught_up_with_the_other() -> None:
     shown = table(list(systems()))
     assert "BLEU news: Marian had 22.00 after 20.0 minutes; hark first measured at least as good after 4.0" in shown
     assert "dev nll: Marian had 3.000 after 20.0 minutes; hark first measured at least as good after 4.0" in shown
@@ -316,7 +316,7 @@ def test_the_table_says_when_the_one_caught_up_with_the_other() -> None:
     assert "22.50" in backwards
 
 
-def test_the_picture_has_every_curve() -> None:
+def test_the_plot_has_every_curve() -> None:
     picture = draw(list(systems()))
     ElementTree.fromstring(picture)
     assert picture.count('class="curve') == 4
@@ -324,7 +324,7 @@ def test_the_picture_has_every_curve() -> None:
     assert "Dev loss" in picture
 
 
-def test_what_was_measured_once_is_in_the_picture_too() -> None:
+def test_a_single_measurement_is_in_the_plot() -> None:
     marian, hark = systems()
     picture = draw([marian, replace(hark, rows=[], scores=hark.scores[1:])])
     dots = [each.get("style") for each in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}circle")]
@@ -333,7 +333,7 @@ def test_what_was_measured_once_is_in_the_picture_too() -> None:
     assert dots.count("fill:var(--run0)") == len(near) + len(marian.scores)
 
 
-def test_rows_are_lines_of_json(tmp_path: Path) -> None:
+def test_rows_round_trip_as_json_lines(tmp_path: Path) -> None:
     from benchmarks.quality_curves import write_lines
 
     row = Row(60.0, 100, 1000, 6.0, 5.0)

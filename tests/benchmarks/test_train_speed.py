@@ -1,4 +1,4 @@
-"""The table of training speed: what is counted, what is timed, and the whole command in a tiny size."""
+"""The training benchmark: operation counts, workload, breakdown, and the whole command at a tiny size."""
 
 import json
 from dataclasses import replace
@@ -18,10 +18,10 @@ DATA = BatchConfig(batch_tokens=1000, max_length=100)
 
 
 @pytest.mark.parametrize("changes", [{}, {"d_k": 6, "d_v": 10}, {"n_encoder_layers": 1, "activation": "swiglu"}])
-def test_operations_are_those_that_pytorch_counts(changes: dict[str, object]) -> None:
+def test_operation_counts_equal_pytorchs(changes: dict[str, object]) -> None:
     model = build(**changes)
     batch = ragged([7, 7, 7], [5, 5, 5])
-    # The explicit softmax, whose products PyTorch counts; it computes the hidden half of causal scores too.
+    # PyTorch counts the products of the explicit softmax, which also computes the masked half of causal scores.
     layout = batch.padded.observed(*[lambda _: None] * 3)
     with FlopCounterMode(display=False) as counter:
         model(batch.source_BS, batch.target_BT, layout).sum().backward()
@@ -42,7 +42,7 @@ def test_packed_and_padded_hold_the_same_pairs() -> None:
     assert len(work.packed) == len(work.padded) == 4
 
 
-def test_buckets_need_less_padding_the_larger_the_corpus() -> None:
+def test_larger_corpora_need_less_padding() -> None:
     def fill(corpus: int) -> float:
         batches = make_workload(DATA, 500, steps=8, corpus=corpus).padded
         return sum(batch.n_target_tokens for batch in batches) / sum(batch.n_target_slots for batch in batches)
@@ -83,7 +83,7 @@ def test_kinds_of_kernels(name: str, kind: str) -> None:
     assert kind_of(name) == kind
 
 
-def test_breakdown_counts_overlap_once_and_what_is_left_as_idle() -> None:
+def test_breakdown_counts_overlap_once_and_the_rest_as_idle() -> None:
     kernels = [Kernel("nvjet", 0, 3000), Kernel("backward_keys", 2000, 4000), Kernel("nvjet", 6000, 7000)]
     found = break_down(kernels, steps=2, step_ms=5.0)
     assert found.kinds["matrix products"] == 2.0
@@ -99,6 +99,6 @@ def test_the_whole_command(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "train_speed.json").read_text())["results"]
     systems = {each["system"] for each in results}
     assert systems >= {"ours", "torch"}
-    assert "hf" in systems or "needs transformers" in run.stdout
+    assert "hf" in systems or "requires transformers" in run.stdout
     assert all(each["tokens_per_second"] > 0 and each["batch_tokens"] == 128 for each in results)
     assert (tmp_path / "train_speed.txt").read_text() == run.stdout

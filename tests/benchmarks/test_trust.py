@@ -1,4 +1,4 @@
-"""The lines of trust.toml, how outcomes are decided, and a whole measurement with a model that knows nothing."""
+"""The lines of trust.toml, how outcomes are decided, and the whole benchmark with an untrained model."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from benchmarks.domains import FILES, Pair  # type: ignore[import-not-found]
 from benchmarks.lines import Line, read_lines  # type: ignore[import-not-found]
-from benchmarks.trust import HERE, Judged, Warnings, judge_line, judge_sentence, report
+from benchmarks.trust import HERE, Verdict, Warnings, check_line, check_sentence, report
 
 from benchmarks import trust
 from tests.benchmarks.test_domains import make_pairs, write
@@ -28,7 +28,7 @@ def test_the_lines_of_both_directions() -> None:
             good = line.text if line.same else line.good
             assert line.wrong(good, good) == "", line
             assert line.wrong("", good), line
-            assert line.text == good or line.wrong(line.text, good), line  # what is not translated is wrong
+            assert line.text == good or line.wrong(line.text, good), line  # untranslated text is wrong
             assert all(kept in line.text for kept in line.keeps), line
             assert not line.starts or all(each.startswith(line.starts) for each in line.text.split("\n")), line
             assert not line.columns or max(map(len, line.text.split("\n"))) <= line.columns, line
@@ -58,7 +58,7 @@ def test_the_outcome_of_a_line(
     flagged: str, answer: str, flags: tuple[str, ...], outcome: str, false_alarm: bool
 ) -> None:
     line = Line("house", has=("haus",), flagged=flagged)
-    judged = judge_line("trust.toml", "words", line, result(answer, *flags), "")
+    judged = check_line("trust.toml", "words", line, result(answer, *flags), "")
     assert (judged.outcome, judged.false_alarm) == (outcome, false_alarm)
     assert bool(judged.wrong) == (outcome != "held")
 
@@ -74,13 +74,13 @@ def test_the_outcome_of_a_line(
 )
 def test_the_outcome_of_a_sentence(answer: str, flags: tuple[str, ...], outcome: str, false_alarm: bool) -> None:
     pair = Pair("docs", "The house is red.", "Das Haus ist rot.")
-    judged = judge_sentence("dev", pair, "en", "de", result(answer, *flags), 35.0)
+    judged = check_sentence("dev", pair, "en", "de", result(answer, *flags), 35.0)
     assert (judged.text, judged.reference) == (pair.english, pair.german)
     assert (judged.outcome, judged.false_alarm) == (outcome, false_alarm)
 
 
-def judged(outcome: str, false_alarm: bool = False) -> Judged:
-    return Judged("dev", "docs", "text", "answer", (), outcome, false_alarm, "")
+def judged(outcome: str, false_alarm: bool = False) -> Verdict:
+    return Verdict("dev", "docs", "text", "answer", (), outcome, false_alarm, "")
 
 
 def test_precision_and_recall() -> None:
@@ -93,10 +93,10 @@ def test_precision_and_recall() -> None:
 
 def test_the_report_lists_lines_that_are_silently_wrong() -> None:
     found = [
-        Judged("trust.toml", "no_stop", "so\nwhat", "na", (), "silent", False, "has changed"),
-        Judged("everyday.toml", "words", "house", "Maus", ("changed",), "flagged", False, "has none of haus"),
-        Judged("dev", "docs", "a", "b", (), "silent", False, "chrF2 12", "c", 12.0),
-        Judged("dev", "docs", "d", "e", ("changed",), "held", True, "", "f", 70.0),
+        Verdict("trust.toml", "no_stop", "so\nwhat", "na", (), "silent", False, "has changed"),
+        Verdict("everyday.toml", "words", "house", "Maus", ("changed",), "flagged", False, "has none of haus"),
+        Verdict("dev", "docs", "a", "b", (), "silent", False, "chrF2 12", "c", 12.0),
+        Verdict("dev", "docs", "d", "e", ("changed",), "held", True, "", "f", 70.0),
     ]
     printed = report("small", found, 35.0)
     silent = printed[printed.index("small: silently wrong lines") + 1 :]
@@ -107,7 +107,7 @@ def test_the_report_lists_lines_that_are_silently_wrong() -> None:
     assert f"  warnings by chrF2: {bands}" in printed
 
 
-def test_a_model_that_knows_nothing(
+def test_measuring_an_untrained_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, file in enumerate(FILES):
@@ -128,4 +128,4 @@ def test_a_model_that_knows_nothing(
 
     monkeypatch.setattr(sys, "argv", ["trust", str(model), "--data", str(tmp_path / "none")])
     trust.main()
-    assert "sentences of domains are skipped: there is no folder" in capsys.readouterr().out
+    assert "skipping the sentences from domains: no such folder" in capsys.readouterr().out

@@ -31,7 +31,7 @@ def test_a_changed_setting_on_resume_needs_permission(trained: Callable[..., Run
     assert read_metrics(run.metrics).step == 6
     with pytest.raises(UserError, match=r"^--allow train\.step: no such setting; did you mean train\.steps\?$"):
         train("train.steps=8", resume=run.path, allow=["train.step"])
-    with pytest.raises(UserError, match=r"^--allow nosuch: no such setting; hark config --explain lists them$"):
+    with pytest.raises(UserError, match=r"^--allow nosuch: no such setting; list them with hark config --explain$"):
         train(resume=run.path, allow=["nosuch"])
     with pytest.raises(UserError, match="--allow requires --resume"):
         train("train.steps=8", allow=["train.steps"])
@@ -76,14 +76,14 @@ def test_on_a_cpu_a_small_model_unless_one_is_named(
     words = ["train.steps=1", "train.device=cpu", "train.warmup_steps=1"]
     train(f"data.dataset={dataset}", words, output=tmp_path / "small")
     told = capfd.readouterr().err.splitlines()
-    assert told[0].startswith("no GPU here, and no setting of [model]: a small model is trained (2 + 2 layers")
-    assert told[1].startswith("on the CPU: ")
+    assert told[0].startswith("no GPU and no [model] settings: training a small model (2 + 2 layers")
+    assert told[1].startswith("training on CPU: ")
     assert "of memory" in told[1]
     assert told[3].startswith("a step takes about ")
     assert configfile.load(tmp_path / "small" / "config.toml").model.d_model == 128
     named = [*words, "model.d_model=32", "model.d_ff=32", "model.n_heads=2", "batches.batch_tokens=500"]
     train(f"data.dataset={dataset}", named, output=tmp_path / "named")
-    assert capfd.readouterr().err.startswith("on the CPU: ")
+    assert capfd.readouterr().err.startswith("training on CPU: ")
     assert configfile.load(tmp_path / "named" / "config.toml").model.n_encoder_layers == 6
 
 

@@ -1,4 +1,4 @@
-"""The examples run as they are written, in small."""
+"""The examples run, at a small size."""
 
 import pytest
 from examples import reverse
@@ -9,7 +9,7 @@ def test_reverse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     monkeypatch.setattr(reverse, "WORDS", 8)
     reverse.main()
     printed = capsys.readouterr().out
-    assert "of 200 fresh random words came out right" in printed
+    assert "of 200 new random words reversed correctly" in printed
     assert "      a  t  t  e  n  t  i  o  n  ·" in printed
     assert reverse.tokens("az") == [2, 27]
     assert reverse.text([0, *reverse.tokens("hark"), 1]) == "hark"

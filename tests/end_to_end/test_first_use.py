@@ -1,4 +1,4 @@
-"""What a newcomer types, from raw text to a model, with the commands themselves and the text that comes with hark."""
+"""The commands of a newcomer, from raw text to a model, with the text that comes with hark."""
 
 import subprocess
 import sys
@@ -48,4 +48,4 @@ def test_from_text_to_a_model(tmp_path: Path) -> None:
     assert "nothing to do" in again.stdout
     refused = hark_command("train", "data.dataset=mine", "-o", "runs/mine", folder=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "is a run already" in refused.stderr
+    assert "run exists; resume it with" in refused.stderr

@@ -1,4 +1,4 @@
-"""Translating on a CPU where there is no torch, and without it where there is."""
+"""Translating on a CPU without torch, whether it is installed or not."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ TEXTS = ["the small red house", "we have a dog", "they run to an old tree and se
 PROGRAM = """
 import json, sys
 if sys.argv[1] == "absent":
-    sys.modules["torch"] = None  # whoever imports it gets the error that a plain install gives
+    sys.modules["torch"] = None  # importing it fails as in a plain install
 from hark.bundle import Bundle
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.request import Request

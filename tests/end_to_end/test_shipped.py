@@ -1,4 +1,4 @@
-"""The models that come with hark, as a newcomer meets them: found by their languages, offline, without torch."""
+"""The models that come with hark: found by their languages, offline, without torch."""
 
 import json
 import re
@@ -15,18 +15,18 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.models import Known, list_models, shipped_folder
 
 LARGEST = 25_000_000
-"""Bytes that a model may have to live in the package."""
+"""The maximum size in bytes of a model in the package."""
 PAIRS = ("en-de", "de-en")
 LOGS = Path(__file__).parents[2] / "docs" / "results" / "logs" / "models"
 ASKED = {
     "en-de": ("Where is the nearest train station?", "wo bahnhof"),
     "de-en": ("Wo ist der nächste Bahnhof?", "where station"),
 }
-"""A sentence that everybody needs, and words without which no translation of it is good."""
+"""A sentence, and words that every good translation of it contains."""
 Start = tuple[str, ...]
 WITHOUT_TORCH = """
 import socket, sys
-sys.modules["torch"] = None  # whoever imports it gets the error that a plain install gives
+sys.modules["torch"] = None  # importing it fails as in a plain install
 def refuse(*_):
     raise OSError("no network here")
 socket.socket.connect = socket.getaddrinfo = refuse
@@ -44,8 +44,7 @@ def shipped(pair: str) -> Known:
 
 
 def hark(tmp_path: Path, *words: str, start: Start = ("-c", WITHOUT_TORCH)) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, for a person who has no models and, unless `start` says so, no torch and no
-    network."""
+    """Run hark in a new process, for a user without other models and, by default, without torch and network."""
     environment = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
     command = [sys.executable, *start, *words]
     return subprocess.run(
@@ -54,15 +53,15 @@ def hark(tmp_path: Path, *words: str, start: Start = ("-c", WITHOUT_TORCH)) -> s
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_bundle_is_sound_and_of_its_pair(pair: str) -> None:
+def test_the_bundle_is_valid_and_of_its_pair(pair: str) -> None:
     known = shipped(pair)
     assert (known.problem, known.pairs) == ("", (tuple(pair.split("-")),))
     assert known.size <= LARGEST
-    bundle = Bundle.open(known.folder)  # which verifies every file
+    bundle = Bundle.open(known.folder)  # verifies every file
     data, train = bundle.config.data, bundle.config.train
-    assert (data.dataset, data.tokenizer, train.from_) == ("", "", "")  # no path of the machine that made it
+    assert (data.dataset, data.tokenizer, train.from_) == ("", "", "")  # no paths of the machine that made it
     assert not any(Path(each.source).is_absolute() for each in (*data.train, *data.dev, *data.test))
-    AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)  # which refuses heads that the model has not
+    AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)  # raises if the model has no such heads
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -75,7 +74,7 @@ def test_a_first_translation(pair: str, tmp_path: Path) -> None:
     assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
 
 
-def test_the_recipe_of_the_demo_tunes_the_shipped_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_recipe_of_the_demo_fine_tunes_the_shipped_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     known = shipped("en-de")
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("HARK_MODELS", "XDG_DATA_HOME"):
@@ -86,7 +85,7 @@ def test_the_recipe_of_the_demo_tunes_the_shipped_model(monkeypatch: pytest.Monk
     assert config.data.tokenizer == str(known.folder / "tokenizer.model")
 
 
-def test_they_are_listed(tmp_path: Path) -> None:
+def test_shipped_models_are_listed(tmp_path: Path) -> None:
     known = [shipped(pair) for pair in PAIRS]
     rows = {each["name"]: each for each in json.loads(hark(tmp_path, "models", "--json").stdout)}
     for each in known:
@@ -99,7 +98,7 @@ def test_they_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_card_says_what_one_must_know(pair: str) -> None:
+def test_the_card_has_licence_scores_and_limits(pair: str) -> None:
     known = shipped(pair)
     card = Bundle.open(known.folder).card
     for words in ("## Scores", "tok:13a", "## Limits", "CC BY 2.0 FR", "Source: European Parliament", "Apache-2.0"):
@@ -108,7 +107,7 @@ def test_the_card_says_what_one_must_know(pair: str) -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_facts_are_those_of_the_logs_and_the_card_is_that_of_the_facts(pair: str) -> None:
+def test_facts_match_the_logs_and_the_card_matches_the_facts(pair: str) -> None:
     bundle = Bundle.open(shipped(pair).folder)
     assert bundle.card == render(bundle.facts, bundle.config.model)
     log = json.loads((LOGS / f"student-{pair}.json").read_text())

@@ -45,7 +45,7 @@ def test_a_trained_run_translates_and_loses_nothing(trained: Callable[..., RunDi
 
 def test_the_same_from_python(trained: Callable[..., RunDir]) -> None:
     run = trained("run", "train.eval_steps=10")
-    model = hark.load(run.best, engine="torch", device="cpu")  # whose translations do not depend on their company
+    model = hark.load(run.best, engine="torch", device="cpu")  # its translations are independent of the batch
     whole = model.translate(DOCUMENT)
     by_line = list(model.translate(DOCUMENT.splitlines(keepends=True)))
     assert whole.text == "".join(each.text for each in by_line)

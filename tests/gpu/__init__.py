@@ -1,4 +1,4 @@
-"""Tests that need a GPU, its CUDA graphs and compiled kernels: `make test-gpu`. Elsewhere they are skipped.
+"""Tests of CUDA graphs and compiled kernels, which need a GPU: `make test-gpu`. Skipped elsewhere.
 
 They need pytest and torch alone, so that they also run on a bare GPU machine: with `--noconftest` and PYTHONPATH=src.
 """

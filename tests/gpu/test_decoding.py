@@ -1,4 +1,4 @@
-"""Our engine on a GPU: steps recorded in CUDA graphs, compiled kernels, a host that is a round ahead."""
+"""Our engine on a GPU: CUDA graphs, compiled kernels, a host that is a round ahead."""
 
 import random
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def exact(model: Transformer) -> TorchEngine:
 
 def ask(count: int, seed: int = 1, **changes: object) -> list[Request]:
     """Beams of several widths, samples, diverse translations, prefixes and banned tokens, in any order."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     kinds = [
         DecodeConfig(max_extra=8),
         DecodeConfig(beam=1, max_extra=8),
@@ -57,10 +57,10 @@ def ask(count: int, seed: int = 1, **changes: object) -> list[Request]:
     ]
     return [
         Request(
-            [*(chance.randrange(4, VOCABULARY) for _ in range(chance.randint(1, 30))), EOS],
-            chance.choice(kinds),
-            prefix=(7,) if chance.random() < 0.2 else (),
-            banned=(9, 10) if chance.random() < 0.2 else (),
+            [*(rng.randrange(4, VOCABULARY) for _ in range(rng.randint(1, 30))), EOS],
+            rng.choice(kinds),
+            prefix=(7,) if rng.random() < 0.2 else (),
+            banned=(9, 10) if rng.random() < 0.2 else (),
             **changes,  # type: ignore[arg-type]
         )
         for _ in range(count)
@@ -77,7 +77,7 @@ def run(engine: TorchEngine, requests: Sequence[Request]) -> list[Hypotheses]:
 
 
 def assert_alike(found: Sequence[Hypotheses], expected: Sequence[Hypotheses], requests: Sequence[Request]) -> None:
-    """Other kernels add in another order, which may decide a tie otherwise: a score may not differ all the same."""
+    """Other kernels sum in another order, which may resolve a tie differently, but scores must agree."""
     same = 0
     for ours, theirs, request in zip(found, expected, requests, strict=True):
         same += [each.tokens for each in ours] == [each.tokens for each in theirs]
@@ -91,23 +91,23 @@ def test_the_same_translations_as_on_a_cpu(engine: TorchEngine, exact: TorchEngi
     assert_alike(run(engine, requests), run(exact, requests), requests)
 
 
-def test_recorded_steps_are_live_steps(model: Transformer, engine: TorchEngine) -> None:
-    """To the last bit, for all shapes of searches: a graph replays the very kernels."""
+def test_cuda_graphs_equal_eager_steps(model: Transformer, engine: TorchEngine) -> None:
+    """Bit for bit, for all search shapes: a graph replays the same kernels."""
     live = TorchEngine(model, SPECIAL, "cuda", "float32", graphs=False)
     requests = ask(300, seed=2)
     assert facts(run(engine, requests)) == facts(run(live, requests))
     assert any(lane.recorded for lane in engine.lanes.values())
 
 
-def test_kernels_are_the_plain_functions(model: Transformer, engine: TorchEngine) -> None:
+def test_kernels_equal_the_plain_functions(model: Transformer, engine: TorchEngine) -> None:
     plain = TorchEngine(model, SPECIAL, "cuda", "float32", kernels=False)
     requests = ask(200, seed=3)
     assert_alike(run(engine, requests), run(plain, requests), requests)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_in_16_bits(norm: str) -> None:
-    """Where kernels keep float32 inside, they are no further from float32 than plain PyTorch in bfloat16 is."""
+def test_16_bit_accuracy(norm: str) -> None:
+    """With float32 inside, the kernels are at least as close to float32 as plain PyTorch in bfloat16."""
     model = random_model(replace(CONFIG, norm=norm))  # type: ignore[arg-type]
     requests = [Request(each.source, DecodeConfig(max_extra=8)) for each in ask(300, seed=4)]
     fine = run(TorchEngine(model, SPECIAL, "cuda", "float32"), requests)
@@ -118,9 +118,9 @@ def test_in_16_bits(norm: str) -> None:
     assert 0 < gaps[True] < 1.1 * gaps[False]
 
 
-def step_until(engine: TorchEngine, wanted: int) -> dict[int, Answer]:
+def step_until(engine: TorchEngine, count: int) -> dict[int, Answer]:
     found: dict[int, Answer] = {}
-    while len(found) < wanted:
+    while len(found) < count:
         found.update(engine.step())
     return found
 
@@ -174,7 +174,7 @@ def test_40_widths_of_beam_do_not_fill_the_memory(model: Transformer) -> None:
     assert len(engine.lanes) == LANES
     run(engine, [ask_for(beam) for beam in range(1, 41)])
     assert len(engine.lanes) == LANES
-    # What 8 lanes and their recorded steps need is not exceeded by much, however many there were.
+    # Memory stays close to that of 8 lanes and their CUDA graphs, however many there were.
     assert torch.cuda.memory_reserved() - reserved[0] < 2.0 * (reserved[LANES + 4] - reserved[0]) + (256 << 20)
     engine.close()
 
@@ -220,6 +220,6 @@ def test_scores(engine: TorchEngine, exact: TorchEngine) -> None:
         assert ours == pytest.approx(theirs, abs=1e-3)
 
 
-def test_a_gpu_is_not_watched(model: Transformer) -> None:
+def test_a_watch_on_a_gpu_is_refused(model: Transformer) -> None:
     with pytest.raises(HarkError, match="can be watched"):
         TorchEngine(model, SPECIAL, "cuda", watch=Watch())

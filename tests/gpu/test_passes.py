@@ -1,4 +1,4 @@
-"""Training on a GPU: the recorded CUDA graph against PyTorch's own passes, with two streams and with one."""
+"""Training on a GPU: the CUDA graph against eager passes, with two streams and with one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from hark.data.batches import Batch, Corpus, make_batches
 from hark.model import Transformer
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, to_tensors
-from hark.train.passes import Live, Passes, Recorded
+from hark.train.passes import EagerPasses, GraphPasses, Passes
 from hark.train.processes import Processes
 from tests.data.stores import realistic
 from tests.gpu import NEEDS_GPU
@@ -39,7 +39,7 @@ def pairs() -> Sequence[Batch[Any]]:
 
 
 def step(passes: Passes, objective: nn.Module, batch: Batch[Any]) -> tuple[float, float, np.ndarray]:
-    """Loss and nll of a token, and the gradient as one vector."""
+    """Loss and NLL per token, and the gradient as one vector."""
     for weight in objective.parameters():
         weight.grad = None
     loss, nll = passes(to_tensors(batch, GPU.device), 1 / batch.n_target_tokens, last=True)
@@ -53,31 +53,31 @@ def compare(one: tuple[float, float, np.ndarray], other: tuple[float, float, np.
     assert np.linalg.norm(one[2] - other[2]) < 10 * rel * np.linalg.norm(other[2])
 
 
-def test_a_recorded_graph_gives_the_loss_and_gradients_of_each_batch_that_it_is_given() -> None:
+def test_a_cuda_graph_computes_the_loss_and_gradients_of_each_batch() -> None:
     plain, fused = translation(False), translation(True)
-    live, recorded = Live(plain, GPU, CONFIG), Recorded(fused, GPU, CONFIG)
+    live, recorded = EagerPasses(plain, GPU, CONFIG), GraphPasses(fused, GPU, CONFIG)
     found = [step(recorded, fused, batch) for batch in pairs()]
     for batch, values in zip(pairs(), found, strict=True):
         compare(values, step(live, plain, batch), rel=5e-3)
-    assert len({values[0] for values in found}) == 4  # the graph's buffers were filled anew for each
+    assert len({values[0] for values in found}) == 4  # the buffers of the graph were filled for each
     again = [step(recorded, fused, batch) for batch in pairs()]
     assert [values[:2] for values in again] == [values[:2] for values in found]
 
 
-def test_an_objective_with_one_stream_is_recorded_too() -> None:
+def test_an_objective_with_one_stream_runs_as_a_cuda_graph() -> None:
     objective = one_stream.model().cuda()
-    live, recorded = Live(objective, GPU, CONFIG), Recorded(objective, GPU, CONFIG)
+    live, recorded = EagerPasses(objective, GPU, CONFIG), GraphPasses(objective, GPU, CONFIG)
     batches = [one_stream.packed_batch(one_stream.draw_sentences(20, seed)) for seed in range(3)]
     for batch in batches:
         compare(step(recorded, objective, batch), step(live, objective, batch), rel=5e-3)
 
 
 @pytest.mark.parametrize("kind", ["packed", "padded"])
-def test_streams_pass_through_the_compiler(kind: str) -> None:
+def test_streams_can_be_compiled(kind: str) -> None:
     settings = BatchConfig(kind=kind, batch_tokens=2000, max_length=100)  # type: ignore[arg-type]
     batches = make_batches([Corpus("a", 1.0, [realistic(2000)])], settings, SPECIAL)
     plain, compiled = translation(False), translation(False)
-    live = Live(plain, GPU, CONFIG)
-    fast = Live(compiled, GPU, Config(model=MODEL, batches=settings, train=TrainConfig(compile="on")))
+    live = EagerPasses(plain, GPU, CONFIG)
+    fast = EagerPasses(compiled, GPU, Config(model=MODEL, batches=settings, train=TrainConfig(compile="on")))
     for index in range(2):
         compare(step(fast, compiled, batches[index]), step(live, plain, batches[index]), rel=1e-2)

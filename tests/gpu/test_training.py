@@ -1,4 +1,4 @@
-"""Training on one GPU: our compiled kernels, recorded as a CUDA graph, against plain PyTorch; and an exact resume."""
+"""Training on one GPU: our kernels in a CUDA graph against plain PyTorch; and exact resuming."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from hark.rundir import RunDir
 from hark.text.tokenizer import PAD
 from hark.train.loss import Objective
 from hark.train.metrics import read_metrics
-from hark.train.passes import Live, Recorded
+from hark.train.passes import EagerPasses, GraphPasses
 from hark.train.processes import Processes
 from hark.train.session import run_training
 from hark.train.start import open_dataset, resolve
@@ -35,13 +35,13 @@ def make_model(dropout: float = 0.0, **changes: object) -> Transformer:
 
 
 def make_batch(seed: int = 1) -> dict[str, PackedStream[Tensor]]:
-    """Always of one shape, since what is recorded has one: the same lengths in another order."""
-    chance = torch.Generator().manual_seed(seed)
+    """Always of one shape, as a CUDA graph requires: the same lengths in another order."""
+    generator = torch.Generator().manual_seed(seed)
     made = {}
     for side, step in (("source", 7), ("target", 11)):
-        lengths = (torch.arange(40) * step % 59 + 1)[torch.randperm(40, generator=chance)]
+        lengths = (torch.arange(40) * step % 59 + 1)[torch.randperm(40, generator=generator)]
         positions = torch.cat([torch.arange(int(n)) for n in lengths])
-        tokens, labels = (torch.randint(PAD + 1, 1000, (len(positions),), generator=chance) for _ in range(2))
+        tokens, labels = (torch.randint(PAD + 1, 1000, (len(positions),), generator=generator) for _ in range(2))
         labels[-3:] = PAD
         cu = F.pad(lengths.cumsum(0), (1, 0)).int()
         tensors = (each.cuda() for each in (tokens, positions, cu, labels))
@@ -64,17 +64,17 @@ def gradients(model: Transformer) -> list[Tensor]:
     [{}, {"norm": "pre", "activation": "gelu"}, {"activation": "swiglu", "positions": "rotary"}, {"tie": "none"}],
     ids=str,
 )
-def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
-    """Where it rounds to 16 bits, it is no further from float32 than PyTorch in bfloat16 is."""
+def test_the_cuda_graph_equals_plain_pytorch(changes: dict[str, object]) -> None:
+    """In 16 bits it is at least as close to float32 as PyTorch in bfloat16."""
     model, found = make_model(**changes), {}
     for precision in ("float32", "bfloat16"):
         config = configfile.load(None, ["train.compile=off", f"train.precision={precision}"])
-        sums = Live(Objective(model, 0.1, 64, PAD), GPU, config)(make_batch(), 0.5, last=True)
+        sums = EagerPasses(Objective(model, 0.1, 64, PAD), GPU, config)(make_batch(), 0.5, last=True)
         found[precision] = [each.item() for each in sums], gradients(model)
     (losses, exact), (_, rough) = found["float32"], found["bfloat16"]
     whole = torch.stack([each.norm() for each in exact]).norm()
-    recorded = Recorded(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
-    for _ in range(2):  # recorded, and replayed
+    recorded = GraphPasses(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
+    for _ in range(2):  # captured, and replayed
         assert [each.item() for each in recorded(make_batch(), 0.5, last=True)] == pytest.approx(losses, rel=2e-3)
         for one, other, right in zip(gradients(model), rough, exact, strict=True):
             assert (one - right).norm() < 1.2 * (other - right).norm() + 1e-3 * whole
@@ -82,7 +82,7 @@ def test_the_recorded_pass_is_the_plain_one(changes: dict[str, object]) -> None:
 
 def test_batches_of_a_step_add_up_and_replays_repeat() -> None:
     model = make_model()
-    passes = Recorded(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
+    passes = GraphPasses(Objective(model, 0.1, 64, PAD, fused=True), GPU, Config())
     alone = []
     for seed in (1, 2, 1):
         batch = make_batch(seed)
@@ -121,8 +121,8 @@ def train(run: RunDir, config: Config, steps: int, resumed: bool) -> dict[int, t
     return {each.step: (each.loss, each.nll, each.grad_norm) for each in read_metrics(run.metrics).train}
 
 
-def test_a_resumed_run_is_the_same_to_the_last_bit(config: Config, tmp_path: Path) -> None:
-    """Adam and the recorded graph, with dropout."""
+def test_a_resumed_run_is_bit_for_bit_the_same(config: Config, tmp_path: Path) -> None:
+    """With Adam, the CUDA graph and dropout."""
     whole = train(RunDir(tmp_path / "whole"), config, 20, resumed=False)
     train(RunDir(tmp_path / "halves"), config, 10, resumed=False)
     run = RunDir(tmp_path / "halves")

@@ -1,4 +1,4 @@
-"""The oracle: PyTorch's own nn.Transformer, given our weights; and ragged batches to compare on."""
+"""The oracle: nn.Transformer with our weights; and ragged batches for comparison."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def small(**changes: object) -> ModelConfig:
 
 
 def build(**changes: object) -> Transformer:
-    """A small model whose every weight is drawn at random, so that a bias or a norm left out would show."""
+    """A small model with every weight random, so that a missing bias or norm shows."""
     model = Transformer(small(**changes)).eval()
     stir(model)
     return model
@@ -32,14 +32,14 @@ def build(**changes: object) -> Transformer:
 
 @torch.no_grad()
 def stir(module: nn.Module) -> None:
-    """Random numbers where weights begin as zeros or ones: in biases and norms."""
+    """Randomise the weights that are initialised to zeros or ones: biases and norms."""
     for weight in module.parameters():
         if weight.ndim == 1:
             weight.add_(torch.randn_like(weight) * 0.2)
 
 
 def twin(config: ModelConfig) -> nn.Transformer:
-    """nn.Transformer of the same shape. Post-norm stacks get no final norm, as in the paper and unlike its default."""
+    """nn.Transformer of the same shape. Post-norm stacks have no final norm, as in the paper but unlike its default."""
     pre = config.norm == "pre"
     activation = {"relu": "relu", "gelu": "gelu"}[config.activation]
     shape = {"d_model": config.d_model, "nhead": config.n_heads, "dim_feedforward": config.d_ff, "dropout": 0.0}
@@ -82,7 +82,7 @@ def layer_pairs(ours: Layer, theirs: nn.Module) -> Pairs:
 
 
 def stack_pairs(ours: Stack, theirs: nn.TransformerEncoder | nn.TransformerDecoder) -> Pairs:
-    """Our weight and the view of theirs that must hold the same numbers, for every weight of a stack."""
+    """Pair every weight of our stack with the corresponding view of theirs."""
     for my_layer, other_layer in zip(ours.layers, theirs.layers, strict=True):
         yield from layer_pairs(my_layer, other_layer)  # type: ignore[arg-type]
     if ours.norm is not None:
@@ -95,7 +95,7 @@ def weight_pairs(ours: Transformer, theirs: nn.Transformer) -> Pairs:
 
 
 def copy_weights(pairs: Pairs) -> None:
-    """From ours to theirs."""
+    """Copy our weights to theirs."""
     with torch.no_grad():
         for mine, other in pairs:
             other.copy_(mine)

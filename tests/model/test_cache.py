@@ -1,4 +1,4 @@
-"""The cached decoder against the whole one, as rows enter, are reordered and leave."""
+"""The cached decoder against the uncached one, while rows enter, are reordered and leave."""
 
 import random
 from dataclasses import replace
@@ -24,7 +24,7 @@ WIDTH, PLACES, COLUMNS = 3, 400, 16
 
 
 class Sentence:
-    """One sentence under way: what the cache knows of it, and what it should know."""
+    """A sentence being decoded: its rows in the cache, and the expected contents."""
 
     def __init__(self, model: Transformer, decoder: CachedDecoder, cache: Cache, start: int, length: int) -> None:
         source_BS = torch.randint(40, (1, length))
@@ -32,7 +32,7 @@ class Sentence:
         self.start, self.length = start, length
         decoder.remember(self.memory_BSD[0], torch.arange(start, start + length), cache)
         self.texts: list[list[int]] = [[] for _ in range(WIDTH)]
-        self.places_WT = torch.full((WIDTH, COLUMNS), 12345)  # places that nobody may look at
+        self.places_WT = torch.full((WIDTH, COLUMNS), 12345)  # places that must not be read
 
     def read(self) -> None:
         """A next token for each hypothesis, and its place."""
@@ -70,13 +70,13 @@ def rows_of(sentences: list[Sentence]) -> Rows:
 @given(st.integers(0, 2**31))
 @settings(max_examples=6)
 @torch.no_grad()
-def test_cached_equals_uncached_whatever_happens(kind: dict[str, object], seed: int) -> None:
+def test_cached_equals_uncached_for_any_schedule(kind: dict[str, object], seed: int) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
     model = build(**kind)
     decoder = CachedDecoder(model)
     cache = Cache.empty(model.config, PLACES, "cpu", torch.float32)
-    cache.keys_LPHK[:, :PLACES] = cache.values_LPHK[:, :PLACES] = torch.nan  # nobody may look at what nobody wrote
+    cache.keys_LPHK[:, :PLACES] = cache.values_LPHK[:, :PLACES] = torch.nan  # unwritten places must not be read
     free = list(range(0, PLACES, 60))
     sentences: list[Sentence] = []
     for _ in range(12):
@@ -109,12 +109,12 @@ def test_a_bias_by_positions_reaches_the_history() -> None:
         sentence.reorder()
 
 
-def test_layers_know_their_numbers() -> None:
+def test_layers_of_the_cache_are_numbered() -> None:
     cache = Cache.empty(build().config, 10, "cpu", torch.float32)
     assert [cache.layer(number).layer for number in range(2)] == [0, 1]
 
 
-def test_a_memory_is_kept_once_for_all_hypotheses() -> None:
+def test_a_memory_is_stored_once_for_all_hypotheses() -> None:
     model = build()
     cache = Cache.empty(model.config, 10, "cpu", torch.float32)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""A whole model with our kernels against the same model without, run by Triton's interpreter: loss and gradients."""
+"""A model with our kernels against the same model in PyTorch, run by Triton's interpreter: loss and gradients."""
 
 import pytest
 import torch
@@ -33,14 +33,14 @@ def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor
         {"attention_bias": False, "positions": "learned", "tie": "none"},
     ],
 )
-def test_with_our_kernels_a_model_is_the_same(changes: dict[str, object]) -> None:
+def test_loss_and_gradients_with_our_kernels_equal_pytorch(changes: dict[str, object]) -> None:
     model: Transformer = build(n_heads=2, **changes)
-    given = batch([(5, 7), (17, 20), (1, 2), (33, 30)] if not changes else [(5, 3), (17, 2)])
-    plain = Objective(model, 0.1, 64, PAD)(given)
+    streams = batch([(5, 7), (17, 20), (1, 2), (33, 30)] if not changes else [(5, 3), (17, 2)])
+    plain = Objective(model, 0.1, 64, PAD)(streams)
     fused = Objective(model, 0.1, 64, PAD)
-    # The kernels are for 16 bits; in float32, which they know too, nothing hides a mistake.
+    # The kernels also run in float32, where rounding does not hide errors.
     fused.refresh = kernels.fuse(model, torch.float32)
-    for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(given)), strict=True):
+    for exact, fast in zip(gradients(model, *plain), gradients(model, *fused(streams)), strict=True):
         torch.testing.assert_close(fast, exact, atol=3e-4, rtol=1e-3)
 
 
@@ -48,14 +48,14 @@ def gradients(model: Transformer, loss: torch.Tensor, nll: torch.Tensor) -> list
     return [loss, nll, *torch.autograd.grad(loss, list(model.parameters()))]
 
 
-def test_copies_in_16_bits_follow_the_weights() -> None:
+def test_refresh_updates_the_16_bit_copies() -> None:
     model: Transformer = build(n_heads=2)
     objective = Objective(model, 0.1, 64, PAD, fused=True)
-    given = batch([(5, 7)])
-    before = objective(given)[0].item()
+    streams = batch([(5, 7)])
+    before = objective(streams)[0].item()
     with torch.no_grad():
         model.encoder.layers[0].feed_forward.w_1.weight.mul_(2)  # type: ignore[union-attr]
-    assert objective(given)[0].item() != before
+    assert objective(streams)[0].item() != before
 
 
 def test_a_model_with_an_output_bias_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Patterns: every kernel against the explicit softmax, and the explicit softmax against float64 loops."""
+"""Attention patterns: every kernel against the explicit softmax, and the explicit softmax against float64 loops."""
 
 import math
 
@@ -41,7 +41,7 @@ lengths = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1
 @given(lengths, st.booleans(), st.integers(0, 2**31))
 @settings(max_examples=60)
 def test_packed_equals_observed_with_gradients(pairs: list[tuple[int, int]], causal: bool, seed: int) -> None:
-    """Any lengths, empty sentences on either side too: a query that sees no key gets zero."""
+    """Any lengths, including empty sentences on either side: a query that sees no key returns zero."""
     torch.manual_seed(seed)
     q_lengths = torch.tensor([q for q, _ in pairs])
     k_lengths = q_lengths if causal else torch.tensor([k for _, k in pairs])
@@ -81,7 +81,7 @@ def test_positions_and_sentences_of_packed_slots() -> None:
 
 
 def test_a_bias_is_added_to_the_scores() -> None:
-    """Of explicit softmax: adding log(c) to a score multiplies the odds of its key by c."""
+    """With the explicit softmax: adding log(c) to a score multiplies the odds of its key by c."""
     q, k, v = heads(1, 8), heads(2, 8), heads(2, 5)
     visible, bias = torch.ones(1, 2, dtype=torch.bool), torch.zeros(3, 1, 2).double()
     bias[:, 0, 1] = torch.tensor([1.0, 3.0, 0.5]).log()
@@ -93,7 +93,7 @@ def test_a_bias_is_added_to_the_scores() -> None:
 @given(lengths, st.booleans(), st.integers(0, 2**31))
 @settings(max_examples=40)
 def test_packed_with_a_bias_equals_observed(pairs: list[tuple[int, int]], causal: bool, seed: int) -> None:
-    """Any lengths; gradients also of the bias."""
+    """Any lengths, with the gradient of the bias."""
     torch.manual_seed(seed)
     q_lengths = torch.tensor([q for q, _ in pairs])
     k_lengths = q_lengths if causal else torch.tensor([k for _, k in pairs])
@@ -107,7 +107,7 @@ def test_packed_with_a_bias_equals_observed(pairs: list[tuple[int, int]], causal
 @pytest.mark.parametrize("causal", [False, True])
 def test_padded_with_a_bias_equals_observed(causal: bool, shape: tuple[int, ...]) -> None:
     bias = torch.randn(shape, dtype=torch.float64, requires_grad=True)
-    keys_BS = None if causal else torch.arange(7) < torch.tensor([[0], [5]])  # a sentence that sees nothing, too
+    keys_BS = None if causal else torch.arange(7) < torch.tensor([[0], [5]])  # one sentence sees no key
     q, k, v = (torch.randn(2, 7, 3, width, dtype=torch.float64, requires_grad=True) for width in (8, 8, 5))
     same_with_gradients(Padded(keys_BS, causal, bias), q, k, v, bias)
 
@@ -122,7 +122,7 @@ def same_with_gradients(pattern: Padded | Packed, q: Tensor, k: Tensor, v: Tenso
 
 
 def test_a_bias_by_positions_is_the_same_packed_and_padded() -> None:
-    """ALiBi (Press et al., 2022): each head lowers the scores of far keys by a slope of its own."""
+    """ALiBi (Press et al., 2022): each head lowers the scores of distant keys with its own slope."""
     distance_TS = (torch.arange(9)[:, None] - torch.arange(9)).double()
     alibi_HTS = -(2.0 ** -torch.arange(1, 4))[:, None, None].double() * distance_TS.abs()
     lengths_B = torch.tensor([4, 9, 1])
@@ -133,11 +133,11 @@ def test_a_bias_by_positions_is_the_same_packed_and_padded() -> None:
     torch.testing.assert_close(packed_NHK, pack(padded_BTHK, lengths_B))
 
 
-def test_kernels_that_know_no_bias_refuse_it() -> None:
+def test_kernels_without_support_for_a_bias_refuse_it() -> None:
     cu = torch.tensor([0, 3], dtype=torch.int32)
     pattern = Packed(cu, cu, 3, bias_HTS=torch.zeros(2, 3, 3))
     with pytest.raises(HarkError, match="bias"):
         pattern.flash(*torch.randn(3, 3, 2, 8))
     pytest.importorskip("triton", reason="Triton is not installed")
     with pytest.raises(HarkError, match="bias"):
-        pattern.ranged(3, 3)
+        pattern.with_ranges(3, 3)

@@ -1,4 +1,4 @@
-"""Positions against the paper's formula and its claims."""
+"""Positional encodings against the paper's formula and its claims."""
 
 import math
 

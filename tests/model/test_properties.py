@@ -1,4 +1,4 @@
-"""What must hold for any weights and any input."""
+"""Properties of the model that hold for any weights and input."""
 
 import torch
 from hypothesis import given, settings
@@ -33,7 +33,7 @@ def test_no_position_of_the_decoder_sees_a_later_one(
 
 @given(KINDS, LENGTHS, SEEDS)
 @FEW
-def test_what_stands_in_padding_never_matters(kinds: dict, lengths: list, seed: int) -> None:
+def test_padding_does_not_affect_the_output(kinds: dict, lengths: list, seed: int) -> None:
     torch.manual_seed(seed)
     model, batch = build(**kinds), ragged(*map(list, zip(*lengths, strict=True)))
     real_BS = torch.arange(batch.source_BS.shape[1]) < batch.source_lengths_B[:, None]
@@ -71,7 +71,7 @@ def test_with_positions_order_matters() -> None:
 
 @given(KINDS, LENGTHS, SEEDS)
 @FEW
-def test_sentences_of_a_batch_do_not_influence_each_other(kinds: dict, lengths: list, seed: int) -> None:
+def test_the_output_is_independent_of_the_batch(kinds: dict, lengths: list, seed: int) -> None:
     torch.manual_seed(seed)
     model, batch = build(**kinds), ragged(*map(list, zip(*lengths, strict=True)))
     together = model(batch.source_N, batch.target_N, batch.packed).split(batch.target_lengths_B.tolist())

@@ -1,4 +1,4 @@
-"""Stacks from specifications: one stack against nn.TransformerEncoder, run in every way, and the paper's two."""
+"""Stacks built from specifications: against nn.TransformerEncoder, on every backend, and the paper's two."""
 
 from dataclasses import replace
 from itertools import product
@@ -26,7 +26,7 @@ def make(spec: StackSpec) -> Stack:
 
 
 def torch_twin(spec: StackSpec) -> nn.TransformerEncoder:
-    """An encoder or, given a causal mask, a decoder without cross-attention: PyTorch has one class for both too."""
+    """An encoder or, with a causal mask, a decoder without cross-attention: PyTorch uses one class for both."""
     layer = nn.TransformerEncoderLayer(
         spec.d_model, spec.n_heads, spec.d_ff, 0.0, spec.activation, batch_first=True, norm_first=spec.norm == "pre"
     )
@@ -70,7 +70,7 @@ def test_one_stack_equals_nn_transformer_encoder(causal: bool, norm: str, activa
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre", "activation": "swiglu"}], ids=str)
-def test_every_way_gives_the_same(causal: bool, changes: dict[str, object]) -> None:
+def test_every_backend_gives_the_same_result(causal: bool, changes: dict[str, object]) -> None:
     """Padded, packed, and with our kernels in Triton's interpreter: outputs and the gradients of all weights."""
     fused = pytest.importorskip("hark.model.kernels.fused", reason="Triton is not installed", exc_type=ImportError)
     spec = replace(SMALL, causal=causal, **changes)  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def test_every_way_gives_the_same(causal: bool, changes: dict[str, object]) -> N
     outs: list[Tensor] = [
         pack(stack(x_BTD, padded), LENGTHS_B),
         stack(x_ND, packed),
-        stack(x_ND, packed.ranged(len(x_ND), len(x_ND)), way=fused.FusedWay(stack, torch.float32)),
+        stack(x_ND, packed.with_ranges(len(x_ND), len(x_ND)), backend=fused.FusedBackend(stack, torch.float32)),
     ]
     upstream = torch.randn_like(x_ND)
     expected, *others = [[out, *torch.autograd.grad(out, list(stack.parameters()), upstream)] for out in outs]
@@ -91,7 +91,7 @@ def test_every_way_gives_the_same(causal: bool, changes: dict[str, object]) -> N
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @torch.no_grad()
-def test_a_decoder_without_memory_runs_a_token_at_a_time(norm: str) -> None:
+def test_a_decoder_without_memory_runs_one_token_at_a_time(norm: str) -> None:
     model = build(norm=norm)
     model.decoder = make(replace(SMALL, causal=True, norm=norm, n_heads=4, k_width=8, v_width=8))
     decoder, cache = CachedDecoder(model), Cache.empty(model.config, 40, "cpu", torch.float32)
@@ -105,7 +105,7 @@ def test_a_decoder_without_memory_runs_a_token_at_a_time(norm: str) -> None:
         torch.testing.assert_close(found_RD, expected_BTD[:, t], atol=1e-5, rtol=1e-5)
 
 
-def test_a_stack_that_is_not_causal_has_no_cache() -> None:
+def test_a_non_causal_stack_cannot_be_cached() -> None:
     model = build()
     model.decoder = Stack(SMALL)
     with pytest.raises(HarkError, match="causal"):
@@ -113,7 +113,7 @@ def test_a_stack_that_is_not_causal_has_no_cache() -> None:
 
 
 def test_the_papers_stacks() -> None:
-    """Section 3.1, and 3.3's sizes."""
+    """Section 3.1, with the sizes of 3.3."""
     encoder, decoder = encoder_decoder(ModelConfig())
     assert encoder == StackSpec()
     assert decoder == StackSpec(("self_attention", "cross_attention", "feed_forward"), causal=True)
@@ -144,6 +144,6 @@ def test_weights_keep_their_names_and_order() -> None:
     ]
 
 
-def test_a_sublayer_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="once"):
+def test_a_repeated_sublayer_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be distinct"):
         StackSpec(("feed_forward", "self_attention", "feed_forward"))

@@ -1,4 +1,4 @@
-"""The whole model: against PyTorch's own, packed against padded, and the paper's sharing of weights."""
+"""The whole model: against nn.Transformer, packed against padded, and the tied weights of the paper."""
 
 import copy
 from itertools import product
@@ -83,7 +83,7 @@ def test_observed_equals_fast(changes: dict[str, object], layout: str) -> None:
 
 
 def test_bf16_stays_near_float32() -> None:
-    """Bound: 3% of the norm of the logits. bf16 keeps 8 bits, 0.4% a rounding, through 2 layers on each side."""
+    """Bound: 3% of the norm of the logits. bf16 has 8 bits, 0.4% per rounding, through 2 layers on each side."""
     model, batch = build(), ragged(*LENGTHS)
     with torch.no_grad():
         exact = model(batch.source_N, batch.target_N, batch.packed)
@@ -120,7 +120,7 @@ def test_an_output_bias_is_added_to_the_logits(tie: str) -> None:
     after = torch.rand(1)
     torch.manual_seed(1)
     model = Transformer(small(tie=tie, output_bias=True)).eval()
-    assert torch.equal(after, torch.rand(1))  # it begins with zeros, and draws nothing
+    assert torch.equal(after, torch.rand(1))  # it starts at zero, without drawing random numbers
     assert plain.output_bias is None
     assert model.output_bias is not None
     assert set(model.state_dict()) - set(plain.state_dict()) == {"output_bias"}
@@ -136,7 +136,7 @@ def test_an_output_bias_is_added_to_the_logits(tie: str) -> None:
     torch.testing.assert_close(gradient, torch.full((40,), float(len(found))))
 
 
-def test_dropout_falls_on_embeddings_and_on_every_sublayer_only_in_training() -> None:
+def test_dropout_applies_to_embeddings_and_every_sublayer_only_in_training() -> None:
     model, batch = build(dropout=0.5), ragged(*LENGTHS)
     dropped: list[str] = []
     for name, module in model.named_modules():
@@ -148,7 +148,9 @@ def test_dropout_falls_on_embeddings_and_on_every_sublayer_only_in_training() ->
     dropped.clear()
     model.train()
     model(batch.source_N, batch.target_N, batch.packed)
-    assert len(dropped) == 2 + 2 * 2 + 2 * 3  # both embeddings; two sub-layers an encoder layer; three a decoder layer
+    assert (
+        len(dropped) == 2 + 2 * 2 + 2 * 3
+    )  # both embeddings; two sub-layers per encoder layer; three per decoder layer
     assert dropped.count("dropout") == 2
 
 
@@ -159,7 +161,7 @@ def test_embeddings_are_scaled_by_the_root_of_the_width() -> None:
     torch.testing.assert_close(model.embedding(tokens), expected)
 
 
-def test_the_same_seed_draws_the_same_weights() -> None:
+def test_the_same_seed_gives_the_same_weights() -> None:
     def drawn(seed: int) -> torch.Tensor:
         torch.manual_seed(seed)
         return torch.cat([weight.flatten() for weight in Transformer(small()).parameters()])
@@ -178,7 +180,7 @@ def test_initial_weights() -> None:
 
 
 def test_untrained_predictions_are_near_uniform() -> None:
-    """Initialised as it is, a model starts near the entropy of its vocabulary: nothing is blown up on the way."""
+    """The initial loss is close to the entropy of a uniform distribution over the vocabulary."""
     model, batch = Transformer(small(vocab_size=1000)).eval(), ragged(*LENGTHS, vocab_size=1000)
     logits = model(batch.source_N, batch.target_N, batch.packed)
     loss = torch.nn.functional.cross_entropy(logits, torch.randint(1000, logits.shape[:1])).item()

@@ -1,4 +1,4 @@
-"""Facts hold what was measured, keep what else was known, and leave the bundle sound; the card says so."""
+"""make_facts adds measurements to the facts and the card, keeps other facts, and leaves a valid bundle."""
 
 import json
 import subprocess
@@ -53,7 +53,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def evaluation(tmp_path: Path) -> dict[str, Any]:
-    """Of two systems; speeds are made up."""
+    """An evaluation of two systems, with made-up speeds."""
     tree: dict[str, Any] = json.loads(small_evaluation(20).to_json())
     student, teacher = (each["name"] for each in tree["sets"][0]["systems"])
     speeds = {tree["sets"][0]["name"]: {student: 99.0, teacher: 22.0}}
@@ -69,7 +69,7 @@ def evaluation(tmp_path: Path) -> dict[str, Any]:
     return tree
 
 
-def test_all_that_was_measured(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+def test_all_measurements_are_added(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     make_bundle(tmp_path / "teacher", "en", "de", "model.n_encoder_layers=3")
     files = {name: str(tmp_path / f"{name}.json") for name in ("scores", "everyday", "report")}
     words = ["--everyday", files["everyday"], "--report", files["report"], "--teacher", str(tmp_path / "teacher")]
@@ -114,7 +114,9 @@ def test_all_that_was_measured(model: Path, evaluation: dict[str, Any], tmp_path
     assert Bundle.open(model).card == card
 
 
-def test_into_a_folder(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+def test_output_to_a_folder_leaves_the_bundle_unchanged(
+    model: Path, evaluation: dict[str, Any], tmp_path: Path
+) -> None:
     del evaluation["cpu"], evaluation["sets"][0]["systems"][1]
     (tmp_path / "scores.json").write_text(json.dumps(evaluation))
     before = Bundle.open(model).facts
@@ -128,9 +130,7 @@ def test_into_a_folder(model: Path, evaluation: dict[str, Any], tmp_path: Path) 
     assert "no sentence of the test sets" not in card  # no report states it
 
 
-def test_a_corpus_comes_after_the_one_in_whose_words_it_is_said(
-    model: Path, evaluation: dict[str, Any], tmp_path: Path
-) -> None:
+def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     bundle = Bundle.open(model)
     names = ("tatoeba-original", "tatoeba", "europarl")
     write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names))))
@@ -141,7 +141,7 @@ def test_a_corpus_comes_after_the_one_in_whose_words_it_is_said(
     assert "Trained on debates of the European Parliament and short everyday sentences." in card
 
 
-def test_what_is_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+def test_unknown_text_and_other_files_are_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     known = "data.train=[{source='europarl.en',target='europarl.de'}]"
     other, tuned, silent = (make_bundle(tmp_path / name, "en", "de", known) for name in ("other", "tuned", "silent"))
     start = MakingFacts(parents=(ParentModel("start", "theirs"),))
@@ -150,17 +150,17 @@ def test_what_is_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path
         write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names)), making=making))
     scores = str(tmp_path / "scores.json")
     assert evaluation["kind"] in (tmp_path / "scores.json").read_text()
-    for words, says in (
-        ((str(other), "--evaluation", scores), "trained on secret, whose licence is not known here"),
+    for words, message in (
+        ((str(other), "--evaluation", scores), "trained on secret, whose licence is not known; known corpora: "),
         (
             (str(tuned), "--evaluation", scores),
-            "trained on what theirs was trained on, whose licence is not known here",
+            "trained on the text of theirs, whose licence is not known; known corpora: ",
         ),
-        ((str(silent), "--evaluation", scores), "trained on nothing that its facts name"),
-        ((str(model), "--evaluation", str(tmp_path / "everyday.json")), "is not a hark evaluation"),
+        ((str(silent), "--evaluation", scores), "trained on text that its facts do not name"),
+        ((str(model), "--evaluation", str(tmp_path / "everyday.json")), "not a hark evaluation"),
         ((str(model), "--evaluation", str(tmp_path / "gone.json")), "cannot be read"),
     ):
         done = make(*words)
         assert done.returncode == 1
-        assert says in done.stderr
+        assert message in done.stderr
         assert "Traceback" not in done.stderr

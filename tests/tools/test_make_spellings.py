@@ -1,4 +1,4 @@
-"""Which words of a corpus become words with umlauts and with doubled letters."""
+"""Which words of a corpus go to the lists of umlauts and doubled letters."""
 
 from tools.make_spellings import Words, doubled
 

@@ -1,4 +1,4 @@
-"""A page of results says what the logs and the evaluations say."""
+"""A results page has the figures of the logs and evaluations."""
 
 import json
 import statistics
@@ -20,7 +20,7 @@ def write_page(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def test_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> None:
+def test_a_page_of_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> None:
     runs = [trained(f"seed-{seed}", f"train.seed={seed}", "train.steps=4", "train.eval_steps=2") for seed in (1, 2)]
     (tmp_path / "scores.json").write_text(small_evaluation(20).to_json())
     words = ["--title", "Small", "--command", "hark train small.toml", "--evaluation", str(tmp_path / "scores.json")]
@@ -51,13 +51,13 @@ def test_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> None:
     ElementTree.fromstring((tmp_path / "small.svg").read_text())
 
 
-def test_other_settings_are_told(trained: Callable[..., RunDir], tmp_path: Path) -> None:
+def test_differing_settings_are_listed(trained: Callable[..., RunDir], tmp_path: Path) -> None:
     runs = [trained(f"warm-{steps}", "train.steps=2", f"train.warmup_steps={steps}") for steps in (5, 9)]
     assert write_page(tmp_path, *(str(run.path) for run in runs)).returncode == 0
     assert "| runs differ in | `train.warmup_steps` |" in (tmp_path / "small.md").read_text()
 
 
-def test_scores_that_cannot_be_compared_are_refused(trained: Callable[..., RunDir], tmp_path: Path) -> None:
+def test_scores_with_different_signatures_are_refused(trained: Callable[..., RunDir], tmp_path: Path) -> None:
     run = trained("one", "train.steps=2")
     first = small_evaluation(0).to_json()
     (tmp_path / "a.json").write_text(first)
@@ -65,7 +65,7 @@ def test_scores_that_cannot_be_compared_are_refused(trained: Callable[..., RunDi
     files = ["--evaluation", str(tmp_path / "a.json"), "--evaluation", str(tmp_path / "b.json")]
     done = write_page(tmp_path, str(run.path), *files)
     assert done.returncode == 1
-    assert "was measured otherwise" in done.stderr
+    assert "has a different signature" in done.stderr
     assert "Traceback" not in done.stderr
     wrong = write_page(tmp_path, str(run.path), "--published", "bleu=3")
     assert "MEASURE:SET=VALUE" in wrong.stderr

@@ -1,4 +1,4 @@
-"""An objective with one stream, in a few lines, and batches for it: a language model that sees what came before."""
+"""A minimal objective with one stream, a causal language model, and batches for it."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from hark.model.patterns import Packed, Padded, Pattern
 from hark.text.vocabulary import SpecialIds
 from hark.train.loss import Streams, smoothed_loss
 
-SPECIAL = SpecialIds(pad=39, unknown=38, start=37, end=36)  # not those of our tokenizer
+SPECIAL = SpecialIds(pad=39, unknown=38, start=37, end=36)  # unlike those of our tokenizer
 VOCABULARY = 40
 LONGEST = 16
 
 
 class LanguageModel(nn.Module):
-    """Asks for one stream, by its name: each token is predicted from those before it."""
+    """Predicts each token of the stream "text" from those before it."""
 
     def __init__(self, d_model: int = 32, n_heads: int = 2) -> None:
         super().__init__()
@@ -38,11 +38,11 @@ class LanguageModel(nn.Module):
 
 
 def draw_sentences(count: int, seed: int) -> list[list[int]]:
-    """Each counts upwards, so that the next token can be learnt from the last."""
-    chance = np.random.default_rng(seed)
+    """Draw sentences of consecutive ids, so that each token can be predicted from the previous one."""
+    rng = np.random.default_rng(seed)
     return [
         [int((first + i) % 30) for i in range(length)]
-        for first, length in zip(chance.integers(0, 30, count), chance.integers(1, LONGEST, count), strict=True)
+        for first, length in zip(rng.integers(0, 30, count), rng.integers(1, LONGEST, count), strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Records of runs that never were, for tests."""
+"""Made-up records of runs, for tests."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def stop(step: int, reason: StopReason = "finished", message: str = "") -> StopR
 
 
 def make_run(folder: Path, *records: Record) -> Path:
-    """A run folder with these records in it."""
+    """Create a run folder with these records."""
     folder.mkdir(parents=True)
     (folder / "config.toml").touch()
     with MetricsWriter(folder / "metrics.jsonl") as writer:

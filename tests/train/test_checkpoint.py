@@ -1,4 +1,4 @@
-"""Checkpoints: whole or not at all, verified, and refused in one clear line when they are not what they seem."""
+"""Checkpoints: atomic, verified on loading, and refused with a clear message if damaged."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def test_round_trip(tmp_path: Path) -> None:
         assert all(torch.equal(tensors[file][name], value) for name, value in values.items())
 
 
-def test_nothing_in_it_is_a_pickle(tmp_path: Path) -> None:
+def test_a_checkpoint_has_no_pickle(tmp_path: Path) -> None:
     checkpoint.save(tmp_path / "step-7", TENSORS, STATE)
     assert {path.suffix for path in (tmp_path / "step-7").iterdir()} == {".json", ".safetensors"}
 
@@ -45,7 +45,7 @@ def edit(path: Path, **changes: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "says"),
+    ("damage", "message"),
     [
         (lambda f: flip_a_bit(f / "model.safetensors"), "model.safetensors: damaged or modified: wrong sha256"),
         (lambda f: os.truncate(f / "adam.safetensors", 30), "adam.safetensors: damaged: 30 bytes, expected "),
@@ -56,20 +56,20 @@ def edit(path: Path, **changes: object) -> None:
         (lambda f: edit(f / "manifest.json", format=99), "has format 99; this version of hark reads format 1"),
     ],
 )
-def test_damage_is_refused_in_one_line(tmp_path: Path, damage: Callable[[Path], object], says: str) -> None:
+def test_a_damaged_checkpoint_is_a_user_error(tmp_path: Path, damage: Callable[[Path], object], message: str) -> None:
     folder = tmp_path / "step-7"
     checkpoint.save(folder, TENSORS, STATE)
     damage(folder)
     with pytest.raises(UserError) as raised:
         checkpoint.load(folder)
-    assert says in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_resuming_from_a_damaged_checkpoint_says_what_to_do(trained: Callable[..., RunDir]) -> None:
+def test_a_damaged_checkpoint_can_be_removed_to_resume(trained: Callable[..., RunDir]) -> None:
     run = trained("run", "train.steps=4", "train.save_steps=2")
     flip_a_bit(run.checkpoints / "step-4" / "model.safetensors")
-    with pytest.raises(UserError, match=r"sha256.*remove .*step-4 to go on from the checkpoint before it"):
+    with pytest.raises(UserError, match=r"sha256.*remove .*step-4 to resume from the previous checkpoint"):
         trained("run", "train.steps=6", resumed=True)
     import shutil
 
@@ -81,26 +81,26 @@ def test_a_checkpoint_of_another_model_is_refused(trained: Callable[..., RunDir]
     run = trained("run", "train.steps=2")
     config = run.config.read_text()
     run.config.write_text(config.replace("d_ff = 32", "d_ff = 48"))
-    with pytest.raises(UserError, match=r"feed_forward.* has another shape \(.*there, .*here\)"):
+    with pytest.raises(UserError, match=r"feed_forward.* has a different shape \(.*in the file, .*in the model\)"):
         trained("run", "train.steps=4", resumed=True)
     run.config.write_text(config.replace("n_decoder_layers = 1", "n_decoder_layers = 2"))
-    with pytest.raises(UserError, match=r"its weights are not this model's \(differs at decoder.layers.1"):
+    with pytest.raises(UserError, match=r"weights do not match the model \(first difference: decoder.layers.1"):
         trained("run", "train.steps=4", resumed=True)
 
 
-def test_other_data_is_refused(trained: Callable[..., RunDir]) -> None:
+def test_other_batch_settings_are_refused(trained: Callable[..., RunDir]) -> None:
     run = trained("run", "train.steps=2")
     run.config.write_text(run.config.read_text().replace("batch_tokens = 200", "batch_tokens = 100"))
     with pytest.raises(UserError, match="batch settings"):
         trained("run", "train.steps=4", resumed=True)
 
 
-def test_a_dataset_of_another_tokenizer_is_refused(trained: Callable[..., RunDir]) -> None:
+def test_a_dataset_with_another_tokenizer_is_refused(trained: Callable[..., RunDir]) -> None:
     run = trained("run", "train.steps=2")
     folder = run.checkpoints / "step-2"
     tensors, state = checkpoint.load(folder)
     checkpoint.save(folder, tensors, {**state, "tokenizers": {"tokenizer.model": "0" * 64}})
-    with pytest.raises(UserError, match=r"is encoded with another tokenizer than .*step-2; restore it"):
+    with pytest.raises(UserError, match=r"encoded with a different tokenizer than .*step-2; restore it"):
         trained("run", "train.steps=4", resumed=True)
 
 
@@ -121,13 +121,13 @@ except HarkError as error:
 """
 
 
-def test_a_full_disk_leaves_the_last_good_one(tmp_path: Path) -> None:
-    """A limit on the size of files stands in for the end of the disk: writing fails in the middle."""
+def test_a_full_disk_leaves_the_previous_checkpoint_intact(tmp_path: Path) -> None:
+    """A limit on file size simulates the full disk: writing fails half-way."""
     assert resource.RLIMIT_FSIZE
     run = subprocess.run(
         [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)], capture_output=True, text=True, check=False
     )
-    assert "step-2: cannot be saved:" in run.stdout, run.stderr
-    assert "earlier checkpoints are untouched" in run.stdout
+    assert "step-2: cannot be written:" in run.stdout, run.stderr
+    assert "earlier checkpoints are intact" in run.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["step-1"]
     checkpoint.load(tmp_path / "step-1")

@@ -1,4 +1,4 @@
-"""Bundles from runs: loadable, verified, averaged; and fine-tuning from them."""
+"""Bundles exported from runs: loading, verifying, averaging, and fine-tuning from them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ Trained = Callable[..., RunDir]
 
 
 def test_the_best_model_loads_with_its_tokenizer(trained: Trained, dataset: Path) -> None:
-    # What a recipe names besides, the run has never seen.
+    # The run never sees the corpora of the recipe, only those of the dataset.
     run = trained("run", "train.eval_steps=10", 'data.train=[{source = "a.en", target = "a.de", name = "elsewhere"}]')
     loaded = hark.load(run.best)
     assert not loaded.model.training
@@ -43,7 +43,7 @@ def test_the_best_model_loads_with_its_tokenizer(trained: Trained, dataset: Path
         assert torch.equal(loaded.model.embedding.weight, weights["embedding.weight"])
 
 
-def test_the_average_of_checkpoints(trained: Trained, tmp_path: Path) -> None:
+def test_average_run_averages_the_last_checkpoints(trained: Trained, tmp_path: Path) -> None:
     run = trained("run", "train.save_steps=5")
     assert average_run(run, 3, tmp_path / "mean") == [10, 15, 20]
     parts = [checkpoint.load(run.checkpoints / f"step-{n}")[0]["model"] for n in (10, 15, 20)]
@@ -52,11 +52,11 @@ def test_the_average_of_checkpoints(trained: Trained, tmp_path: Path) -> None:
         expected = sum(part[name].double() for part in parts) / 3
         torch.testing.assert_close(weight.detach().double(), expected, atol=1e-7, rtol=1e-6)
     assert "average of the checkpoints of steps 10, 15, 20" in loaded.card
-    with pytest.raises(UserError, match="has 4 checkpoints, not 9; ask for fewer"):
+    with pytest.raises(UserError, match="has 4 checkpoints, not 9; lower --last"):
         average_run(run, 9, tmp_path / "more")
 
 
-def test_an_average_may_be_stored_in_int8(trained: Trained, tmp_path: Path) -> None:
+def test_an_average_can_be_stored_in_int8(trained: Trained, tmp_path: Path) -> None:
     run = trained("run", "train.save_steps=5")
     average([str(run.path)], tmp_path / "wide", 3)
     average([str(run.path)], tmp_path / "small", 3, "int8")
@@ -73,7 +73,7 @@ def test_an_average_may_be_stored_in_int8(trained: Trained, tmp_path: Path) -> N
     assert "steps 15, 20" in hark.load(tmp_path / "small").card
 
 
-def test_runs_and_bundles_have_a_mean(trained: Trained, tmp_path: Path) -> None:
+def test_runs_and_bundles_can_be_averaged_together(trained: Trained, tmp_path: Path) -> None:
     run = trained("run", "train.save_steps=5")
     average([str(run.path)], tmp_path / "last", 1)
     average([str(run.path), str(tmp_path / "last")], tmp_path / "mean")
@@ -84,9 +84,7 @@ def test_runs_and_bundles_have_a_mean(trained: Trained, tmp_path: Path) -> None:
         average([str(run.path), str(tmp_path / "last")], tmp_path / "more", 2)
 
 
-def test_a_dataset_the_other_way_round_makes_a_model_the_other_way_round(
-    trained: Trained, dataset: Path, tmp_path: Path
-) -> None:
+def test_a_reversed_dataset_trains_the_reverse_direction(trained: Trained, dataset: Path, tmp_path: Path) -> None:
     there, back = trained("there", "train.steps=12"), trained("back", "train.steps=12", "data.reverse=true")
     assert losses(there)[1] != losses(back)[1]
     loaded = hark.load(back.best)
@@ -94,10 +92,10 @@ def test_a_dataset_the_other_way_round_makes_a_model_the_other_way_round(
     assert "de to en" in loaded.card
     average_run(back, 1, tmp_path / "mean")
     assert hark.load(tmp_path / "mean").config.data.source == "de"
-    # Resuming reads the same way round; the stream of batches of the other way would be refused.
+    # Resuming keeps the direction; the batches of the other one would be refused.
     trained("back", "train.steps=14", resumed=True)
     assert max(losses(back)) == 14
-    # A run that learnt the pairs as they were prepared, but exchanged beforehand, is the same run.
+    # A run on a dataset that was prepared with its sides swapped is the same run.
     exchanged = Dataset.open(dataset, reverse=True)
     config = configfile.load(back.config)
     data = replace(config.data, train=swap(dataset, "train"), dev=swap(dataset, "dev"), reverse=False)
@@ -137,7 +135,5 @@ def test_fine_tuning_starts_from_the_bundles_weights(trained: Trained, tmp_path:
     config = configfile.load(None, ["data.vocab_size=320", "data.clean.language=1"])
     corpus = CorpusConfig(str(tmp_path / "o.en"), str(tmp_path / "o.de"), "other")
     prepare(replace(config, data=replace(config.data, train=(corpus,))), tmp_path / "other", processes=1)
-    with pytest.raises(
-        UserError, match=r"was not encoded with the tokenizer of .*; prepare it again with train\.from="
-    ):
+    with pytest.raises(UserError, match=r"not encoded with the tokenizer of .*; prepare it again with train\.from="):
         trained("third", f"train.from={first.best}", f"data.dataset={tmp_path / 'other'}")

@@ -1,4 +1,4 @@
-"""SIGKILL at any moment loses nothing but the steps since the last checkpoint; two processes do what one does."""
+"""SIGKILL loses only the steps since the last checkpoint; two processes train like one."""
 
 import os
 import random
@@ -47,8 +47,14 @@ def recipe(settings: Callable[..., Config], tmp_path: Path) -> Callable[..., str
 
 
 def finish(*arguments: str, processes: int = 1) -> subprocess.CompletedProcess[str]:
-    made = command(*arguments, processes=processes)
-    return subprocess.run(made, capture_output=True, text=True, env=ENVIRONMENT, check=False, timeout=300)
+    return subprocess.run(
+        command(*arguments, processes=processes),
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=False,
+        timeout=300,
+    )
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
@@ -57,21 +63,21 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) ->
         time.sleep(0.005)
 
 
-def test_killed_at_random_moments(recipe: Callable[..., str], tmp_path: Path) -> None:
-    """With accumulation, a moving average and measurements, across many epoch ends: the same to the last bit."""
+def test_a_run_killed_at_random_moments_equals_an_uninterrupted_one(recipe: Callable[..., str], tmp_path: Path) -> None:
+    """With accumulation, a moving average and evaluations, over many epochs: bit for bit."""
     file = recipe(*EVERYTHING)
     whole, killed = RunDir(tmp_path / "whole"), RunDir(tmp_path / "killed")
     result = finish(file, "-o", str(whole.path))
     assert result.returncode == 0, result.stderr
 
-    chance, kills, arguments = random.Random(), 0, [file, "-o", str(killed.path)]
+    rng, kills, arguments = random.Random(), 0, [file, "-o", str(killed.path)]
     while True:
         process = subprocess.Popen(command(*arguments), env=ENVIRONMENT, stderr=subprocess.DEVNULL)
         before = read_metrics(killed.metrics).step if killed.metrics.exists() else 0
         wait_for(
             lambda before=before: killed.metrics.exists() and read_metrics(killed.metrics).step > before + 7, process
         )
-        time.sleep(chance.random() * 0.1)
+        time.sleep(rng.random() * 0.1)
         if kills < 3:
             process.kill()
             kills += 1
@@ -90,32 +96,32 @@ def test_killed_at_random_moments(recipe: Callable[..., str], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
-def test_a_signal_saves_and_ends(recipe: Callable[..., str], tmp_path: Path, number: int, code: int) -> None:
+def test_a_signal_saves_and_stops(recipe: Callable[..., str], tmp_path: Path, number: int, code: int) -> None:
     run = RunDir(tmp_path / "run")
     process = subprocess.Popen(
         command(recipe("train.steps=100000"), "-o", str(run.path)), env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
     )
     wait_for(lambda: run.metrics.exists() and read_metrics(run.metrics).step > 3, process)  # type: ignore[arg-type]
     process.send_signal(number)
-    _, talk = process.communicate(timeout=60)
-    assert process.returncode == code, talk
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == code, stderr
     history = read_metrics(run.metrics)
     assert history.stopped is not None
     assert history.stopped.reason == "interrupted"
     assert checkpoint.step_of(checkpoint.latest(run.checkpoints)) == history.stopped.step == history.train[-1].step
-    assert "go on with hark train --resume" in talk
-    assert "Traceback" not in talk
+    assert "resume with hark train --resume" in stderr
+    assert "Traceback" not in stderr
 
 
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
-def test_two_processes_do_what_one_does(recipe: Callable[..., str], tmp_path: Path, parallel: str) -> None:
-    """The same global batch on one and on two; and a run begun on two goes on on one."""
+def test_two_processes_train_like_one(recipe: Callable[..., str], tmp_path: Path, parallel: str) -> None:
+    """The same global batch on one process and on two; a run started on two resumes on one."""
     file = recipe("train.steps=12", "train.batches_per_step=4", "train.save_steps=6", f"train.parallel={parallel}")
     one, two = RunDir(tmp_path / "one"), RunDir(tmp_path / "two")
     assert finish(file, "-o", str(one.path)).returncode == 0
     result = finish(file, "-o", str(two.path), processes=2)
     assert result.returncode == 0, result.stderr
-    assert read_metrics(two.metrics).begun.processes == 2  # type: ignore[union-attr]
+    assert read_metrics(two.metrics).start.processes == 2  # type: ignore[union-attr]
     for step, values in losses(one).items():
         assert losses(two)[step] == pytest.approx(values, rel=1e-5)
     dev = [read_metrics(run.metrics).dev[-1].nll for run in (one, two)]
@@ -130,19 +136,20 @@ def test_two_processes_do_what_one_does(recipe: Callable[..., str], tmp_path: Pa
         assert losses(two)[step] == pytest.approx(values, rel=1e-5)
 
 
-def test_a_worker_that_dies_is_started_again_and_goes_on(recipe: Callable[..., str], tmp_path: Path) -> None:
-    """torchrun's elastic agent: the worker comes back and continues from the last checkpoint."""
+def test_a_worker_that_dies_is_restarted_and_resumes(recipe: Callable[..., str], tmp_path: Path) -> None:
+    """torchrun's elastic agent restarts the worker, which resumes from the last checkpoint."""
     run = RunDir(tmp_path / "run")
-    made = command(
+    arguments = command(
         recipe("train.steps=40", "train.batches_per_step=2", "train.save_steps=5"), "-o", str(run.path), processes=2
     )
-    made[made.index("--standalone") : made.index("--standalone")] = ["--max-restarts", "2", "--monitor-interval", "0.1"]
-    agent = subprocess.Popen(made, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+    place = arguments.index("--standalone")
+    arguments[place:place] = ["--max-restarts", "2", "--monitor-interval", "0.1"]
+    agent = subprocess.Popen(arguments, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: run.metrics.exists() and read_metrics(run.metrics).step >= 12, agent)  # type: ignore[arg-type]
     pid = int((run.path / "lock").read_text())
     os.kill(pid, signal.SIGKILL)
-    _, talk = agent.communicate(timeout=240)
-    assert agent.returncode == 0, talk
+    _, stderr = agent.communicate(timeout=240)
+    assert agent.returncode == 0, stderr
     kinds = [line for line in run.metrics.read_text().splitlines() if '"kind": "resume"' in line]
     assert len(kinds) == 1
     assert set(losses(run)) == set(range(1, 41))

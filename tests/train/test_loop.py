@@ -1,4 +1,4 @@
-"""The loop: it learns, it resumes exactly, it stops when it should."""
+"""The training loop: learning, exact resuming, and stopping."""
 
 import json
 import math
@@ -34,8 +34,8 @@ def test_overfits_a_handful_of_sentences(trained: Trained) -> None:
     assert losses(run)[400][0] < 0.05
 
 
-def test_the_golden_curve(trained: Trained) -> None:
-    """20 steps with everything fixed. It changes only when somebody means it to: then HARK_GOLDEN=1 writes it anew."""
+def test_loss_curve_equals_the_golden_file(trained: Trained) -> None:
+    """20 steps with fixed seeds. To change the curve on purpose, write it again with HARK_GOLDEN=1."""
     curve = [loss for loss, _, _ in losses(trained("run")).values()]
     if "HARK_GOLDEN" in os.environ:
         GOLDEN.write_text(json.dumps(curve, indent=1) + "\n")
@@ -54,8 +54,8 @@ def test_the_golden_curve(trained: Trained) -> None:
     ],
     ids=["plain", "accumulation", "ema", "clip", "padded", "muon"],
 )
-def test_stopping_and_resuming_changes_nothing(trained: Trained, overrides: list[str]) -> None:
-    """Across epoch ends too: an epoch has about 8 batches here, a run 20 or more."""
+def test_a_resumed_run_equals_an_uninterrupted_one(trained: Trained, overrides: list[str]) -> None:
+    """Across epochs too: an epoch has about 8 batches here, a run 20 or more."""
     whole = trained("whole", *overrides)
     trained("parts", *overrides, "train.steps=9")
     trained("parts", "train.steps=13", resumed=True)
@@ -78,11 +78,11 @@ def test_the_best_model_is_kept_and_early_stopping_stops(trained: Trained) -> No
     assert f"step {best.step}," in (run.best / "card.md").read_text()
 
 
-def test_the_last_model_is_kept_where_that_is_wanted(trained: Trained) -> None:
+def test_best_last_keeps_the_last_model(trained: Trained) -> None:
     run = trained("run", "train.eval_steps=2", "train.best=last", "train.rate_scale=60", "train.steps=9")
     history = read_metrics(run.metrics)
     best = min(history.dev, key=lambda record: record.nll)
-    assert history.best == best != history.dev[-1]  # what is said of a measurement stays true
+    assert history.best == best != history.dev[-1]  # the dev records still mark the best
     assert history.stopped is not None
     assert history.stopped.message == f"the last model is {run.best}"
     assert "step 9, the last" in (run.best / "card.md").read_text()
@@ -91,7 +91,7 @@ def test_the_last_model_is_kept_where_that_is_wanted(trained: Trained) -> None:
     torch.testing.assert_close(kept, read_tensors(run.path / "last" / "model.safetensors"), rtol=0, atol=0)
 
 
-def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stops_the_run(
+def test_non_finite_gradients_are_skipped_and_counted_and_too_many_stop_the_run(
     trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hark.train import loss
@@ -104,7 +104,7 @@ def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stop
         return (value * float("nan") if bad(calls[0]) else value), nll
 
     monkeypatch.setattr(loss, "smoothed_loss", sometimes_nan)
-    bad = lambda call: call in (4, 5)  # noqa: E731  # the first call proves memory
+    bad = lambda call: call in (4, 5)  # noqa: E731  # the first call is the memory check
     run = trained("some", "train.steps=8", "train.save_steps=1")
     history = read_metrics(run.metrics)
     assert [record.skipped for record in history.train] == [0, 0, 1, 2, 2, 2, 2, 2]
@@ -113,7 +113,7 @@ def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stop
     assert not torch.equal(before["embedding.weight"], after["embedding.weight"])
 
     calls[0], bad = 0, lambda call: call > 6
-    with pytest.raises(HarkError, match="not a number 3 times in a row, at step 8"):
+    with pytest.raises(HarkError, match="non-finite loss or gradient 3 times in a row, at step 8"):
         trained("many", "train.max_bad_steps=3")
     run = RunDir(run.path.parent / "many")
     with np.load(run.offending) as batch:
@@ -123,7 +123,9 @@ def test_a_gradient_that_is_no_number_is_skipped_and_counted_and_in_the_end_stop
     assert stopped.reason == "failed"
 
 
-def test_skipped_steps_leave_weights_alone(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipped_steps_change_neither_weights_nor_optimiser_state(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from hark.train import loss
 
     real, calls = loss.smoothed_loss, [0]
@@ -147,22 +149,22 @@ def test_checkpoints_are_kept_and_pruned(trained: Trained) -> None:
     assert [checkpoint.step_of(each) for each in checkpoint.list_checkpoints(run.checkpoints)] == [16, 18, 20]
 
 
-def test_a_run_in_use_or_already_there_is_refused(trained: Trained) -> None:
+def test_a_run_that_exists_or_is_in_use_is_refused(trained: Trained) -> None:
     run = trained("run", "train.steps=2")
-    with pytest.raises(UserError, match="is a run already; go on with hark train --resume"):
+    with pytest.raises(UserError, match="run exists; resume it with hark train --resume"):
         trained("run", "train.steps=2")
     with RunLock(run), pytest.raises(UserError, match="in use by process"):
         trained("run", "train.steps=4", resumed=True)
     trained("run", "train.steps=4", resumed=True)
 
 
-def test_a_run_that_never_saved_is_begun_anew(trained: Trained, tmp_path: Path) -> None:
+def test_a_run_without_a_checkpoint_is_overwritten(trained: Trained, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.toml").write_text("")
     assert losses(trained("run", "train.steps=2"))
 
 
-def test_a_batch_that_does_not_fit_is_one_line(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_is_a_user_error(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     from hark.train import loss
 
     def no_memory(*_: torch.Tensor) -> None:
@@ -175,18 +177,17 @@ def test_a_batch_that_does_not_fit_is_one_line(trained: Trained, monkeypatch: py
         trained("run")
 
 
-def test_a_missing_gpu_asked_for_by_name_is_one_line(trained: Trained) -> None:
+def test_a_missing_gpu_is_a_user_error(trained: Trained) -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
-    with pytest.raises(UserError, match=r"train\.device: cuda:3: no GPU number 3 \(there is none\)"):
+    with pytest.raises(UserError, match=r"train\.device: cuda:3: no GPU 3 \(none available\)"):
         trained("run", "train.device=cuda:3")
     with pytest.raises(UserError, match="must be auto, cpu, cuda or cuda:N"):
         trained("run", "train.device=gpu")
 
 
-def test_pace_counts_training_and_nothing_else(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that only this test moves: a step takes the host a second, and the device is found to be five behind
-    when it is waited for; measuring takes seven."""
+def test_throughput_excludes_evaluating_and_saving(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a fake clock: a step takes 1 second on the host, waiting for the device takes 5, evaluating takes 7."""
     clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now, time=lambda: clock.now)
 
     def slow(function: Callable[..., Any], seconds: float) -> Callable[..., Any]:
@@ -198,14 +199,14 @@ def test_pace_counts_training_and_nothing_else(trained: Trained, monkeypatch: py
 
     for module in (job, meter):
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(passes.Live, "__call__", slow(passes.Live.__call__, 1))
+    monkeypatch.setattr(passes.EagerPasses, "__call__", slow(passes.EagerPasses.__call__, 1))
     monkeypatch.setattr(meter.Meter, "read", slow(meter.Meter.read, 5))
-    monkeypatch.setattr(dev, "measure_set", slow(dev.measure_set, 7))
+    monkeypatch.setattr(dev, "evaluate_set", slow(dev.evaluate_set, 7))
     run = trained("run", "train.steps=12", "train.log_steps=2", "train.eval_steps=4", "train.save_minutes=1000")
     records = [each for each in read_metrics(run.metrics).records if isinstance(each, TrainRecord)]
     assert len(records) == 6
     for before, after in pairwise(records):
         tokens = after.target_tokens - before.target_tokens
         assert after.tokens_per_second == pytest.approx(tokens / (2 * 1 + 5))
-    # All that passed counts as time of the run, up to the last step: 12 steps, five records and two measurements.
+    # All of it counts as time of the run, up to the last step: 12 steps, 5 waits and 2 evaluations.
     assert records[-1].seconds == pytest.approx(12 * 1 + 5 * 5 + 2 * 7)

@@ -17,7 +17,7 @@ from hark.train.start import resolve
 
 CPU = torch.device("cpu")
 PAD = 1
-"""Not that of our own vocabularies: the loss knows no id by its number."""
+"""Unlike that of our own vocabularies: the loss has no built-in ids."""
 
 
 @given(st.integers(1, 9), st.integers(2, 12), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 999))
@@ -29,16 +29,16 @@ def test_equals_a_plain_reference(tokens: int, vocab: int, smoothing: float, see
         if label == PAD:
             continue
         log_p = row - np.log(np.exp(row).sum())
-        wanted = np.full(vocab, smoothing / vocab)
-        wanted[label] += 1 - smoothing
-        expected -= float((wanted * log_p).sum())
+        smoothed = np.full(vocab, smoothing / vocab)
+        smoothed[label] += 1 - smoothing
+        expected -= float((smoothed * log_p).sum())
         nll_expected -= float(log_p[label])
     loss, nll = smoothed_loss(torch.tensor(logits, dtype=torch.float32), torch.tensor(labels), smoothing, PAD)
     assert np.isclose(loss.item(), expected, rtol=1e-5, atol=1e-5)
     assert np.isclose(nll.item(), nll_expected, rtol=1e-5, atol=1e-5)
 
 
-def test_equals_torchs_own() -> None:
+def test_equals_torch_cross_entropy() -> None:
     logits, labels = torch.randn(50, 30), torch.randint(0, 30, (50,))
     expected = torch.nn.functional.cross_entropy(logits, labels, ignore_index=PAD, label_smoothing=0.1, reduction="sum")
     torch.testing.assert_close(smoothed_loss(logits, labels, 0.1, PAD)[0], expected)
@@ -59,11 +59,11 @@ def test_batches_of_a_step_together_equal_one_large_batch(dataset: Path, setting
     def gradients(data: BatchConfig) -> tuple[list[torch.Tensor], int]:
         batches = make_batches(opened.train, data, opened.special)
         objective.zero_grad()
-        taken = [batches[i] for i in range(batches.batches_per_epoch)]
-        total = sum(batch.n_target_tokens for batch in taken)
-        for batch in taken:
+        chosen = [batches[i] for i in range(batches.batches_per_epoch)]
+        total = sum(batch.n_target_tokens for batch in chosen)
+        for batch in chosen:
             (objective(to_tensors(batch, CPU))[0] / total).backward()
-        return [weight.grad.clone() for weight in objective.parameters() if weight.grad is not None], len(taken)
+        return [weight.grad.clone() for weight in objective.parameters() if weight.grad is not None], len(chosen)
 
     many, n_many = gradients(config.batches)
     one, n_one = gradients(BatchConfig(batch_tokens=100_000, max_length=40))

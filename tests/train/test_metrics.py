@@ -1,4 +1,4 @@
-"""metrics.jsonl: what is written is read, and what a killed process did in vain is not."""
+"""Reading and writing metrics.jsonl: round trips, and records that a kill or a resume makes void."""
 
 import json
 import math
@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from hark.errors import HarkError, MissingExtraError, UserError
 from hark.monitor.running_mean import RunningMean
 from hark.monitor.tensorboard import Board, scalars
-from hark.train.metrics import History, MetricsWriter, plain, read_metrics, read_samples
+from hark.train.metrics import History, MetricsWriter, read_metrics, read_samples, to_json
 from hark.train.records import Record, SaveRecord, TranslationSample
 from tests.train.records import dev, resume, start, stop, train
 
 
 def line(record: Record | TranslationSample) -> bytes:
-    return json.dumps(plain(record)).encode() + b"\n"
+    return json.dumps(to_json(record)).encode() + b"\n"
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_records_round_trip(tmp_path: Path) -> None:
     records = (
         start(),
         train(1, memory_gib=1.5, utilisation=0.4),
@@ -39,7 +39,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert (tmp_path / "metrics.jsonl").read_bytes().count(b"\n") == len(records)
 
 
-def test_every_line_is_on_the_disk_at_once_and_is_strict_json(tmp_path: Path) -> None:
+def test_every_line_is_strict_json_and_written_at_once(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     writer = MetricsWriter(path)
     writer.write(train(1, loss=math.nan, grad_norm=math.inf))
@@ -52,7 +52,7 @@ def test_every_line_is_on_the_disk_at_once_and_is_strict_json(tmp_path: Path) ->
     writer.close()
 
 
-def test_the_history_answers_what_is_asked_of_it() -> None:
+def test_history_properties() -> None:
     records = (start(50), train(10), dev(10, 20.0, best=True), train(20), dev(20, 19.0), stop(20, "interrupted"))
     history = History(records)
     assert (history.step, history.steps, history.last, history.best) == (20, 50, records[3], records[2])
@@ -64,18 +64,18 @@ def test_the_history_answers_what_is_asked_of_it() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 40)), min_size=1, max_size=6))
-def test_after_any_kills_and_resumes_the_reader_sees_one_unbroken_run(
-    tmp_path_factory: pytest.TempPathFactory, lives: list[tuple[int, int]]
+def test_the_history_is_unbroken_after_any_kills_and_resumes(
+    tmp_path_factory: pytest.TempPathFactory, sessions: list[tuple[int, int]]
 ) -> None:
-    """Each life takes some steps, saves every 5, and is killed while it writes its last line."""
+    """Each session takes some steps, saves every 5, and is killed while it writes its last line."""
     path = tmp_path_factory.mktemp("run") / "metrics.jsonl"
     saved, truth = 0, dict[int, float]()
-    for life, (steps, cut) in enumerate(lives):
+    for session, (steps, cut) in enumerate(sessions):
         truth = {step: loss for step, loss in truth.items() if step <= saved}
         with MetricsWriter(path) as writer:
-            writer.write(resume(saved) if life else start())
+            writer.write(resume(saved) if session else start())
             for step in range(saved + 1, saved + steps + 1):
-                truth[step] = 100.0 * life + step  # no two lives tell the same
+                truth[step] = 100.0 * session + step  # no two sessions tell the same
                 if step % 5 == 0:
                     writer.write(SaveRecord(step, 1.0, 10, float(step)))
                 writer.write(train(step, truth[step]))
@@ -86,12 +86,12 @@ def test_after_any_kills_and_resumes_the_reader_sees_one_unbroken_run(
     history = read_metrics(path)
     assert {each.step: each.loss for each in history.train} == truth
     assert [each.step for each in history.train] == sorted(truth)
-    torn = set(truth) - {each.step for each in history.dev}  # the last line of each life may be lost
+    torn = set(truth) - {each.step for each in history.dev}  # the last line of each session may be lost
     assert all(each.scores["bleu"] == truth[each.step] for each in history.dev)
-    assert len(torn) <= len(lives)
+    assert len(torn) <= len(sessions)
 
 
-def test_records_after_the_checkpoint_that_a_run_goes_on_from_do_not_count(tmp_path: Path) -> None:
+def test_records_after_the_resumed_checkpoint_are_void(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     with MetricsWriter(path) as writer:
         for record in (start(), train(1), train(2, loss=7.0), dev(2, 99.0, best=True), stop(2, "failed")):
@@ -104,7 +104,7 @@ def test_records_after_the_checkpoint_that_a_run_goes_on_from_do_not_count(tmp_p
     assert history.stopped is None
 
 
-def test_a_run_that_begins_anew_forgets_all(tmp_path: Path) -> None:
+def test_a_restarted_run_forgets_earlier_records(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     with MetricsWriter(path) as writer:
         for record in (start(), train(1), start(), train(1, loss=3.0)):
@@ -112,7 +112,7 @@ def test_a_run_that_begins_anew_forgets_all(tmp_path: Path) -> None:
     assert read_metrics(path) == History((start(), train(1, loss=3.0)))
 
 
-def test_a_measurement_taken_again_at_the_same_step_counts_once(tmp_path: Path) -> None:
+def test_a_repeated_evaluation_of_a_step_counts_once(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     with MetricsWriter(path) as writer:
         for record in (start(), train(5), dev(5, 1.0), resume(5), dev(5, 2.0), dev(5, 3.0, name="other")):
@@ -121,7 +121,7 @@ def test_a_measurement_taken_again_at_the_same_step_counts_once(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("cut", [1, 2, 30, 200])
-def test_a_torn_last_line_swallows_nothing_that_is_written_later(tmp_path: Path, cut: int) -> None:
+def test_a_truncated_last_line_does_not_damage_later_ones(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(line(start()) + line(train(1)) + line(train(2))[:-cut])
     torn = 2 if cut > 1 else 3  # without its newline alone, a line is still whole
@@ -145,7 +145,7 @@ def test_a_torn_last_line_swallows_nothing_that_is_written_later(tmp_path: Path,
         line(train(2)).replace(b'"fill": 0.989', b'"fill": "x"'),
     ],
 )
-def test_a_line_that_is_no_record_is_passed_over(tmp_path: Path, damage: bytes) -> None:
+def test_a_line_that_is_not_a_record_is_ignored(tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(line(start()) + damage + line(train(3)))
     assert read_metrics(path).records == (start(), train(3))
@@ -153,22 +153,22 @@ def test_a_line_that_is_no_record_is_passed_over(tmp_path: Path, damage: bytes) 
 
 def test_keys_of_a_later_version_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    path.write_text(json.dumps({**plain(train(3)), "mood": "good"}) + "\n")
+    path.write_text(json.dumps({**to_json(train(3)), "mood": "good"}) + "\n")
     assert read_metrics(path).records == (train(3),)
 
 
-def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"metrics\.jsonl: no such file"):
         read_metrics(tmp_path / "metrics.jsonl")
 
 
-def test_a_folder_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HarkError, match="cannot be written"):
         MetricsWriter(tmp_path / "nowhere" / "metrics.jsonl")
 
 
-def test_a_full_disk_is_one_line_and_leaves_a_file_that_reads(tmp_path: Path) -> None:
-    """The system's limit on the size of a file stands for the disk: writing stops in the middle of a line."""
+def test_a_full_disk_is_an_error_and_leaves_a_readable_file(tmp_path: Path) -> None:
+    """A limit on file size simulates the full disk: writing stops in the middle of a line."""
     code = (
         "import resource, signal, sys\nfrom pathlib import Path\n"
         "from hark.train.metrics import MetricsWriter\nfrom tests.train.records import train\n"
@@ -178,7 +178,7 @@ def test_a_full_disk_is_one_line_and_leaves_a_file_that_reads(tmp_path: Path) ->
     )
     path = tmp_path / "metrics.jsonl"
     result = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
-    assert f"HarkError: {path}: cannot be written: File too large; free the disk" in result.stderr
+    assert f"HarkError: {path}: cannot be written: File too large; free disk space, then resume with" in result.stderr
     assert path.stat().st_size == 1000
     whole = len(read_metrics(path).train)
     assert 1 < whole < 19
@@ -188,7 +188,7 @@ def test_a_full_disk_is_one_line_and_leaves_a_file_that_reads(tmp_path: Path) ->
     assert [each.step for each in read_metrics(path).train] == list(range(1, whole + 2))
 
 
-def test_samples_of_a_resumed_run_are_the_last_told(tmp_path: Path) -> None:
+def test_samples_of_a_resumed_run_replace_earlier_ones(tmp_path: Path) -> None:
     def sample(step: int, source: str, translation: str) -> TranslationSample:
         return TranslationSample(step, source, "r", translation, float(step))
 
@@ -196,20 +196,20 @@ def test_samples_of_a_resumed_run_are_the_last_told(tmp_path: Path) -> None:
     assert read_samples(path) == ()
     with MetricsWriter(path) as writer:
         for step in (10, 20, 30):
-            writer.write(sample(step, "a", "vain"))
-            writer.write(sample(step, "ä\u2028\ud800", "vain"))
+            writer.write(sample(step, "a", "void"))
+            writer.write(sample(step, "ä\u2028\ud800", "void"))
         for step in (20, 30):  # resumed from a step between 10 and 20
-            writer.write(sample(step, "a", "true"))
+            writer.write(sample(step, "a", "valid"))
     assert "kind" not in json.loads(path.read_text().splitlines()[0])
     assert [(each.step, each.translation) for each in read_samples(path) if each.source == "a"] == [
-        (10, "vain"),
-        (20, "true"),
-        (30, "true"),
+        (10, "void"),
+        (20, "valid"),
+        (30, "valid"),
     ]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.floats(0.0, 0.99))
-def test_an_average_lies_between_what_it_has_seen(values: list[float], keep: float) -> None:
+def test_a_running_mean_lies_between_its_values(values: list[float], keep: float) -> None:
     average = RunningMean()
     for value in values:
         average = average.add(value, keep).add(math.nan, keep)
@@ -218,25 +218,23 @@ def test_an_average_lies_between_what_it_has_seen(values: list[float], keep: flo
     assert RunningMean().add(3.0, 0.9).value == pytest.approx(3.0)
 
 
-def test_tensorboard_is_asked_for_in_one_line_when_it_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_tensorboard_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hark.errors.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'hark-translate\[tensorboard\]'"):
         Board(tmp_path)
 
 
-def test_tensorboard_is_told_all_figures() -> None:
-    told = dict(scalars(train(1, memory_gib=2.0)))
-    assert told["train/loss"] == 10.0
-    assert told["train/memory_gib"] == 2.0
-    assert "train/utilisation" not in told
+def test_tensorboard_gets_all_figures() -> None:
+    values = dict(scalars(train(1, memory_gib=2.0)))
+    assert values["train/loss"] == 10.0
+    assert values["train/memory_gib"] == 2.0
+    assert "train/utilisation" not in values
     assert dict(scalars(dev(1, bleu=7.0)))["dev/dev/bleu"] == 7.0
     assert dict(scalars(stop(1))) == {}
 
 
 @pytest.mark.skipif(util.find_spec("tensorboard") is None, reason="the extra is not installed")
-def test_tensorboard_forgets_what_a_killed_process_told(tmp_path: Path) -> None:
+def test_tensorboard_drops_records_that_a_resume_makes_void(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-not-found]
 
     for records in ([start(), train(1), train(2, loss=9.0)], [resume(1), train(2, loss=5.0)]):

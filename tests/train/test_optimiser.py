@@ -1,4 +1,4 @@
-"""Adam and Muon against torch's own; clipping; the moving average."""
+"""Adam and Muon against PyTorch's implementations; clipping; the moving average."""
 
 import math
 from functools import partial
@@ -27,7 +27,7 @@ def run(net: nn.Linear, step: "object", steps: int = 5, scale: float = 1.0) -> N
         step()  # type: ignore[operator]
 
 
-def test_steps_as_adam_does() -> None:
+def test_steps_equal_torch_adam() -> None:
     mine, other = small_net(), small_net()
     optimiser = Optimiser(list(mine.parameters()), TrainConfig())
     adam = torch.optim.Adam(other.parameters(), lr=0.01, betas=(0.9, 0.98), eps=1e-9)
@@ -36,7 +36,7 @@ def test_steps_as_adam_does() -> None:
     torch.testing.assert_close(mine.weight, other.weight)
 
 
-def test_clips_to_the_norm() -> None:
+def test_clipping_equals_clip_grad_norm() -> None:
     mine, other = small_net(), small_net()
     optimiser = Optimiser(list(mine.parameters()), TrainConfig(clip_norm=0.5))
     adam = torch.optim.Adam(other.parameters(), lr=0.01, betas=(0.9, 0.98), eps=1e-9)
@@ -50,7 +50,7 @@ def test_clips_to_the_norm() -> None:
     torch.testing.assert_close(mine.weight, other.weight)
 
 
-def test_the_norm_is_that_before_clipping() -> None:
+def test_step_returns_the_norm_before_clipping() -> None:
     net = small_net()
     optimiser = Optimiser(list(net.parameters()), TrainConfig(clip_norm=0.5))
     net(torch.ones(1, 4)).sum().mul(100).backward()
@@ -58,7 +58,7 @@ def test_the_norm_is_that_before_clipping() -> None:
     torch.testing.assert_close(optimiser.step(0.01), expected)
 
 
-def test_allocating_changes_nothing() -> None:
+def test_allocate_changes_nothing() -> None:
     net = small_net()
     optimiser = Optimiser(list(net.parameters()), TrainConfig())
     before = net.weight.clone()
@@ -71,13 +71,15 @@ def test_allocating_changes_nothing() -> None:
 
 
 def nets_of_matrices() -> nn.Sequential:
-    """Wide, tall and square matrices, two of a shape among them."""
+    """Wide, tall and square matrices, two of them of one shape."""
     torch.manual_seed(4)
     return nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 4))
 
 
-def test_muon_steps_as_torchs_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(muon_module, "orthogonal", partial(orthogonal, dtype=torch.bfloat16))  # as torch's everywhere
+def test_steps_equal_torch_muon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        muon_module, "orthogonal", partial(orthogonal, dtype=torch.bfloat16)
+    )  # as in PyTorch on every device
     mine, other = nets_of_matrices(), nets_of_matrices()
     matrices, others = ([net[n].weight for n in range(4)] for net in (mine, other))
     optimiser = Optimiser(list(mine.parameters()), TrainConfig(), matrices)
@@ -86,22 +88,22 @@ def test_muon_steps_as_torchs_does(monkeypatch: pytest.MonkeyPatch) -> None:
     run(mine, lambda: optimiser.step(0.01))
     run(other, lambda: (muon.step(), adam.step()))
     for ours, theirs in zip(mine.parameters(), other.parameters(), strict=True):
-        # Both orthogonalise in bfloat16, whose sums may depend on their order: a last bit of each of five updates.
+        # Both orthogonalise in bfloat16, whose sums depend on their order: the last bit of each of five updates.
         torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-4)
 
 
 @pytest.mark.parametrize("shape", [(3, 8, 8), (2, 6, 16)])
-def test_orthogonal_updates_keep_directions_and_stretch_all_about_alike(shape: tuple[int, ...]) -> None:
+def test_orthogonal_keeps_directions_and_evens_out_singular_values(shape: tuple[int, ...]) -> None:
     torch.manual_seed(5)
     u, _, vh = torch.linalg.svd(torch.randn(shape), full_matrices=False)
-    stretch = torch.logspace(-1, 1, u.shape[-1])  # a hundred times as much in one direction as in another
-    found = orthogonal(u * stretch @ vh)
-    along = (u.mT @ found @ vh.mT).diagonal(dim1=-2, dim2=-1)
+    singular = torch.logspace(-1, 1, u.shape[-1])  # condition number 100
+    result = orthogonal(u * singular @ vh)
+    along = (u.mT @ result @ vh.mT).diagonal(dim1=-2, dim2=-1)
     assert 0.5 < along.min() < along.max() < 1.4
-    torch.testing.assert_close(found, u * along[:, None] @ vh, rtol=0, atol=0.03)
+    torch.testing.assert_close(result, u * along[:, None] @ vh, rtol=0, atol=0.03)
 
 
-def test_muon_takes_the_matrices_inside_layers_only() -> None:
+def test_muon_updates_only_the_matrices_inside_layers() -> None:
     size = ModelConfig(d_model=8, d_ff=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, vocab_size=11, tie="none")
     model = Transformer(size)
     optimiser = build_optimiser(model, TrainConfig(optimiser="muon"))
@@ -111,21 +113,21 @@ def test_muon_takes_the_matrices_inside_layers_only() -> None:
     assert not names & {"embedding.weight", "source_embedding.weight", "projection.weight"}
 
 
-def test_muon_leaves_everything_alone_where_a_gradient_is_no_number() -> None:
+def test_muon_skips_steps_with_nan_gradients() -> None:
     net = nets_of_matrices()
     optimiser = Optimiser(list(net.parameters()), TrainConfig(), [each.weight for each in net])
     run(net, lambda: optimiser.step(0.01))
     before = [weight.detach().clone() for weight in net.parameters()]
-    remembered = {weight: momentum.clone() for weight, momentum in optimiser.muon.momentum.items()}
+    momenta = {weight: momentum.clone() for weight, momentum in optimiser.muon.momentum.items()}
     run(net, lambda: optimiser.step(0.01), steps=1, scale=math.nan)
     assert optimiser.skipped.item() == 1
     assert all(torch.equal(a, b) for a, b in zip(before, net.parameters(), strict=True))
-    assert all(torch.equal(optimiser.muon.momentum[weight], each) for weight, each in remembered.items())
+    assert all(torch.equal(optimiser.muon.momentum[weight], each) for weight, each in momenta.items())
     run(net, lambda: optimiser.step(0.01), steps=1)
     assert not torch.equal(before[0], net[0].weight)
 
 
-def test_the_moving_average() -> None:
+def test_moving_average() -> None:
     weight = nn.Parameter(torch.tensor([0.0]))
     average = MovingAverage([weight], 0.9)
     expected = 0.0

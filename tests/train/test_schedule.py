@@ -16,7 +16,7 @@ def test_the_learning_rate_is_the_papers(step: int) -> None:
     assert learning_rate(step, Config()) == pytest.approx(512**-0.5 * min(step**-0.5, step * 4000**-1.5), rel=1e-12)
 
 
-def test_it_rises_to_warmup_and_falls_after() -> None:
+def test_the_rate_rises_during_warmup_and_then_falls() -> None:
     rates = [learning_rate(step, Config()) for step in (1, 2000, 4000, 8000)]
     assert rates[0] < rates[1] < rates[2] > rates[3]
     assert rates[2] == pytest.approx(1 / math.sqrt(512 * 4000))
@@ -26,7 +26,7 @@ def test_it_rises_to_warmup_and_falls_after() -> None:
 LINEAR = configfile.load(None, ["train.schedule=linear", "train.steps=1000", "train.warmup_steps=200"])
 
 
-def test_the_linear_one_reaches_the_papers_height_and_falls_in_a_line_to_almost_nothing() -> None:
+def test_the_linear_schedule_has_the_same_peak_and_decays_linearly() -> None:
     rates = [learning_rate(step, LINEAR) for step in range(1, 1001)]
     assert max(rates) == rates[199] == pytest.approx(1 / math.sqrt(512 * 200))
     falls = [before - after for before, after in pairwise(rates[199:])]
@@ -34,6 +34,6 @@ def test_the_linear_one_reaches_the_papers_height_and_falls_in_a_line_to_almost_
     assert rates[-1] == pytest.approx(rates[199] / 801)
 
 
-def test_a_warm_up_that_leaves_no_step_is_refused() -> None:
+def test_a_warmup_as_long_as_the_run_is_refused() -> None:
     with pytest.raises(UserError, match="warmup_steps"):
         configfile.load(None, ["train.schedule=linear", "train.steps=200", "train.warmup_steps=200"])

@@ -1,4 +1,4 @@
-"""Pairs that training leaves out are counted exactly, whether they are too long or fit in no batch, and reported."""
+"""Pairs that training skips, because they are too long or fit in no batch, are counted exactly and reported."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +14,12 @@ from hark.train.metrics import read_metrics
 
 Trained = Callable[..., RunDir]
 LENGTH = 14
-"""Tokens of the longest pair that is trained on here: some of the text is longer."""
+"""The maximum length in tokens; some pairs of the text are longer."""
 
 
 @pytest.fixture
 def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packing that finds too few slots for what it has drawn, as it may where corpora of odd weights are mixed."""
+    """Packing with too few slots for the pairs drawn, as can happen with a mix of corpora of uneven weights."""
     real = PackedBatches._choose_round
 
     def choose(self: PackedBatches, slots: tuple[int, int]):
@@ -30,12 +30,12 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("cramped")
-def test_both_kinds_are_counted_and_told_and_a_resumed_run_counts_on(
+def test_skipped_pairs_are_counted_and_reported_across_a_resume(
     trained: Trained, dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = (f"batches.max_length={LENGTH}", "train.batches_per_step=2", "train.eval_steps=10")
     whole = trained("whole", *settings)
-    said = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     opened, config = Dataset.open(dataset), configfile.load(whole.config)
     (store,) = opened.train[0].variants
     too_long = sum(max(len(side) for side in store[i]) >= LENGTH for i in range(100))
@@ -45,13 +45,13 @@ def test_both_kinds_are_counted_and_told_and_a_resumed_run_counts_on(
     assert sum(skipped) > 5
 
     history = read_metrics(whole.metrics)
-    assert history.begun is not None
-    assert (history.begun.pairs, history.begun.too_long, history.begun.max_length) == (100, too_long, LENGTH)
+    assert history.start is not None
+    assert (history.start.pairs, history.start.too_long, history.start.max_length) == (100, too_long, LENGTH)
     percent = f"{too_long:.1f}%"
-    assert f"{too_long} of 100 pairs ({percent}) are longer than batches.max_length {LENGTH} and are skipped" in said
+    assert f"{too_long} of 100 pairs ({percent}) are longer than batches.max_length {LENGTH} and are skipped" in stderr
     so_far = [sum(skipped[: 2 * step]) for step in range(1, 21)]
     assert [record.skipped_pairs for record in history.train] == so_far
-    assert f"{so_far[-1]} pairs skipped" in said
+    assert f"{so_far[-1]} pairs skipped" in stderr
 
     trained("parts", *settings, "train.steps=7")
     parts = trained("parts", "train.steps=20", resumed=True)
@@ -61,23 +61,23 @@ def test_both_kinds_are_counted_and_told_and_a_resumed_run_counts_on(
 
     (shard,) = opened.shards("dev")
     dev = make_batches([Corpus("dev", 1.0, [opened.store(shard)])], config.batches, opened.special)
-    measured = sum(dev[i].n_pairs for i in range(dev.batches_per_epoch))
-    assert {record.skipped_pairs for record in history.dev} == {shard.pairs - measured}
+    evaluated = sum(dev[i].n_pairs for i in range(dev.batches_per_epoch))
+    assert {record.skipped_pairs for record in history.dev} == {shard.pairs - evaluated}
 
 
 @pytest.mark.parametrize("kind", ["packed", "padded"])
-def test_a_run_that_leaves_nothing_out_says_nothing(
+def test_a_run_without_skipped_pairs_reports_none(
     trained: Trained, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = trained("run", f"batches.kind={kind}", "train.steps=3", "train.eval_steps=3")
     history = read_metrics(run.metrics)
-    assert history.begun is not None
-    assert (history.begun.pairs, history.begun.too_long) == (100, 0)
+    assert history.start is not None
+    assert (history.start.pairs, history.start.too_long) == (100, 0)
     assert [record.skipped_pairs for record in (*history.train, *history.dev)] == [0] * 4
     assert "skipped" not in capsys.readouterr().err
 
 
-def test_a_checkpoint_from_before_pairs_were_counted_resumes(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_without_the_count_resumes(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     trained("run", "train.steps=3")
     real = checkpoint.load
 

@@ -1,4 +1,4 @@
-"""What a run is begun with."""
+"""Starting a run: settings resolved from the dataset, and its verification."""
 
 import shutil
 from collections.abc import Callable
@@ -21,25 +21,25 @@ def resolved(settings: Callable[..., Config]) -> Callable[..., Config]:
     return make
 
 
-def test_a_run_tells_how_its_text_was_prepared_whatever_the_recipe_says(resolved: Callable[..., Config]) -> None:
+def test_preparation_settings_come_from_the_dataset(resolved: Callable[..., Config]) -> None:
     config = resolved("data.bpe_dropout=0.3", "data.vocab_size=37000", "data.clean.max_words=7")
     opened = open_dataset(config.data)
-    was = prepared(opened)
-    assert was is not None
-    assert config.data.train == was.train
-    assert [Path(each.source).exists() for each in config.data.train] == [True] * len(was.train)
-    assert config.data.bpe_dropout == was.bpe_dropout == 0
-    assert config.data.clean == was.clean
+    original = prepared(opened)
+    assert original is not None
+    assert config.data.train == original.train
+    assert [Path(each.source).exists() for each in config.data.train] == [True] * len(original.train)
+    assert config.data.bpe_dropout == original.bpe_dropout == 0
+    assert config.data.clean == original.clean
     assert config.data.vocab_size == config.model.vocab_size == opened.tokenizer("target").vocab_size
 
 
-def test_how_to_train_on_it_is_the_recipes_to_say(resolved: Callable[..., Config], dataset: Path) -> None:
+def test_batch_settings_come_from_the_recipe(resolved: Callable[..., Config], dataset: Path) -> None:
     config = resolved("batches.batch_tokens=777", "batches.kind=padded", "batches.seed=9", "data.seed=5")
     assert (config.batches.batch_tokens, config.batches.kind, config.batches.seed) == (777, "padded", 9)
     assert Path(config.data.dataset) == dataset
 
 
-def test_a_dataset_that_lost_its_settings_is_trained_on_by_those_of_the_recipe(
+def test_settings_come_from_the_recipe_if_the_dataset_has_none(
     resolved: Callable[..., Config], dataset: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(dataset, tmp_path / "copy")
@@ -47,7 +47,7 @@ def test_a_dataset_that_lost_its_settings_is_trained_on_by_those_of_the_recipe(
     assert resolved(f"data.dataset={copy}", "data.bpe_dropout=0.3").data.bpe_dropout == 0.3
 
 
-def test_a_damaged_dataset_is_refused_before_the_run_is_made(
+def test_a_damaged_dataset_is_refused_before_the_run_is_created(
     trained: Callable[..., RunDir], dataset: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(dataset, tmp_path / "copy")

@@ -1,4 +1,4 @@
-"""What trains goes over streams by name: an objective with one stream fits as well as one with two."""
+"""Training works with streams by name, so an objective can have one stream instead of two."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.train.loss import to_tensors
 from hark.train.meter import Meter
-from hark.train.passes import Live
+from hark.train.passes import EagerPasses
 from hark.train.processes import Processes
 from tests.train.one_stream import draw_sentences, model, packed_batch, padded_batch
 
@@ -20,7 +20,7 @@ HERE = Processes(0, 1, torch.device("cpu"))
 
 def test_an_objective_with_one_stream_learns() -> None:
     objective = model()
-    passes, meter = Live(objective, HERE, Config()), Meter(HERE.device)
+    passes, meter = EagerPasses(objective, HERE, Config()), Meter(HERE.device)
     optimiser = torch.optim.Adam(objective.parameters(), lr=0.02)
     losses = []
     for step in range(40):
@@ -37,7 +37,7 @@ def test_an_objective_with_one_stream_learns() -> None:
     assert source_share == 0
 
 
-def test_packed_and_padded_streams_are_the_same_sentences() -> None:
+def test_packed_and_padded_streams_give_the_same_loss() -> None:
     objective, sentences = model(), draw_sentences(12, seed=3)
     packed, padded = packed_batch(sentences), padded_batch(sentences)
     assert packed.n_target_tokens == padded.n_target_tokens

@@ -1,8 +1,8 @@
-"""The Transformer (Vaswani et al., 2017, section 3): torch and the settings, and nothing that assumes text.
+"""The Transformer (Vaswani et al., 2017, section 3). Depends on torch and the settings, and assumes nothing about text.
 
-Tensors carry their shape in their name, with one legend for the whole package:
+The names of tensors end with their shape, with one legend for the whole package:
 B sentences, S source, T target, N packed tokens, D width, F feed-forward, H heads, K head width, V vocabulary,
-W beam, R rows (B*W). A name without a suffix has leading axes that the code does not look at: (B, T) or (N).
+W beam, R rows (B*W). Without a suffix, the leading axes may be (B, T) or (N).
 """
 
 from hark.errors import require

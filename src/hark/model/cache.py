@@ -1,11 +1,11 @@
-"""The decoder a token at a time: keys and values of what was read before are kept, each at a place of its own.
+"""The key-value cache, and a decoder that runs one token at a time with it.
 
-One tensor of places holds the keys of every sentence's memory and of every hypothesis. Nothing in it ever moves. Which
-places a row sees is told by tables of indices, so that reordering hypotheses, letting sentences in and retiring them
-is a `select` of small integers, with the row as the first axis. The keys and values of a memory are projected once a
-sentence, and the W hypotheses of a sentence share them.
+One tensor of places holds the keys of every memory and every hypothesis; entries never move. Index tables define which
+places a row sees, so reordering hypotheses, admitting sentences and retiring them is a `select` of small integers, with
+the row as the first axis. The memory of a sentence is projected to keys and values once, and its W hypotheses share
+them.
 
-Besides the package's legend: P places, T positions of the target so far, L layers.
+In addition to the package's legend: P places, T positions of the target so far, L layers.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from torch import Tensor, nn
 
 from hark.config import ModelConfig
 from hark.errors import HarkError
+from hark.model.backends import Backend, JoinedLinear, projections
 from hark.model.layers import Layer
 from hark.model.patterns import scaled_dot_product_attention
 from hark.model.transformer import Stack, Transformer
-from hark.model.ways import Joined, Way, projections
 
 SPARE = 128
-"""Places at the end that belong to nobody: rows without a sentence write there, and what must not be seen is read from
-there, because it holds finite numbers always."""
+"""Unassigned places at the end. Rows without a sentence write there, and masked positions read from there, because they
+always hold finite numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Kept:
         return len(self.keys_PHK) - SPARE
 
     def store(self, places_N: Tensor, k_NHK: Tensor, v_NHK: Tensor) -> None:
-        """Several rows may write to one spare place at once; nobody reads a meaning from it."""
+        """Write keys and values. Several rows may write to one spare place at once; its contents are never used."""
         self.keys_PHK.index_copy_(0, places_N, k_NHK)
         self.values_PHK.index_copy_(0, places_N, v_NHK)
 
@@ -73,26 +73,26 @@ class Cache:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What one step is about: W hypotheses of each of B sentences, hence R = B*W rows, at positions of their own."""
+    """The input of one step: W hypotheses of each of B sentences, so R = B*W rows, each at its own position."""
 
     tokens_R: Tensor
     positions_R: Tensor
     places_RT: Tensor
-    """Where the keys of positions 0, 1, 2, ... of a row lie, up to and including the position of its token; what comes
-    after that is not looked at."""
+    """The places of the keys at positions 0, 1, 2, ... of a row, up to and including its token; later ones are
+    ignored."""
     memory_B: Tensor
-    """The first place of each sentence's memory; the others follow."""
+    """The first place of the memory of each sentence; the others follow it."""
     memory_lengths_B: Tensor
     longest_memory: int
-    """Bounds those lengths, and is known without asking the device."""
+    """An upper bound of these lengths, known without waiting for the device."""
     bias_HTS: Tensor | None = None
-    """Added to the scores of a row's history, by head and the positions of query and key (`Packed.bias_HTS`)."""
+    """Added to the self-attention scores, by head and the positions of query and key (`Packed.bias_HTS`)."""
 
 
 def history_attention(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
-    """Keep each row's new key and value, and let its query look at all up to there; the heads' outputs and weights_RHT.
+    """Store the new key and value of each row, and attend to its history; return the heads' outputs and weights_RHT.
 
-    Plain PyTorch: the reference, and the oracle of kernels.
+    Plain PyTorch: the reference for the kernels.
     """
     visible_RT = torch.arange(rows.places_RT.shape[1], device=q_RHK.device) <= rows.positions_R[:, None]
     kept.store(rows.places_RT.gather(1, rows.positions_R[:, None]).squeeze(1).long(), k_RHK, v_RHK)
@@ -107,7 +107,7 @@ def history_attention(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, r
 
 
 def memory_attention(q_BWHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
-    """The queries of a sentence's hypotheses over its memory, likewise; the heads' outputs and weights_BHWS."""
+    """Attend from the hypotheses of a sentence to its memory; return the heads' outputs and weights_BHWS."""
     j_S = torch.arange(rows.longest_memory, device=q_BWHK.device)
     visible_BS = j_S < rows.memory_lengths_B[:, None]
     places_BS = (rows.memory_B[:, None] + j_S).where(visible_BS, kept.nowhere)
@@ -124,8 +124,8 @@ def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
 
 
 def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[Tensor, Tensor]:
-    """What the next sub-layer's output is added to, and what that sub-layer reads, likewise: post-norm, both are
-    `LayerNorm(x + Sublayer(x))` (paper, 3.1); pre-norm, the sum itself and its norm."""
+    """Return the residual stream and the input of the next sub-layer. Post-norm, both are `LayerNorm(x + Sublayer(x))`
+    (paper, 3.1); pre-norm, the sum and its norm."""
     total = x + s
     normed = norm(total)
     return (total if pre_norm else normed), normed
@@ -133,75 +133,74 @@ def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Operations:
-    """What a step is made of, besides matrix products; these plain ones, or kernels that do the same."""
+    """The operations of a step except matrix products: these in PyTorch, or equivalent kernels."""
 
     attend_history: Callable[[Tensor, Tensor, Tensor, Kept, Rows], Tensor] = attend_history
     attend_memory: Callable[[Tensor, Kept, Rows], Tensor] = attend_memory
     add_norm: Callable[[Tensor, Tensor, nn.LayerNorm, bool], tuple[Tensor, Tensor]] = add_norm
 
 
-class Unsummed(NamedTuple):
-    """The sum x + s, which the norm after it computes in one operation with itself."""
+class DeferredSum(NamedTuple):
+    """The sum x + s, left to the following norm, which computes both in one operation."""
 
     x_RD: Tensor
     s_RD: Tensor
 
 
-class CachedWay(Way):
-    """Layers one token of each row at a time, without dropout or gradients, and with the products of one input joined.
+class CachedBackend(Backend):
+    """Runs layers for one token per row, without dropout or gradients, and with the projections of one input joined.
 
-    Post-norm, a sum and its norm are one operation. So they are pre-norm, where the norm belongs to the next sub-layer:
-    the sum is put off until then.
+    A sum and its norm are one operation. Pre-norm, the norm belongs to the next sub-layer, so the sum is deferred.
     """
 
     def __init__(self, stack: Stack, operations: Operations) -> None:
         self.operations = operations
-        self.joined = {linears: Joined(*linears) for linears in projections(stack) if len(linears) > 1}
+        self.joined = {linears: JoinedLinear(*linears) for linears in projections(stack) if len(linears) > 1}
 
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
         return self.joined[linears](x) if len(linears) > 1 else super().project(x, *linears, relu=relu)
 
-    def norm(self, x: Tensor | Unsummed, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-        return self.operations.add_norm(*x, norm, True) if isinstance(x, Unsummed) else (x, norm(x))
+    def norm(self, x: Tensor | DeferredSum, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+        return self.operations.add_norm(*x, norm, True) if isinstance(x, DeferredSum) else (x, norm(x))
 
-    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Unsummed:  # noqa: ARG002
-        return Unsummed(x, s)
+    def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> DeferredSum:  # noqa: ARG002
+        return DeferredSum(x, s)
 
     def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:  # noqa: ARG002
         return self.operations.add_norm(x, s, norm, False)[1]
 
 
 class CachedDecoder:
-    """The decoder of a model, with the same modules and weights, one token of each row at a time."""
+    """Runs the decoder of a model for one token per row, with the same modules and weights."""
 
     def __init__(self, model: Transformer, operations: Operations | None = None) -> None:
         if not model.decoder.spec.causal:
-            raise HarkError("only a causal stack can be run a token at a time, and this model's decoder is not causal")
+            raise HarkError("cannot decode one token at a time: the decoder is not causal")
         self.model, self.operations = model, operations or Operations()
-        self.way = CachedWay(model.decoder, self.operations)
+        self.backend = CachedBackend(model.decoder, self.operations)
         self.layers = [cast(Layer, layer) for layer in model.decoder.layers]
 
     def remember(self, memory_ND: Tensor, places_N: Tensor, cache: Cache) -> None:
-        """Project memories into keys and values of every layer, and put them at their places."""
+        """Project memories to the keys and values of every layer, and store them at their places."""
         for number, layer in enumerate(self.layers):
-            cache.layer(number).store(places_N, *layer.cross_attention.keys_values(memory_ND, self.way))
+            cache.layer(number).store(places_N, *layer.cross_attention.keys_values(memory_ND, self.backend))
 
     def step(self, rows: Rows, cache: Cache) -> Tensor:
-        """The decoder's last layer for the rows' tokens, whose keys and values are kept."""
+        """Store the keys and values of the rows' tokens, and return the output of the last layer."""
         encoding = self.model.target_positions
         x = self.model.embed(rows.tokens_R, self.model.embedding, rows.positions_R, encoding)
         rotation = encoding.rotation(rows.positions_R)
         for number, layer in enumerate(self.layers):
             kept = cache.layer(number)
-            history, cross = partial(self.look_back, kept, rows), partial(self.look_at_memory, kept, rows)
-            x = layer(x, history, (kept.keys_PHK, kept.values_PHK), cross, rotation, self.way)
-        return self.model.decoder.last_norm(x, self.way)
+            history, cross = partial(self.self_attend, kept, rows), partial(self.cross_attend, kept, rows)
+            x = layer(x, history, (kept.keys_PHK, kept.values_PHK), cross, rotation, self.backend)
+        return self.model.decoder.last_norm(x, self.backend)
 
-    def look_back(self, kept: Kept, rows: Rows, q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor) -> Tensor:
-        """Self-attention over a row's own history, of which its token is the last."""
+    def self_attend(self, kept: Kept, rows: Rows, q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor) -> Tensor:
+        """Self-attention of each row over its history, which ends with its token."""
         return self.operations.attend_history(q_RHK, k_RHK, v_RHK, kept, rows)
 
-    def look_at_memory(self, kept: Kept, rows: Rows, q_RHK: Tensor, _keys: Tensor, _values: Tensor) -> Tensor:
-        """Cross-attention of all hypotheses of a sentence together. Keys and values are those that are kept."""
+    def cross_attend(self, kept: Kept, rows: Rows, q_RHK: Tensor, _keys: Tensor, _values: Tensor) -> Tensor:
+        """Cross-attention of all hypotheses of a sentence together, with the cached keys and values."""
         q_BWHK = q_RHK.unflatten(0, (len(rows.memory_B), -1))
         return self.operations.attend_memory(q_BWHK, kept, rows).flatten(0, 1)

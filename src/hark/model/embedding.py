@@ -1,4 +1,4 @@
-"""Embeddings (paper, 3.4): tokens to vectors of width d_model."""
+"""Token embeddings of width d_model (paper, 3.4)."""
 
 import math
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class Embedding(nn.Module):
-    """Learned vectors, multiplied by sqrt(d_model) on the way in, which brings them to the scale of the positions."""
+    """Learned vectors, multiplied by sqrt(d_model) to bring them to the scale of the positional encodings."""
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Initial weights, all in one place. The paper does not give them; these are the ones of its published code."""
+"""Weight initialisation. The paper does not specify it; this follows its published code."""
 
 from torch import nn
 
@@ -7,7 +7,7 @@ from hark.model.positions import Learned
 
 
 def initialise(model: nn.Module) -> None:
-    """Draw every weight anew from torch's generator: seed that first."""
+    """Initialise every weight from torch's random generator; seed that first."""
     for module in model.modules():
         match module:
             case nn.Linear():
@@ -18,7 +18,7 @@ def initialise(model: nn.Module) -> None:
                 nn.init.ones_(module.weight)
                 nn.init.zeros_(module.bias)
             case Embedding():
-                # Of unit variance after the multiplication by sqrt(d_model), and small enough as output projection.
+                # Unit variance after scaling by sqrt(d_model), yet small enough for a tied output projection.
                 nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
             case Learned():
                 nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)

@@ -1,4 +1,4 @@
-"""One layer: sub-layers with residual connections around them (paper, 3.1 and 3.3)."""
+"""A layer: sub-layers with residual connections around them (paper, 3.1 and 3.3)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,17 +7,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from hark.model.attention import Memory, MultiHeadAttention
+from hark.model.backends import PLAIN, Backend, Stream
 from hark.model.patterns import Attend
 from hark.model.positions import Rotation
 from hark.model.spec import StackSpec, Sublayer
-from hark.model.ways import PLAIN, Stream, Way
 
 
 class FeedForward(nn.Module):
     """`FFN(x) = max(0, x W_1 + b_1) W_2 + b_2`, at each position separately and identically (paper, 3.3).
 
-    The same as two convolutions with kernel size 1; other weights in each layer. The width is d_model = 512 outside
-    and d_ff = 2048 inside. GELU may stand in place of the maximum; SwiGLU (Shazeer, 2020) multiplies by a third
+    Equivalent to two convolutions with kernel size 1, with different weights in each layer. The width is d_model = 512
+    outside and d_ff = 2048 inside. GELU can replace the maximum; SwiGLU (Shazeer, 2020) multiplies by a third
     projection.
     """
 
@@ -32,26 +32,26 @@ class FeedForward(nn.Module):
     def projections(self) -> tuple[tuple[nn.Linear, ...], ...]:
         return (self.w_1,) if self.w_gate is None else (self.w_gate, self.w_1), (self.w_2,)
 
-    def forward(self, x: Tensor, way: Way = PLAIN) -> Tensor:
+    def forward(self, x: Tensor, backend: Backend = PLAIN) -> Tensor:
         match self.activation:
             case "relu":
-                (inner_F,) = way.project(x, self.w_1, relu=True)
+                (inner_F,) = backend.project(x, self.w_1, relu=True)
             case "gelu":
-                (inner_F,) = way.project(x, self.w_1)
+                (inner_F,) = backend.project(x, self.w_1)
                 inner_F = F.gelu(inner_F)
             case "swiglu":
                 assert self.w_gate is not None
-                gate_F, inner_F = way.project(x, self.w_gate, self.w_1)
+                gate_F, inner_F = backend.project(x, self.w_gate, self.w_1)
                 inner_F = F.silu(gate_F) * inner_F
-        (out,) = way.project(inner_F, self.w_2)
+        (out,) = backend.project(inner_F, self.w_2)
         return out
 
 
 class Residual(nn.Module):
     """A residual connection around a sub-layer, then layer norm: `LayerNorm(x + Sublayer(x))` (paper, 3.1).
 
-    For the sum to be possible, every sub-layer and the embeddings give outputs of width d_model. Dropout is applied to
-    the sub-layer's output before it is added and normalised (5.4). Pre-norm, `x + Dropout(Sublayer(LayerNorm(x)))`,
+    For the sum, every sub-layer and the embeddings produce outputs of width d_model. Dropout is applied to the output
+    of the sub-layer before it is added and normalised (5.4). Pre-norm, `x + Dropout(Sublayer(LayerNorm(x)))`,
     is an option.
     """
 
@@ -61,15 +61,15 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(spec.dropout)
         self.pre_norm = spec.norm == "pre"
 
-    def forward(self, x: Stream, sublayer: Callable[[Tensor], Tensor], way: Way = PLAIN) -> Stream:
+    def forward(self, x: Stream, sublayer: Callable[[Tensor], Tensor], backend: Backend = PLAIN) -> Stream:
         if self.pre_norm:
-            x, normed = way.norm(x, self.norm)
-            return way.add(x, sublayer(normed), self.dropout)
-        return way.add_norm(x, sublayer(x), self.norm, self.dropout)
+            x, normed = backend.norm(x, self.norm)
+            return backend.add(x, sublayer(normed), self.dropout)
+        return backend.add_norm(x, sublayer(x), self.norm, self.dropout)
 
 
 class Layer(nn.Module):
-    """The sub-layers that a specification names, one after the other, each with its residual connection."""
+    """The sub-layers of a specification in order, each with its residual connection."""
 
     self_attention: MultiHeadAttention
     cross_attention: MultiHeadAttention
@@ -89,18 +89,18 @@ class Layer(nn.Module):
         memory: Memory | None = None,
         cross: Attend | None = None,
         rotation: Rotation | None = None,
-        way: Way = PLAIN,
+        backend: Backend = PLAIN,
     ) -> Stream:
         for name in self.sublayers:
             sublayer: Callable[[Tensor], Tensor]
             match name:
                 case "self_attention":
-                    sublayer = partial(self.self_attention, pattern=pattern, rotation=rotation, way=way)
+                    sublayer = partial(self.self_attention, pattern=pattern, rotation=rotation, backend=backend)
                 case "cross_attention":
-                    sublayer = partial(self.cross_attention, pattern=cross, memory=memory, way=way)
+                    sublayer = partial(self.cross_attention, pattern=cross, memory=memory, backend=backend)
                 case "feed_forward":
-                    sublayer = partial(self.feed_forward, way=way)
-            x = getattr(self, f"{name}_residual")(x, sublayer, way)
+                    sublayer = partial(self.feed_forward, backend=backend)
+            x = getattr(self, f"{name}_residual")(x, sublayer, backend)
         return x
 
 

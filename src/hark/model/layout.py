@@ -1,4 +1,4 @@
-"""Layout: how a batch of sentence pairs lies in its tensors, which is all that tells padded from packed input."""
+"""Layouts: how sentence pairs are arranged in a batch, padded or packed. The only difference between the two."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ Sink = Callable[[Tensor], object]
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where each token stands, and the patterns of attention's three uses (paper, 3.2.3)."""
+    """The position of each token, and the patterns of the three uses of attention (paper, 3.2.3)."""
 
     source_positions: Tensor
     target_positions: Tensor
@@ -22,7 +22,7 @@ class Layout:
     cross: Pattern
 
     def observed(self, encoder: Sink | None = None, decoder: Sink | None = None, cross: Sink | None = None) -> "Layout":
-        """The same layout, with the attention weights of some uses handed to sinks, layer after layer."""
+        """Return the same layout, passing the attention weights of each layer to the given sinks."""
         return replace(
             self,
             encoder=Observed(self.encoder, encoder) if encoder else self.encoder,
@@ -32,14 +32,14 @@ class Layout:
 
 
 def padded_layout(source_lengths_B: Tensor, target_lengths_B: Tensor) -> Layout:
-    """Rows as long as the longest sentence, padded at the end."""
+    """One sentence per row, padded at the end to the longest."""
     source_BS, encoder = padded_text(source_lengths_B)
     target_BT, decoder = padded_text(target_lengths_B, causal=True)
     return Layout(source_BS, target_BT, encoder, decoder, Padded(encoder.keys_BS))
 
 
 def padded_text(lengths_B: Tensor, causal: bool = False) -> tuple[Tensor, Padded]:
-    """The positions 0, 1, 2, ... of one text in every row, and the pattern of its self-attention."""
+    """The positions 0, 1, 2, ... of each row, and the self-attention pattern of one side."""
     positions_BT = torch.arange(int(lengths_B.max()), device=lengths_B.device).expand(len(lengths_B), -1)
     return positions_BT, Padded(causal=True) if causal else Padded(positions_BT < lengths_B[:, None])
 
@@ -52,7 +52,7 @@ def packed_layout(
     longest: int,
     fused: bool = False,
 ) -> Layout:
-    """Sentences end to end. `longest` is given, so that no device is waited for; `fused` asks for our own kernels."""
+    """Sentences end to end. `longest` is passed in to avoid waiting for the device; `fused` selects our own kernels."""
     encoder, decoder, cross = (
         Packed(source_cu, source_cu, longest),
         Packed(target_cu, target_cu, longest, causal=True),
@@ -60,6 +60,6 @@ def packed_layout(
     )
     if fused:
         source, target = len(source_positions), len(target_positions)
-        encoder, decoder = encoder.ranged(source, source), decoder.ranged(target, target)
-        cross = cross.ranged(target, source)
+        encoder, decoder = encoder.with_ranges(source, source), decoder.with_ranges(target, target)
+        cross = cross.with_ranges(target, source)
     return Layout(source_positions, target_positions, encoder, decoder, cross)

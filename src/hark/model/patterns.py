@@ -1,11 +1,11 @@
-"""Patterns: who sees whom in attention, and which kernel computes it.
+"""Attention patterns: which query sees which key, and which kernel computes it.
 
-A pattern is a frozen value, built once for a forward pass and shared by all layers. Called with the heads' queries,
-keys and values it returns the heads' outputs. Every fast kernel is tested against `Observed`, which computes the
-paper's formula step by step. A query that sees no key gets zero.
+A pattern is immutable, built once per forward pass and shared by all layers. It is called with the queries, keys and
+values of the heads and returns their outputs. Every fast kernel is tested against `Observed`, which computes the
+paper's formula step by step. A query that sees no key returns zero.
 
-A pattern may add a bias to the scores of each head: relative positions, ALiBi (Press et al., 2022), biases of pairs.
-Kernels that know no bias refuse it.
+A pattern can add a bias to the scores of each head: relative positions, ALiBi (Press et al., 2022), pairwise biases.
+Kernels without support for a bias raise an error.
 """
 
 import math
@@ -21,11 +21,11 @@ from torch import Tensor
 from hark.errors import HarkError
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""From the heads' queries, keys and values to their outputs: what attention asks of a pattern."""
+"""Maps the queries, keys and values of the heads to their outputs."""
 
 
 class Pattern(Protocol):
-    """q is (B, T, H, K) or (N, H, K); k likewise with the keys' length; v has the values' width in place of K."""
+    """q is (B, T, H, K) or (N, H, K); k has the length of the keys; v also has the width of the values instead of K."""
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor: ...
 
@@ -34,23 +34,24 @@ class Pattern(Protocol):
         ...
 
     def bias_for(self, q: Tensor, k: Tensor) -> Tensor | None:  # noqa: ARG002
-        """Numbers that broadcast likewise, to be added to the scores; None: nothing is."""
+        """A bias that broadcasts to the same shape and is added to the scores, or None."""
         return None
 
 
 def scaled_dot_product_attention(
     q: Tensor, k: Tensor, v: Tensor, visible: Tensor, bias: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Equation 1, `softmax(Q K^T / sqrt(d_k)) V`, as it stands in the paper (3.2.1), and its weights.
+    """Compute equation 1, `softmax(Q K^T / sqrt(d_k)) V` (paper, 3.2.1); return the output and the weights.
 
-    The output is a sum of the values, weighted by how well a query fits each key (3.2). That fit is a
-    product and not a small network (additive attention), because matrix products are fast. Products of wide vectors are
-    large and would push the softmax to where its gradients vanish: hence the division by sqrt(d_k). What must not be
-    seen is masked out before the softmax (3.2.3). A bias, which the paper has none of, is added to the scores.
+    The output is a sum of the values, weighted by the compatibility of the query with each key (3.2). Compatibility is
+    a dot product rather than a small network (additive attention), because matrix products are fast. Dot products of
+    wide vectors are large and would push the softmax to where its gradients vanish, so they are divided by sqrt(d_k).
+    Invisible keys are masked out before the softmax (3.2.3). The optional bias, which the paper does not have, is added
+    to the scores.
     """
     scores = torch.einsum("...qhd,...khd->...hqk", q, k) / math.sqrt(q.shape[-1])
     scores = scores if bias is None else scores + bias
-    # The lowest finite number instead of -inf, so that a row that sees nothing has zero weights and not NaN.
+    # The lowest finite number instead of -inf, so that a row that sees no key has zero weights, not NaN.
     scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
     weights = scores.softmax(dim=-1).masked_fill(~visible, 0.0)
     return torch.einsum("...hqk,...khd->...qhd", weights, v), weights
@@ -60,9 +61,9 @@ def scaled_dot_product_attention(
 class Padded(Pattern):
     """Sentences in rows of one length, padded at the end: q_BTHK, k_BSHK, v_BSHK.
 
-    `keys_BS` says which keys are real; none, all may be seen. In a causal pattern it is not needed: a query at a real
-    position sees earlier positions only, and those are real, because padding stands at the end. `bias_BHTS` is added to
-    the scores; axes of size 1, or missing in front, broadcast.
+    `keys_BS` marks the real keys; None means all. A causal pattern does not need it: a query at a real position sees
+    only earlier positions, and those are real, because padding is at the end. `bias_BHTS` is added to the scores; axes
+    of size 1 or missing leading axes broadcast.
     """
 
     keys_BS: Tensor | None = None
@@ -92,10 +93,10 @@ class Padded(Pattern):
 class Packed(Pattern):
     """Sentences end to end with no padding: q_NHK, k_NHK, v_NHK, and cumulative lengths that cover every slot.
 
-    Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees `k_cu[i]:k_cu[i+1]` only; sentences may be empty.
-    `longest` bounds the lengths on both sides and is known without asking the device. `bias_HTS` is added to the scores
-    by the positions of query and key in their sentences, and reaches up to `longest`. `ranges` are what our own kernels
-    want to know, where they are used (`ranged`).
+    Sentence i of the queries is `q_cu[i]:q_cu[i+1]` and sees only `k_cu[i]:k_cu[i+1]`; sentences may be empty.
+    `longest` bounds the lengths on both sides and is known without waiting for the device. `bias_HTS` is added to the
+    scores by the positions of query and key in their sentences, and covers `longest` positions. `ranges` is set if our
+    own kernels are used (`with_ranges`).
     """
 
     q_cu: Tensor
@@ -105,12 +106,12 @@ class Packed(Pattern):
     bias_HTS: Tensor | None = None
     ranges: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
 
-    def ranged(self, n_q: int, n_k: int) -> "Packed":
-        """The same for so many slots, computed by our own kernels."""
+    def with_ranges(self, n_q: int, n_k: int) -> "Packed":
+        """Return this pattern for a fixed number of slots, computed by our own kernels."""
         from hark.model.kernels.attention import make_ranges
 
         if self.bias_HTS is not None:
-            raise HarkError("our training kernels know no bias of attention scores; train on the plain path")
+            raise HarkError("our training kernels do not support an attention bias; train on the plain path")
         return replace(self, ranges=make_ranges(self.q_cu, self.k_cu, n_q, n_k, self.causal))
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -135,21 +136,21 @@ class Packed(Pattern):
         return self.bias_HTS[:, packed_positions(self.q_cu, len(q))[:, None], packed_positions(self.k_cu, len(k))]
 
     def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """PyTorch's kernel for sequences of varying length, which wants one width for keys and values."""
+        """PyTorch's variable-length flash kernel, which requires the same width for keys and values."""
         from torch.nn.attention.varlen import varlen_attn
 
         if self.bias_HTS is not None:
-            raise HarkError("PyTorch's flash kernel for varying lengths knows no bias of attention scores")
+            raise HarkError("PyTorch's variable-length flash kernel does not support an attention bias")
         width, scale = max(q.shape[-1], v.shape[-1]), 1 / math.sqrt(q.shape[-1])
         q, k, wide_v = (F.pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in (q, k, v))
         window = (-1, 0) if self.causal else (-1, -1)
         longest = self.longest
         out = varlen_attn(q, k, wide_v, self.q_cu, self.k_cu, longest, longest, scale=scale, window_size=window)
-        assert isinstance(out, Tensor)  # a pair only when more was asked for
+        assert isinstance(out, Tensor)  # a tuple only if more outputs are requested
         return out[..., : v.shape[-1]]
 
     def by_length(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Everywhere else: sentences of like length padded to small rectangles, and the results packed again."""
+        """Fallback for any device: pad sentences of similar length to small rectangles, and pack the results again."""
         outs = []
         for group in self.groups:
             q_b, k_b, v_b = (
@@ -165,7 +166,7 @@ class Packed(Pattern):
 
     @cached_property
     def groups(self) -> list["LengthGroup"]:
-        """Sentences whose longer side lies between the same two powers of two; none is padded to more than double."""
+        """Sentences grouped by their longer side between powers of two, so that padding at most doubles a length."""
         q_lengths, k_lengths = self.q_cu.diff(), self.k_cu.diff()
         power = torch.maximum(q_lengths, k_lengths).clamp(min=1).log2().ceil().int()
         groups = []
@@ -177,14 +178,14 @@ class Packed(Pattern):
 
     @cached_property
     def order(self) -> Tensor:
-        """Where each slot's result stands after the groups' results are laid end to end."""
+        """The index of each slot in the concatenated results of the groups."""
         slots = torch.cat([group.q_slots.flatten()[group.real] for group in self.groups])
         return slots.argsort()
 
 
 @dataclass(frozen=True, eq=False)
 class LengthGroup:
-    """Sentences of like length as a rectangle: which slots stand where in it, and who sees whom."""
+    """Sentences of similar length as a rectangle: the slot of each cell, and which query sees which key."""
 
     q_slots: Tensor
     k_slots: Tensor
@@ -194,7 +195,7 @@ class LengthGroup:
     @staticmethod
     def build(pattern: Packed, rows: Tensor, q_lengths: Tensor, k_lengths: Tensor) -> "LengthGroup":
         t = torch.arange(int(q_lengths.max()), device=rows.device)
-        # A sentence of the target may meet an empty source; the rectangle then has one column that nobody sees.
+        # If all sources are empty, the rectangle still needs one column, which no query sees.
         s = torch.arange(max(1, int(k_lengths.max())), device=rows.device)
         q_real, k_real = t < q_lengths[:, None], s < k_lengths[:, None]
         q_slots = (pattern.q_cu[:-1][rows, None] + t).where(q_real, 0)
@@ -205,9 +206,9 @@ class LengthGroup:
 
 @dataclass(frozen=True, eq=False)
 class Observed(Pattern):
-    """Another pattern, computed by the explicit softmax, its weights handed to a sink, layer after layer.
+    """Wraps a pattern: computes attention with an explicit softmax, and passes the weights of each layer to a sink.
 
-    This is how heads are looked at, and the oracle of every fast kernel. The sink gets (B, H, T, S) or (H, N, N).
+    Used to inspect heads and as the reference for every fast kernel. The sink receives (B, H, T, S) or (H, N, N).
     """
 
     pattern: Pattern
@@ -226,14 +227,14 @@ class Observed(Pattern):
 
 
 def masked(bias: Tensor, visible: Tensor, dtype: torch.dtype) -> Tensor:
-    """A bias for PyTorch's kernel, with what must not be seen masked out."""
+    """A bias for PyTorch's kernel, -inf where a key is not visible."""
     return bias.to(dtype).masked_fill(~visible, float("-inf"))
 
 
 def sentence_ids(cu: Tensor, slots: int) -> Tensor:
     """The sentence that each packed slot belongs to."""
-    which = torch.arange(len(cu) - 1, device=cu.device)
-    return which.repeat_interleave(cu.diff(), output_size=slots)
+    ids = torch.arange(len(cu) - 1, device=cu.device)
+    return ids.repeat_interleave(cu.diff(), output_size=slots)
 
 
 def packed_positions(cu: Tensor, slots: int) -> Tensor:

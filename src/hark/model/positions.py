@@ -1,4 +1,4 @@
-"""Positions (paper, 3.5): attention alone does not know the order of its input, so that order is told it, here.
+"""Positional encodings (paper, 3.5): attention alone does not know the order of its input.
 
 The encodings have the width d_model of the embeddings, so that the two can be summed, at the bottom of both stacks.
 """
@@ -14,8 +14,8 @@ from hark.model.spec import StackSpec
 def angles(n_positions: int, width: int) -> Tensor:
     """`pos / 10000^(2i / width)` for every position and every pair i.
 
-    The wavelengths form a geometric progression from 2*pi to 10000*2*pi. In float64, because angles of far positions
-    are large.
+    The wavelengths form a geometric progression from 2*pi to 10000*2*pi. Computed in float64, because the angles of
+    distant positions are large.
     """
     i = torch.arange(0, width, 2, dtype=torch.float64)
     return torch.arange(n_positions, dtype=torch.float64)[:, None] / 10000 ** (i / width)
@@ -33,7 +33,7 @@ def sinusoids(n_positions: int, d_model: int) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """Turns each pair of a head's queries or keys by its position's angle: their product then depends on distance."""
+    """Rotates each pair of a query or key by the angle of its position, so that products depend on distance only."""
 
     cos: Tensor
     sin: Tensor
@@ -45,7 +45,7 @@ class Rotation:
 
 
 class Positions(nn.Module):
-    """No positions at all, and the base of those that there are: added to the embeddings, or turning the heads."""
+    """No positional encoding, and the base class of those that add to the embeddings or rotate queries and keys."""
 
     def add(self, x: Tensor, positions: Tensor) -> Tensor:  # noqa: ARG002
         return x
@@ -55,8 +55,8 @@ class Positions(nn.Module):
 
 
 class Sinusoidal(Positions):
-    """The paper's choice, because it may reach sentences longer than any in training. The table is not a weight, and a
-    longer one needs no new training."""
+    """The paper's choice, because it may extrapolate to sentences longer than any in training. The table is not a
+    weight and can be extended without training."""
 
     table: Tensor
 
@@ -69,7 +69,7 @@ class Sinusoidal(Positions):
 
 
 class Learned(Positions):
-    """Learned instead: nearly identical results in the paper (3.5 and Table 3, row E)."""
+    """Learned positional embeddings: nearly identical results in the paper (3.5 and Table 3, row E)."""
 
     def __init__(self, spec: StackSpec) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Specifications: what a stack of layers is made of. Encoders, decoders and language models differ by these values."""
+"""Specifications of stacks of layers. Encoders, decoders and language models differ only in these values."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,7 +15,7 @@ class StackSpec:
     sublayers: tuple[Sublayer, ...] = ("self_attention", "feed_forward")
     """The sub-layers of each layer, in order; each has a residual connection around it (paper, 3.1)."""
     causal: bool = False
-    """Whether a position may see only itself and earlier ones. The patterns of attention enforce it."""
+    """Whether a position attends only to itself and earlier ones. Enforced by the attention patterns."""
     n_layers: int = 6
     d_model: int = 512
     d_ff: int = 2048
@@ -31,7 +31,7 @@ class StackSpec:
 
     def __post_init__(self) -> None:
         if len(set(self.sublayers)) < len(self.sublayers):
-            raise ValueError(f"a layer has each kind of sub-layer once, and weights are named by it: {self.sublayers}")
+            raise ValueError(f"sub-layers must be distinct, because weights are named after them: {self.sublayers}")
 
 
 def encoder_decoder(config: ModelConfig) -> tuple[StackSpec, StackSpec]:
@@ -40,7 +40,7 @@ def encoder_decoder(config: ModelConfig) -> tuple[StackSpec, StackSpec]:
     An encoder layer has two sub-layers: multi-head self-attention, then the position-wise feed-forward network. A
     decoder layer has a third between them: multi-head attention over the encoder's output, the memory. Its
     self-attention is causal, which, together with inputs that are shifted by one position, lets the prediction for
-    position i depend on the known outputs before i only.
+    position i depend only on the known outputs before i.
     """
     c = config
     both = StackSpec(

@@ -1,4 +1,4 @@
-"""Weights from files into a model, after it is sure that they are its own."""
+"""Loading weights from files, after checking that they fit the model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,31 +16,33 @@ from hark.model.transformer import Transformer
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """What is stored in int8 (see `hark.weights`) is given in float32."""
+    """Read the tensors of a file. Those stored in int8 (see `hark.weights`) are converted to float32."""
     try:
-        found = safetensors.torch.load_file(path)
-        scaled = {name: scale for name in found if (scale := found.get(f"{name}.scale")) is not None}
-        restored = {name: found[name].float() / scale[:, None] for name, scale in scaled.items()}
-        return {name: each for name, each in found.items() if name.removesuffix(".scale") not in scaled} | restored
+        stored = safetensors.torch.load_file(path)
+        scaled = {name: scale for name in stored if (scale := stored.get(f"{name}.scale")) is not None}
+        restored = {name: stored[name].float() / scale[:, None] for name, scale in scaled.items()}
+        return {name: each for name, each in stored.items() if name.removesuffix(".scale") not in scaled} | restored
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from None
 
 
-def matched(model: nn.Module, values: Mapping[str, Tensor], where: object) -> list[tuple[str, nn.Parameter]]:
-    """The model's weights, once it is sure that each has a value of its shape, and each value a weight."""
+def match_weights(model: nn.Module, values: Mapping[str, Tensor], where: object) -> list[tuple[str, nn.Parameter]]:
+    """Check that the values match the names and shapes of the model's weights, and return these weights."""
     weights = list(model.named_parameters())
     different = {name for name, _ in weights} ^ set(values)
     if different:
-        raise UserError(f"{where}: its weights are not this model's (differs at {min(different)})")
+        raise UserError(f"{where}: weights do not match the model (first difference: {min(different)})")
     for name, weight in weights:
         if weight.shape != values[name].shape:
-            shapes = f"{tuple(values[name].shape)} there, {tuple(weight.shape)} here"
-            raise UserError(f"{where}: {name} has another shape ({shapes}); is it of another size or vocabulary?")
+            shapes = f"{tuple(values[name].shape)} in the file, {tuple(weight.shape)} in the model"
+            raise UserError(
+                f"{where}: {name} has a different shape ({shapes}); check the model size and the vocabulary"
+            )
     return weights
 
 
-class Undrawn(TorchFunctionMode):
-    """Modules made inside have weights of whatever was in memory: drawing them takes longer than reading a file."""
+class SkipInit(TorchFunctionMode):
+    """Leaves the weights of new modules uninitialised: initialising them takes longer than reading them from a file."""
 
     def __torch_function__(
         self,
@@ -55,11 +57,11 @@ class Undrawn(TorchFunctionMode):
 
 
 def load_model(bundle: Bundle, device: torch.device | str = "cpu") -> Transformer:
-    """The network of a bundle, ready to be used."""
-    with Undrawn():
+    """Load the model of a bundle, in evaluation mode."""
+    with SkipInit():
         model = Transformer(bundle.config.model)
     values = read_tensors(bundle.weights)
     with torch.no_grad():
-        for name, weight in matched(model, values, bundle.folder):
+        for name, weight in match_weights(model, values, bundle.folder):
             weight.copy_(values[name])
     return model.to(device).eval()

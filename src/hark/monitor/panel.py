@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from hark.monitor.lines import lines, stop_line
 from hark.monitor.screen import Screen
 from hark.monitor.view import View
-from hark.train.metrics import History, still_true
+from hark.train.metrics import History, valid_records
 from hark.train.records import Record, StartRecord, TrainRecord, TranslationSample
 
 PAUSE = 5.0  # seconds between log lines about training
@@ -37,7 +37,7 @@ class Panel:
     def update(self, record: Record | TranslationSample) -> None:
         if isinstance(record, StartRecord):
             self.view = View(self.name)
-            for each in still_true(self.history.records, record):
+            for each in valid_records(self.history.records, record):
                 self.view = self.view.after(each)
         self.view = self.view.after(record)
         if self.live is not None:  # redraws at its own rate, however many records arrive

@@ -1,4 +1,4 @@
-"""Training: the paper's recipe (section 5) in a loop that fits on a screen, and that may be killed at any moment."""
+"""Training with the paper's recipe (section 5). A run can be killed at any moment and resumed."""
 
 from hark.errors import require
 

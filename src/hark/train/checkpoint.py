@@ -1,9 +1,9 @@
-"""Checkpoints: all that a run needs to go on as if nothing had happened. No pickle.
+"""Checkpoints: everything a run needs to resume exactly where it stopped. No pickle.
 
 `checkpoints/step-N/` holds `model.safetensors` (the weights by name), `adam.safetensors` (`exp_avg.NAME`,
-`exp_avg_sq.NAME` and `step.NAME`; `momentum.NAME` of what Muon updates), `ema.safetensors` where a moving average is
-kept, `state.json` (progress, place in the stream of batches, sums since the last record) and `manifest.json` (size and
-sha256 of each).
+`exp_avg_sq.NAME` and `step.NAME`; `momentum.NAME` for Muon), `ema.safetensors` if the run keeps a moving average,
+`state.json` (progress, position in the stream of batches, sums since the last record) and `manifest.json` (size and
+sha256 of each file).
 """
 
 import errno
@@ -28,26 +28,26 @@ FORMAT = 1
 STATE = "state.json"
 
 Tensors = Mapping[str, Mapping[str, Tensor]]
-"""For each file, its tensors by name."""
+"""Tensors by name, by file."""
 
 
 def save(folder: Path, tensors: Tensors, state: Mapping[str, Any]) -> int:
-    """Write a checkpoint, whole or not at all; its size in bytes."""
+    """Write a checkpoint atomically, and return its size in bytes."""
     try:
-        with new_folder(folder, partial(manifest.is_kind, kind=KIND), force=True) as made:
+        with new_folder(folder, partial(manifest.is_kind, kind=KIND), force=True) as new:
             for name, values in tensors.items():
-                write_tensors(made / f"{name}.safetensors", values)
-            (made / STATE).write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
-            manifest.seal(made, KIND, FORMAT)
+                write_tensors(new / f"{name}.safetensors", values)
+            (new / STATE).write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
+            manifest.seal(new, KIND, FORMAT)
     except OSError as error:
-        raise HarkError(f"{folder}: cannot be saved: {error.strerror}; earlier checkpoints are untouched") from error
+        raise HarkError(f"{folder}: cannot be written: {error.strerror}; earlier checkpoints are intact") from error
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     try:
         safetensors.torch.save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
-    except SafetensorError as error:  # it wraps the system's refusals in its own
+    except SafetensorError as error:  # wraps OSError
         full = "No space left" in str(error) or "File too large" in str(error)
         raise OSError(
             errno.ENOSPC if full else errno.EIO, "no space left on the disk" if full else str(error)
@@ -55,7 +55,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def load(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
-    """The tensors and the state of a checkpoint, after its seal was verified."""
+    """Verify a checkpoint, and return its tensors and state."""
     manifest.verify(folder, KIND, FORMAT)
     tensors = {path.stem: read_tensors(path) for path in sorted(folder.glob("*.safetensors"))}
     return tensors, json.loads((folder / STATE).read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def folder_of(checkpoints: Path, step: int) -> Path:
 
 
 def list_checkpoints(checkpoints: Path) -> list[Path]:
-    """All that are there, oldest first. Half-made ones bear other names."""
+    """The complete checkpoints, oldest first. Unfinished ones have other names."""
     found = (path for path in checkpoints.glob("step-*") if path.name.removeprefix("step-").isdigit())
     return sorted(found, key=step_of)
 
@@ -78,11 +78,11 @@ def list_checkpoints(checkpoints: Path) -> list[Path]:
 def latest(checkpoints: Path) -> Path:
     found = list_checkpoints(checkpoints)
     if not found:
-        raise UserError(f"{checkpoints}: no checkpoint yet, so there is nothing to resume; start the run again")
+        raise UserError(f"{checkpoints}: no checkpoint to resume from; start the run again")
     return found[-1]
 
 
 def prune(checkpoints: Path, keep: int) -> None:
-    """Remove all but the newest few."""
+    """Remove all but the newest `keep` checkpoints."""
     for folder in list_checkpoints(checkpoints)[:-keep]:
         shutil.rmtree(folder)

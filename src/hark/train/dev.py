@@ -1,4 +1,4 @@
-"""Measuring on the dev sets while training, and keeping the best model, or the last."""
+"""Evaluation on the dev sets during training; saves the best or the last model."""
 
 import math
 import time
@@ -7,48 +7,48 @@ from typing import Any, NamedTuple
 import torch
 
 from hark.data.batches import Batches
-from hark.train import spread
+from hark.train import sharding
 from hark.train.job import Judgement, TrainingJob
 from hark.train.loss import to_tensors
 from hark.train.passes import autocast
 from hark.train.records import DevRecord, TranslationSample
 
 
-def measure(job: TrainingJob) -> bool:
-    """Measure on every dev set, and keep the model if it is to be kept; whether training should go on."""
+def evaluate(job: TrainingJob) -> bool:
+    """Evaluate on every dev set and save the model if it is the one to keep; return whether to continue training."""
     progress, patience = job.progress, job.config.train.early_stop
     if not job.dev:
         return True
-    job.settle()
+    job.synchronise()
     with job.averaged():
-        sums = {name: measure_set(job, batches) for name, batches in job.dev}
-        judged = judge(job)
+        sums = {name: evaluate_set(job, batches) for name, batches in job.dev}
+        judgements = score(job)
         nll = sum(each.nll for each in sums.values()) / sum(each.tokens for each in sums.values())
         better = progress.best is None or nll < progress.best
         progress.best, progress.since_best = (nll, 0) if better else (progress.best, progress.since_best + 1)
         last = job.config.train.best == "last"
         if better or last:
-            weights = spread.gather_weights(job.model)
+            weights = sharding.gather_weights(job.model)
             if job.processes.leads:
                 chosen = "the last" if last else "the best on the dev sets"
                 job.bundles.write(job.run.best, weights, f"step {progress.step}, {chosen}", force=True)
-    for name, found in sums.items():
+    for name, total in sums.items():
         record = DevRecord(
             step=progress.step,
             set=name,
-            loss=found.loss / found.tokens,
-            nll=found.nll / found.tokens,
-            perplexity=math.exp(min(found.nll / found.tokens, 700)),
+            loss=total.loss / total.tokens,
+            nll=total.nll / total.tokens,
+            perplexity=math.exp(min(total.nll / total.tokens, 700)),
             best=better,
             seconds=progress.seconds,
             time=time.time(),
-            scores={name: value for each in judged for name, value in each.scores.items()},
-            skipped_pairs=found.skipped_pairs,
+            scores={name: value for each in judgements for name, value in each.scores.items()},
+            skipped_pairs=total.skipped_pairs,
         )
-        job.tell(record)
-    for sample in (sample for each in judged for sample in each.samples):
-        job.tell(TranslationSample(progress.step, *sample, time=time.time()))
-    job.pause()
+        job.record(record)
+    for sample in (sample for each in judgements for sample in each.samples):
+        job.record(TranslationSample(progress.step, *sample, time=time.time()))
+    job.resume_meter()
     return patience is None or progress.since_best < patience
 
 
@@ -62,16 +62,16 @@ class DevSums(NamedTuple):
 
 
 @torch.no_grad()
-def measure_set(job: TrainingJob, batches: Batches[Any]) -> DevSums:
-    """Sums over every pair of a dev set once, but those that batches cannot hold; the processes share the batches."""
+def evaluate_set(job: TrainingJob, batches: Batches[Any]) -> DevSums:
+    """Sum over the pairs of a dev set that fit in a batch; the processes share the batches."""
     rank, world = job.processes.rank, job.processes.world
-    if job.passes.replicas.sharded:  # all processes must take part in every batch; then each counts it in part
+    if job.passes.replicas.sharded:  # all processes must take part in every batch, and each counts 1 / world of it
         mine, part = range(batches.batches_per_epoch), 1 / world
     else:
         mine, part = range(rank, batches.batches_per_epoch, world), 1.0
     sums = torch.zeros(2, dtype=torch.float64, device=job.processes.device)
     tokens = skipped = 0
-    # A few batches are over before a compiler has begun; shared weights are gathered only where the module is called.
+    # Calling `forward` avoids compiling for a few batches. FSDP gathers weights only if the module itself is called.
     objective = job.objective if job.passes.replicas.sharded else job.objective.forward
     job.model.eval()
     for index in mine:
@@ -87,11 +87,11 @@ def measure_set(job: TrainingJob, batches: Batches[Any]) -> DevSums:
 
 
 @torch.no_grad()
-def judge(job: TrainingJob) -> list[Judgement]:
-    """Whatever else is to be measured; the leading process has the whole model, unless it is shared out."""
+def score(job: TrainingJob) -> list[Judgement]:
+    """Run the additional scorers on the leading process, unless the model is sharded."""
     if not job.scores or not job.processes.leads or job.passes.replicas.sharded:
         return []
     job.model.eval()
-    found = [score(job.model) for score in job.scores]
+    judgements = [scorer(job.model) for scorer in job.scores]
     job.model.train()
-    return found
+    return judgements

@@ -1,4 +1,4 @@
-"""From a run to a bundle: the best model so far, or the average of the last checkpoints (paper, 6.1)."""
+"""Export of a run as a bundle: the best model so far, or the average of the last checkpoints (paper, 6.1)."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ from hark.train.checkpoint import list_checkpoints, write_tensors
 
 @dataclass(frozen=True)
 class BundleWriter:
-    """Writes weights of a run as a bundle, with the run's settings and tokenizers."""
+    """Writes weights as a bundle, with the settings and tokenizers of the run."""
 
     config: Config
     text: tuple[TextFacts, ...]
-    """What the dataset was made of, whatever a recipe names besides."""
+    """The corpora of the dataset, whatever else the recipe lists."""
     tokenizers: Mapping[str, bytes]
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
 
@@ -36,10 +36,10 @@ class BundleWriter:
         tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
         if dataset.manifest.source_tokenizer is not None:
             tokenizers[SOURCE_TOKENIZER] = dataset.tokenizer("source").model
-        # With variants, a shard has more pairs than its corpus.
-        varied = any(vars(config.data.augment).values())
+        # With augmentation, a shard has more pairs than its corpus.
+        augmented = any(vars(config.data.augment).values())
         shards = dataset.shards("train")
-        text = tuple(TextFacts(shard.name, pairs=None if varied else shard.pairs) for shard in shards)
+        text = tuple(TextFacts(shard.name, pairs=None if augmented else shard.pairs) for shard in shards)
         characters, signs = count_signs(dataset)
         return cls(config, text, tokenizers, VocabularyFacts(source_characters=characters, source_signs=signs))
 
@@ -58,9 +58,7 @@ class BundleWriter:
                 force,
             )
         except OSError as error:
-            raise HarkError(
-                f"{folder}: cannot be written: {error.strerror}; what was there before is untouched"
-            ) from None
+            raise HarkError(f"{folder}: cannot be written: {error.strerror}; the previous bundle is intact") from None
 
     def facts(self, weights: Mapping[str, Tensor], origin: str) -> Facts:
         data, train = self.config.data, self.config.train
@@ -78,7 +76,7 @@ class BundleWriter:
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of several checkpoints, summed in float64."""
+    """Average the weights of several checkpoints, summing in float64."""
     sums: dict[str, Tensor] = {}
     for folder in folders:
         manifest.verify(folder, checkpoint.KIND, checkpoint.FORMAT)
@@ -88,10 +86,10 @@ def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def average_run(run: RunDir, last: int, output: Path, force: bool = False) -> list[int]:
-    """Write the average of a run's last checkpoints as a bundle; the steps that went into it."""
+    """Write the average of the last checkpoints of a run as a bundle, and return their steps."""
     folders = list_checkpoints(run.checkpoints)[-last:]
     if len(folders) < last:
-        raise UserError(f"{run.path}: has {len(folders)} checkpoints, not {last}; ask for fewer with --last")
+        raise UserError(f"{run.path}: has {len(folders)} checkpoints, not {last}; lower --last")
     config = configfile.load(run.config)
     steps = [checkpoint.step_of(folder) for folder in folders]
     origin = f"average of the checkpoints of steps {', '.join(map(str, steps))}"

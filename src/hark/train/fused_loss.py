@@ -1,9 +1,9 @@
-"""The output projection, softmax and smoothed loss in one: logits exist for a part of the batch at a time, in 16 bits.
+"""A fused output projection, softmax and label-smoothed loss, computed in chunks of the batch with 16-bit logits.
 
-The logits of 25,000 tokens over 37,000 entries are 3.7 GB in float32, read and written several times over. Here a part
-of them is made by a matrix product, a kernel reads each row, writes the loss's gradient over it, and two more products
-turn that into the gradients of what came in. So both passes are done in the forward pass, and the backward pass only
-multiplies by what comes from above.
+The logits of 25,000 tokens over 37,000 entries take 3.7 GB in float32, and are read and written several times. Here a
+matrix product computes a chunk of them, a kernel replaces each row by the gradient of the loss, and two more products
+turn that into the gradients of the inputs. So the forward pass does the work of both passes, and the backward pass only
+multiplies by the incoming gradient.
 """
 
 import math
@@ -17,11 +17,11 @@ from torch import Tensor
 
 from hark.model.kernels.linear import product
 
-PART = 8192
-"""Tokens at a time, at most."""
+CHUNK = 8192
+"""The most tokens in a chunk."""
 COLUMNS = 2048
 LOWEST = tl.constexpr(-1e30)
-"""Finite, because -inf less itself is no number."""
+"""Finite, because -inf - -inf is NaN."""
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
@@ -30,14 +30,14 @@ def loss_of_row(
     logits_at, labels_at, loss_at, nll_at, vocabulary, stride, smoothing,
     PAD: tl.constexpr, COLUMNS: tl.constexpr, ROUND: tl.constexpr, GRADIENT: tl.constexpr,
 ):  # fmt: skip
-    """One row of logits: its loss, and the gradient in place of the logits. Powers are of 2, as the chip has them."""
-    vocabulary = tl.multiple_of(vocabulary, ROUND)  # knowing which, several numbers are read at a time
+    """Compute the loss of one row of logits, and overwrite it with the gradient. GPUs have exp2 natively, not exp."""
+    vocabulary = tl.multiple_of(vocabulary, ROUND)  # a hint for vectorised loads
     row = tl.program_id(0).to(tl.int64)
     label = tl.load(labels_at + row)
     real = tl.where(label != PAD, 1.0, 0.0)
     at = logits_at + row * stride
     columns = tl.arange(0, COLUMNS)
-    # Each lane keeps a maximum and a sum of its own, so that none waits for another before the end of the row.
+    # Each lane keeps its own maximum and sum, so that lanes are reduced only once, at the end of the row.
     top = tl.full([COLUMNS], LOWEST, tl.float32)
     total = tl.zeros([COLUMNS], tl.float32)
     plain = tl.zeros([COLUMNS], tl.float32)
@@ -76,13 +76,13 @@ class ProjectedLoss(torch.autograd.Function):
         ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, pad: int, gradients: bool
     ) -> tuple[Tensor, Tensor]:
         (n, _), vocabulary = hidden.shape, weight.shape[0]
-        # Matrix products want rows that begin at round addresses; the columns that are added have no meaning.
+        # Pad the vocabulary so that rows are aligned for the matrix products; the padding columns are ignored.
         narrow = F.pad(weight.to(hidden.dtype), (0, 0, 0, -vocabulary % 64))
         loss, nll = (torch.empty(n, dtype=torch.float32, device=hidden.device) for _ in range(2))
         dhidden, dweight = torch.empty_like(hidden), None
-        part = triton.cdiv(n, triton.cdiv(n, PART))
-        for begin in range(0, n, part):
-            rows = slice(begin, min(begin + part, n))
+        chunk = triton.cdiv(n, triton.cdiv(n, CHUNK))
+        for begin in range(0, n, chunk):
+            rows = slice(begin, min(begin + chunk, n))
             logits = hidden[rows] @ narrow.T
             loss_of_row[(len(logits),)](
                 logits, labels[rows], loss[rows], nll[rows], vocabulary, narrow.shape[0], smoothing,
@@ -105,6 +105,6 @@ class ProjectedLoss(torch.autograd.Function):
 
 
 def projected_loss(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, pad: int) -> tuple[Tensor, Tensor]:
-    """`loss.smoothed_loss` of `hidden weight^T`; tokens of the label `pad` count for nothing."""
+    """Fused equivalent of `loss.smoothed_loss` on `hidden weight^T`; tokens with the label `pad` are ignored."""
     hidden, labels = hidden.flatten(0, -2).contiguous(), labels.flatten().contiguous()
     return ProjectedLoss.apply(hidden, weight, labels, smoothing, pad, torch.is_grad_enabled())

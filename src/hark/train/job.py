@@ -1,4 +1,4 @@
-"""A training job: every part of a run in one place, and how all of them are saved and resumed."""
+"""A training job: all parts of a run, and how they are saved to and resumed from a checkpoint."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,34 +16,35 @@ from hark.data.prefetch import Prefetch
 from hark.errors import UserError
 from hark.model import Transformer
 from hark.rundir import RunDir
-from hark.train import checkpoint, spread
+from hark.train import checkpoint, sharding
 from hark.train.export import BundleWriter
 from hark.train.loss import Objective, Streams, to_tensors
 from hark.train.meter import Meter
 from hark.train.optimiser import MovingAverage, build_optimiser
-from hark.train.passes import build_passes, why_not_recorded
+from hark.train.passes import build_passes, fallback_reason
 from hark.train.processes import Processes
 from hark.train.records import Record, SaveRecord, StartRecord, TranslationSample
 from hark.train.signals import Signals
 
-Taken = tuple[Batch[Any], Streams]
+LoadedBatch = tuple[Batch[Any], Streams]
+"""A batch on the host, and its streams on the device."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is found of a model in another way than by its loss."""
+    """Scores of a model other than its loss, and sample translations."""
 
-    scores: Mapping[str, float]  # by name: BLEU, say
-    samples: Sequence[tuple[str, str, str]] = ()  # source, reference and translation, for a person to read
+    scores: Mapping[str, float]  # by name, such as BLEU
+    samples: Sequence[tuple[str, str, str]] = ()  # source, reference and translation
 
 
 Score = Callable[[Transformer], Judgement]
-"""Judges a model; handed over by who starts the training."""
+"""Scores a model on the dev sets; passed in by the caller of `run_training`."""
 
 
 @dataclass
 class TrainingProgress:
-    """How far a run has come."""
+    """How far a run has got."""
 
     step: int = 0
     target_tokens: int = 0
@@ -54,7 +55,7 @@ class TrainingProgress:
 
 
 class TrainingJob:
-    """The parts of a run. The loop (loop.py) drives them; record.py tells of them, dev.py measures them."""
+    """The parts of a run. loop.py drives them, step_log.py logs them, dev.py evaluates them."""
 
     def __init__(
         self,
@@ -73,8 +74,8 @@ class TrainingJob:
         self.config, self.run, self.processes, self.signals = config, run, processes, signals
         self.model = model.to(processes.device)
         self.batches, self.dev, self.bundles, self.observe, self.scores = batches, dev, bundles, observe, scores
-        self.plain_because = why_not_recorded(config, processes)
-        fused = self.plain_because is None
+        self.fallback = fallback_reason(config, processes)
+        fused = self.fallback is None
         self.objective = Objective(
             self.model, train.label_smoothing, config.batches.max_length, batches.special.pad, fused
         )
@@ -82,7 +83,7 @@ class TrainingJob:
         weights = list(self.model.parameters())
         self.optimiser = build_optimiser(self.model, train)
         self.average = MovingAverage(weights, train.ema) if train.ema is not None else None
-        self.stream: Prefetch[Taken] = Prefetch(
+        self.stream: Prefetch[LoadedBatch] = Prefetch(
             batches, rank=processes.rank, world=processes.world, prepare=lambda b: (b, to_tensors(b, processes.device))
         )
         self.progress = TrainingProgress()
@@ -91,11 +92,11 @@ class TrainingJob:
         self.batches_here = share_batches(train.batches_per_step, processes.world)
 
     def seed_dropout(self, batch: Batch[Any]) -> None:
-        """Chance is a function of the batch's number: no state to save, and the same on any number of processes."""
+        """Seed dropout from the batch index: there is no state to save, and the number of processes does not matter."""
         torch.manual_seed(int(derive(self.config.train.seed, batch.index)) >> 1)
 
     def save_is_due(self) -> bool:
-        """The leading process decides for all."""
+        """Whether to save after this step. The leading process decides for all."""
         if not self.processes.leads:
             return False
         steps, minutes = self.config.train.save_steps, self.config.train.save_minutes
@@ -110,20 +111,21 @@ class TrainingJob:
         self.tick()
 
     def tick(self) -> float:
-        """Count the time since the last tick as time of the run; how long that was."""
+        """Add the time since the last tick to the run's time, and return it."""
         now = time.monotonic()
         elapsed, self.ticked_at = now - self.ticked_at, now
         self.progress.seconds += elapsed
         return elapsed
 
-    def settle(self) -> None:
-        """Wait for the device before anything but training: the steps that it still has to do are training."""
+    def synchronise(self) -> None:
+        """Wait for the device, so that the time of queued steps counts as training and not as what comes next."""
         if self.processes.device.type == "cuda":
             torch.cuda.synchronize(self.processes.device)
         self.tick()
 
-    def prove_memory(self) -> float:
-        """The largest batch there can be, forwards and backwards: out of memory now, or never. How long it took."""
+    def check_memory(self) -> float:
+        """Run the largest possible batch forward and backward, so that memory runs out now or never. Return the seconds
+        it took."""
         batch = to_tensors(self.batches.worst_case(), self.processes.device)
         began = time.monotonic()
         try:
@@ -140,18 +142,18 @@ class TrainingJob:
 
     @contextmanager
     def averaged(self) -> Iterator[None]:
-        """With the moving average in place of the weights, where one is kept: it is what a person will get."""
+        """Swap the moving average in for the weights, if the run keeps one: it is what the bundle will hold."""
         if self.average is None:
             yield
             return
-        self.exchange()
+        self.swap_average()
         try:
             yield
         finally:
-            self.exchange()
+            self.swap_average()
 
     @torch.no_grad()
-    def exchange(self) -> None:
+    def swap_average(self) -> None:
         assert self.average is not None
         for weight, mean in zip(self.model.parameters(), self.average.weights, strict=True):
             held = weight.clone()
@@ -159,15 +161,15 @@ class TrainingJob:
             mean.copy_(held)
 
     def save(self) -> None:
-        """A checkpoint of everything; the older ones beyond those that are kept go."""
-        self.settle()
+        """Save a checkpoint, and remove old ones beyond `keep_last`."""
+        self.synchronise()
         began = time.monotonic()
         tensors = {
-            "model": spread.gather_weights(self.model),
-            "adam": spread.gather_optimiser(self.model, self.optimiser),
+            "model": sharding.gather_weights(self.model),
+            "adam": sharding.gather_optimiser(self.model, self.optimiser),
         }
         if self.average is not None:
-            tensors["ema"] = spread.gather_average(self.model, self.average)
+            tensors["ema"] = sharding.gather_average(self.model, self.average)
         state = {
             "tokenizers": self.bundles.tokenizer_hashes,
             "progress": asdict(self.progress),
@@ -180,57 +182,57 @@ class TrainingJob:
             checkpoints = self.run.checkpoints
             size = checkpoint.save(checkpoint.folder_of(checkpoints, self.progress.step), tensors, state)
             checkpoint.prune(checkpoints, self.config.train.keep_last)
-            self.tell(SaveRecord(self.progress.step, time.monotonic() - began, size, time.time()))
+            self.record(SaveRecord(self.progress.step, time.monotonic() - began, size, time.time()))
         self.processes.wait()
-        self.pause()
+        self.resume_meter()
         self.saved_at = time.monotonic()
 
     def resume(self, folder: Path) -> None:
-        """Go on from a checkpoint as if nothing had happened."""
+        """Restore the state of a checkpoint, so that training continues as if it had never stopped."""
         try:
             tensors, state = checkpoint.load(folder)
         except UserError as error:
-            raise UserError(f"{error}; remove {folder} to go on from the checkpoint before it") from None
+            raise UserError(f"{error}; remove {folder} to resume from the previous checkpoint") from None
         if state["tokenizers"] != self.bundles.tokenizer_hashes:
-            raise UserError(f"{self.config.data.dataset}: is encoded with another tokenizer than {folder}; restore it")
-        spread.fill_weights(self.model, tensors["model"], folder)
-        spread.fill_optimiser(self.model, self.optimiser, tensors["adam"], folder)
+            raise UserError(f"{self.config.data.dataset}: encoded with a different tokenizer than {folder}; restore it")
+        sharding.fill_weights(self.model, tensors["model"], folder)
+        sharding.fill_optimiser(self.model, self.optimiser, tensors["adam"], folder)
         if self.average is not None:
-            spread.fill_average(self.model, self.average, tensors.get("ema", tensors["model"]))
+            sharding.fill_average(self.model, self.average, tensors.get("ema", tensors["model"]))
         self.progress = TrainingProgress(**state["progress"])
         self.stream.load_state_dict(state["batches"])
         self.meter.load_state_dict(state["meter"], self.processes, self.progress.target_tokens)
         self.optimiser.skipped.fill_(state["skipped"])
         self.optimiser.bad_in_a_row.fill_(state["bad_in_a_row"])
 
-    def begin(self, kind: type[StartRecord], batch_seconds: float) -> None:
-        """Say that it begins. `batch_seconds` is what a batch took on trial: on a CPU a step takes about as long."""
+    def log_start(self, kind: type[StartRecord], batch_seconds: float) -> None:
+        """Write the start record and start the clocks. `batch_seconds` is the time of the trial batch, from which the
+        time of a step on a CPU is estimated."""
         weights = sum(weight.numel() for weight in self.model.parameters())
         step, tokens, device = self.progress.step, self.progress.target_tokens, self.processes.device
         name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
         processes, steps = self.processes.world, self.config.train.steps
-        because = self.plain_because
-        passes = "our kernels, in a CUDA graph" if because is None else f"plain path: {because}"
+        passes = "our kernels, in a CUDA graph" if self.fallback is None else f"plain path: {self.fallback}"
         pairs = self.batches.n_pairs, self.batches.n_excluded, self.config.batches.max_length
         step_seconds = batch_seconds * self.batches_here if device.type == "cpu" else 0.0
-        self.tell(kind(step, time.time(), tokens, name, processes, weights, steps, passes, *pairs, step_seconds))
+        self.record(kind(step, time.time(), tokens, name, processes, weights, steps, passes, *pairs, step_seconds))
         self.ticked_at = self.saved_at = self.meter.started = time.monotonic()
 
-    def pause(self) -> None:
-        """Time spent on measuring and saving, since it was settled, counts as time of the run, but not against its
-        pace."""
+    def resume_meter(self) -> None:
+        """Exclude the time since `synchronise`, spent on evaluating or saving, from the throughput."""
         self.meter.started += self.tick()
 
-    def tell(self, record: Record | TranslationSample) -> None:
+    def record(self, record: Record | TranslationSample) -> None:
+        """Pass a record to the observer, on the leading process only."""
         if self.processes.leads:
             self.observe(record)
 
 
 def share_batches(batches_per_step: int, world: int) -> int:
-    """The batches of a step that each process takes."""
+    """The number of batches per step for each process."""
     if batches_per_step % world:
         raise UserError(
-            f"train.batches_per_step: {batches_per_step} batches cannot be shared evenly by {world} processes; "
-            f"make it a multiple of {world}"
+            f"train.batches_per_step: {batches_per_step} batches cannot be divided evenly among {world} processes; "
+            f"set a multiple of {world}"
         )
     return batches_per_step // world

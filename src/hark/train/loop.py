@@ -2,28 +2,28 @@
 
 from typing import Literal
 
-from hark.train.dev import measure
+from hark.train.dev import evaluate
 from hark.train.job import TrainingJob
 from hark.train.schedule import learning_rate
-from hark.train.step_log import log
+from hark.train.step_log import log_step
 
 Ending = Literal["finished", "interrupted", "early"]
 
 
 def train(job: TrainingJob) -> Ending:
-    """Train until the steps are done or something says stop; why it ended. The last state is saved in any case."""
+    """Train until the last step, a signal or early stopping; return why it ended. The final state is always saved."""
     settings, processes = job.config.train, job.processes
     ending: Ending = "finished"
     while ending == "finished" and (step := job.progress.step + 1) <= settings.steps:
-        taken = [next(job.stream) for _ in range(job.batches_here)]
-        # One exchange between hosts a step: what all took, and whether to save or to stop, which all must agree on.
-        here = sum(batch.n_target_tokens for batch, _ in taken), sum(batch.n_skipped for batch, _ in taken)
+        batches = [next(job.stream) for _ in range(job.batches_here)]
+        # One all-reduce between hosts per step: the token counts, and whether to save or stop, on which all must agree.
+        here = sum(batch.n_target_tokens for batch, _ in batches), sum(batch.n_skipped for batch, _ in batches)
         tokens, skipped, stop, save = processes.total(*here, bool(job.signals.received), job.save_is_due())
 
-        for number, (batch, tensors) in enumerate(taken, start=1):
+        for number, (batch, tensors) in enumerate(batches, start=1):
             job.seed_dropout(batch)
-            # Gradients are averaged over processes: times their number, over all tokens, is the mean of a token.
-            loss, nll = job.passes(tensors, processes.world / max(tokens, 1), last=number == len(taken))
+            # Gradients are averaged over processes, so scaling by world / tokens gives the mean per token.
+            loss, nll = job.passes(tensors, processes.world / max(tokens, 1), last=number == len(batches))
             job.meter.add(loss, nll, batch)
         norm = job.optimiser.step(learning_rate(step, job.config))
         if job.average is not None:
@@ -32,8 +32,8 @@ def train(job: TrainingJob) -> Ending:
 
         last = step == settings.steps
         if step % settings.log_steps == 0 or last:
-            log(job, norm, taken)
-        if (step % settings.eval_steps == 0 or last) and not measure(job):
+            log_step(job, norm, batches)
+        if (step % settings.eval_steps == 0 or last) and not evaluate(job):
             ending = "early"
         if stop:
             ending = "interrupted"

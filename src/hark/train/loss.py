@@ -10,14 +10,14 @@ from hark.data.batches import Batch, PackedStream, PaddedStream, TokenStream
 from hark.model import Layout, Transformer, kernels, packed_layout, padded_layout
 
 Streams = Mapping[str, TokenStream[Tensor]]
-"""A batch on the device: its token streams by name."""
+"""The token streams of a batch on the device, by name."""
 
 
 def smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float, pad: int) -> tuple[Tensor, Tensor]:
-    """Sums over all labels but `pad`: of the smoothed loss, and of the plain negative log-likelihood.
+    """Return the smoothed loss and the negative log-likelihood, each summed over all labels except `pad`.
 
-    The label gets 1 - smoothing of the probability, and the whole vocabulary shares the rest evenly. In float32
-    whatever the logits are in: the sum over a vocabulary loses too much otherwise.
+    The target distribution is 1 - smoothing on the label plus smoothing spread evenly over the vocabulary. Computed in
+    float32 for logits of any type: the sum over a vocabulary loses too much precision otherwise.
     """
     log_p_V = logits.float().log_softmax(dim=-1)
     real = labels != pad
@@ -27,15 +27,15 @@ def smoothed_loss(logits: Tensor, labels: Tensor, smoothing: float, pad: int) ->
 
 
 class Objective(nn.Module):
-    """Translation: the model with its loss. The streams "source" and "target" in, sums over target tokens out.
+    """The model with its translation loss: takes the streams "source" and "target", returns sums over target tokens.
 
-    This is what is compiled and spread over processes. Sums, not means: what they are divided by is the number of
-    tokens of the whole step, over all batches and processes.
+    This is the module that is compiled and distributed over processes. It returns sums, not means, because the divisor
+    is the number of tokens in the whole step, over all batches and processes.
     """
 
     def __init__(self, model: Transformer, smoothing: float, longest: int, pad: int, fused: bool = False) -> None:
-        """`longest`: tokens of a sentence at most; `pad`: the label that counts for nothing; `fused`: by our own
-        kernels, the model's too, from now on."""
+        """`longest`: the most tokens in a sentence; `pad`: the label to ignore; `fused`: run model and loss with our
+        kernels."""
         super().__init__()
         self.model = model
         self.smoothing = smoothing
@@ -69,7 +69,7 @@ class Objective(nn.Module):
 
 
 def to_tensors(batch: Batch[Any], device: torch.device) -> Streams:
-    """A batch's streams on the device. From pinned memory the copy runs beside the work on the batch before."""
+    """Copy a batch to the device. From pinned memory, the copy overlaps with work on the previous batch."""
 
     def move(array: Any) -> Tensor:
         tensor = torch.from_numpy(array)

@@ -1,7 +1,7 @@
-"""What a run tells about itself: metrics.jsonl and samples.jsonl, one JSON object a line.
+"""Reading and writing metrics.jsonl and samples.jsonl, one JSON object per line.
 
-The files are only ever appended to. A run that is killed leaves records of steps that the resumed run takes again, and
-maybe half a line; the reader, not the writer, restores the truth, so that no crash can hurt what is already written.
+The files are append-only. A killed run can leave half a line, and records of steps that the resumed run takes again.
+The reader discards these, not the writer, so that no crash can damage what is already written.
 """
 
 import json
@@ -30,7 +30,7 @@ from hark.train.records import (
 
 
 class MetricsWriter:
-    """Appends records to a file (metrics.jsonl, or samples.jsonl for samples), each a whole line at once."""
+    """Appends records to a file (metrics.jsonl or samples.jsonl), one whole line per write."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -42,9 +42,9 @@ class MetricsWriter:
             raise HarkError(f"{path}: cannot be written: {error.strerror}") from None
 
     def write(self, record: Record | TranslationSample) -> None:
-        line = json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n"
+        line = json.dumps(to_json(record), ensure_ascii=False, allow_nan=False) + "\n"
         data = line.encode("utf-8", "backslashreplace")
-        if self.torn:  # a killed process left half a line, which must not swallow this one
+        if self.torn:  # a killed process left half a line; start a new one
             data = b"\n" + data
         try:
             while data:
@@ -52,7 +52,7 @@ class MetricsWriter:
                 self.torn = bool(data)
         except OSError as error:
             raise HarkError(
-                f"{self.path}: cannot be written: {error.strerror}; free the disk, then go on with "
+                f"{self.path}: cannot be written: {error.strerror}; free disk space, then resume with "
                 f"hark train --resume {self.path.parent}"
             ) from None
 
@@ -70,26 +70,26 @@ class MetricsWriter:
         self.close()
 
 
-def plain(record: Record | TranslationSample) -> dict[str, Any]:
-    """A record as JSON has it, which knows neither infinity nor not-a-number: both become null."""
+def to_json(record: Record | TranslationSample) -> dict[str, Any]:
+    """Convert a record to JSON values. NaN and infinity, which JSON does not have, become null."""
     values = {each.name: getattr(record, each.name) for each in fields(record)}
     if isinstance(record, DevRecord):
-        values["scores"] = {name: finite(value) for name, value in record.scores.items()}
+        values["scores"] = {name: finite_or_none(value) for name, value in record.scores.items()}
     kind = {} if isinstance(record, TranslationSample) else {"kind": record.kind}
-    return kind | {name: finite(value) for name, value in values.items()}
+    return kind | {name: finite_or_none(value) for name, value in values.items()}
 
 
-def finite(value: Any) -> Any:
+def finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True)
 class History:
-    """The records of a run that count, in the order of writing."""
+    """The valid records of a run, in the order of writing."""
 
     records: tuple[Record, ...] = ()
     unreadable: int = field(default=0, compare=False)
-    """Lines of the file that hold no record: torn by a kill, from a newer hark, or garbage."""
+    """Lines that hold no record: truncated by a kill, written by a newer hark, or garbage."""
 
     @cached_property
     def train(self) -> tuple[TrainRecord, ...]:
@@ -104,7 +104,7 @@ class History:
         return tuple(each for each in self.records if isinstance(each, SaveRecord))
 
     @cached_property
-    def begun(self) -> StartRecord | None:
+    def start(self) -> StartRecord | None:
         """The latest start or resume."""
         return next((each for each in reversed(self.records) if isinstance(each, StartRecord)), None)
 
@@ -118,48 +118,48 @@ class History:
 
     @property
     def stopped(self) -> StopRecord | None:
-        """How the run ended; none: it goes on, or it was killed."""
+        """The stop record, or None if the run is active or was killed."""
         ends = (each for each in reversed(self.records) if isinstance(each, StopRecord | StartRecord))
         last = next(ends, None)
         return last if isinstance(last, StopRecord) else None
 
     @property
     def step(self) -> int:
-        """As far as the run has come, as far as it has told."""
+        """The last recorded step."""
         return max((each.step for each in self.records), default=0)
 
     @property
     def steps(self) -> int | None:
-        """How many it is to take."""
-        return self.begun.steps if self.begun else None
+        """The planned number of steps."""
+        return self.start.steps if self.start else None
 
     @property
     def time(self) -> float | None:
-        """When it was last heard of."""
+        """When the last record was written."""
         return max((each.time for each in self.records), default=None)
 
 
 def read_metrics(path: Path) -> History:
-    """The history of a run, without what a killed process did in vain."""
+    """Read the history of a run, without records that a resume made void."""
     kept: list[Record] = []
     unreadable = 0
     for values in read_objects(path):
         record = None if values is None else read_record(values)
         unreadable += record is None
         if isinstance(record, StartRecord):
-            kept = still_true(kept, record)
+            kept = valid_records(kept, record)
         if record is not None:
             kept.append(record)
-    return History(tuple(once(kept)), unreadable)
+    return History(tuple(drop_repeats(kept)), unreadable)
 
 
-def still_true(records: Iterable[Record], begun: StartRecord) -> list[Record]:
-    """The records that count once a run has begun anew, or goes on from a checkpoint."""
-    return [each for each in records if isinstance(begun, ResumeRecord) and each.step <= begun.step]
+def valid_records(records: Iterable[Record], start: StartRecord) -> list[Record]:
+    """The records that are still valid after a run restarts, or resumes from a checkpoint."""
+    return [each for each in records if isinstance(start, ResumeRecord) and each.step <= start.step]
 
 
-def once(records: list[Record]) -> list[Record]:
-    """Without repetition: a run killed between a checkpoint and a measurement of the same step measures again."""
+def drop_repeats(records: list[Record]) -> list[Record]:
+    """Keep the last record of each step: a run killed between saving and evaluating a step evaluates it again."""
     last: dict[tuple[object, ...], int] = {}
     for index, each in enumerate(records):
         if isinstance(each, TrainRecord | DevRecord | SaveRecord):
@@ -170,23 +170,23 @@ def once(records: list[Record]) -> list[Record]:
 
 
 def read_samples(path: Path) -> tuple[TranslationSample, ...]:
-    """Samples in the order of steps; none where there is no file yet."""
+    """Read the samples in the order of steps; empty if the file does not exist yet."""
     kept: dict[tuple[int, str], TranslationSample] = {}
     if not path.exists():
         return ()
     for values in filter(None, read_objects(path)):
         try:
-            sample = made(TranslationSample, values)
+            sample = build_record(TranslationSample, values)
         except (KeyError, TypeError):
             continue
-        if kept and sample.step < next(reversed(kept.values())).step:  # the run was resumed from before that step
+        if kept and sample.step < next(reversed(kept.values())).step:  # the run resumed from an earlier step
             kept = {key: each for key, each in kept.items() if each.step < sample.step}
         kept[sample.step, sample.source] = sample
     return tuple(kept.values())
 
 
 def read_objects(path: Path) -> Iterator[dict[str, Any] | None]:
-    """The JSON objects of a file, one a line; None for a line that is not one: a kill may have torn it."""
+    """Yield the JSON object of each line, or None if the line is not one: a kill may have truncated it."""
     try:
         with path.open("rb") as lines:
             for line in lines:
@@ -204,12 +204,12 @@ def read_objects(path: Path) -> Iterator[dict[str, Any] | None]:
 
 
 def read_record(values: Mapping[str, Any]) -> Record | None:
-    """None: not a record that this version knows."""
+    """Return a record, or None if this version does not know its kind or its fields."""
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         return None
     try:
-        return made(KINDS[kind], values)
+        return build_record(KINDS[kind], values)
     except (KeyError, TypeError):
         return None
 
@@ -217,8 +217,8 @@ def read_record(values: Mapping[str, Any]) -> Record | None:
 AnyRecord = TypeVar("AnyRecord", bound=Record | TranslationSample)
 
 
-def made(record: type[AnyRecord], values: Mapping[str, Any]) -> AnyRecord:
-    """A record of plain values. A key that is missing or of another type raises; one that is unknown is ignored."""
+def build_record(record: type[AnyRecord], values: Mapping[str, Any]) -> AnyRecord:
+    """Build a record from JSON values. A missing key or a wrong type raises; unknown keys are ignored."""
     known = FIELDS[record]
     return record(**{name: known[name](value) for name, value in values.items() if name in known})
 
@@ -239,8 +239,8 @@ AnyType = TypeVar("AnyType")
 
 
 def as_type(kind: type[AnyType], value: Any) -> AnyType:
-    if type(value) is not kind:  # not isinstance: true is no number here
-        raise TypeError(f"{value!r} is no {kind.__name__}")
+    if type(value) is not kind:  # not isinstance: bool is a subclass of int
+        raise TypeError(f"{value!r} is not {kind.__name__}")
     return value
 
 
@@ -260,7 +260,7 @@ def readers_of(record: type[Record | TranslationSample]) -> dict[str, Callable[[
     return {each.name: READERS[hints[each.name]] for each in fields(record)}
 
 
-# Once, and not for each record: a long run has many records, of few kinds.
+# Computed once: a long run has many records of few kinds.
 FIELDS: dict[type, dict[str, Callable[[Any], Any]]] = {
     each: readers_of(each) for each in (*KINDS.values(), TranslationSample)
 }

@@ -1,4 +1,5 @@
-"""Updates of the weights: Adam (paper, 5.3) for all, or Muon for the matrices inside layers; the moving average."""
+"""Optimisers: Adam (paper, 5.3), optionally with Muon for the matrices inside layers; and a moving average of the
+weights."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,14 +22,14 @@ def build_optimiser(model: Transformer, config: TrainConfig) -> "Optimiser":
 
 
 def inner_matrices(model: Transformer) -> list[nn.Parameter]:
-    """What multiplies vectors inside layers. Rows of embeddings are vectors, which Muon is not made for."""
+    """The weight matrices of the linear layers. Muon does not suit embeddings, whose rows are independent vectors."""
     stacks = (model.encoder, model.decoder)
     linear = [each for stack in stacks for each in stack.modules() if isinstance(each, nn.Linear)]
     return [weight for each in linear for weight in each.parameters() if weight.ndim == 2]
 
 
 class Optimiser:
-    """The updates, their clipping, and their refusal to step on a gradient that is no number; nothing here waits for a
+    """Updates the weights with clipped gradients, and skips steps with non-finite gradients without waiting for the
     device."""
 
     def __init__(self, weights: list[nn.Parameter], config: TrainConfig, matrices: Sequence[nn.Parameter] = ()) -> None:
@@ -42,13 +43,13 @@ class Optimiser:
         self.skipped = torch.zeros((), device=weights[0].device)
 
     def step(self, rate: float) -> Tensor:
-        """Update the weights, unless a gradient is no number; the norm of the gradient. The gradients are gone then."""
+        """Update the weights unless the gradient is non-finite; drop the gradients and return their norm."""
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
-        norm = whole(torch.nn.utils.get_total_norm(gradients))
+        norm = gather_norm(torch.nn.utils.get_total_norm(gradients))
         bad = (~norm.isfinite()).float()
         if self.clip_norm is not None:
             torch._foreach_mul_(gradients, (self.clip_norm / (norm + 1e-6)).clamp(max=1.0))
-        # The fused kernel leaves weights and state alone where this is 1, as it does for a gradient scaler.
+        # The fused kernel skips the update if this is 1, as it does for a gradient scaler.
         self.adam.found_inf = bad  # type: ignore[attr-defined]
         for group in self.adam.param_groups:
             group["lr"] = rate
@@ -64,25 +65,25 @@ class Optimiser:
             weight.grad = None
 
     def allocate(self) -> None:
-        """Make the state that Adam otherwise makes at its first step, and change nothing: gradients must be there."""
+        """Allocate the state that Adam otherwise creates at its first step. The weights must have gradients."""
         self.adam.found_inf = torch.ones_like(self.skipped)  # type: ignore[attr-defined]
         self.adam.step()
         self.drop_gradients()
 
     def state(self, weight: nn.Parameter) -> Mapping[str, Tensor]:
-        """What is remembered of a weight from step to step. It must have been allocated."""
+        """The optimiser state of a weight. It must have been allocated."""
         if weight in self.muon.momentum:
             return {"momentum": self.muon.momentum[weight]}
         return {kind: self.adam.state[weight][kind] for kind in ADAM}
 
 
-def whole(norm: Tensor) -> Tensor:
-    """A norm over weights that are shared out among processes, made one number on each."""
+def gather_norm(norm: Tensor) -> Tensor:
+    """Reduce a norm over sharded weights to one number on each process."""
     return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
 
 
 class MovingAverage:
-    """An exponential moving average of the weights: beginning with few steps' worth, so that it forgets its start."""
+    """An exponential moving average of the weights. The decay starts low, so that the initial weights are forgotten."""
 
     def __init__(self, weights: list[nn.Parameter], decay: float) -> None:
         self.decay = decay

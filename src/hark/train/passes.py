@@ -1,8 +1,8 @@
-"""Forwards and backwards: a batch's loss, and its gradients added to the weights' own.
+"""Forward and backward passes: the loss of a batch, with its gradients accumulated in the weights.
 
-Either PyTorch runs the passes one kernel after the other, compiled where that pays; or, on one GPU, they are recorded
-once as a CUDA graph and replayed, since a batch always has the same shape: the host then starts one graph instead of
-two thousand kernels, and nothing has to be compiled first (docs/speed.md).
+Either PyTorch launches each kernel, compiled where that pays off; or, on one GPU, the passes are captured once as a
+CUDA graph and replayed, which works because packed batches always have the same shape. The host then launches one graph
+instead of two thousand kernels, and nothing has to be compiled first (docs/speed.md).
 """
 
 from contextlib import AbstractContextManager
@@ -21,12 +21,13 @@ class Passes(Protocol):
     replicas: Replicas
 
     def __call__(self, batch: Streams, scale: float, last: bool) -> tuple[Tensor, Tensor]:
-        """Sums of loss and nll over a batch. The gradients are those of `scale` times the loss; `last` of a step."""
+        """Return the sums of loss and NLL over a batch. The gradients are those of `scale` times the loss. `last`: this
+        is the last batch of the step."""
         ...
 
 
-class Live:
-    """The passes as PyTorch runs them, of any objective, on any device and any number of processes."""
+class EagerPasses:
+    """Runs the passes with PyTorch: any objective, any device, any number of processes."""
 
     def __init__(self, objective: nn.Module, processes: Processes, config: Config) -> None:
         self.device, self.config = processes.device, config
@@ -42,8 +43,8 @@ class Live:
         return loss.detach(), nll
 
 
-class Recorded:
-    """The passes as one CUDA graph. What it reads and writes lies where it lay when it was recorded."""
+class GraphPasses:
+    """Replays the passes as one CUDA graph. Its inputs and outputs stay at the addresses used in the capture."""
 
     def __init__(self, objective: nn.Module, processes: Processes, config: Config) -> None:
         self.objective, self.config, self.device = objective, config, processes.device
@@ -54,72 +55,72 @@ class Recorded:
 
     def __call__(self, batch: Streams, scale: float, last: bool) -> tuple[Tensor, Tensor]:
         if self.graph is None:
-            self.record(batch)
+            self.capture(batch)
         for name, stream in self.batch.items():
             for buffer, tensor in zip(stream.arrays().values(), batch[name].arrays().values(), strict=True):
                 buffer.copy_(tensor, non_blocking=True)
         self.scale.fill_(scale)
         assert self.graph is not None
         self.graph.replay()
-        self.hand_over(copy=not last)
+        self.accumulate(copy=not last)
         return self.loss, self.nll
 
-    def hand_over(self, copy: bool) -> None:
-        """Give the weights their gradients. The next batch's are written over them: where one comes, copies."""
+    def accumulate(self, copy: bool) -> None:
+        """Accumulate the gradients in the weights. The next replay overwrites them, so `copy` unless it is the last."""
         for weight, gradient in zip(self.weights, self.gradients, strict=True):
             if weight.grad is not None:
                 weight.grad.add_(gradient)
             else:
                 weight.grad = gradient.clone() if copy else gradient
 
-    def record(self, batch: Streams) -> None:
+    def capture(self, batch: Streams) -> None:
         self.batch = {name: stream.map(torch.clone) for name, stream in batch.items()}
-        beside = torch.cuda.Stream(self.device)
-        beside.wait_stream(torch.cuda.current_stream(self.device))
-        with torch.cuda.stream(beside):
-            for _ in range(2):  # kernels are built, and libraries make their plans, at the first call
+        side = torch.cuda.Stream(self.device)
+        side.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(side):
+            for _ in range(2):  # warm up: the first call compiles kernels and lets libraries choose algorithms
                 torch.autograd.grad(self.run()[2], self.weights)
-        torch.cuda.current_stream(self.device).wait_stream(beside)
+        torch.cuda.current_stream(self.device).wait_stream(side)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.loss, self.nll, scaled = self.run()
             self.gradients = torch.autograd.grad(scaled, self.weights)
 
     def run(self) -> tuple[Tensor, Tensor, Tensor]:
-        # Casts of weights may not be kept from one recording to another.
+        # The autocast cache must not carry weight casts from one capture to the next.
         with autocast(self.config, self.device, cache_enabled=False):
             loss, nll = self.objective(self.batch)
         return loss.detach(), nll, loss * self.scale
 
 
 def build_passes(objective: Objective, processes: Processes, config: Config) -> Passes:
-    return (Recorded if objective.fused else Live)(objective, processes, config)
+    return (GraphPasses if objective.fused else EagerPasses)(objective, processes, config)
 
 
 def autocast(config: Config, device: torch.device, **options: Any) -> AbstractContextManager[Any]:
-    """bfloat16 for matrix products where it is wanted; the weights stay in float32."""
+    """Autocast to bfloat16 if the precision setting asks for it; the weights stay in float32."""
     kind = config.train.precision
-    wanted = kind == "bfloat16" or (kind == "auto" and device.type == "cuda")
-    return torch.autocast(device.type, torch.bfloat16, enabled=wanted, **options)
+    enabled = kind == "bfloat16" or (kind == "auto" and device.type == "cuda")
+    return torch.autocast(device.type, torch.bfloat16, enabled=enabled, **options)
 
 
 def compiles(config: Config, processes: Processes) -> bool:
     return config.train.compile == "on" or (config.train.compile == "auto" and processes.device.type == "cuda")
 
 
-def why_not_recorded(config: Config, processes: Processes) -> str | None:
-    """What keeps a run from being recorded as a CUDA graph with our own kernels, in words; nothing: it can be."""
+def fallback_reason(config: Config, processes: Processes) -> str | None:
+    """Return why a run cannot use a CUDA graph with our kernels, or None if it can."""
     if processes.device.type != "cuda":
         return "no GPU"
     if not kernels.available():
-        return "no Triton, or a GPU that does not know bfloat16"
+        return "no Triton, or a GPU without bfloat16"
     reasons = {
         "train.compile is not auto": config.train.compile != "auto",
         "several processes": processes.world > 1,
         "padded batches": config.batches.kind != "packed",
         "float32": config.train.precision == "float32",
-        "an output bias, which our loss kernel does not know": config.model.output_bias,
-        "heads or sentences of a size that our kernels are not tested with": not kernels.cover(
+        "an output bias, which our loss kernel does not support": config.model.output_bias,
+        "a head width or sentence length that our kernels are not tested with": not kernels.cover(
             config.model, config.batches.max_length
         ),
     }

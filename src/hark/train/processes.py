@@ -1,4 +1,4 @@
-"""The processes that train together: one, or those that torchrun started; and how the weights are spread over them."""
+"""The processes of a run (one, or those started by torchrun), and data parallelism over them."""
 
 import os
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ from hark.train.loss import Streams
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those that train together."""
+    """This process and the group that trains together."""
 
     rank: int
     world: int
     device: torch.device
     local: int = 0
-    """Its number on this machine."""
+    """Rank on this machine."""
 
     @property
     def leads(self) -> bool:
-        """Whether this is the process that writes files and talks."""
+        """Whether this process writes files and log lines."""
         return self.rank == 0
 
     def total(self, *numbers: float) -> list[float]:
-        """Sums over all processes of numbers that the hosts know: no GPU is waited for."""
+        """Sum host-side numbers over all processes, without waiting for a GPU."""
         if self.world == 1:
             return list(numbers)
         sums = torch.tensor(numbers, dtype=torch.float64)
@@ -45,7 +45,7 @@ class Processes:
 
 @contextmanager
 def join(device: str) -> Iterator[Processes]:
-    """Join the processes that torchrun started, if it did."""
+    """Join the process group if torchrun started this process."""
     world, rank, local = (int(os.environ.get(name, default)) for name, default in ENVIRONMENT)
     chosen = choose_device(device, local)
     if chosen.type == "cuda":
@@ -54,19 +54,19 @@ def join(device: str) -> Iterator[Processes]:
         yield Processes(0, 1, chosen)
         return
     backend = "cpu:gloo,cuda:nccl" if chosen.type == "cuda" else "gloo"
-    dist.init_process_group(backend, store=meeting_place(), rank=rank, world_size=world)
+    dist.init_process_group(backend, store=rendezvous_store(), rank=rank, world_size=world)
     try:
         yield Processes(rank, world, chosen, local)
     finally:
         dist.destroy_process_group()
 
 
-def meeting_place() -> Any:
+def rendezvous_store() -> Any:
     """The store through which processes find each other.
 
-    torchrun keeps it when it starts failed workers again, and with it the addresses of the dead: the living would call
-    them. So each start on one machine has names of its own. On several machines the counts of starts differ;
-    docs/scaling.md says what to set there.
+    torchrun keeps the store when it restarts failed workers, with the addresses of dead processes still in it. So on
+    one machine each restart gets its own key prefix. On several machines the restart counts can differ; see
+    docs/scaling.md for what to set there.
     """
     store, _, _ = next(iter(dist.rendezvous("env://")))  # type: ignore[attr-defined]
     if os.environ.get("LOCAL_WORLD_SIZE") != os.environ["WORLD_SIZE"]:
@@ -79,25 +79,25 @@ def meeting_place() -> Any:
 ENVIRONMENT = (("WORLD_SIZE", "1"), ("RANK", "0"), ("LOCAL_RANK", "0"))
 
 
-def choose_device(wanted: str, local: int) -> torch.device:
-    """The device that a setting names; several processes on a machine take a GPU each."""
+def choose_device(name: str, local: int) -> torch.device:
+    """The device for a train.device setting. With several processes per machine, each takes its own GPU."""
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if wanted == "auto":
-        wanted = "cuda" if count else "cpu"
-    if wanted == "cpu":
+    if name == "auto":
+        name = "cuda" if count else "cpu"
+    if name == "cpu":
         return torch.device("cpu")
-    name, _, number = wanted.partition(":")
-    if name != "cuda" or not (number.isdigit() or not number):
-        raise UserError(f"train.device: {wanted!r} is not allowed; must be auto, cpu, cuda or cuda:N")
+    kind, _, number = name.partition(":")
+    if kind != "cuda" or not (number.isdigit() or not number):
+        raise UserError(f"train.device: {name!r} is not allowed; must be auto, cpu, cuda or cuda:N")
     index = int(number) if number else local
     if index >= count:
-        there = f"there are {count}" if count else "there is none"
-        raise UserError(f"train.device: {wanted}: no GPU number {index} ({there}); set train.device=auto or cpu")
+        available = f"{count} available" if count else "none available"
+        raise UserError(f"train.device: {name}: no GPU {index} ({available}); set train.device=auto or cpu")
     return torch.device("cuda", index)
 
 
 class Replicas:
-    """A module spread over the processes: whole on each (ddp), in shares (fsdp), or alone."""
+    """A module distributed over the processes: replicated (ddp), sharded (fsdp), or as it is in a single process."""
 
     def __init__(self, module: nn.Module, processes: Processes, parallel: Parallel) -> None:
         self.world = processes.world
@@ -114,7 +114,7 @@ class Replicas:
 
     @contextmanager
     def step(self, last: bool) -> Iterator[None]:
-        """Gradients are exchanged at the last batch of a step only."""
+        """Exchange gradients only at the last batch of a step."""
         if self.sharded:
             self.module.set_requires_gradient_sync(last)  # type: ignore[operator]
         with self.module.no_sync() if not last and hasattr(self.module, "no_sync") else nullcontext():  # type: ignore[operator]
@@ -122,11 +122,11 @@ class Replicas:
 
 
 def shard(module: Any) -> None:
-    """FSDP2: every layer is gathered when it is needed; so is what is left."""
+    """Shard with FSDP2: each layer, and then the rest of the module, is gathered when it is needed."""
     from torch.distributed.fsdp import fully_shard
 
     for stack in (module.model.encoder, module.model.decoder):
         for layer in stack.layers:
             fully_shard(layer)
-    # Not even the outermost part stays gathered after a forward pass, so that the weights are always found in shares.
+    # Reshard the root module after the forward pass too, so that the weights are always sharded outside of it.
     fully_shard(module, reshard_after_forward=True)

@@ -1,4 +1,4 @@
-"""Records: what a run reports about itself, one kind for each event."""
+"""Records of a training run, one kind per event, as stored in metrics.jsonl."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ StopReason = Literal["finished", "interrupted", "early", "failed"]
 
 @dataclass(frozen=True)
 class StartRecord:
-    """A run begins."""
+    """A run starts."""
 
     kind: ClassVar = "start"
     step: int
@@ -18,17 +18,17 @@ class StartRecord:
     device: str
     processes: int
     weights: int
-    steps: int  # that the run is to take in all
-    passes: str = ""  # how forwards and backwards are computed, in words
-    pairs: int = 0  # of the training text
-    too_long: int = 0  # of those, pairs longer than max_length, which never enter a batch
+    steps: int  # planned in total
+    passes: str = ""  # a description of how the forward and backward passes run
+    pairs: int = 0  # in the training text
+    too_long: int = 0  # of these, the pairs longer than max_length, which never enter a batch
     max_length: int = 0
-    step_seconds: float = 0.0  # that a step will take, as far as a trial on the CPU can tell; 0: not known
+    step_seconds: float = 0.0  # estimated from a trial batch on a CPU; 0: unknown
 
 
 @dataclass(frozen=True)
 class ResumeRecord(StartRecord):
-    """A run goes on from the checkpoint of `step`: earlier records of later steps no longer count."""
+    """A run resumes from the checkpoint of `step`. Earlier records of later steps are void."""
 
     kind: ClassVar = "resume"
 
@@ -47,17 +47,17 @@ class TrainRecord:
     target_tokens: int  # so far
     tokens_per_second: float  # target tokens
     fill: float  # share of the batch that is real tokens
-    seconds: float  # of training so far, over all resumes
+    seconds: float  # of training so far, including sessions before a resume
     time: float
     memory_gib: float | None = None
     utilisation: float | None = None
-    skipped: int = 0  # steps so far whose loss or gradient was not finite
-    skipped_pairs: int = 0  # so far: pairs that a pass left out because they fitted in none of its batches
+    skipped: int = 0  # steps so far with a non-finite loss or gradient
+    skipped_pairs: int = 0  # so far: pairs that fitted in no batch of their epoch
 
 
 @dataclass(frozen=True)
 class DevRecord:
-    """A measurement on one dev set."""
+    """An evaluation on one dev set."""
 
     kind: ClassVar = "dev"
     step: int
@@ -69,7 +69,7 @@ class DevRecord:
     seconds: float
     time: float
     scores: Mapping[str, float] = field(default_factory=dict)
-    skipped_pairs: int = 0  # of the set: pairs that were not measured, because they are too long or fitted in no batch
+    skipped_pairs: int = 0  # pairs of the set left out: too long, or fitted in no batch
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class SaveRecord:
 
 @dataclass(frozen=True)
 class StopRecord:
-    """A run ended, by itself or by a signal. A killed one leaves no such record."""
+    """A run stopped, by itself or on a signal. A killed run leaves no stop record."""
 
     kind: ClassVar = "stop"
     step: int

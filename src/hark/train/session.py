@@ -1,4 +1,4 @@
-"""One session of a run: checks, training, and the last record."""
+"""One session of a run, from the checks before the first step to the stop record."""
 
 import sys
 import time
@@ -22,7 +22,7 @@ from hark.train.start import begin, build_job, new_run
 
 
 class Observer(Protocol):
-    """Shows a run to a person while it goes on."""
+    """Shows a run while it trains."""
 
     def update(self, record: Record | TranslationSample) -> None:
         """Receive a record."""
@@ -32,7 +32,7 @@ class Observer(Protocol):
 
 
 Observe = Callable[[Config, RunDir, History | None], AbstractContextManager[Observer]]
-"""Opens an observer. A resumed run has a history: the records that it wrote before."""
+"""Opens an observer. The history of a resumed run holds its earlier records."""
 
 
 def run_training(
@@ -44,10 +44,10 @@ def run_training(
     notes: Sequence[str] = (),
     observe: Observe | None = None,
 ) -> int:
-    """Train to the end or until a signal, and return that signal's number or 0. `notes` are shown before step 1."""
+    """Train until the last step or a signal, and return the signal number or 0. `notes` are printed before step 1."""
     with ExitStack() as stack:
         processes = stack.enter_context(join(config.train.device))
-        if processes.local == 0:  # each machine has a copy of its own
+        if processes.local == 0:  # each machine has its own copy
             dataset.verify("train", "dev")
         if processes.leads and not resumed:
             new_run(run, config)
@@ -61,7 +61,7 @@ def run_training(
         records = Records(stack)
         if processes.leads:
             records.open(config, run, observe)
-        signals.tell = records.say
+        signals.notify = records.say
         job = build_job(config, run, dataset, processes, signals, records.write, scores)
         stack.callback(job.stream.close)
         try:
@@ -69,36 +69,36 @@ def run_training(
             ending = train(job)
         except KeyboardInterrupt:
             with suppress(HarkError):
-                job.tell(StopRecord(job.progress.step, "interrupted", unsaved_words(run), time.time()))
+                job.record(StopRecord(job.progress.step, "interrupted", unsaved_message(run), time.time()))
             raise
         except Exception as error:
-            with suppress(HarkError):  # a full disk may be why, and then there is no room for the record either
-                job.tell(StopRecord(job.progress.step, "failed", str(error), time.time()))
+            with suppress(HarkError):  # the disk may be full, and then this record cannot be written either
+                job.record(StopRecord(job.progress.step, "failed", str(error), time.time()))
             raise
-        job.tell(StopRecord(job.progress.step, ending, ending_words(ending, job), time.time()))
+        job.record(StopRecord(job.progress.step, ending, stop_message(ending, job), time.time()))
         return signals.received
 
 
-def ending_words(ending: str, job: TrainingJob) -> str:
+def stop_message(ending: str, job: TrainingJob) -> str:
     match ending:
         case "interrupted":
-            return f"saved at step {job.progress.step}; go on with hark train --resume {job.run.path}"
+            return f"saved at step {job.progress.step}; resume with hark train --resume {job.run.path}"
         case "early":
-            return f"no better dev score in {job.config.train.early_stop} measurements"
+            return f"no improvement on the dev sets in {job.config.train.early_stop} evaluations"
     kept = "last" if job.config.train.best == "last" else "best"
     return f"the {kept} model is {job.run.best}" if job.dev else f"the last checkpoint is in {job.run.checkpoints}"
 
 
-def unsaved_words(run: RunDir) -> str:
-    """For a run that was ended at once."""
+def unsaved_message(run: RunDir) -> str:
+    """The message for a run that was interrupted and not saved."""
     saved = list_checkpoints(run.checkpoints)
     if not saved:
-        return "ended before anything was saved"
-    return f"not saved; go on from step {step_of(saved[-1])} with hark train --resume {run.path}"
+        return "stopped before the first checkpoint"
+    return f"not saved; resume from step {step_of(saved[-1])} with hark train --resume {run.path}"
 
 
 class RunFiles(ExitStack):
-    """The files of a run that records go to. That of samples is made with the first of them."""
+    """Writes records to metrics.jsonl and samples to samples.jsonl, which is created with the first sample."""
 
     def __init__(self, run: RunDir) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class RunFiles(ExitStack):
 
 
 class Records:
-    """Passes each record on to the files of the run and to its observer."""
+    """Passes each record to the files of the run and to its observer."""
 
     def __init__(self, stack: ExitStack) -> None:
         self.stack = stack
@@ -123,7 +123,7 @@ class Records:
         self.observer: Observer | None = None
 
     def open(self, config: Config, run: RunDir, observe: Observe | None) -> None:
-        """Only the leading process writes and shows records."""
+        """Open the files and the observer. Only the leading process does this."""
         history = read_metrics(run.metrics) if run.metrics.exists() else None
         self.files = self.stack.enter_context(RunFiles(run))
         self.observer = self.stack.enter_context(observe(config, run, history)) if observe else None

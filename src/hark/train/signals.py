@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP ask a run to save and end. A second one, and one before the first step, does not wait."""
+"""Signal handling: SIGINT, SIGTERM and SIGHUP save and stop a run; a second signal quits at once."""
 
 import os
 import signal
@@ -11,8 +11,8 @@ from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE = 2.0
-"""Seconds for a run that is to end at once to do so by itself: one operation of torch may take a minute on a CPU, and
-Python hears of no signal before it is over."""
+"""Seconds before a run that should quit at once is forced to. A single torch operation can take a minute on a CPU, and
+Python runs no signal handler until it returns."""
 
 
 def write_line(line: str) -> None:
@@ -22,63 +22,63 @@ def write_line(line: str) -> None:
 
 
 class Signals:
-    """While it is entered, a signal is only remembered, and the loop looks at it between steps."""
+    """A context in which the first signal is stored in `received`, which the training loop checks between steps."""
 
     def __init__(self) -> None:
         self.received = 0
         self.worth_saving = False
-        """Whether a step was taken. Before that a signal ends the run at once."""
-        self.tell: Callable[[str], None] = write_line
-        """How a person is told that the signal was heard."""
-        self.before: dict[int, Any] = {}
-        self.left = threading.Event()
+        """Whether a step was taken. Before that, a signal quits at once."""
+        self.notify: Callable[[str], None] = write_line
+        """Shows the user that the signal was received."""
+        self.previous: dict[int, Any] = {}
+        self.exited = threading.Event()
 
     def __enter__(self) -> "Signals":
         reader, self.writer = os.pipe()
         os.set_blocking(self.writer, False)
-        self.woken_before = signal.set_wakeup_fd(self.writer, warn_on_full_buffer=False)
+        self.previous_fd = signal.set_wakeup_fd(self.writer, warn_on_full_buffer=False)
         threading.Thread(target=self.watch, args=(reader,), daemon=True).start()
         for each in SIGNALS:
-            if signal.getsignal(each) is not signal.SIG_IGN:  # as under nohup, which keeps a run from SIGHUP
-                self.before[each] = signal.signal(each, self.remember)
+            if signal.getsignal(each) is not signal.SIG_IGN:  # as SIGHUP is under nohup
+                self.previous[each] = signal.signal(each, self.handle)
         return self
 
-    def remember(self, number: int, frame: FrameType | None) -> None:
+    def handle(self, number: int, frame: FrameType | None) -> None:
         if self.worth_saving and not self.received:
             self.received = number
             return
-        before = self.before[number]
-        if callable(before):  # the command line's, which knows what to say and the exit code
-            before(number, frame)
+        previous = self.previous[number]
+        if callable(previous):  # the handler of the CLI, which sets the message and the exit code
+            previous(number, frame)
         raise KeyboardInterrupt
 
     def watch(self, reader: int) -> None:
-        """Answer at once, in a thread of its own: the main one may be deep inside torch, and not hear of it yet."""
-        heard = 0
+        """Respond to signals in a separate thread: the main thread may be inside a long torch operation."""
+        count = 0
         while number := int.from_bytes(os.read(reader, 1)):
-            if number not in self.before:
+            if number not in self.previous:
                 continue
-            heard += 1
-            if heard == 1 and self.worth_saving:
-                self.tell("stopping: this step is finished and saved first; once more ends at once, unsaved")
-            elif not self.left.wait(GRACE):
-                leave(number)
+            count += 1
+            if count == 1 and self.worth_saving:
+                self.notify("stopping: finishing and saving this step; a second signal quits at once without saving")
+            elif not self.exited.wait(GRACE):
+                quit_now(number)
         os.close(reader)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.left.set()
-        for each, handler in self.before.items():
+        self.exited.set()
+        for each, handler in self.previous.items():
             signal.signal(each, handler)
-        signal.set_wakeup_fd(self.woken_before)
+        signal.set_wakeup_fd(self.previous_fd)
         os.close(self.writer)
 
 
-def leave(number: int) -> None:
-    """End the process from another thread than the main one."""
+def quit_now(number: int) -> None:
+    """Exit the process from a thread other than the main one."""
     with suppress(OSError):
         if sys.stderr.isatty():
             sys.stderr.write("\x1b[?25h\n")  # a live panel hides the cursor
-    write_line(f"hark: ended at once by {signal.Signals(number).name}; nothing was saved since the last checkpoint")
+    write_line(f"hark: killed by {signal.Signals(number).name}; steps since the last checkpoint are lost")
     os._exit(128 + number)

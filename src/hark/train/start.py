@@ -1,4 +1,4 @@
-"""Starting a run, new or resumed: everything that can be refused is refused before the first step."""
+"""Starting a run, new or resumed. Every check that can fail runs before the first step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,23 +23,22 @@ from hark.train.export import BundleWriter
 from hark.train.job import Score, TrainingJob
 from hark.train.processes import Processes
 from hark.train.records import Record, ResumeRecord, StartRecord, TranslationSample
+from hark.train.sharding import fill_weights
 from hark.train.signals import Signals
-from hark.train.spread import fill_weights
 
 
 def resolve(config: Config, dataset: Dataset) -> Config:
-    """The settings with what the dataset knows better: languages, sizes of vocabularies, and how it was prepared.
+    """Return the settings with the dataset's own languages, vocabulary sizes and preparation settings.
 
-    So a run, and the bundle that it leaves, describe the text that was trained on, whatever the recipe says. Of [data]
-    only which dataset is read, and which way round, is for the recipe to say; all else shaped the dataset.
+    So a run and its bundle describe the text that was trained on, whatever the recipe says. Of [data], the recipe
+    decides only which dataset is read and in which direction; the rest was fixed by `hark prepare`.
     """
     manifest = dataset.manifest
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
     separate = manifest.source_tokenizer is not None
     if separate and config.model.tie == "all":
         raise UserError(
-            f"{dataset.folder}: has a vocabulary for each language, so one matrix cannot serve both; "
-            "set model.tie=target or none"
+            f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
     data = replace(
@@ -54,51 +53,51 @@ def resolve(config: Config, dataset: Dataset) -> Config:
 
 
 def prepared(dataset: Dataset) -> DataConfig | None:
-    """The settings that a dataset was prepared with; none where its folder has lost them."""
+    """The settings that a dataset was prepared with, or None if its config.toml is missing."""
     path = dataset.folder / "config.toml"
     return configfile.load(path).data if path.exists() else None
 
 
 def open_dataset(config: DataConfig) -> Dataset:
     if not config.dataset:
-        raise UserError("data.dataset is not set: name the folder that `hark prepare` made")
+        raise UserError("data.dataset is not set; set it to the output folder of hark prepare")
     return Dataset.open(Path(config.dataset).resolve(), config.reverse)
 
 
 def new_run(run: RunDir, config: Config) -> None:
-    """Make the run folder, with its settings as resolved. One that never came to a checkpoint is begun anew."""
+    """Create the run folder with the resolved settings. A run without a checkpoint is overwritten."""
     if run.exists and (checkpoint.list_checkpoints(run.checkpoints) or run.in_use):
         raise UserError(
-            f"{run.path}: is a run already; go on with hark train --resume {run.path}, or name another with -o"
+            f"{run.path}: run exists; resume it with hark train --resume {run.path}, or choose another folder with -o"
         )
     try:
         run.checkpoints.mkdir(parents=True, exist_ok=True)
-        for told in (run.metrics, run.samples):
-            told.unlink(missing_ok=True)
+        for log in (run.metrics, run.samples):
+            log.unlink(missing_ok=True)
         run.config.write_text(configfile.dump(config), encoding="utf-8")
     except OSError as error:
         raise HarkError(f"{run.path}: cannot be written: {error.strerror}") from None
 
 
 def run_config(run: RunDir, overrides: Sequence[str], allowed: Sequence[str]) -> Config:
-    """The settings that a run began with, and only such changes as were allowed by name."""
+    """Return the settings of a run with overrides applied; each changed setting must be in `allowed`."""
     allowed = [current_name(name) for name in allowed]
     if not run.exists:
-        raise UserError(f"{run.path}: is not a run; it has no {run.config.name}")
+        raise UserError(f"{run.path}: not a run: {run.config.name} is missing")
     known = [each.key for each in configfile.explain(Config())]
     for name in allowed:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else "hark config --explain lists them"
+            hint = f"did you mean {near[0]}?" if near else "list them with hark config --explain"
             raise UserError(f"--allow {name}: no such setting; {hint}")
-    began, now = configfile.load(run.config), configfile.load(run.config, overrides)
-    for before, after in zip(configfile.explain(began), configfile.explain(now), strict=True):
+    original, changed = configfile.load(run.config), configfile.load(run.config, overrides)
+    for before, after in zip(configfile.explain(original), configfile.explain(changed), strict=True):
         if before.value != after.value and before.key not in allowed:
             raise UserError(
                 f"{before.key}: the run began with {before.value}, not {after.value}; "
-                f"to change it all the same, add --allow {before.key}"
+                f"to change it, add --allow {before.key}"
             )
-    return now
+    return changed
 
 
 def build_job(
@@ -110,10 +109,12 @@ def build_job(
     observe: Callable[[Record | TranslationSample], None],
     scores: Sequence[Score] = (),
 ) -> TrainingJob:
-    """All parts of a run, at their beginning."""
+    """Build all parts of a run in their initial state."""
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model).train()
-    if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):  # else a checkpoint has the weights
+    if config.train.from_ and not checkpoint.list_checkpoints(
+        run.checkpoints
+    ):  # otherwise the checkpoint has the weights
         start_from(model, Path(config.train.from_), dataset)
     batches = make_batches(dataset.train, config.batches, dataset.special)
     dev = [
@@ -125,23 +126,23 @@ def build_job(
 
 
 def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
-    """Fine-tuning: the weights of a bundle, on text that its own tokenizers encoded."""
+    """Load the weights of a bundle for fine-tuning. The dataset must be encoded with the bundle's tokenizers."""
     bundle = Bundle.open(folder)
     for side, path in (("source", bundle.source_tokenizer), ("target", bundle.target_tokenizer)):
         theirs, ours = Tokenizer.load(path), dataset.tokenizer(side)  # type: ignore[arg-type]
         if theirs.sha256 != ours.sha256:
             raise UserError(
-                f"{dataset.folder}: was not encoded with the tokenizer of {folder}; prepare it again with "
+                f"{dataset.folder}: not encoded with the tokenizer of {folder}; prepare it again with "
                 f"train.from={folder}"
             )
     fill_weights(model, read_tensors(bundle.weights), folder)
 
 
 def begin(job: TrainingJob, resumed: bool) -> None:
-    """Prove that the largest batch fits, load the last checkpoint if there is one, and say that it begins."""
-    batch_seconds = job.prove_memory()
+    """Check that the largest batch fits in memory, load the last checkpoint if there is one, and log the start."""
+    batch_seconds = job.check_memory()
     if resumed and checkpoint.list_checkpoints(job.run.checkpoints):
         job.resume(checkpoint.latest(job.run.checkpoints))
-        job.begin(ResumeRecord, batch_seconds)
+        job.log_start(ResumeRecord, batch_seconds)
     else:
-        job.begin(StartRecord, batch_seconds)
+        job.log_start(StartRecord, batch_seconds)

@@ -1,4 +1,4 @@
-"""Our kernels against the explicit softmax, run by Triton's interpreter: every width, tile and kind, with gradients."""
+"""Our attention kernels against the explicit softmax, run by Triton's interpreter, with gradients."""
 
 from itertools import product
 
@@ -14,24 +14,24 @@ from hark.model.patterns import Observed, Packed
 from tests.model.oracle import cumulative
 
 kernels = pytest.importorskip("hark.model.kernels.attention", reason="Triton is not installed", exc_type=ImportError)
-from hark.model.kernels.linear import join, side_by_side  # noqa: E402
+from hark.model.kernels.linear import are_adjacent, join  # noqa: E402
 
 EDGES = [0, 1, 15, 16, 17, 32, 33, 64, 65, 128, 129, 200]
 
 
 def check(q_lengths: list[int], k_lengths: list[int] | None, causal: bool, width: int, heads: int = 2) -> None:
-    """Outputs and gradients, on fresh random numbers, of a text over itself or over another."""
+    """Compare outputs and gradients of self- or cross-attention on random inputs."""
     over = q_lengths if k_lengths is None else k_lengths
     plain = Packed(cumulative(torch.tensor(q_lengths)), cumulative(torch.tensor(over)), max(*q_lengths, *over), causal)
     upstream = torch.randn(sum(q_lengths), heads, width)
     if k_lengths is None:
-        given = [torch.randn(sum(q_lengths), 3, heads, width)]
+        values = [torch.randn(sum(q_lengths), 3, heads, width)]
     else:
-        given = [torch.randn(sum(q_lengths), heads, width), torch.randn(sum(k_lengths), 2, heads, width)]
+        values = [torch.randn(sum(q_lengths), heads, width), torch.randn(sum(k_lengths), 2, heads, width)]
     results: list[list[Tensor]] = []
-    for pattern in (plain.ranged(sum(q_lengths), sum(over)), Observed(plain, lambda _: None)):
-        inputs = [x.clone().requires_grad_() for x in given]
-        # Queries, keys and values lie side by side, as one product makes them; over another text, keys and values do.
+    for pattern in (plain.with_ranges(sum(q_lengths), sum(over)), Observed(plain, lambda _: None)):
+        inputs = [x.clone().requires_grad_() for x in values]
+        # Queries, keys and values are adjacent, as one projection writes them; in cross-attention only keys and values.
         out = pattern(*inputs[:-1], *inputs[-1].unbind(1))
         results.append([out, *torch.autograd.grad(out, inputs, upstream)])
     for fast, exact in zip(*results, strict=True):
@@ -39,16 +39,16 @@ def check(q_lengths: list[int], k_lengths: list[int] | None, causal: bool, width
 
 
 @pytest.mark.parametrize(("width", "causal"), list(product(WIDTHS, [False, True])))
-def test_every_width(width: int, causal: bool) -> None:
+def test_every_head_width(width: int, causal: bool) -> None:
     check([5, 17, 40, 1], None, causal, width)
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_lengths_at_the_edges_of_tiles(causal: bool) -> None:
+def test_lengths_at_tile_boundaries(causal: bool) -> None:
     check(EDGES, None, causal, 16, heads=1)
 
 
-def test_attention_over_another_text() -> None:
+def test_cross_attention() -> None:
     check(EDGES, EDGES[::-1], False, 16, heads=1)
 
 
@@ -59,7 +59,7 @@ def test_attention_over_another_text() -> None:
     st.integers(0, 999),
 )
 @settings(max_examples=15)
-def test_any_lengths(pairs: list[tuple[int, int]], seed: int) -> None:
+def test_any_mix_of_lengths(pairs: list[tuple[int, int]], seed: int) -> None:
     torch.manual_seed(seed)
     check([q for q, _ in pairs], [k for _, k in pairs], False, 16, heads=1)
 
@@ -70,37 +70,37 @@ def test_long_sentences(causal: bool) -> None:
 
 
 @pytest.mark.parametrize("apart", [(), (0,), (0, 1), (1, 2), (0, 1, 2)], ids=str)
-def test_however_queries_keys_and_values_lie(apart: tuple[int, ...]) -> None:
-    """Rotary positions make new queries and keys; none of it changes a result."""
+def test_any_memory_layout_of_queries_keys_and_values(apart: tuple[int, ...]) -> None:
+    """Rotary positions write queries and keys to new tensors; the result does not depend on it."""
     cu = cumulative(torch.tensor([5, 17, 40]))
     plain, upstream = Packed(cu, cu, 40, causal=True), torch.randn(62, 2, 16)
     qkv, results = torch.randn(62, 3, 2, 16), []
-    for pattern in (plain.ranged(62, 62), Observed(plain, lambda _: None)):
-        given = qkv.clone().requires_grad_()
-        parts = [part.clone() if number in apart else part for number, part in enumerate(given.unbind(1))]
+    for pattern in (plain.with_ranges(62, 62), Observed(plain, lambda _: None)):
+        values = qkv.clone().requires_grad_()
+        parts = [part.clone() if number in apart else part for number, part in enumerate(values.unbind(1))]
         out = pattern(*parts)
-        results.append([out, *torch.autograd.grad(out, given, upstream)])
+        results.append([out, *torch.autograd.grad(out, values, upstream)])
     for fast, exact in zip(*results, strict=True):
         torch.testing.assert_close(fast, exact, atol=2e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("cross", [False, True])
-def test_gradients_lie_as_what_they_are_of(cross: bool) -> None:
-    """So that the product before attention takes them as they lie, and none is copied."""
+def test_gradients_have_the_memory_layout_of_the_inputs(cross: bool) -> None:
+    """So that the projection before attention reads them without copying."""
     cu = cumulative(torch.tensor([5, 17]))
     made = [torch.randn(22, 1, 2, 16), torch.randn(22, 2, 2, 16)] if cross else [torch.randn(22, 3, 2, 16)]
     q, k, v = (part.detach().requires_grad_() for each in made for part in each.unbind(1))
-    out = Packed(cu, cu, 17).ranged(22, 22)(q, k, v)
+    out = Packed(cu, cu, 17).with_ranges(22, 22)(q, k, v)
     gradients = torch.autograd.grad(out, (q, k, v), torch.randn_like(out))
     rows = [each.flatten(1) for each in gradients]
     groups = (rows[:1], rows[1:]) if cross else (rows,)
     for group in groups:
-        assert side_by_side(group)
+        assert are_adjacent(group)
         assert join(group).data_ptr() == group[0].data_ptr()
-    assert side_by_side(rows) is not cross
+    assert are_adjacent(rows) is not cross
 
 
-def test_ranges_are_those_of_the_explicit_mask() -> None:
+def test_ranges_match_the_explicit_mask() -> None:
     lengths = [3, 0, 5, 1, 0], [2, 4, 0, 6, 0]
     for q_lengths, k_lengths, causal in ((lengths[0], lengths[0], True), (lengths[0], lengths[1], False)):
         q_cu, k_cu = (cumulative(torch.tensor(each)) for each in (q_lengths, k_lengths))
@@ -112,11 +112,11 @@ def test_ranges_are_those_of_the_explicit_mask() -> None:
         assert torch.equal((i >= ranges.first_query) & (i < ranges.end_query), visible)
 
 
-def test_without_a_gpu_they_do_not_serve() -> None:
+def test_kernels_are_unavailable_without_a_gpu() -> None:
     assert available() == torch.cuda.is_available()
 
 
-def test_sizes_that_nobody_tested_are_refused() -> None:
+def test_untested_sizes_are_not_covered() -> None:
     assert cover(ModelConfig(d_k=64, d_v=64), 512)
     assert not cover(ModelConfig(d_k=64, d_v=32), 512)
     assert not cover(ModelConfig(d_k=48, d_v=48), 512)

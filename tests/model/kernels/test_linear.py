@@ -1,11 +1,11 @@
-"""Products with bias and ReLU against PyTorch's own, run by Triton's interpreter."""
+"""Matrix products with bias and ReLU against PyTorch, run by Triton's interpreter."""
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from hark.model.ways import Joined
+from hark.model.backends import JoinedLinear
 
 kernels = pytest.importorskip("hark.model.kernels.linear", reason="Triton is not installed", exc_type=ImportError)
 
@@ -13,10 +13,10 @@ kernels = pytest.importorskip("hark.model.kernels.linear", reason="Triton is not
 @pytest.mark.parametrize(("n", "inner", "width"), [(1, 8, 16), (70, 24, 40), (300, 16, 200)])
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("has_bias", [False, True])
-def test_equals_the_plain_path(
+def test_equals_pytorch(
     n: int, inner: int, width: int, relu: bool, has_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "PARTS", 3)  # so that each part takes several rows
+    monkeypatch.setattr(kernels, "PARTS", 3)  # several rows per part
     x, upstream = torch.randn(n, inner, requires_grad=True), torch.randn(n, width)
     layer = nn.Linear(inner, width, bias=has_bias)
     plain = layer(x)
@@ -29,13 +29,13 @@ def test_equals_the_plain_path(
 
 
 def multiply(x: Tensor, *linears: nn.Linear, relu: bool = False, dtype: torch.dtype = torch.float32) -> list[Tensor]:
-    joined = Joined(*linears, dtype=dtype)
+    joined = JoinedLinear(*linears, dtype=dtype)
     return kernels.Product.apply(x.to(dtype), joined.weight, joined.bias, relu, *joined.originals)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("used", [(0, 1, 2), (0, 2), (1,)], ids=str)
-def test_projections_side_by_side(used: tuple[int, ...]) -> None:
-    """Also where not all of them are used, so that gradients do not lie side by side."""
+def test_joined_projections(used: tuple[int, ...]) -> None:
+    """Also if only some are used, so that the gradients are not adjacent."""
     layers, x = [nn.Linear(8, width) for width in (5, 4, 7)], torch.randn(4, 8, requires_grad=True)
     weights = [x, *(each for layer in layers for each in layer.parameters())]
     joined, apart = multiply(x, *layers), [layer(x) for layer in layers]
@@ -47,13 +47,13 @@ def test_projections_side_by_side(used: tuple[int, ...]) -> None:
         torch.testing.assert_close(fast, exact, atol=1e-4, rtol=1e-4)
 
 
-def test_columns_are_joined_without_copying_where_they_lie_side_by_side() -> None:
+def test_adjacent_columns_are_joined_without_copying() -> None:
     whole = torch.randn(5, 12)
     parts = whole.split([3, 4, 5], dim=1)
     assert kernels.join(parts).data_ptr() == whole.data_ptr()
-    for given in (parts[:2], parts[::-1], [each.clone() for each in parts], [whole[:3, :6], whole[1:4, 6:]]):
-        assert torch.equal(kernels.join(given), torch.cat(list(given), dim=1))
-        assert kernels.join(given).data_ptr() != given[0].data_ptr()
+    for columns in (parts[:2], parts[::-1], [each.clone() for each in parts], [whole[:3, :6], whole[1:4, 6:]]):
+        assert torch.equal(kernels.join(columns), torch.cat(list(columns), dim=1))
+        assert kernels.join(columns).data_ptr() != columns[0].data_ptr()
 
 
 @pytest.mark.parametrize("rows", [1, 63, 64, 65, 1000])
@@ -62,7 +62,7 @@ def test_parts_add_up(rows: int) -> None:
     torch.testing.assert_close(kernels.add_parts(parts), parts.sum(0), atol=1e-4, rtol=1e-4)
 
 
-def test_more_axes_and_precisions() -> None:
+def test_leading_axes_and_precisions() -> None:
     x, layer = torch.randn(2, 3, 8, requires_grad=True), nn.Linear(8, 5)
     (y,) = multiply(x, layer, dtype=torch.bfloat16)
     y.float().sum().backward()

@@ -1,12 +1,13 @@
-"""Attention for packed sentences: forward and backward without atomics, so that it is deterministic.
+"""Attention for packed sentences. Forward and backward passes use no atomics, so they are deterministic.
 
-PyTorch's flash kernel pads every sentence to tiles of 64 by 128, most of which sentences of some 27 tokens leave empty.
-Here a tile is a block of rows as they lie, whatever sentences they belong to. Each query sees one range of keys (its
-sentence's; up to itself, where attention is causal), and the keys of a block of queries lie in one range too, which is
-gone through a block at a time with the running softmax of Dao et al. (2022). Any lengths will do, none is special, and
-nobody has to sort or count on the host.
+PyTorch's flash kernel pads every sentence to tiles of 64 by 128, which are mostly empty for sentences of about 27
+tokens. Here a tile is a block of consecutive rows, whatever sentences they belong to. Each query sees one range of keys
+(those of its sentence; up to itself if attention is causal), and the keys of a block of queries form one range too. It
+is processed block by block with the online softmax of Dao et al. (2022). Any mix of lengths works, without sorting or
+counting on the host.
 
-Queries, keys and values lie side by side as one projection made them, and so do their gradients: nothing is copied.
+Queries, keys and values stay adjacent in memory, as one projection writes them, and so do their gradients: nothing is
+copied.
 """
 
 from typing import Any, NamedTuple
@@ -16,18 +17,18 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hark.model.kernels.linear import side_by_side
+from hark.model.kernels.linear import are_adjacent
 
 ROWS = 64
-"""Queries (backwards also: keys) of one program."""
+"""Queries per program (in the backward pass also: keys)."""
 COLUMNS = 32
-"""Keys (backwards also: queries) that it looks at together."""
+"""Keys per iteration (in the backward pass also: queries)."""
 LOG2_E = tl.constexpr(1.4426950408889634)
 FAR = tl.constexpr(2**30)
 
 
 class Ranges(NamedTuple):
-    """For each query the keys that it sees, from `first` up to but not including `end`; for each key who sees it."""
+    """The half-open range of keys that each query sees, and of queries that see each key."""
 
     first_key: Tensor
     end_key: Tensor
@@ -36,9 +37,9 @@ class Ranges(NamedTuple):
 
 
 def make_ranges(q_cu: Tensor, k_cu: Tensor, n_q: int, n_k: int, causal: bool) -> Ranges:
-    """From cumulative lengths, on the device."""
+    """Compute the ranges from cumulative lengths, on the device."""
     i, j = (torch.arange(n, device=cu.device, dtype=cu.dtype) for n, cu in ((n_q, q_cu), (n_k, k_cu)))
-    # Of sentences that begin at a slot all but the last are empty, and it is the last that the slot belongs to.
+    # If several sentences begin at a slot, all but the last are empty, and the slot belongs to the last.
     q_of, k_of = (torch.searchsorted(cu, slots, right=True) - 1 for cu, slots in ((q_cu, i), (k_cu, j)))
     if causal:
         return Ranges(k_cu[q_of], i + 1, j, q_cu[k_of + 1])
@@ -47,7 +48,7 @@ def make_ranges(q_cu: Tensor, k_cu: Tensor, n_q: int, n_k: int, causal: bool) ->
 
 @triton.jit
 def load_rows(base, stride, rows, end, head, K: tl.constexpr):
-    """Rows of one head, zero beyond `end`."""
+    """Load rows of one head, with zeros beyond `end`."""
     at = base + rows[:, None] * stride + head * K + tl.arange(0, K)[None, :]
     return tl.load(at, mask=(rows < end)[:, None], other=0.0)
 
@@ -60,7 +61,7 @@ def store_rows(base, stride, values, rows, end, head, K: tl.constexpr):
 
 @triton.jit
 def load_range(first_at, end_at, rows, n):
-    """The ranges of some rows, and the one that holds them all; rows that are not there have an empty one."""
+    """Load the ranges of a block of rows, and their union. Rows beyond `n` have an empty range."""
     first = tl.load(first_at + rows, mask=rows < n, other=FAR)
     end = tl.load(end_at + rows, mask=rows < n, other=0)
     return first, end, tl.min(first, 0), tl.max(end, 0)
@@ -88,15 +89,15 @@ def forward_block(
         new_top = tl.maximum(top, tl.max(scores, 1))
         safe = tl.where(new_top == float("-inf"), 0.0, new_top)
         p = tl.exp2(scores - safe[:, None])
-        shrink = tl.exp2(top - safe)
-        total = total * shrink + tl.sum(p, 1)
-        out = out * shrink[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
+        rescale = tl.exp2(top - safe)
+        total = total * rescale + tl.sum(p, 1)
+        out = out * rescale[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         top = new_top
-    saw = total > 0.0
-    out = out * (1.0 / tl.where(saw, total, 1.0))[:, None]
+    sees_any = total > 0.0
+    out = out * (1.0 / tl.where(sees_any, total, 1.0))[:, None]
     store_rows(out_at, H * K, out, i, n_q, head, K)
-    # Of a row that saw nothing: +inf, so that 2^(score - it) is zero.
-    log_sum = tl.where(saw, top + tl.log2(tl.where(saw, total, 1.0)), float("inf"))
+    # +inf for a row that sees no key, so that exp2(score - log_sum) is zero.
+    log_sum = tl.where(sees_any, top + tl.log2(tl.where(sees_any, total, 1.0)), float("inf"))
     tl.store(log_sum_at + i * H + head, log_sum, mask=i < n_q)
 
 
@@ -105,7 +106,7 @@ def backward_queries(
     q_at, k_at, v_at, dout_at, out_at, log_sum_at, dq_at, along_at, first_at, end_at, n_q, q_stride, k_stride, scale,
     H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """The gradient of a block of queries; and `along`, what the softmax's gradient subtracts, for the keys' turn."""
+    """The gradient of a block of queries; and `along`, a term of the softmax gradient, for `backward_keys`."""
     head = tl.program_id(0)
     i = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     first, end, lowest, highest = load_range(first_at, end_at, i, n_q)
@@ -133,7 +134,7 @@ def backward_keys(
     q_at, k_at, v_at, dout_at, log_sum_at, along_at, dk_at, dv_at, first_at, end_at, n_k, q_stride, k_stride, scale,
     H: tl.constexpr, K: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of a block of keys and their values, from the queries that see them."""
+    """The gradients of a block of keys and values, from the queries that see them."""
     head = tl.program_id(0)
     j = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     first, end, lowest, highest = load_range(first_at, end_at, j, n_k)
@@ -158,7 +159,7 @@ def backward_keys(
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges) -> tuple[Tensor, Tensor]:
-    """The heads' outputs, and the logarithms of the softmax's sums."""
+    """Return the heads' outputs and the log-sum-exp of the scores (base 2)."""
     n, h, width = q.shape
     out, log_sum = q.new_empty(n, h, width), q.new_empty(n, h, dtype=torch.float32)
     forward_block[(h, triton.cdiv(n, ROWS))](
@@ -168,12 +169,12 @@ def attend(q: Tensor, k: Tensor, v: Tensor, ranges: Ranges) -> tuple[Tensor, Ten
     return out, log_sum
 
 
-def attend_back(
+def attend_backward(
     dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, log_sum: Tensor, ranges: Ranges
 ) -> tuple[Tensor, ...]:
-    """Gradients, which lie in memory as what they are of does."""
+    """Return the gradients of q, k and v, in the same memory layout as these."""
     n, h, width = q.shape
-    dq, dk, dv = (each for group in lying_together(q, k, v) for each in empty_like_group(group))
+    dq, dk, dv = (each for group in group_adjacent(q, k, v) for each in empty_like_group(group))
     along = torch.empty_like(log_sum)
     rest = (q.stride(0), k.stride(0), width**-0.5)
     shape = {"H": h, "K": width, "ROWS": ROWS, "COLUMNS": COLUMNS, "num_warps": 4, "num_stages": 3}
@@ -184,11 +185,11 @@ def attend_back(
     return dq, dk, dv
 
 
-def lying_together(q: Tensor, k: Tensor, v: Tensor) -> tuple[tuple[Tensor, ...], ...]:
-    """Those that one product made, and that lie side by side in memory, together: all three of a text over itself, keys
-    and values of one text over another, none where rotary positions have turned them."""
+def group_adjacent(q: Tensor, k: Tensor, v: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+    """Group the tensors that are adjacent in memory: all three in self-attention, keys and values in cross-attention,
+    none after rotary positions."""
     for groups in (((q, k, v),), ((q,), (k, v))):
-        if all(side_by_side([x.flatten(1) for x in group]) for group in groups):
+        if all(are_adjacent([x.flatten(1) for x in group]) for group in groups):
             return groups
     return (q,), (k,), (v,)
 
@@ -199,11 +200,11 @@ def empty_like_group(group: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 class RangedAttention(torch.autograd.Function):
-    """Of q_NHK over k_NHK and v_NHK, of the same text or of another."""
+    """Self- or cross-attention of q_NHK over k_NHK and v_NHK, with a range of keys per query."""
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, *ranges: Tensor) -> Tensor:
-        groups = lying_together(q, k, v)
+        groups = group_adjacent(q, k, v)
         q, k, v = (x.contiguous() if len(group) == 1 else x for group in groups for x in group)
         out, log_sum = attend(q, k, v, Ranges(*ranges))
         ctx.save_for_backward(q, k, v, out, log_sum, *ranges)
@@ -212,5 +213,5 @@ class RangedAttention(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, log_sum, *ranges = ctx.saved_tensors
-        gradients = attend_back(dout.contiguous(), q, k, v, out, log_sum, Ranges(*ranges))
+        gradients = attend_backward(dout.contiguous(), q, k, v, out, log_sum, Ranges(*ranges))
         return *gradients, None, None, None, None

@@ -1,35 +1,35 @@
-"""The way to run layers with our own kernels, for training."""
+"""The backend that trains with our own kernels."""
 
 import torch
 from torch import Tensor, nn
 
+from hark.model.backends import Backend, JoinedLinear, projections
 from hark.model.kernels.linear import Product
-from hark.model.kernels.norm import AddDropped, AddNorm, NormBeside, draw_seed
-from hark.model.ways import Joined, Way, projections
+from hark.model.kernels.norm import AddDropout, AddNorm, NormWithInput, draw_seed
 
 
-class FusedWay(Way):
-    """Products of 16-bit copies of the weights, those of one input joined; residual connections in one pass each."""
+class FusedBackend(Backend):
+    """Uses 16-bit copies of the weights, joined for projections of one input, and one pass per residual connection."""
 
     def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
-        self.joined = {linears: Joined(*linears, dtype=dtype) for linears in projections(model)}
+        self.joined = {linears: JoinedLinear(*linears, dtype=dtype) for linears in projections(model)}
 
     @torch.no_grad()
     def refresh(self) -> None:
-        """Bring the copies up to date with the weights, all in one go."""
+        """Update the copies from the weights, in one launch."""
         every = self.joined.values()
         torch._foreach_copy_([x for each in every for x in each.copies], [x for each in every for x in each.originals])
 
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
-        """The first layer's input is in float32, as the embeddings are; everything after it is in 16 bits."""
+        """Cast x to 16 bits: the input of the first layer is in float32, like the embeddings."""
         joined = self.joined[linears]
         return Product.apply(x.to(joined.weight.dtype), joined.weight, joined.bias, relu, *joined.originals)
 
     def norm(self, x: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-        return NormBeside.apply(x, norm.weight, norm.bias, norm.eps)
+        return NormWithInput.apply(x, norm.weight, norm.bias, norm.eps)
 
     def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Tensor:
-        return AddDropped.apply(x, s, draw_seed(s), rate(dropout))
+        return AddDropout.apply(x, s, draw_seed(s), rate(dropout))
 
     def add_norm(self, x: Tensor, s: Tensor, norm: nn.LayerNorm, dropout: nn.Dropout) -> Tensor:
         return AddNorm.apply(x, s, norm.weight, norm.bias, draw_seed(s), rate(dropout), norm.eps)

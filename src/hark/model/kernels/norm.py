@@ -1,8 +1,8 @@
-"""Residual connections: `LayerNorm(x + Dropout(s))` in one pass, each tensor read and written once.
+"""Fused residual connections: `LayerNorm(x + Dropout(s))` in one pass that reads and writes each tensor once.
 
-Left to the compiler, the sum and the norm live in float32 and take 7 ms of a step of 38; the bytes that must move need
-1.5. Numbers are float32 inside, in whatever precision they come and go. Pre-norm has the sub-layer between its norm and
-its sum, so that these are two passes.
+With torch.compile, the sum and the norm are in float32 and take 7 ms of a step of 38; the memory traffic alone needs
+1.5. The kernels compute in float32 for inputs and outputs of any precision. Pre-norm has the sub-layer between norm and
+sum, so it takes two passes.
 """
 
 from typing import Any
@@ -15,39 +15,39 @@ from torch import Tensor
 from hark.model.kernels.linear import add_parts
 
 ROWS = 4
-"""Rows at a time, forwards. Four of width 512 keep four warps busy."""
+"""Rows per program in the forward pass. Four of width 512 keep four warps busy."""
 BACK_ROWS = 2
-"""Backwards, where one warp does all, so that none waits for another at the sums."""
+"""In the backward pass, with a single warp, so that the sums need no synchronisation."""
 PROGRAMS = 1056
-"""Of the backward pass: eight for each of an H200's multiprocessors. Each sums up its part of the weights' gradient."""
+"""In the backward pass: eight per multiprocessor of an H200. Each accumulates a part of the weight gradient."""
 
 
 @triton.jit
-def mixed(x):
-    """All bits of the input in each bit of the output: multiplications and shifts of known good constants."""
+def hash_bits(x):
+    """An integer hash in which every input bit affects every output bit, with published constants."""
     x = (x ^ (x >> 16)) * 0x7FEB352D
     x = (x ^ (x >> 15)) * 0x846CA68B
     return x ^ (x >> 16)
 
 
 @triton.jit
-def kept(seed, rows, columns, WIDTH: tl.constexpr, p):
-    """1 / (1 - p) where dropout keeps a number, 0 where it drops it: a function of seed and place, so that the backward
-    pass finds it again and nothing is stored."""
+def dropout_mask(seed, rows, columns, WIDTH: tl.constexpr, p):
+    """The dropout mask: 1 / (1 - p) or 0. It depends only on seed and position, so the backward pass computes it again
+    and nothing is stored."""
     place = (rows[:, None] * WIDTH + columns[None, :]).to(tl.uint32)
-    chance = mixed(mixed(place + mixed(seed)) ^ seed)
-    return tl.where((chance >> 8).to(tl.float32) * (1.0 / 16777216.0) >= p, 1.0 / (1.0 - p), 0.0)
+    random = hash_bits(hash_bits(place + hash_bits(seed)) ^ seed)
+    return tl.where((random >> 8).to(tl.float32) * (1.0 / 16777216.0) >= p, 1.0 / (1.0 - p), 0.0)
 
 
 @triton.jit
-def summed(x_at, s_at, seed_at, rows, columns, there, p, WIDTH: tl.constexpr, ADD: tl.constexpr):
-    """x + Dropout(s), and what dropout multiplied by; or x alone, and nothing."""
+def residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH: tl.constexpr, ADD: tl.constexpr):
+    """x + Dropout(s) and the dropout mask; without ADD, x alone."""
     at = rows[:, None] * WIDTH + columns[None, :]
-    z = tl.load(x_at + at, mask=there, other=0.0).to(tl.float32)
+    z = tl.load(x_at + at, mask=mask, other=0.0).to(tl.float32)
     keep = tl.full([1, 1], 0.0, tl.float32)
     if ADD:
-        s = tl.load(s_at + at, mask=there, other=0.0).to(tl.float32)
-        keep = kept(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
+        s = tl.load(s_at + at, mask=mask, other=0.0).to(tl.float32)
+        keep = dropout_mask(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
         z += s * keep
     return z, keep
 
@@ -60,15 +60,15 @@ def forward_rows(
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
-    there = (rows < n)[:, None] & inside[None, :]
-    z, _ = summed(x_at, s_at, seed_at, rows, columns, there, p, WIDTH, ADD)
+    mask = (rows < n)[:, None] & inside[None, :]
+    z, _ = residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH, ADD)
     mean = tl.sum(z, 1) / WIDTH
     centred = tl.where(inside[None, :], z - mean[:, None], 0.0)
     scale = 1.0 / tl.sqrt(tl.sum(centred * centred, 1) / WIDTH + eps)
     weight = tl.load(weight_at + columns, mask=inside, other=0.0).to(tl.float32)
     bias = tl.load(bias_at + columns, mask=inside, other=0.0).to(tl.float32)
     y = centred * scale[:, None] * weight[None, :] + bias[None, :]
-    tl.store(y_at + rows[:, None] * WIDTH + columns[None, :], y.to(y_at.dtype.element_ty), mask=there)
+    tl.store(y_at + rows[:, None] * WIDTH + columns[None, :], y.to(y_at.dtype.element_ty), mask=mask)
     tl.store(mean_at + rows, mean, mask=rows < n)
     tl.store(scale_at + rows, scale, mask=rows < n)
 
@@ -76,9 +76,9 @@ def forward_rows(
 @triton.jit
 def backward_rows(
     dy_at, dz_at, x_at, s_at, weight_at, seed_at, mean_at, scale_at, dx_at, ds_at, parts_at, n, p,
-    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, BESIDE: tl.constexpr,
+    WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr, BYPASS: tl.constexpr,
 ):  # fmt: skip
-    """With BESIDE, dz is the gradient of x that comes by the way around the norm."""
+    """With BYPASS, dz is the gradient of x that bypasses the norm."""
     columns = tl.arange(0, COLUMNS)
     inside = columns < WIDTH
     weight = tl.load(weight_at + columns, mask=inside, other=0.0).to(tl.float32)
@@ -86,21 +86,21 @@ def backward_rows(
     dbias = tl.zeros([COLUMNS], tl.float32)
     for first in range(tl.program_id(0) * ROWS, n, tl.num_programs(0) * ROWS):
         rows = first + tl.arange(0, ROWS)
-        there = (rows < n)[:, None] & inside[None, :]
+        mask = (rows < n)[:, None] & inside[None, :]
         at = rows[:, None] * WIDTH + columns[None, :]
-        z, keep = summed(x_at, s_at, seed_at, rows, columns, there, p, WIDTH, ADD)
+        z, keep = residual_sum(x_at, s_at, seed_at, rows, columns, mask, p, WIDTH, ADD)
         mean = tl.load(mean_at + rows, mask=rows < n, other=0.0)
         scale = tl.load(scale_at + rows, mask=rows < n, other=0.0)
-        dy = tl.load(dy_at + at, mask=there, other=0.0).to(tl.float32)
-        normal = tl.where(there, (z - mean[:, None]) * scale[:, None], 0.0)
+        dy = tl.load(dy_at + at, mask=mask, other=0.0).to(tl.float32)
+        normal = tl.where(mask, (z - mean[:, None]) * scale[:, None], 0.0)
         g = dy * weight[None, :]
         along = tl.sum(g * normal, 1) / WIDTH
         dz = scale[:, None] * (g - tl.sum(g, 1)[:, None] / WIDTH - normal * along[:, None])
-        if BESIDE:
-            dz += tl.load(dz_at + at, mask=there, other=0.0).to(tl.float32)
-        tl.store(dx_at + at, dz.to(dx_at.dtype.element_ty), mask=there)
+        if BYPASS:
+            dz += tl.load(dz_at + at, mask=mask, other=0.0).to(tl.float32)
+        tl.store(dx_at + at, dz.to(dx_at.dtype.element_ty), mask=mask)
         if ADD:
-            tl.store(ds_at + at, (dz * keep).to(ds_at.dtype.element_ty), mask=there)
+            tl.store(ds_at + at, (dz * keep).to(ds_at.dtype.element_ty), mask=mask)
         dweight += tl.sum(dy * normal, 0)
         dbias += tl.sum(dy, 0)
     part = parts_at + tl.program_id(0) * 2 * WIDTH + columns
@@ -112,22 +112,22 @@ def backward_rows(
 def add_rows(
     x_at, s_at, seed_at, z_at, n, p, WIDTH: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, ADD: tl.constexpr
 ):
-    """x + Dropout(s); without ADD, Dropout(s) alone, which is the way back of its gradient too."""
+    """x + Dropout(s); without ADD, Dropout(s) alone, which also computes the gradient of s."""
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, COLUMNS)
-    there = (rows < n)[:, None] & (columns < WIDTH)[None, :]
+    mask = (rows < n)[:, None] & (columns < WIDTH)[None, :]
     at = rows[:, None] * WIDTH + columns[None, :]
-    z = tl.load(s_at + at, mask=there, other=0.0).to(tl.float32)
-    z *= kept(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
+    z = tl.load(s_at + at, mask=mask, other=0.0).to(tl.float32)
+    z *= dropout_mask(tl.load(seed_at).to(tl.uint32), rows, columns, WIDTH, p)
     if ADD:
-        z += tl.load(x_at + at, mask=there, other=0.0).to(tl.float32)
-    tl.store(z_at + at, z.to(z_at.dtype.element_ty), mask=there)
+        z += tl.load(x_at + at, mask=mask, other=0.0).to(tl.float32)
+    tl.store(z_at + at, z.to(z_at.dtype.element_ty), mask=mask)
 
 
 def normalise(
     x: Tensor, s: Tensor | None, weight: Tensor, bias: Tensor, seed: Tensor | None, p: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The norm of x + Dropout(s), in the precision of s, or of x alone; means and scales of the rows."""
+    """Return the norm of x + Dropout(s), in the precision of s, or of x alone; and the means and scales of the rows."""
     y = torch.empty_like(x if s is None else s)
     width, n = y.shape[-1], y.numel() // y.shape[-1]
     mean, scale = (torch.empty(n, dtype=torch.float32, device=x.device) for _ in range(2))
@@ -138,11 +138,11 @@ def normalise(
     return y, mean, scale
 
 
-def back(
+def normalise_backward(
     dy: Tensor, dz: Tensor | None, x: Tensor, s: Tensor | None, weight: Tensor, seed: Tensor | None,
     mean: Tensor, scale: Tensor, p: float,
 ) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:  # fmt: skip
-    """Gradients of x, s, weight and bias. dz is the gradient of x that goes around the norm."""
+    """Return the gradients of x, s, weight and bias. dz is the gradient of x that bypasses the norm."""
     width, n = x.shape[-1], x.numel() // x.shape[-1]
     programs = min(PROGRAMS, triton.cdiv(n, BACK_ROWS))
     dx, ds = torch.empty_like(x), None if s is None else torch.empty_like(s)
@@ -150,7 +150,7 @@ def back(
     backward_rows[(programs,)](
         dy.contiguous(), None if dz is None else dz.contiguous(), x, s, weight, seed, mean, scale, dx, ds, parts, n, p,
         WIDTH=width, COLUMNS=triton.next_power_of_2(width), ROWS=BACK_ROWS,
-        ADD=s is not None, BESIDE=dz is not None, num_warps=1,
+        ADD=s is not None, BYPASS=dz is not None, num_warps=1,
     )  # fmt: skip
     dweight, dbias = add_parts(parts).split(width)
     return dx, ds, dweight, dbias
@@ -172,11 +172,11 @@ class AddNorm(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
         x, s, weight, seed, mean, scale = ctx.saved_tensors
-        return *back(dy, None, x, s, weight, seed, mean, scale, ctx.p), None, None, None
+        return *normalise_backward(dy, None, x, s, weight, seed, mean, scale, ctx.p), None, None, None
 
 
-class NormBeside(torch.autograd.Function):
-    """x as it is, and `LayerNorm(x)`: both ways out of one place, so that the gradients of both meet in one pass."""
+class NormWithInput(torch.autograd.Function):
+    """Returns x and `LayerNorm(x)`, so that one backward pass adds the gradients of both."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> tuple[Tensor, Tensor]:
@@ -188,26 +188,26 @@ class NormBeside(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dz: Tensor | None, dy: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, mean, scale = ctx.saved_tensors
-        dx, _, dweight, dbias = back(dy, dz, x, None, weight, None, mean, scale, 0.0)
+        dx, _, dweight, dbias = normalise_backward(dy, dz, x, None, weight, None, mean, scale, 0.0)
         return dx, dweight, dbias, None
 
 
-class AddDropped(torch.autograd.Function):
+class AddDropout(torch.autograd.Function):
     """`x + Dropout(s)`, in the precision of s."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, s: Tensor, seed: Tensor, p: float) -> Tensor:
         ctx.save_for_backward(seed)
         ctx.p, ctx.dtype = p, x.dtype
-        return added(x.contiguous(), s.contiguous(), seed, p)
+        return add_dropout(x.contiguous(), s.contiguous(), seed, p)
 
     @staticmethod
     def backward(ctx: Any, dz: Tensor) -> tuple[Tensor | None, ...]:
         (seed,) = ctx.saved_tensors
-        return dz.to(ctx.dtype), added(None, dz.contiguous(), seed, ctx.p), None, None
+        return dz.to(ctx.dtype), add_dropout(None, dz.contiguous(), seed, ctx.p), None, None
 
 
-def added(x: Tensor | None, s: Tensor, seed: Tensor, p: float) -> Tensor:
+def add_dropout(x: Tensor | None, s: Tensor, seed: Tensor, p: float) -> Tensor:
     width, n = s.shape[-1], s.numel() // s.shape[-1]
     z = torch.empty_like(s)
     add_rows[(triton.cdiv(n, ROWS),)](
@@ -218,5 +218,5 @@ def added(x: Tensor | None, s: Tensor, seed: Tensor, p: float) -> Tensor:
 
 
 def draw_seed(near: Tensor) -> Tensor:
-    """Of dropout, by PyTorch's generator for this device."""
+    """Draw a dropout seed from PyTorch's generator for the device of `near`."""
     return torch.randint(2**31 - 1, (1,), device=near.device)

@@ -1,7 +1,7 @@
-"""Ways to run a layer. `layers` and `attention` say what is computed; a way supplies the operations that compute it.
+"""Backends for running layers. `layers` and `attention` define what is computed; a backend supplies the operations.
 
-`PLAIN` is PyTorch as it stands. `kernels.fused.FusedWay` trains with our own kernels, and `cache.CachedWay` decodes a
-token at a time. A way is handed down with the call; the modules hold weights only.
+`PLAIN` uses PyTorch's own. `kernels.fused.FusedBackend` trains with our kernels, and `cache.CachedBackend` decodes one
+token at a time. A backend is passed down with each call; the modules hold only weights.
 """
 
 from collections.abc import Iterator
@@ -12,20 +12,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 Stream = Any
-"""What flows from one residual connection to the next: a tensor, or something that stands for one until the way's own
-`norm` reads it."""
+"""What one residual connection passes to the next: a tensor, or a value that the backend's `norm` turns into one."""
 
 
-class Way:
-    """The operations that layers are made of, besides attention itself, which is the pattern's. Here each is as PyTorch
-    has it, on any device and in any precision: the reference of the other ways."""
+class Backend:
+    """The operations of a layer except attention, which the pattern computes. This is the PyTorch implementation for
+    any device and precision, and the reference for the other backends."""
 
     def project(self, x: Tensor, *linears: nn.Linear, relu: bool = False) -> tuple[Tensor, ...]:
-        """Several projections of one input, with ReLU where asked for."""
+        """Several projections of one input, optionally with ReLU."""
         return tuple(F.relu(linear(x)) if relu else linear(x) for linear in linears)
 
     def norm(self, x: Stream, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
-        """x, to be used from here on, and `LayerNorm(x)`."""
+        """x as a tensor, for the residual connection, and `LayerNorm(x)`."""
         return x, norm(x)
 
     def add(self, x: Tensor, s: Tensor, dropout: nn.Dropout) -> Stream:
@@ -37,11 +36,11 @@ class Way:
         return norm(x + dropout(s))
 
 
-PLAIN = Way()
+PLAIN = Backend()
 
 
-class Joined:
-    """Copies of projections of one input, one below the other: one wide product is faster than several narrow ones."""
+class JoinedLinear:
+    """Stacked copies of several projections of one input: one wide product is faster than several narrow ones."""
 
     def __init__(self, *linears: nn.Linear, dtype: torch.dtype | None = None) -> None:
         biases = [linear.bias for linear in linears if linear.bias is not None]
@@ -52,7 +51,7 @@ class Joined:
 
     @property
     def copies(self) -> list[Tensor]:
-        """Where the copy of each of the originals lies."""
+        """Views of the copies, in the order of `originals`."""
         return [each for whole in (self.weight, self.bias) if whole is not None for each in whole.split(self.widths)]
 
     def __call__(self, x: Tensor) -> tuple[Tensor, ...]:
@@ -60,6 +59,6 @@ class Joined:
 
 
 def projections(module: nn.Module) -> Iterator[tuple[nn.Linear, ...]]:
-    """The projections within a module, those of one input together, as `Way.project` is called with them."""
+    """The projections in a module, grouped by input as `Backend.project` receives them."""
     for each in module.modules():
         yield from getattr(each, "projections", ())
