@@ -226,7 +226,8 @@ def test_a_reader_that_has_enough(home: Path, tmp_path: Path) -> None:
     environment = os.environ | {"XDG_DATA_HOME": str(home)}
     done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.stdout.count(b"\n") == 1
-    assert all(line.startswith(b"line ") or b"more doubtful lines" in line for line in done.stderr.splitlines()), done.stderr
+    warnings = done.stderr.splitlines()
+    assert all(line.startswith(b"line ") or b"more doubtful lines" in line for line in warnings), warnings
 
 
 def test_nothing_gives_nothing(hark: Hark, tmp_path: Path) -> None:

@@ -89,6 +89,11 @@ def test_the_structure_stays_whatever_the_engine_says(document: str, answer) -> 
     assert engine.closed is False
 
 
+def test_a_quoted_attribute_of_a_tag_is_not_a_literal() -> None:
+    result = translator(lambda *_: "dann")[0].translate('click <x id="1"/>.')
+    assert '<x id="1"/>' in result.text
+
+
 def test_no_sentence_is_lost_or_doubled() -> None:
     text = "\n\n".join(f"  - The cat sees {a} house. The tree {b}!" for a in WORDS[:20] for b in WORDS[20:30])
     asked: list[str] = []

@@ -69,7 +69,7 @@ SHAPES: tuple[tuple[Kind, str], ...] = (
     # Street addresses are the same in every language.
     ("identifier", r"\b[A-ZÄÖÜ][\wäöüß]+(?:straße|strasse|str\.|platz|weg|allee|gasse|ring|damm|ufer)\s\d+[a-z]?\b"),
     ("identifier", r"\b\d+[a-z]?\s(?:[A-Z][\w'’]+\s)+(?:Street|Road|Avenue|Lane|Drive|Square|Way|St|Rd|Ave)\b"),
-    ("literal", rf"(?i:(?<=\b)(?:{_LABELLED})(?:\W+\w+){{0,2}}?\W+?)(?P<quoted>{_QUOTED})"),
+    ("literal", rf"(?i:(?<=\b)(?:{_LABELLED})(?:[^\w<>=]+\w+){{0,2}}?[^\w<>=]+?)(?P<quoted>{_QUOTED})"),
     ("identifier", r"\b(?!\d{1,3}(?:\.\d{3})+\b)[vV]?\d+(?:\.\d+){2,}(?:[-+.]\w+)*\b|\b[vV]\d+(?:\.\d+)*\b"),
     ("identifier", r"\b[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?\b"),
     ("price", rf"(?<![\w$€£¥]){_MONEY}\s?{_AMOUNT}(?![\d%])|(?<![\w.,]){_AMOUNT}\s?{_MONEY}(?!\w)"),
