@@ -118,7 +118,7 @@ def test_settings_of_the_search(bundle: Path) -> None:
     own = hark.load(bundle).config.decode
     assert load.search_settings(own, {"beam": 1}).beam == 1
     assert load.search_settings(own, {"nbest": 9}).beam == 9
-    with pytest.raises(UserError, match=r"decode\.nbest: 9 is more than a beam of 2 finds"):
+    with pytest.raises(UserError, match=r"decode\.nbest: 9 is more than beam 2 can return"):
         load.search_settings(own, {"nbest": 9, "beam": 2})
     with pytest.raises(UserError, match="bean: no such setting of the search"):
         hark.load(bundle).translate("The cat.", bean=3)
