@@ -1,4 +1,4 @@
-"""The command line in this process: as a person types it, much sooner than a process of its own."""
+"""The command line run in this process, which is much faster than a separate one."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def make_runner(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Hark:
-    """Runs a verb in a folder, in which there are some files of lines."""
+    """A function that runs a verb in a folder with some text files."""
     monkeypatch.chdir(folder)
     for name, lines in files.items():
         Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -37,20 +37,20 @@ def make_runner(
     return run
 
 
-def look_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let stdout and stderr pass for a terminal."""
+def fake_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make stdout and stderr look like a terminal."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
 
 
 def figures(done: subprocess.CompletedProcess[str]) -> Any:
-    """What it said with --json."""
+    """The output of --json."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line by which it refused."""
+    """The one-line error of a command that failed."""
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     (line,) = done.stderr.splitlines()
     return line

@@ -1,4 +1,4 @@
-"""What a shell completes, asked as a shell asks."""
+"""Shell completion, called as a shell calls it."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from tests.decode.bundles import make_bundle
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A person with one model, and `hark` on the path."""
+    """A home folder with one model, and `hark` on the path."""
     make_bundle(tmp_path / "data/hark/models/my-en-de")
     program = tmp_path / "bin" / "hark"
     program.parent.mkdir()
@@ -37,10 +37,10 @@ OFFERED = {
     "hark translate --engine t": {"torch"},
     "hark train ti": {"tiny"},
     "hark train tiny model.dr": {"model.dropout="},
-    "hark train tiny model.norm=": {"post", "pre"},  # to bash, the word begins behind the sign
+    "hark train tiny model.norm=": {"post", "pre"},  # bash splits words at =
     "hark train --resume x --allow train.st": {"train.steps"},
     "hark translate --search be": {"beam="},
-    # Nothing, so that bash completes files:
+    # Nothing, so bash completes files:
     "hark config -o mi": set(),
     "hark train no": set(),
     "hark translate -m nosuch": set(),
@@ -48,7 +48,7 @@ OFFERED = {
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_what_bash_offers(home: Path) -> None:
+def test_bash_completes(home: Path) -> None:
     code = 'eval "$(hark completion bash)"\ncompopt() { :; }\n' + "".join(
         f"COMP_LINE='{line}' COMP_POINT={len(line)}; _hark hark; echo \"${{COMPREPLY[*]}}\"\n" for line in OFFERED
     )
@@ -59,16 +59,16 @@ def test_what_bash_offers(home: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_that_the_shell_can_read(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_is_valid_in_its_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     completion(shell)  # type: ignore[arg-type]
     script = capsys.readouterr().out
     assert "ASKING" not in script
     assert "_HARK_COMPLETE=complete_fish" in script
     if shutil.which(shell) is None:
-        pytest.skip(f"there is no {shell} here to read it")
+        pytest.skip(f"{shell} is not installed")
     checked = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_every_shell_has_its_script() -> None:
+def test_every_shell_has_a_script() -> None:
     assert set(SCRIPTS) == {"bash", "zsh", "fish"}

@@ -1,4 +1,4 @@
-"""`hark config`: what it prints can be read back; what it explains is complete."""
+"""`hark config`: its output can be read back, and its explanations are complete."""
 
 from pathlib import Path
 
@@ -22,14 +22,14 @@ def test_prints_a_file_that_reads_back_equal(capsys: pytest.CaptureFixture[str],
     assert configfile.load(tmp_path / "resolved.toml") == configfile.load(FOLDER / "tiny.toml", ["model.norm=pre"])
 
 
-def test_overrides_may_stand_without_a_recipe(capsys: pytest.CaptureFixture[str]) -> None:
+def test_overrides_need_no_recipe(capsys: pytest.CaptureFixture[str]) -> None:
     config("model.norm=pre", ["model.n_heads=4"])
     printed = capsys.readouterr().out
     assert 'norm = "pre"' in printed
     assert "n_heads = 4" in printed
 
 
-def test_explain_shows_meaning_default_allowed_and_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_meaning_default_allowed_values_and_changes(capsys: pytest.CaptureFixture[str]) -> None:
     config(TINY, explain=True)
     printed = capsys.readouterr().out
     assert "model.d_model = 512   here: 128" in printed
@@ -38,7 +38,7 @@ def test_explain_shows_meaning_default_allowed_and_what_differs(capsys: pytest.C
     assert "data.train[].weight = 1.0\n    sampling weight, relative to" in printed
 
 
-def test_an_output_that_cannot_be_written_is_a_clear_line(tmp_path: Path) -> None:
+def test_an_output_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such folder: "):
         config(output=tmp_path / "no" / "such.toml")
 

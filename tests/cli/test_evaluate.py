@@ -1,4 +1,4 @@
-"""`hark evaluate` as a person meets it, with an untrained model and with files."""
+"""`hark evaluate` with an untrained model and with files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_files_of_two_systems(hark: Hark) -> None:
     assert of_set["systems"][1]["scores"]["bleu"]["p"] <= 1
 
 
-def test_in_brief(hark: Hark, bundle: Path) -> None:
+def test_brief_output(hark: Hark, bundle: Path) -> None:
     done = hark(str(bundle), "--hypothesis", "good=good.de", *SET, "--brief", "--resamples", "0", "--threads", "1")
     title, head, model, good, *signatures = done.stdout.splitlines()
     assert title == "test: 4 sentences"
@@ -82,7 +82,7 @@ def test_a_model_is_scored_on_its_own_translations(hark: Hark, bundle: Path) -> 
     assert system["speed"]["sentences_per_second"] > 0
 
 
-def test_a_table_and_a_page(hark: Hark, bundle: Path) -> None:
+def test_the_table_and_the_page(hark: Hark, bundle: Path) -> None:
     done = hark(str(bundle), "--hypothesis", "poor.de", *SET, "-o", "page.html", "--resamples", "20", "--threads", "1")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -126,7 +126,7 @@ def test_exit_code_for_scores_below_a_baseline(hark: Hark) -> None:
     assert hark(*good, "--baseline", "after.json", "--metric", "ter", "--worse-than", "0").returncode == 0
 
 
-def test_mistakes_are_one_line(hark: Hark, bundle: Path, tmp_path: Path) -> None:
+def test_users_mistakes_are_one_line(hark: Hark, bundle: Path, tmp_path: Path) -> None:
     Path("short.de").write_text("Ein Hund.\n")
     files = ("--hypothesis", "good.de", *SET)
     assert "good.de has 4 lines" not in refused(hark("--hypothesis", "short.de", *SET))
@@ -153,7 +153,9 @@ GERMAN = ["Der Hund läuft schnell durch den alten Wald.", "Wir haben gestern ei
 ENGLISH = ["The dog runs quickly through the old forest.", "Yesterday we bought a small house."]
 
 
-def test_the_wrong_direction_is_pointed_out(hark: Hark, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_swapped_source_and_reference_cause_a_warning(
+    hark: Hark, bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("said.de").write_text("\n".join(GERMAN) + "\n")
     Path("said.en").write_text("\n".join(ENGLISH) + "\n")
     swapped = ("--source", "said.de", "--reference", "said.en", "--resamples", "0")
@@ -171,10 +173,10 @@ def test_the_wrong_direction_is_pointed_out(hark: Hark, bundle: Path, monkeypatc
         raise HarkError("no detector here")
 
     monkeypatch.setattr("hark.text.detector.known_languages", missing)
-    assert hark(str(bundle), *swapped).stderr == ""  # scores do without
+    assert hark(str(bundle), *swapped).stderr == ""  # the detector is optional
 
 
-def test_without_sacrebleu_it_names_the_extra(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sacrebleu_names_the_extra(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hark.errors.find_spec", lambda name: None)  # noqa: ARG005
     done = hark("--hypothesis", "good.de", *SET)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""`hark heads` as a person meets it, with an untrained model."""
+"""`hark heads` with an untrained model."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from hark.bundle import Bundle
 from hark.decode.alignment_heads import AlignmentHeads
-from tests.cli.running import Hark, figures, look_on, make_runner, refused
+from tests.cli.running import Hark, fake_terminal, figures, make_runner, refused
 from tests.decode.bundles import make_bundle
 
 SOURCES = ["the cat sees a red house .", "we have been here before ,", "", "it is not an old tree"]
@@ -25,7 +25,7 @@ def hark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
     return make_runner("heads", tmp_path, files, monkeypatch, capfd)
 
 
-def test_a_row_for_each_head(hark: Hark) -> None:
+def test_the_table_has_a_row_for_each_head(hark: Hark) -> None:
     done = hark("small", *ON)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -64,7 +64,7 @@ def test_pictures_and_a_curve_with_bleu(hark: Hark) -> None:
         assert Path(name).read_text().startswith("<svg")
 
 
-def test_a_picture_on_stdout_takes_the_place_of_the_table(hark: Hark) -> None:
+def test_a_picture_on_stdout_replaces_the_table(hark: Hark) -> None:
     done = hark("small", *ON, "-o", "-")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("<svg")
@@ -73,9 +73,9 @@ def test_a_picture_on_stdout_takes_the_place_of_the_table(hark: Hark) -> None:
     assert "both write to stdout" in refused(hark("small", *ON, "-o", "-", "--json"))
 
 
-def test_a_person_is_told_what_was_written(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_files_are_named_on_a_terminal(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as changed:
-        look_on(changed)
+        fake_terminal(changed)
         done = hark("small", *ON, "--gold", "gold.talp", "--store", "-o", "heads.svg", "--json")
     assert "heads.svg" in done.stderr
     assert "stored alignment heads" in done.stderr
@@ -92,14 +92,14 @@ def test_the_best_heads_are_stored_and_used(hark: Hark) -> None:
     assert re.search(r"alignment error rate 0\.\d{3} on 3 pairs of our words\n", bundle.card)
 
 
-def test_gold_the_other_way_round_is_the_same(hark: Hark) -> None:
+def test_reversed_gold_gives_the_same_result(hark: Hark) -> None:
     straight = hark("small", *ON, "--gold", "gold.talp", "--json").stdout
     turned = [re.sub(r"(\d+)([-p])(\d+)", r"\3\2\1", line) for line in GOLD]
     Path("turned.talp").write_text("\n".join(turned) + "\n")
     assert figures(hark("small", *ON, "--gold", "turned.talp", "--gold-reversed", "--json")) == json.loads(straight)
 
 
-def test_tokenised_text_is_put_together_for_the_model_alone(hark: Hark) -> None:
+def test_tokenised_text_is_detokenised_for_the_model_only(hark: Hark) -> None:
     apart, together = (
         figures(hark("small", *ON, "--gold", "gold.talp", "--json", *words)) for words in ((), ("--tokenised",))
     )
@@ -122,7 +122,7 @@ def test_tokenised_text_is_put_together_for_the_model_alone(hark: Hark) -> None:
         (("small",), "'--on'"),
     ],
 )
-def test_mistakes_are_one_line_and_nothing_is_written(words: tuple[str, ...], message: str, hark: Hark) -> None:
+def test_users_mistakes_are_one_line_and_nothing_is_written(words: tuple[str, ...], message: str, hark: Hark) -> None:
     assert message in refused(hark(*words))
     assert {path.name for path in Path().iterdir()} == {"small", "test.en", "test.de", "gold.talp"}
 
@@ -130,7 +130,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(words: tuple[str, ...], me
 @pytest.mark.parametrize(
     "where", ["inspect.heads.importance.losses", "inspect.heads.picture.draw", "bundle.manifest.seal"]
 )
-def test_interrupted_it_leaves_nothing_half_written(where: str, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_leaves_no_partial_file(where: str, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 

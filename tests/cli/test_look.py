@@ -1,4 +1,4 @@
-"""`hark look` as a person meets it."""
+"""`hark look` from the command line and from Python."""
 
 import gc
 import io
@@ -26,7 +26,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hark_look(tmp_path: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(gc, "freeze", lambda: None)  # what this process holds is not the command's alone
+    monkeypatch.setattr(gc, "freeze", lambda: None)  # this process also holds the tests' objects
     monkeypatch.setattr(webbrowser, "open", lambda url: sys.stderr.write(f"opened {url}\n"))
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -40,10 +40,10 @@ def hark_look(tmp_path: Path, bundle: Path, monkeypatch: pytest.MonkeyPatch, cap
     return run
 
 
-def test_a_page_is_written_and_its_path_told(hark_look: Hark, tmp_path: Path) -> None:
+def test_a_page_is_written_and_its_path_printed(hark_look: Hark, tmp_path: Path) -> None:
     done = hark_look("the cat sees a house", "-o", "page.html")
     assert (done.returncode, done.stdout) == (0, "page.html\n")
-    assert "opened" not in done.stderr  # nobody sits here
+    assert "opened" not in done.stderr  # not on a desktop
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert "<title>the cat sees a house · hark</title>" in page
@@ -54,11 +54,11 @@ def test_a_page_is_written_and_its_path_told(hark_look: Hark, tmp_path: Path) ->
     assert "opened" not in piped.stderr  # there is no file to open
 
 
-def test_quickly_without_measuring(hark_look: Hark, tmp_path: Path) -> None:
+def test_quick_measures_nothing(hark_look: Hark, tmp_path: Path) -> None:
     hark_look("the cat sees a house", "--changes", "0", "-o", "none.html")
     assert hark_look("the cat sees a house", "--changes", "0", "--quick", "-o", "quick.html").stdout == "quick.html\n"
     assert (tmp_path / "quick.html").read_text(encoding="utf-8") == (tmp_path / "none.html").read_text(encoding="utf-8")
-    refused = hark_look("the cat sees a house", "--quick")  # beside --changes 1
+    refused = hark_look("the cat sees a house", "--quick")  # together with --changes 1
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == "hark: --quick cannot be combined with --changes\n"
 
@@ -68,34 +68,32 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_what_is_being_done_is_told_on_a_terminal_and_gone_afterwards(
-    hark_look: Hark, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_status_line_on_a_terminal_is_removed_at_the_end(hark_look: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
     assert hark_look("the cat sees a house").stderr == ""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     hark_look("the cat sees a house")
-    told = [each.rstrip() for each in terminal.getvalue().split("\r")]
-    measured = [each for each in told if each.startswith("measuring")]
-    total = 1 + 6 + 5 + 1 + 1  # as it is, without each of 6 heads and 5 words; one search of either
-    assert told[:4] == ["", "loading the model", "translating", f"measuring 0 of {total}"]
+    shown = [each.rstrip() for each in terminal.getvalue().split("\r")]
+    measured = [each for each in shown if each.startswith("measuring")]
+    total = 1 + 6 + 5 + 1 + 1  # unchanged, without each of 6 heads and 5 words; one search of each kind
+    assert shown[:4] == ["", "loading the model", "translating", f"measuring 0 of {total}"]
     assert measured == [f"measuring {done} of {total}" for done in range(total + 1)]
-    assert told[-2:] == ["", ""]
-    # Each is written over the one before, whatever its length.
+    assert shown[-2:] == ["", ""]
+    # Each message covers the previous one, even if that is longer.
     widths = [len(each) for each in terminal.getvalue().split("\r")]
-    assert all(width >= len(before) for width, before in zip(widths[1:], told[:-2], strict=False))
+    assert all(width >= len(before) for width, before in zip(widths[1:], shown[:-2], strict=False))
 
 
-def test_the_line_is_gone_before_an_error(hark_look: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_status_line_is_removed_before_an_error(hark_look: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     hark_look("2014", "--quick", "--changes", "0")
-    before, said = terminal.getvalue().rsplit("\r", 1)
-    assert said.startswith("hark: ")
+    before, error = terminal.getvalue().rsplit("\r", 1)
+    assert error.startswith("hark: ")
     assert before.split("\r")[-1].strip() == ""
 
 
-def test_a_word_of_five_megabytes_is_refused_before_torch_is_imported(tmp_path: Path, bundle: Path) -> None:
+def test_a_word_of_five_megabytes_is_an_error_before_torch_is_imported(tmp_path: Path, bundle: Path) -> None:
     (tmp_path / "word.txt").write_text("ä" * 2_500_000, encoding="utf-8")
     code = """
 import sys
@@ -126,13 +124,13 @@ def test_a_long_line_is_cut_between_characters(hark_look: Hark, tmp_path: Path, 
     assert "this page shows the first" in done.stderr
 
 
-def test_blank_lines_before_the_text(hark_look: Hark, tmp_path: Path) -> None:
+def test_leading_blank_lines_are_skipped(hark_look: Hark, tmp_path: Path) -> None:
     (tmp_path / "late.txt").write_text(" " * 100_000 + "\n" * 1000 + "  The cat sees.\n", encoding="utf-8")
     assert hark_look("late.txt", "--changes", "0").stderr == ""
     assert "<title>The cat sees. · hark</title>" in (tmp_path / "look.html").read_text(encoding="utf-8")
 
 
-def test_bytes_that_are_no_text(hark_look: Hark, tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf8(hark_look: Hark, tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes("the caf\xe9\n".encode("latin-1"))
     refused = hark_look("latin.txt", "--changes", "0")
     assert refused.returncode == 2
@@ -140,13 +138,13 @@ def test_bytes_that_are_no_text(hark_look: Hark, tmp_path: Path) -> None:
     assert hark_look("latin.txt", "--changes", "0", "--errors", "replace").stdout == "look.html\n"
 
 
-def test_it_is_opened_when_asked(hark_look: Hark, tmp_path: Path) -> None:
+def test_the_page_is_opened_on_request(hark_look: Hark, tmp_path: Path) -> None:
     done = hark_look("the cat", "--open", "--changes", "0")
     assert f"opened {(tmp_path / 'look.html').as_uri()}" in done.stderr
     assert "opened" not in hark_look("the cat", "--no-open", "--changes", "0").stderr
 
 
-def test_a_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_desktops_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
@@ -157,11 +155,11 @@ def test_a_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSH_CONNECTION", "somewhere")
     assert not verb.on_a_desktop()
     monkeypatch.delenv("SSH_CONNECTION")
-    monkeypatch.setattr(sys, "stdout", io.StringIO())  # a script takes the path
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # output to a script
     assert not verb.on_a_desktop()
 
 
-def test_the_first_sentence_of_a_file(hark_look: Hark, tmp_path: Path) -> None:
+def test_the_first_sentence_of_a_file_is_shown(hark_look: Hark, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("\n\nThe cat sees.\n\nA house.\n", encoding="utf-8")
     done = hark_look("text.txt", "--changes", "0")
     assert done.returncode == 0
@@ -181,7 +179,7 @@ def test_the_first_sentence_of_a_file(hark_look: Hark, tmp_path: Path) -> None:
         (("the cat", "--beam", "99"), "99 is not in the range"),
     ],
 )
-def test_mistakes_are_one_line(words: tuple[str, ...], message: str, hark_look: Hark) -> None:
+def test_users_mistakes_are_one_line(words: tuple[str, ...], message: str, hark_look: Hark) -> None:
     done = hark_look(*words)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -203,7 +201,7 @@ def test_from_python(bundle: Path, tmp_path: Path) -> None:
     assert hark.look("the cat", hark.load(bundle), changes=0).title == "the cat · hark"
 
 
-def test_hark_inspect_is_there_without_an_import() -> None:
+def test_hark_inspect_needs_no_import() -> None:
     code = "import sys, hark; assert 'torch' not in sys.modules; from hark import inspect; print(hark.inspect.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "hark.inspect\n"

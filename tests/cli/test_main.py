@@ -1,4 +1,4 @@
-"""The command line as a person meets it: in a process of its own."""
+"""The command line in a separate process: exit codes, signals and closed streams."""
 
 import subprocess
 import sys
@@ -33,14 +33,14 @@ def test_help_imports_nothing_heavy() -> None:
         assert result.returncode == 0, (arguments, result.stderr)
 
 
-@pytest.mark.parametrize(("given", "found"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_threads_that_wait_sleep_unless_told_otherwise(given: str | None, found: str) -> None:
+@pytest.mark.parametrize(("setting", "expected"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_waiting_threads_sleep_by_default(setting: str | None, expected: str) -> None:
     code = (
-        f"import os\nos.environ.pop('OMP_WAIT_POLICY', None)\ngiven = {given!r}\n"
-        "if given:\n    os.environ['OMP_WAIT_POLICY'] = given\n"
+        f"import os\nos.environ.pop('OMP_WAIT_POLICY', None)\nsetting = {setting!r}\n"
+        "if setting:\n    os.environ['OMP_WAIT_POLICY'] = setting\n"
         "from hark.cli import main\ntry:\n    main()\nexcept SystemExit:\n    print(os.environ['OMP_WAIT_POLICY'])"
     )
-    assert run("--version", code=code).stdout.splitlines()[-1] == found
+    assert run("--version", code=code).stdout.splitlines()[-1] == expected
 
 
 def test_version() -> None:
@@ -49,7 +49,7 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["confg"], "hark: confg: no such verb; did you mean config?\n"),
         (["config", "--wrong"], "No such option: --wrong"),
@@ -58,18 +58,18 @@ def test_version() -> None:
         (["--wrong"], "No such option: --wrong"),
     ],
 )
-def test_a_mistake_is_one_line_and_code_2(arguments: list[str], says: str) -> None:
+def test_a_users_mistake_is_one_line_and_code_2(arguments: list[str], message: str) -> None:
     result = run(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
-    assert says in result.stderr
+    assert message in result.stderr
     assert result.stderr.count("\n") == 1
 
 
 FAILING = "import hark.configfile as c\ndef load(*_):\n    raise {}\nc.load = load\nfrom hark.cli import main; main()"
 
 
-def test_a_defect_is_one_line_and_code_1_with_the_traceback_on_request() -> None:
+def test_a_bug_is_one_line_and_code_1_with_a_traceback_on_request() -> None:
     code = FAILING.format("ValueError('first\\nsecond')")
     result = run("config", code=code)
     assert (result.returncode, result.stderr.count("\n")) == (1, 1)
@@ -83,8 +83,8 @@ def test_ctrl_c_is_130() -> None:
     assert (result.returncode, result.stderr) == (130, "hark: interrupted\n")
 
 
-def test_ctrl_c_that_a_module_made_another_error_of_is_130_too() -> None:
-    """As pybind11 does with one that comes while a module is loaded."""
+def test_ctrl_c_that_a_module_turned_into_another_error_is_130() -> None:
+    """pybind11 does so while it loads a module."""
     code = (
         "import os, signal, hark.configfile as c\nfrom hark.cli import main\n"
         "def load(*_):\n    try:\n        os.kill(os.getpid(), signal.SIGINT)\n        signal.pause()\n"
@@ -98,7 +98,7 @@ def test_ctrl_c_that_a_module_made_another_error_of_is_130_too() -> None:
 @pytest.mark.parametrize(
     ("number", "status", "line"), [("SIGTERM", 143, "terminated"), ("SIGHUP", 129, "the terminal was closed")]
 )
-def test_other_signals_clean_up_too(number: str, status: int, line: str) -> None:
+def test_other_signals_clean_up(number: str, status: int, line: str) -> None:
     code = (
         "import os, signal, hark.configfile as c\nfrom hark.cli import main\n"
         "def load(*_):\n    try:\n        while True:\n"  # a second one does not disturb the clean-up
@@ -114,15 +114,15 @@ def test_nohup_is_respected() -> None:
     code = (
         "import os, signal, hark.configfile as c\nfrom hark.cli import main\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nload = c.load\n"
-        "def loaded(*given):\n    os.kill(os.getpid(), signal.SIGHUP)\n    return load(*given)\n"
+        "def loaded(*arguments):\n    os.kill(os.getpid(), signal.SIGHUP)\n    return load(*arguments)\n"
         "c.load = loaded\nmain()"
     )
     assert run("config", code=code).returncode == 0
 
 
 @pytest.mark.parametrize("module", ["typer", "hark.cli"])
-def test_ctrl_c_while_modules_are_imported_is_130_too(module: str) -> None:
-    """In the first tenth of a second: before the command line has begun."""
+def test_ctrl_c_during_imports_is_130(module: str) -> None:
+    """In the first tenth of a second, before the command line starts."""
     code = (
         "import os, signal, sys\nclass Finder:\n    def find_spec(self, name, *_):\n"
         f"        if name == {module!r}:\n            os.kill(os.getpid(), signal.SIGINT)\n"
@@ -133,13 +133,13 @@ def test_ctrl_c_while_modules_are_imported_is_130_too(module: str) -> None:
 
 
 @pytest.mark.parametrize("words", [["plot", "runs/x"], ["prepare", "--train", "a", "b", "-o", "d"]])
-def test_a_deleted_working_folder(tmp_path: Path, words: list[str]) -> None:
+def test_a_deleted_current_folder_is_one_line(tmp_path: Path, words: list[str]) -> None:
     folder = str(tmp_path / "gone")
     code = (
         f"import os\nos.mkdir({folder!r})\nos.chdir({folder!r})\nos.rmdir({folder!r})\n"
         "from hark.cli import main\nmain()"
     )
-    assert run("config", code=code).returncode == 0  # needs none
+    assert run("config", code=code).returncode == 0  # needs no folder
     result = run(*words, code=code)
     assert result.returncode == 2
     assert result.stderr.startswith("hark: the current folder no longer exists; cd to another one")
@@ -147,7 +147,7 @@ def test_a_deleted_working_folder(tmp_path: Path, words: list[str]) -> None:
 
 
 def test_little_is_imported_before_ctrl_c_is_handled() -> None:
-    """Each module is time in which it would show a traceback."""
+    """While modules are imported, Ctrl-C shows a traceback."""
     code = (
         "import sys, hark.__main__; print({'typing', 'signal', 'enum', 're', 'typer', 'hark.cli'} & set(sys.modules))"
     )
@@ -168,7 +168,7 @@ def test_closed_standard_streams(tmp_path: Path) -> None:
         result = closed(">&-", *words)
         assert result.returncode == 1, words
         assert result.stderr == "hark: stdout is closed; leave it open or write to a file\n"
-    # Where nothing is written to it, it is not missed; and no file that is written gets its number.
+    # A closed stdout does not matter if nothing is written to it, and no other file gets its descriptor.
     page = tmp_path / "config.toml"
     assert closed(">&-", "config", "-o", str(page)).returncode == 0
     assert page.read_text().startswith("[data]")
@@ -179,7 +179,7 @@ def test_closed_standard_streams(tmp_path: Path) -> None:
     assert closed("<&-", "translate", "-t", "de").stderr.startswith("hark: nothing to translate: stdin is closed")
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     shell = f"{sys.executable} -m hark config --explain | head -n 1"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ('data.dataset = ""\n', "")

@@ -1,4 +1,4 @@
-"""`hark models`: what there is, and where others are put."""
+"""`hark models`: the list of installed models and where they are searched."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from hark.cli.models import models
 from hark.models import choose, list_models, named_folder
-from tests.cli.running import look_on
+from tests.cli.running import fake_terminal
 from tests.decode.bundles import make_bundle
 
 
@@ -17,7 +17,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "hark", "models", *words], capture_output=True, text=True, check=False)
 
 
-def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HARK_MODELS", str(tmp_path / "mine"))
     make_bundle(tmp_path / "mine" / "en-de-small")
@@ -31,7 +31,7 @@ def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.
     assert second.startswith("broken ")
     assert "unusable: " in second
     assert "facts.json: pairs[0]: must have 2 items, not 1" in second
-    assert done.stderr == ""  # nobody looks on
+    assert done.stderr == ""  # not a terminal
     rows = json.loads(run("--json").stdout)
     assert rows[0] == {
         "name": "en-de-small",
@@ -43,7 +43,7 @@ def test_a_list_for_people_and_for_programs(tmp_path: Path, monkeypatch: pytest.
     assert "must have 2 items" in rows[1]["problem"]
 
 
-def test_the_card_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_card_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARK_MODELS", str(tmp_path))
     bundle = make_bundle(tmp_path / "small")
     done = run("small")
@@ -63,7 +63,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("package")
-def test_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     models()
     out, err = capsys.readouterr()
     assert out == ""
@@ -76,7 +76,7 @@ def test_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_models_that_come_with_hark(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    look_on(monkeypatch)
+    fake_terminal(monkeypatch)
     monkeypatch.setenv("HARK_MODELS", str(tmp_path / "others"))
     make_bundle(package / "models_data" / "de-en", "de", "en")
     make_bundle(package / "models_data" / "en-de")
@@ -89,6 +89,6 @@ def test_models_that_come_with_hark(
         f"  {tmp_path}/data/hark/models  (your own models)\n"
         f"  {package}/models_data  (comes with hark)\n"
     ) in err
-    # A person's own model of a pair comes before the one that hark brings.
+    # The user's own model of a pair takes precedence over the shipped one.
     assert [each.name for each in choose("en", "de", list_models())] == ["mine", "en-de"]
     assert named_folder("en-de") == package / "models_data" / "en-de"

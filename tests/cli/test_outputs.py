@@ -1,4 +1,4 @@
-"""Verbs that write a bundle: never over what they read, and over another one by --force alone."""
+"""Verbs that write a bundle never overwrite their input, and others only with --force."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.decode.bundles import make_bundle
 
 @pytest.fixture
 def hark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[[str], Hark]:
-    """Runs any verb in a folder with two bundles, `one` and `two`; `link` leads to the first."""
+    """A function that runs any verb in a folder with two bundles, `one` and `two`; `link` points to the first."""
     for name in ("one", "two"):
         make_bundle(tmp_path / name, "en", "de", "model.d_model=32")
     (tmp_path / "link").symlink_to(tmp_path / "one")
@@ -34,7 +34,7 @@ def size(bundle: str) -> int:
     ],
 )
 @pytest.mark.parametrize("verb", ["shrink", "average"])
-def test_the_original_is_never_written_over(
+def test_the_input_is_never_overwritten(
     hark: Callable[[str], Hark], verb: str, output: str, message: str, force: list[str]
 ) -> None:
     before = size("one") if Path("one").exists() else None
@@ -45,7 +45,7 @@ def test_the_original_is_never_written_over(
 
 
 @pytest.mark.parametrize("verb", ["shrink", "average"])
-def test_another_bundle_is_replaced_by_force_alone(hark: Callable[[str], Hark], tmp_path: Path, verb: str) -> None:
+def test_another_bundle_is_replaced_only_with_force(hark: Callable[[str], Hark], tmp_path: Path, verb: str) -> None:
     make_bundle(tmp_path / "three", "en", "de", "model.d_model=32")
     words = ["one"] if verb == "shrink" else ["one", "two"]
     words += ["-o", "three", "--weights", "int8"]

@@ -1,4 +1,4 @@
-"""`hark plot`: a file with every run that was named, or one clear line."""
+"""`hark plot`: a page or a picture of all runs, or a one-line error."""
 
 import sys
 import webbrowser
@@ -32,7 +32,7 @@ def test_a_page_on_stdout(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     sys.stdout.flush()
     page = capfd.readouterr().out
     assert page.startswith("<!doctype html>")
-    assert page.rstrip().endswith("</html>")  # and no name of a file
+    assert page.rstrip().endswith("</html>")  # and no file name
 
 
 def test_a_picture_for_documents(run: Path, tmp_path: Path) -> None:
@@ -40,13 +40,13 @@ def test_a_picture_for_documents(run: Path, tmp_path: Path) -> None:
     assert ElementTree.parse(tmp_path / "curves.SVG").getroot().tag.endswith("svg")
 
 
-def test_runs_of_the_same_name_are_told_apart_and_none_is_drawn_twice(run: Path, tmp_path: Path) -> None:
+def test_runs_of_the_same_name_are_distinguished_and_none_is_drawn_twice(run: Path, tmp_path: Path) -> None:
     other = make_run(tmp_path / "b" / "base", start(), train(10))
     assert [each.overview.name for each in read_runs([run, other])] == [str(run), str(other)]
     assert [each.overview.name for each in read_runs([run, run / ".." / "base"])] == ["base"]
 
 
-def test_it_is_opened_only_on_request(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_is_opened_only_on_request(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     plot([run], tmp_path / "curves.html")
@@ -55,7 +55,7 @@ def test_it_is_opened_only_on_request(run: Path, tmp_path: Path, monkeypatch: py
     assert opened == [(tmp_path / "curves.html").as_uri()]
 
 
-def test_what_cannot_be_drawn_is_one_line_and_leaves_no_file(run: Path, tmp_path: Path) -> None:
+def test_invalid_arguments_are_one_line_and_leave_no_file(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"unknown format; name a \.html or \.svg file"):
         plot([run], tmp_path / "curves.png")
     with pytest.raises(UserError, match="no such folder; list runs with hark runs"):
@@ -70,7 +70,7 @@ def test_what_cannot_be_drawn_is_one_line_and_leaves_no_file(run: Path, tmp_path
     assert not list(tmp_path.glob("curves.*"))
 
 
-def test_garbage_among_the_records_is_told_and_nothing_but_garbage_refused(run: Path, tmp_path: Path) -> None:
+def test_invalid_records_are_skipped_with_a_warning_or_an_error_if_all_are(run: Path, tmp_path: Path) -> None:
     with (run / "metrics.jsonl").open("ab") as file:
         file.write(b'\xff\x00garbage\n{"kind": "train"}\n\n[1]\n')
     with pytest.warns(HarkWarning, match=r"metrics\.jsonl: skipped 3 invalid lines"):

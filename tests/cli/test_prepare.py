@@ -1,4 +1,4 @@
-"""`hark prepare` as a person types it."""
+"""`hark prepare` from the command line."""
 
 import gzip
 import subprocess
@@ -36,7 +36,7 @@ FLAGS = (
 )
 
 
-def test_flags(text):
+def test_options(text):
     result = hark(*FLAGS, "data.clean.max_words=30", cwd=text)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -58,17 +58,17 @@ def test_flags(text):
     assert again.stdout == "dataset: up to date with these files and settings; nothing to do\n"
 
 
-def test_pairs_that_training_will_skip_are_told(text):
+def test_pairs_that_are_too_long_are_counted(text):
     result = hark(*FLAGS, "batches.max_length=35", cwd=text)
     dataset = Dataset.open(text / "dataset")
     stores = [store for corpus in dataset.train for store in corpus.variants]
     too_long = sum(max(map(len, store[i])) >= 35 for store in stores for i in range(len(store)))
     assert 0 < too_long < 800
-    told = f"too long: {too_long:,} of 800 pairs; training skips them (batches.max_length 35)"
-    assert result.stdout.splitlines()[2] == told
+    line = f"too long: {too_long:,} of 800 pairs; training skips them (batches.max_length 35)"
+    assert result.stdout.splitlines()[2] == line
 
 
-def test_a_recipe_with_flags_on_top(text):
+def test_a_recipe_with_options_on_top(text):
     (text / "recipe.toml").write_text(
         """
         [data]
@@ -107,7 +107,7 @@ def test_a_recipe_with_flags_on_top(text):
         (("data.vocabulary=3", "-o", "d"), None),
     ],
 )
-def test_mistakes_are_one_line_and_exit_2(text, arguments, line):
+def test_users_mistakes_are_one_line_and_exit_2(text, arguments, line):
     result = hark(*arguments, cwd=text)
     assert result.returncode == 2
     assert result.stdout == ""
@@ -119,7 +119,7 @@ def test_mistakes_are_one_line_and_exit_2(text, arguments, line):
     assert not (text / "d").exists()
 
 
-def test_swapped_files_are_suspected(tmp_path):
+def test_swapped_files_cause_a_warning(tmp_path):
     english = [f"The dog runs quickly through the old forest, and it is {i} minutes past three." for i in range(300)]
     german = [f"Der Hund läuft schnell durch den alten Wald, und es ist {i} Minuten nach drei." for i in range(300)]
     short = [f"{one}{two} {two}{one}" for one in ("oma", "ruby", "fado", "kilo") for two in "abcdefghijklmnopqrstuvwxy"]

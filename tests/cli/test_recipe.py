@@ -1,4 +1,4 @@
-"""Fine-tuning as a person types it: the model by its name, and nothing said that the model knows itself."""
+"""Fine-tuning with settings inherited from the model, which is given by name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ from hark.weights import shrink
 
 @pytest.fixture
 def mine(trained: Callable[..., RunDir], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model in int8 that hark finds by its name."""
+    """A model in int8 that is found by name."""
     run = trained("teacher", "train.steps=6", "model.norm=pre", "model.n_decoder_layers=2", "decode.beam=3")
     (tmp_path / "models").mkdir()
     shrink(Bundle.open(run.best), tmp_path / "models" / "mine", "int8")
@@ -29,7 +29,7 @@ def mine(trained: Callable[..., RunDir], tmp_path: Path, monkeypatch: pytest.Mon
     return tmp_path / "models" / "mine"
 
 
-def test_what_nobody_said_is_as_in_the_model(mine: Path) -> None:
+def test_settings_default_to_the_models(mine: Path) -> None:
     config, theirs = load_recipe("train.from=mine", ["decode.alpha=1"]), configfile.load(mine / "config.toml")
     assert config.model == theirs.model
     assert (config.decode.beam, config.decode.alpha) == (3, 1.0)
@@ -37,11 +37,11 @@ def test_what_nobody_said_is_as_in_the_model(mine: Path) -> None:
     assert config.train.from_ == str(mine)
     assert config.data.tokenizer == str(mine / "tokenizer.model")
     assert config.train.steps == configfile.load().train.steps  # a recipe's, not the model's
-    given = load_recipe("train.from=mine", ["model.dropout=0.3", "data.tokenizer=other.model"])
-    assert (given.model.dropout, given.model.norm, given.data.tokenizer) == (0.3, "pre", "other.model")
+    changed = load_recipe("train.from=mine", ["model.dropout=0.3", "data.tokenizer=other.model"])
+    assert (changed.model.dropout, changed.model.norm, changed.data.tokenizer) == (0.3, "pre", "other.model")
 
 
-def test_a_recipe_is_laid_over_the_model(mine: Path, tmp_path: Path) -> None:
+def test_a_recipe_overrides_the_models_settings(mine: Path, tmp_path: Path) -> None:
     (tmp_path / "tune.toml").write_text('[model]\ndropout = 0.2\n[train]\nfrom = "mine"\nsteps = 3\n')
     config = load_recipe("tune.toml", ["train.steps=4"])
     assert (config.model.dropout, config.model.n_decoder_layers, config.train.steps) == (0.2, 2, 4)
@@ -49,12 +49,12 @@ def test_a_recipe_is_laid_over_the_model(mine: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("mine")
-def test_a_model_that_is_not_there() -> None:
+def test_a_missing_model() -> None:
     with pytest.raises(UserError, match=r"^mein: no such model; did you mean mine\?$"):
         load_recipe("train.from=mein", None)
 
 
-def test_from_text_to_a_tuned_model(mine: Path, tmp_path: Path) -> None:
+def test_fine_tuning_from_text_to_model(mine: Path, tmp_path: Path) -> None:
     for language in ("en", "de"):
         lines = [f"{'we have' if language == 'en' else 'EVAH EW'} {i} dogs" for i in range(90)]
         (tmp_path / f"new.{language}").write_text("\n".join(lines[:80]) + "\n")
@@ -74,5 +74,5 @@ def test_from_text_to_a_tuned_model(mine: Path, tmp_path: Path) -> None:
     torch.testing.assert_close(after.model.embedding.weight, before.model.embedding.weight)  # int8 was restored
     assert after.config.model == before.config.model
 
-    (mine / "config.toml").unlink()  # a run goes on from its own checkpoint, whatever became of the model
+    (mine / "config.toml").unlink()  # a run resumes from its own checkpoint, without the model
     train("train.steps=2", resume=tmp_path / "tuned", allow=["train.steps"])

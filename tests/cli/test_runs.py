@@ -1,4 +1,4 @@
-"""`hark runs`: every run below a folder, with the state that it is truly in."""
+"""`hark runs`: every run in a folder with its state."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_every_run_is_listed_with_its_state_newest_first(folder: Path, capsys: p
     assert listed(folder, capsys)["running"][1] == "killed"
 
 
-def test_a_row_says_what_runs_are_compared_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_has_step_loss_score_and_size(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = listed(folder, capsys)
     assert table["run"] == ["run", "state", "step", "loss", "best", "tokens/s", "age", "size"]
     assert table["finished"][:7] == ["finished", "finished", "100/100", "0.100", "bleu", "24.50", "513k"]
@@ -69,7 +69,7 @@ def test_a_row_says_what_runs_are_compared_by(folder: Path, capsys: pytest.Captu
     assert table["early"][4] == "-"
 
 
-def test_json_for_other_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs(folder, as_json=True)
     found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert found["finished"]["best"] == {"name": "bleu", "value": 24.5, "set": "dev", "step": 100}
@@ -83,9 +83,7 @@ def test_a_run_itself_may_be_named(folder: Path, capsys: pytest.CaptureFixture[s
     assert set(listed(folder / "failed", capsys)) == {"run", "failed"}
 
 
-def test_a_run_without_figures_or_with_unreadable_ones_is_still_listed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_without_valid_records_is_still_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(tmp_path / "new")
     make_run(tmp_path / "broken")
     (tmp_path / "broken" / "metrics.jsonl").unlink()
@@ -95,7 +93,7 @@ def test_a_run_without_figures_or_with_unreadable_ones_is_still_listed(
     assert table["broken"][1] == "unreadable"
 
 
-def test_no_runs_is_one_helpful_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_runs_is_one_line_with_a_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs(tmp_path)
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
@@ -109,7 +107,7 @@ def test_no_runs_is_one_helpful_line(tmp_path: Path, capsys: pytest.CaptureFixtu
         runs(tmp_path / "file")
 
 
-def test_in_a_terminal_names_are_text_and_narrow_windows_show_less(
+def test_on_a_terminal_names_are_not_markup_and_narrow_windows_show_less(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = ("[red]name[/red]", "killed", "1/2", "3.000", "-", "513k", "1 min", "7 MB")
@@ -125,7 +123,7 @@ def test_in_a_terminal_names_are_text_and_narrow_windows_show_less(
     assert max(len(line) for line in narrow.splitlines()) <= 60
 
 
-def test_a_file_with_two_names_takes_room_once(tmp_path: Path) -> None:
+def test_hard_links_are_counted_once(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "weights").write_bytes(b"x" * 1000)
     os.link(tmp_path / "deep" / "weights", tmp_path / "best")

@@ -1,5 +1,6 @@
-"""`hark train` as it is typed: what it refuses on resume, and what it shows by itself."""
+"""`hark train`: resuming with changed settings, default names and sizes, and messages."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hark.train.metrics import read_metrics
 from tests.runs import SETTINGS
 
 
-def test_without_a_dataset(tmp_path: Path) -> None:
+def test_a_missing_dataset_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"data\.dataset is not set"):
         train("train.steps=1", output=tmp_path / "run")
     with pytest.raises(UserError, match="not a hark dataset; create one with hark prepare"):
@@ -21,7 +22,7 @@ def test_without_a_dataset(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_changed_setting_on_resume_needs_permission(trained: Callable[..., RunDir]) -> None:
+def test_a_changed_setting_on_resume_requires_allow(trained: Callable[..., RunDir]) -> None:
     run = trained("run", "train.steps=4")
     with pytest.raises(UserError, match=r"train\.steps: the run began with 4, not 6; .* add --allow train\.steps"):
         train("train.steps=6", resume=run.path)
@@ -55,7 +56,7 @@ def test_the_run_is_named_after_the_recipe(
     assert RunDir(tmp_path / "runs" / "tiny").exists
 
 
-def test_a_size_of_the_vocabulary_that_the_dataset_does_not_have(
+def test_a_vocabulary_size_that_differs_from_the_datasets_is_ignored_with_a_warning(
     dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = [*SETTINGS, f"data.dataset={dataset}", "train.steps=1"]
@@ -70,16 +71,16 @@ def test_a_size_of_the_vocabulary_that_the_dataset_does_not_have(
     assert "vocab_size" not in capsys.readouterr().err
 
 
-def test_on_a_cpu_a_small_model_unless_one_is_named(
+def test_a_cpu_trains_a_small_model_unless_a_size_is_set(
     dataset: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = ["train.steps=1", "train.device=cpu", "train.warmup_steps=1"]
     train(f"data.dataset={dataset}", words, output=tmp_path / "small")
-    told = capfd.readouterr().err.splitlines()
-    assert told[0].startswith("no GPU and no [model] settings: training a small model (2 + 2 layers")
-    assert told[1].startswith("training on CPU: ")
-    assert "of memory" in told[1]
-    assert told[3].startswith("a step takes about ")
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0].startswith("no GPU and no [model] settings: training a small model (2 + 2 layers")
+    assert lines[1].startswith("training on CPU: ")
+    assert "of memory" in lines[1]
+    assert re.match(r"about \S+ s per step, ", lines[3])
     assert configfile.load(tmp_path / "small" / "config.toml").model.d_model == 128
     named = [*words, "model.d_model=32", "model.d_ff=32", "model.n_heads=2", "batches.batch_tokens=500"]
     train(f"data.dataset={dataset}", named, output=tmp_path / "named")
@@ -88,7 +89,7 @@ def test_on_a_cpu_a_small_model_unless_one_is_named(
 
 
 @pytest.mark.parametrize(("terminal", "term", "samples"), [(True, "xterm", 2), (True, "dumb", 0), (False, "xterm", 0)])
-def test_translations_to_read_are_for_a_terminal(
+def test_samples_are_shown_on_a_terminal_only(
     terminal: bool, term: str, samples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)

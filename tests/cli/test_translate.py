@@ -1,4 +1,4 @@
-"""`hark translate` as a person meets it, with a real engine and an untrained model."""
+"""`hark translate` with a real engine and an untrained model."""
 
 import io
 import json
@@ -26,7 +26,7 @@ Hark = Callable[..., subprocess.CompletedProcess[bytes]]
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user with two models of their own."""
+    """A home folder with two models."""
     folder = tmp_path_factory.mktemp("home")
     make_bundle(folder / "hark/models/small-en-de")
     make_bundle(folder / "hark/models/small-de-en", "de", "en")
@@ -37,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hark(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> Hark:
-    """The command line in this process: a new one for each call would take most of the time."""
+    """The command line in this process: starting a new one for each call would take most of the time."""
     monkeypatch.setenv("XDG_DATA_HOME", str(home))
     monkeypatch.delenv("HARK_MODELS", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -59,7 +59,7 @@ def hark(
 
 
 def refused(done: subprocess.CompletedProcess[bytes], status: int = 2) -> str:
-    """The one line that a mistake gets."""
+    """The one-line error of a command that failed."""
     assert done.returncode == status, done.stderr
     assert done.stdout == b""
     (line,) = done.stderr.decode().splitlines()
@@ -86,7 +86,7 @@ def test_a_file_and_a_pipe_give_the_same_and_keep_the_structure(hark: Hark, tmp_
     file.write_bytes(DOCUMENT)
     from_file = hark("-t", "de", "letter.txt")
     assert from_file.returncode == 0, from_file.stderr
-    assert b"a file" not in from_file.stderr  # it goes to a pipe
+    assert b"translating the file" not in from_file.stderr  # not a terminal
     for arguments in (["-"], []):
         assert hark("-t", "de", *arguments, stdin=DOCUMENT).stdout == from_file.stdout
     lines = from_file.stdout.split(b"\n")
@@ -128,11 +128,11 @@ def test_nbest_in_columns(hark: Hark) -> None:
     assert rows[-1] == ["2", "-", "2014"]
     assert all(len(row) == 3 for row in rows)
     assert refused(hark("-t", "de", "--nbest", "3", "--beam", "2", "The cat.")).startswith(
-        "hark: decode.nbest: 3 is more than beam 2 can return"
+        "hark: decode.nbest: 3 is more than beam 2 can return; raise decode.beam"
     )
 
 
-def test_settings_of_the_search_and_the_engine(hark: Hark) -> None:
+def test_search_settings_and_engine_options(hark: Hark) -> None:
     exact = hark("-t", "de", "--precision", "float32", "--threads", "1", "The cat sees a house.")
     ours = hark("-t", "de", "--engine", "torch", "--device", "cpu", "The cat sees a house.")
     assert exact.stdout == ours.stdout
@@ -182,7 +182,7 @@ def test_ctrl_c_leaves_whole_lines(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_no_half_file(home: Path, tmp_path: Path, sent: int, status: int) -> None:
+def test_a_signal_leaves_no_partial_file(home: Path, tmp_path: Path, sent: int, status: int) -> None:
     environment = os.environ | {"XDG_DATA_HOME": str(home)}
     command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--threads", "1"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -201,7 +201,7 @@ def test_a_signal_leaves_no_half_file(home: Path, tmp_path: Path, sent: int, sta
     assert (tmp_path / "out.txt").read_text() == "from before"
 
 
-def test_progress_on_a_terminal_and_nowhere_else(home: Path, tmp_path: Path) -> None:
+def test_progress_is_shown_on_a_terminal_only(home: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("The cat sees it.\n" * 30)
     environment = os.environ | {"XDG_DATA_HOME": str(home), "TERM": "xterm", "COLUMNS": "100"}
     ours, theirs = os.openpty()
@@ -211,7 +211,7 @@ def test_progress_on_a_terminal_and_nowhere_else(home: Path, tmp_path: Path) -> 
         assert process.stdout is not None
         assert process.stdout.read().count(b"\n") == 30
         talk = b""
-        with suppress(OSError):  # Linux says so when the other end of a terminal is closed
+        with suppress(OSError):  # raised by Linux when the other end of a terminal is closed
             while chunk := os.read(ours, 1 << 16):
                 talk += chunk
     os.close(ours)
@@ -220,7 +220,7 @@ def test_progress_on_a_terminal_and_nowhere_else(home: Path, tmp_path: Path) -> 
     assert b"100%" in talk
 
 
-def test_a_reader_that_has_enough(home: Path, tmp_path: Path) -> None:
+def test_a_reader_that_closes_the_pipe(home: Path, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("The cat sees it.\n" * 1500)
     shell = f"{sys.executable} -m hark translate -t de --beam 1 long.txt | head -n 1"
     environment = os.environ | {"XDG_DATA_HOME": str(home)}
@@ -230,7 +230,7 @@ def test_a_reader_that_has_enough(home: Path, tmp_path: Path) -> None:
     assert all(line.startswith(b"line ") or b"more doubtful lines" in line for line in warnings), warnings
 
 
-def test_nothing_gives_nothing(hark: Hark, tmp_path: Path) -> None:
+def test_empty_input_gives_empty_output(hark: Hark, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     for words in ([], ["-"], ["empty.txt"], ["-t", "de"], ["-m", "small-en-de"]):
         done = hark(*words)
@@ -242,10 +242,10 @@ def test_text_that_begins_with_a_dash(hark: Hark) -> None:
     line = refused(hark("-t", "de", "-5 {degrees}"))
     assert line == "hark: No such option: -5; to translate text that begins with a dash, put -- before it"
     assert hark("-t", "de", "--", "-5 {degrees}").stdout.endswith(b"{degrees}\n")
-    assert "put --" not in refused(hark("--bean", "3", "The cat."))  # a slip, for which there is a better suggestion
+    assert "put --" not in refused(hark("--bean", "3", "The cat."))  # a typo, with a better suggestion
 
 
-def test_a_file_is_called_one_on_a_terminal(hark: Hark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_announced_on_a_terminal(hark: Hark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "letter.txt").write_text("{a}\n")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert hark("-t", "de", "letter.txt").stderr == b""
@@ -269,7 +269,7 @@ class TestWhichModel:
         german = "Wo ist denn bitte der nächste Bahnhof, und wann fährt der nächste Zug ab?"
         assert hark(german).stdout == hark("-t", "en", german).stdout
         assert hark(stdin=german.encode()).stdout == hark("-t", "en", stdin=german.encode()).stdout
-        assert hark("2014").stdout == b"2014\n"  # too short to be told; the models try
+        assert hark("2014").stdout == b"2014\n"  # too short for the detector; the models are tried
         monkeypatch.setattr("hark.text.detector.guess_language", lambda *_: None)
         assert "cannot detect the language (de or en); set it with -s" in refused(hark("2014 " * 20))
 
@@ -281,7 +281,7 @@ class TestWhichModel:
         assert "translates en to de, not fr to de" in refused(hark("-m", "small-en-de", "-s", "fr", "The cat."))
         assert "no such bundle" in refused(hark("-m", "./nowhere", "The cat."))
 
-    def test_an_edited_card_is_one_line_on_stderr(self, hark: Hark, tmp_path: Path) -> None:
+    def test_an_edited_card_is_one_warning(self, hark: Hark, tmp_path: Path) -> None:
         folder = make_bundle(tmp_path / "mine")
         (folder / "card.md").write_text("edited")
         done = hark("-m", str(folder), "The cat.")
@@ -311,7 +311,7 @@ class TestBadInput:
         (tmp_path / "latin.txt").write_bytes(b"5 %\n7 %\n\tf\xfcr\n")
         done = hark("-t", "de", "latin.txt")
         assert done.returncode == 2
-        assert done.stdout == b"5 %\n7 %\n"  # what comes before it is translated
+        assert done.stdout == b"5 %\n7 %\n"  # lines before it are translated
         line = done.stderr.decode().splitlines()[-1]
         assert line == "hark: latin.txt: line 3: not UTF-8 text (byte 3); convert it, or use --errors replace"
         replaced = hark("-t", "de", "latin.txt", "--errors", "replace")
@@ -352,7 +352,7 @@ class TestBadInput:
             (tmp_path / "text").chmod(0)
             assert "cannot be read: Permission denied" in refused(hark("-t", "de", "text"))
 
-    def test_output_behind_a_link_keeps_its_link_and_its_rights(self, hark: Hark, tmp_path: Path) -> None:
+    def test_output_through_a_link_keeps_the_link_and_permissions(self, hark: Hark, tmp_path: Path) -> None:
         (tmp_path / "real").write_text("old")
         (tmp_path / "real").chmod(0o640)
         (tmp_path / "link").symlink_to("real")
@@ -364,7 +364,7 @@ class TestBadInput:
         assert Path("/dev/null").is_char_device()
 
 
-def test_what_the_words_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_are_text_a_file_or_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a b").write_text("")
     assert find_input([]) is find_input(["-"]) is None
@@ -376,7 +376,7 @@ def test_what_the_words_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         find_input(["\udcff"])
 
 
-def test_doubtful_lines_are_named_on_stderr(hark: Hark) -> None:
+def test_doubtful_lines_cause_warnings_on_stderr(hark: Hark) -> None:
     lines = b"The cat sees it.\n" * 3 + b"5 %\n"
     too_long = ["-t", "de", "--search", "max_extra=0", "--search", "min_length=60"]
     done = hark(*too_long, stdin=lines)
@@ -386,18 +386,18 @@ def test_doubtful_lines_are_named_on_stderr(hark: Hark) -> None:
     assert all("the translation was cut off" in line for line in warnings)
     assert hark(*too_long, "--strict", stdin=lines).returncode == 3
     assert hark("-t", "de", "--strict", stdin=b"5 %\n").returncode == 0
-    told = hark(*too_long, "--json", stdin=lines)
-    assert told.stderr == b""
-    flags = [set(json.loads(line)["flags"]) for line in told.stdout.splitlines()]
+    flagged = hark(*too_long, "--json", stdin=lines)
+    assert flagged.stderr == b""
+    flags = [set(json.loads(line)["flags"]) for line in flagged.stdout.splitlines()]
     assert [bool(each & {"truncated", "looped", "length"}) for each in flags] == [True, True, True, False]
-    first, *_, last = map(json.loads, told.stdout.splitlines())
+    first, *_, last = map(json.loads, flagged.stdout.splitlines())
     assert {"flag": "truncated", "detail": "", "message": "the translation was cut off"} in first["warnings"]
     assert last["warnings"] == []
     many = hark(*too_long, stdin=lines * 5).stderr.decode().splitlines()
     assert many[-1] == "5 more doubtful lines; --json lists the reasons for each"
 
 
-def test_a_wrapped_paragraph_is_joined_unless_told_otherwise(hark: Hark) -> None:
+def test_a_wrapped_paragraph_is_joined_by_default(hark: Hark) -> None:
     text = b"The cat sees the house and it is old, and the tree is there, and the\nhouse is on it, too.\n\n5 %\n"
     joined = [json.loads(line)["source"] for line in hark("-t", "de", "--json", stdin=text).stdout.splitlines()]
     assert [source.count("\n") for source in joined] == [1, 0, 0]
@@ -414,14 +414,14 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     french = ["Bonjour, où est la gare, s'il vous plaît ?\n"]
     assert choose_model(None, None, "en", french)[0] == Path("many")
     assert choose_model(None, None, "en", ["Guten Tag, wo ist bitte der Bahnhof?\n"])[0] == Path("small")
-    assert choose_model(None, "fr", None, iter([]))[0] == Path("many")  # nothing to translate, so nothing to ask
+    assert choose_model(None, "fr", None, iter([]))[0] == Path("many")  # nothing to translate, so no choice is needed
     folder, _, lines = choose_model(None, "fr", "de", french)
     assert (folder, list(lines)) == (Path("many"), french)
     with pytest.raises(UserError, match=r"^models from fr translate to de, en; choose with -t$"):
         choose_model(None, "fr", None, french)
 
 
-def test_the_language_of_a_huge_line_is_told_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_language_of_a_huge_line_is_detected_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
     def guess(text: str, candidates: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The help of every verb: complete, in one style, with examples that the real parser takes."""
+"""The help of every verb: complete, in one style, with examples that the parser accepts."""
 
 import re
 import shlex
@@ -19,7 +19,7 @@ PLACEHOLDERS = {
     "MODEL", "MODEL...", "N", "NAME", "NUMBER", "PATH", "RECIPE", "RUN", "RUN...", "RUN|MODEL...", "SETTING",
     "SETTING=VALUE", "SETTING=VALUE...", "SHELL", "TEXT|FILE|-", "TOKENISER", "TYPE", "VERB", "[NAME=]FILE",
 }  # fmt: skip
-"""The one word for a thing, in all verbs."""
+"""The metavariables that all verbs share."""
 
 
 def context(verb: str, *words: str, resilient: bool = False) -> Any:
@@ -32,7 +32,7 @@ def shown_help(verb: str) -> str:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_is_whole_and_fits_a_terminal(verb: str) -> None:
+def test_help_is_complete_and_fits_80_columns(verb: str) -> None:
     shown = shown_help(verb)
     assert "-h, --help" in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
@@ -41,7 +41,7 @@ def test_help_is_whole_and_fits_a_terminal(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_placeholders_are_the_same_words_everywhere(verb: str) -> None:
+def test_placeholders_are_shared_by_all_verbs(verb: str) -> None:
     ctx = context(verb, resilient=True)
     for param in ctx.command.params:
         if getattr(param, "is_flag", False):
@@ -62,7 +62,7 @@ def test_choices_are_listed_in_the_help(verb: str) -> None:
             assert re.search(rf"\b{value}\b", params[name].help), (verb, name, value)
 
 
-def test_the_list_of_verbs_cuts_nothing_and_takes_a_line_each() -> None:
+def test_every_verb_has_one_whole_line_in_the_list() -> None:
     shown = ROOT.make_context("hark", [], resilient_parsing=True).get_help()
     lines = shown.split("Commands:\n")[1].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in lines] == list(VERBS)
@@ -70,7 +70,7 @@ def test_the_list_of_verbs_cuts_nothing_and_takes_a_line_each() -> None:
 
 
 def commands(line: str) -> list[list[str]]:
-    """The commands of hark in a line of shell: what is piped, redirected or substituted is left out."""
+    """The hark commands in a line of shell, without pipes, redirections and substitutions."""
     found: list[list[str]] = []
     inside = re.sub(r'.*"\$\((.*)\)"', r"\1", line)
     for part in re.split(r"\s\|\s", inside):
@@ -85,7 +85,7 @@ def commands(line: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_examples_are_taken_by_the_parser(verb: str) -> None:
+def test_the_parser_accepts_all_examples(verb: str) -> None:
     examples = import_module(f"hark.cli.{verb}").EXAMPLES
     assert 1 <= len(examples) <= 4
     assert all(f"\n  {line}" in shown_help(verb) for line in examples)
@@ -95,7 +95,7 @@ def test_examples_are_taken_by_the_parser(verb: str) -> None:
         for used, *words in parsed:
             assert used == verb
             ctx = context(verb, *words)
-            if "overrides" in ctx.params:  # recipes that exist, and settings with values that they may have
+            if "overrides" in ctx.params:  # existing recipes and valid settings
                 recipe, overrides = split_arguments(ctx.params["recipe"], ctx.params["overrides"])
                 configfile.load(recipe, overrides)
     assert isinstance(context(verb, resilient=True).command, Verb)

@@ -41,7 +41,7 @@ def test_from_text_to_a_model(tmp_path: Path) -> None:
     assert drawn.returncode == 0, drawn.stderr
     assert "<svg" in (tmp_path / "curves.html").read_text() or "<canvas" in (tmp_path / "curves.html").read_text()
     averaged = hark_command("average", "runs/mine", "--last", "3", "-o", "model", folder=tmp_path)
-    assert averaged.stdout == "model: the average of steps 4, 8, 12\n", averaged.stderr
+    assert averaged.stdout == "model: average of steps 4, 8, 12\n", averaged.stderr
     assert hark.load(tmp_path / "model").config.model.vocab_size == 2000
 
     again = hark_command("prepare", "--pair", "en", "de", *files, "--vocab", "2000", "-o", "mine", folder=tmp_path)
