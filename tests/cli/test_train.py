@@ -38,7 +38,7 @@ def test_a_changed_setting_on_resume_requires_allow(trained: Callable[..., RunDi
         train("train.steps=8", allow=["train.steps"])
     with pytest.raises(UserError, match="--resume uses the run's own recipe"):
         train("tiny", resume=run.path)
-    with pytest.raises(UserError, match=r"is not a run; it has no config\.toml"):
+    with pytest.raises(UserError, match=r"not a run: config\.toml is missing"):
         train(resume=run.path / "checkpoints")
 
 
