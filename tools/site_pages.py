@@ -1,8 +1,8 @@
-"""Pages of the documentation site that are generated from the code (a hook of mkdocs, named in mkdocs.yml).
+"""mkdocs hook that generates pages of the documentation from the code (configured in mkdocs.yml).
 
-A page in docs/reference has a comment, `<!-- generated: settings -->`, where its content goes: the settings come from
-`hark.config`, the command line from the help of each verb. ARCHITECTURE.md, CONTRIBUTING.md and CHANGELOG.md, which
-stand at the root of the repository, become pages too.
+A comment in a page of docs/reference, such as `<!-- generated: settings -->`, is replaced by its content: the settings
+from `hark.config`, the command line from the help of each verb. ARCHITECTURE.md, CONTRIBUTING.md and CHANGELOG.md at
+the root of the repository become pages too.
 """
 
 import posixpath
@@ -22,19 +22,19 @@ from hark.config import Config, CorpusConfig
 
 ROOT = Path(__file__).parent.parent
 ROOT_PAGES = {name: name.lower() for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")}
-"""Files at the root of the repository, and the pages that they become."""
+"""Files at the root of the repository, and their pages."""
 MARKER = re.compile(r"<!-- generated: ([a-z ]+) -->")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 ONLINE_WORKER = "https://unpkg.com/iframe-worker/shim"
-"""What the theme's offline plugin would load from a server; `OFFLINE_WORKER` takes its place."""
+"""A script that the theme's offline plugin loads from a server; replaced by `OFFLINE_WORKER`."""
 OFFLINE_WORKER = "offline-worker.js"
 HEAD_OF_SETTINGS = ["| setting | default | allowed | meaning |", "| --- | --- | --- | --- |"]
 HELP_WIDTH = 100
-"""Columns of the help of a verb."""
+"""Width of the help texts in columns."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that stand outside docs/."""
+    """Add the pages from outside docs/."""
     for source, page in ROOT_PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=move_links(text, from_file=source, to_page=page)))
@@ -42,14 +42,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Fill in what is generated, and lead links to files outside docs/ to their pages."""
+    """Insert generated content, and point links to files outside docs/ to their pages."""
     markdown = MARKER.sub(lambda found: GENERATED[found[1]](), markdown)
     uri = page.file.src_uri
     return markdown if uri in ROOT_PAGES.values() else move_links(markdown, from_file=f"docs/{uri}", to_page=uri)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Let pages load nothing from a server."""
+    """Replace scripts that would be loaded from a server."""
     site = Path(config.site_dir)
     for path in site.rglob("*.html"):
         up = "../" * (len(path.relative_to(site).parts) - 1)
@@ -58,9 +58,9 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def move_links(markdown: str, from_file: str, to_page: str) -> str:
-    """Relative links of a file of the repository, as they must be on a page of the site.
+    """Rewrite the relative links of a file in the repository for a page of the site.
 
-    What is no page of the site, such as a file of code, keeps its text and loses its link.
+    A link to a file that is not a page, such as source code, becomes plain text.
     """
 
     def move(found: re.Match[str]) -> str:
@@ -84,7 +84,7 @@ def move_links(markdown: str, from_file: str, to_page: str) -> str:
 
 
 def settings_page() -> str:
-    """A table for each section of the settings."""
+    """Generate a table for each section of the settings."""
     sections: dict[str, list[str]] = {}
     for each in (*configfile.explain(Config()), *configfile.explain_members(CorpusConfig, "data.train[].")):
         section, _, name = each.key.rpartition(".")
@@ -102,7 +102,7 @@ def cell(text: str) -> str:
 
 
 def command_line_page() -> str:
-    """The help of hark, and of each verb."""
+    """Generate the help of hark and of each verb."""
     group: Any = typer.main.get_command(app)
     root = group.make_context("hark", [], resilient_parsing=True, max_content_width=HELP_WIDTH)
     parts = ["## hark", "", *fenced(root.get_help())]

@@ -66,7 +66,7 @@ def test_skipped_pairs_are_counted_and_reported_across_a_resume(
 
 
 @pytest.mark.parametrize("kind", ["packed", "padded"])
-def test_a_run_without_skipped_pairs_reports_none(
+def test_a_run_that_uses_all_pairs_reports_none(
     trained: Trained, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = trained("run", f"batches.kind={kind}", "train.steps=3", "train.eval_steps=3")
