@@ -57,7 +57,7 @@ def terms_of(asked: Sequence[Arrival], columns: int = 16) -> Terms:
         forced_BT=filled([each.forced for each in asked]),
         start_B=torch.tensor([each.start for each in asked]),
         banned_BM=filled([each.banned for each in asked]),
-        wanted_B=integers([each.wanted for each in asked]),
+        max_ended_B=integers([each.wanted for each in asked]),
         nbest_B=integers([each.nbest for each in asked]),
         alpha_B=torch.tensor([each.alpha for each in asked]),
     )

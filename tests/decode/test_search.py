@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hark.decode.engines.lane import Arrival
 from hark.decode.request import length_penalty
-from hark.decode.search import Ended, read_back
+from hark.decode.search import Ended, trace_back
 from hark.text.tokenizer import EOS
 from tests.decode.naive import Logits, ask, ended_with, naive_search, search, stub
 
@@ -121,7 +121,7 @@ def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
 
 
 @given(st.lists(st.integers(1, 12), max_size=9), st.integers(1, 4), SEEDS)
-def test_hypotheses_are_read_back_choice_by_choice(lengths: list[int], width: int, seed: int) -> None:
+def test_hypotheses_are_trace_back_choice_by_choice(lengths: list[int], width: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
     trace_BTW = chance.integers(0, 50 * width, (3, 13, width)).astype(np.int32)
     sentences, last = chance.integers(0, 3, len(lengths)), chance.integers(0, 50 * width, len(lengths))
@@ -132,5 +132,5 @@ def test_hypotheses_are_read_back_choice_by_choice(lengths: list[int], width: in
             choices.append(int(trace_BTW[sentence, position, choices[-1] % width]))
         expected.append(tuple(each // width for each in reversed(choices)))
     complete = chance.random(len(lengths)) < 0.5
-    found = read_back(trace_BTW, sentences, np.array(lengths, np.int64), last, complete)
+    found = trace_back(trace_BTW, sentences, np.array(lengths, np.int64), last, complete)
     assert found == [tokens[:-1] if whole else tokens for tokens, whole in zip(expected, complete, strict=True)]

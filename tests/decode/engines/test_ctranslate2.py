@@ -401,9 +401,9 @@ REFUSED: dict[str, Request] = {
     "no tokens": Request([]),
     "split it": Request([5] * 81),
     "contains EOS": Request([5, EOS], prefix=[7, EOS]),
-    "beyond the model's vocabulary": Request([VOCABULARY, EOS]),
+    "token id out of range": Request([VOCABULARY, EOS]),
     "every token is banned": Request([5, EOS], banned=range(VOCABULARY)),
-    "a banned token": Request([5, EOS], banned=[VOCABULARY]),
+    "banned token id out of range": Request([5, EOS], banned=[VOCABULARY]),
     "raise decode.beam": Request([5, EOS], DecodeConfig(beam=1, patience=2.0, nbest=2)),
 }
 

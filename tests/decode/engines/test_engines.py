@@ -88,7 +88,7 @@ def test_a_beam_too_wide_and_no_room_are_errors_too(model: Transformer) -> None:
     found = step_until(engine, 3)
     assert [str(found[number]).split(";")[0] for number in bad] == [
         "a sentence needs room for 5202 tokens, and there is room for 200",
-        "a beam of 200 is wider than the 128 that this engine can do",
+        "beam 200 exceeds this engine's maximum of 128",
     ]
     assert not isinstance(found[fine], UserError)
 

@@ -378,12 +378,12 @@ def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
     [
         (Request(()), "no tokens"),
         (Request((4,) * 65), "65 tokens.*64 positions"),
-        (Request((40,)), "beyond the model's vocabulary"),
-        (Request((4,), prefix=(40,)), "beyond the model's vocabulary"),
+        (Request((40,)), "token id out of range of the vocabulary"),
+        (Request((4,), prefix=(40,)), "token id out of range of the vocabulary"),
         (Request((4,), prefix=(EOS,)), "contains EOS"),
-        (Request((4,), banned=(99,)), "beyond the model's vocabulary"),
+        (Request((4,), banned=(99,)), "banned token id out of range of the vocabulary"),
         (Request((4,), banned=range(40)), "every token is banned"),
-        (Request((4,), DecodeConfig(beam=200)), "beam of 200"),
+        (Request((4,), DecodeConfig(beam=200)), "beam 200 exceeds"),
     ],
 )
 def test_what_cannot_be_decoded_is_refused(engine: TorchEngine, request_: Request, message: str) -> None:

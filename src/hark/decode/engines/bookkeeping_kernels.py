@@ -186,7 +186,7 @@ def settle(lane: Lane, which_B: Tensor, found: Candidates, places_RT: Tensor) ->
     shape, beams, terms, endings = lane.shape, lane.beams, lane.terms, lane.beams.endings
     settle_kernel[(len(which_B),)](
         which_B, found.log_prob_BC, found.rows_BC, found.tokens_BC, places_RT,
-        terms.limit_B, terms.prefix_B, terms.forced_B, terms.forced_BT, terms.wanted_B, terms.nbest_B, terms.alpha_B,
+        terms.limit_B, terms.prefix_B, terms.forced_B, terms.forced_BT, terms.max_ended_B, terms.nbest_B, terms.alpha_B,
         beams.tokens_BW, beams.parents_BW, beams.log_prob_BW, beams.position_B,
         endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, beams.n_ended_B,
         beams.done_B.view(dtype=torch.int8), lane.places_BWT, lane.trace_BTW, shape.columns, shape.forced,

@@ -176,7 +176,7 @@ class Lane:
             forced_BT=forced_B.new_zeros(self.slots + 1, shape.forced),
             start_B=real["start"],
             banned_BM=forced_B.new_zeros(self.slots + 1, shape.banned),
-            wanted_B=integer["wanted"],
+            max_ended_B=integer["wanted"],
             nbest_B=integer["nbest"],
             alpha_B=real["alpha"],
             chance=chance,
