@@ -106,7 +106,7 @@ def watching(clock: Clock) -> Iterator[None]:
             (TorchEngine, "remember", "admit: remember"),
             (Lane, "admit", "admit: tables"),
             (Lane, "steps", STEP),
-            (Lane, "ask", "ask who is done"),
+            (Lane, "fetch_done", "ask who is done"),
             (Lane, "done", "retire: look who is done"),
             (Lane, "release", "retire: fetch"),
             (TorchEngine, "retire", "retire: the rest"),

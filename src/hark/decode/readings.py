@@ -188,9 +188,7 @@ def best_candidate(
     for query, request, hypotheses in zip(attempt.queries, requests, answers, strict=True):
         source = request.source[:-1]
         readings = [read(query, source, hypothesis, coder) for hypothesis in hypotheses or (NOTHING,)]
-        readings.sort(
-            key=lambda each: (badness(each.faults), len(each.lost))
-        )  # stable: ties keep the order of the search
+        readings.sort(key=lambda each: (badness(each.faults), len(each.lost)))  # stable: ties keep the search order
         ranked.append([readings[0], *(reading for reading in readings[1:] if not reading.faults)])
     best = Candidate(attempt, tuple(readings[0] for readings in ranked))
     if languages is not None:

@@ -39,9 +39,9 @@ def force(candidates: Candidates, beams: Beams, terms: Terms) -> Candidates:
 def draw(logits_BV: Tensor, beams: Beams, chance: Chance) -> Candidates:
     """Sample one token for each sentence; the second candidate is a dummy with log-probability -inf.
 
-    `temperature` flattens or sharpens the distribution; `top_k` and then `top_p` keep the likeliest tokens (the smallest
-    set whose probability reaches top_p). The random numbers were drawn beforehand for each sentence and position, so
-    that the result is independent of the batch. The log-probability is the model's, at temperature 1.
+    `temperature` flattens or sharpens the distribution; `top_k` and then `top_p` keep the likeliest tokens (the
+    smallest set whose probability reaches top_p). The random numbers were drawn beforehand for each sentence and
+    position, so that the result is independent of the batch. The log-probability is the model's, at temperature 1.
     """
     sorted_BV, tokens_BV = (logits_BV.double() / chance.temperature_B[:, None]).sort(
         dim=-1, descending=True, stable=True

@@ -424,7 +424,7 @@ def test_the_last_position_is_the_last(engine: CTranslate2Engine) -> None:
 
 def test_a_cpu_that_cannot(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
-    with pytest.raises(UserError, match="it can float32, int8"):
+    with pytest.raises(UserError, match="this CPU does not support bfloat16; use one of float32, int8"):
         CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "bfloat16")
 
 

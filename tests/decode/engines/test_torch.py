@@ -138,7 +138,7 @@ def test_the_engine_equals_a_search_without_a_cache(changes: dict[str, object]) 
         request = Request(source, DecodeConfig(beam=beam, nbest=nbest, max_extra=4, min_length=3), (7,), (9, 11))
         expected = naive_search(
             uncached(model, source),
-            ask(limit=request.limit, prefix=1, forced=(7,), banned=(9, 11), wanted=beam, min_length=3),
+            ask(limit=request.limit, prefix=1, forced=(7,), banned=(9, 11), max_ended=beam, min_length=3),
             beam,
         )[:nbest]
         found = dict(engine.run([request]))[0]
@@ -195,7 +195,7 @@ def test_diverse_translations_begin_with_the_likeliest_tokens(engine: TorchEngin
         # The same search with that token given: only, that it counts.
         forced = naive_search(
             uncached(engine.model, source),
-            ask(limit=request.limit, prefix=1, forced=(8, first), start=log_prob, wanted=3),
+            ask(limit=request.limit, prefix=1, forced=(8, first), start=log_prob, max_ended=3),
             3,
         )[0][1]
         assert mine.tokens == forced.tokens
