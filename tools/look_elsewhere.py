@@ -184,7 +184,7 @@ def called(head: tuple[int, int]) -> str:
 
 def measure(recording: Recording, other: Other) -> NDArray[np.float64]:
     """Of every head the weight of the pairs, and the usual one: (layers, heads, 2)."""
-    words, numbers = other.sentence.split(), recording.source.spoken
+    words, numbers = other.sentence.split(), recording.source.text_words
     if [recording.source.words[number] for number in numbers] != words:
         raise SystemExit(f"{other.sentence}: the model's tokenizer splits it in other words")
 
