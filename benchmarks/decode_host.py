@@ -106,7 +106,7 @@ def watching(clock: Clock) -> Iterator[None]:
             (TorchEngine, "remember", "admit: store memories"),
             (Lane, "admit", "admit: tables"),
             (Lane, "steps", STEP),
-            (Lane, "ask", "request finished sequences"),
+            (Lane, "fetch_done", "request finished sequences"),
             (Lane, "done", "retire: find finished sequences"),
             (Lane, "release", "retire: fetch"),
             (TorchEngine, "retire", "retire: the rest"),

@@ -184,7 +184,7 @@ def head_name(head: tuple[int, int]) -> str:
 
 def measure(recording: Recording, other: Other) -> NDArray[np.float64]:
     """The weight of the pairs and the usual weight, for every head: (layers, heads, 2)."""
-    words, numbers = other.sentence.split(), recording.source.spoken
+    words, numbers = other.sentence.split(), recording.source.text_words
     if [recording.source.words[number] for number in numbers] != words:
         raise SystemExit(f"{other.sentence}: the tokenizer of the model splits it into other words")
 

@@ -35,7 +35,7 @@ def test_the_table_has_a_row_for_each_head(hark: Hark) -> None:
         *(f"encoder 1:{n}" for n in range(1, 5)),
         *(f"{kind} {layer}:{n}" for kind in ("decoder", "cross") for layer in (1, 2) for n in range(1, 5)),
     ]
-    assert "3 sentence pairs of test (1 more left out: empty or too long)" in lines
+    assert "3 sentence pairs of test (1 more skipped: empty or too long)" in lines
 
 
 def test_all_figures_as_json(hark: Hark) -> None:
@@ -115,8 +115,11 @@ def test_tokenised_text_is_detokenised_for_the_model_only(hark: Hark) -> None:
         (("small", *ON, "--bleu"), "--bleu requires --curve"),
         (("small", *ON, "-o", "heads.png"), "heads.png: the picture is SVG; name a .svg file"),
         (("small", *ON, "--curve", "none/curve.svg"), "none/curve.svg: no such folder: none"),
-        (("small", *ON, "--gold", "test.de"), "test.de:1: 'Die' is no link"),
-        (("small", *ON, "--gold", "gold.talp", "--gold-reversed"), "gold.talp:1: the link 7-6 leads out of the pair"),
+        (("small", *ON, "--gold", "test.de"), "test.de:1: 'Die' is not a link; use the format 1-1 2p3"),
+        (
+            ("small", *ON, "--gold", "gold.talp", "--gold-reversed"),
+            "gold.talp:1: link 7-6 is out of range: the pair has",
+        ),
         (("small", "--on", "test.en", "none.de"), "none.de"),
         (("none", *ON), "none: no such model"),
         (("small",), "'--on'"),

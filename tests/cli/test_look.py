@@ -105,9 +105,7 @@ except SystemExit as left:
     print(left.code, "torch" in sys.modules)
 """
     command = [sys.executable, "-c", code, "-m", str(bundle)]
-    message = (
-        "hark: the first sentence has more than 1,000 characters, the most that a page shows; give a shorter one\n"
-    )
+    message = "hark: the first sentence is longer than 1,000 characters, the limit of a page; give a shorter one\n"
     from_file = subprocess.run([*command, "word.txt"], cwd=tmp_path, capture_output=True, text=True)
     assert (from_file.stdout, from_file.stderr) == ("2 False\n", message)
     with (tmp_path / "word.txt").open() as stdin:
@@ -174,7 +172,7 @@ def test_the_first_sentence_of_a_file_is_shown(hark_look: Hark, tmp_path: Path) 
         (("the cat", "-o", "nowhere/page.html"), "nowhere/page.html: no such folder: nowhere"),
         (("the cat", "-t", "fr"), "translates en to de, not en to fr; choose another model"),
         (("the cat", "--preset", "anaphora"), "--preset comes with its own sentence; omit the text"),
-        (("2014",), "nothing in it is to be translated; give a sentence with words"),
+        (("2014",), "nothing to translate; give a sentence with words"),
         (("--preset", "nothing"), "'nothing' is not one of"),
         (("the cat", "--beam", "99"), "99 is not in the range"),
     ],

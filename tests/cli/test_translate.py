@@ -141,7 +141,7 @@ def test_search_settings_and_engine_options(hark: Hark) -> None:
     assert "decode.bean: no such setting; did you mean beam?" in refused(
         hark("--search", "bean=1", "-t", "de", "The cat.")
     )
-    assert "there is no such GPU here" in refused(hark("-t", "de", "--device", "cuda:77", "The cat."))
+    assert "no such GPU; this machine has" in refused(hark("-t", "de", "--device", "cuda:77", "The cat."))
     assert "--threads 100000: must be 1 to " in refused(hark("-t", "de", "--threads", "100000", "The cat."))
     assert "--align requires --json" in refused(hark("-t", "de", "--align", "The cat."))
 

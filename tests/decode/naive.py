@@ -35,7 +35,7 @@ def stub(seed: int, vocabulary: int) -> Logits:
 
 def ask(**changes: object) -> Arrival:
     values: dict[str, object] = {
-        "number": 0, "limit": 8, "min_length": 0, "prefix": 0, "forced": (), "start": 0.0, "banned": (), "wanted": 2,
+        "number": 0, "limit": 8, "min_length": 0, "prefix": 0, "forced": (), "start": 0.0, "banned": (), "max_ended": 2,
         "nbest": 1, "alpha": 0.6, "memory": 0, "memory_length": 1, "drawn": (), "temperature": 1.0, "top_k": 0,
         "top_p": 1.0,
     }  # fmt: skip
@@ -57,7 +57,7 @@ def terms_of(asked: Sequence[Arrival], columns: int = 16) -> Terms:
         forced_BT=filled([each.forced for each in asked]),
         start_B=torch.tensor([each.start for each in asked]),
         banned_BM=filled([each.banned for each in asked]),
-        wanted_B=integers([each.wanted for each in asked]),
+        max_ended_B=integers([each.max_ended for each in asked]),
         nbest_B=integers([each.nbest for each in asked]),
         alpha_B=torch.tensor([each.alpha for each in asked]),
     )
@@ -94,7 +94,7 @@ def naive_search(model: Logits, asked: Arrival, width: int) -> list[tuple[float,
     """The walk over candidates, word by word as it is defined; all that ended, ranked."""
     live: list[tuple[tuple[int, ...], float]] = [(tuple(asked.forced), asked.start)]
     ended: list[tuple[float, Ended]] = []
-    while live and len(ended) < asked.wanted:
+    while live and len(ended) < asked.max_ended:
         found = []
         for tokens, total in live:
             logits = model(tokens).clone()

@@ -23,7 +23,9 @@ def test_without_a_fact_there_are_none() -> None:
 
 @pytest.mark.parametrize("facts", [AlignmentFacts(6, (0,), "reads"), AlignmentFacts(0, (1, 8), "predicts")])
 def test_heads_that_the_model_does_not_have_are_refused(facts: AlignmentFacts) -> None:
-    with pytest.raises(UserError, match=r"facts\.json: alignment: layer \d has no such heads .* hark heads --store"):
+    with pytest.raises(
+        UserError, match=r"^facts\.json: alignment heads of layer \d are out of range .*; run hark heads"
+    ):
         AlignmentHeads.of_facts(facts, CONFIG)
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
-from hark.decode.attempts import as_it_is
+from hark.decode.attempts import whole_piece
 from hark.decode.coder import Coder
-from hark.decode.readings import judge
+from hark.decode.readings import best_candidate
 from hark.decode.request import Hypothesis
 from hark.errors import UserError
 from hark.facts import Facts, LanguageTags, VocabularyFacts
@@ -78,7 +78,7 @@ def test_the_tag_takes_room() -> None:
 
 
 def test_requests_carry_tag_and_prefix() -> None:
-    attempt = as_it_is("the cat", (), DecodeConfig(), inner=False)
+    attempt = whole_piece("the cat", (), DecodeConfig(), inner=False)
     tag = CODER.source.tag
     (request,) = attempt.requests(many_to_many("source"), False, "de")
     assert (request.source[0], request.prefix) == (tag("de"), ())
@@ -91,7 +91,7 @@ def test_requests_carry_tag_and_prefix() -> None:
 @pytest.mark.parametrize("tags", ["source", "target"])
 def test_tags_belong_to_no_word_when_words_are_linked(tags: LanguageTags) -> None:
     coder = many_to_many(tags)
-    attempt = as_it_is("the cat sees", (), DecodeConfig(), inner=False)
+    attempt = whole_piece("the cat sees", (), DecodeConfig(), inner=False)
     requests = attempt.requests(coder, True, "de", "en")
     tokens = (*coder.prefix("de"), *coder.encode("the cat sees"))
     first = len(coder.prefix("de"))
@@ -99,6 +99,6 @@ def test_tags_belong_to_no_word_when_words_are_linked(tags: LanguageTags) -> Non
     for t in range(len(tokens)):
         # Every token looks at its own place, and even more at the tag.
         attention_TS[t, 0], attention_TS[t, max(0, t - first) + 1] = 0.6, 0.4
-    candidate = judge(attempt, requests, [(Hypothesis(tokens, -1.0, -1.0, True, attention_TS),)], coder, 1)
+    candidate = best_candidate(attempt, requests, [(Hypothesis(tokens, -1.0, -1.0, True, attention_TS),)], coder, 1)
     assert candidate.text == "the cat sees"
     assert [(link.source, link.target) for link in candidate.links] == [((0, 3),) * 2, ((4, 7),) * 2, ((8, 12),) * 2]

@@ -102,9 +102,15 @@ def test_a_gpu_is_looked_for_only_where_there_is_a_sign_of_one(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("choice", "says"),
     [
-        ({"engine": "ctranslate2", "device": "cuda"}, "CTranslate2 is hark's engine for a CPU"),
-        ({"engine": "torch", "device": "cpu", "precision": "int8"}, "int8 is for the CPU"),
-        ({"device": "cuda:99"}, "there is no such GPU here"),
+        (
+            {"engine": "ctranslate2", "device": "cuda"},
+            "--engine ctranslate2 runs on the CPU only; use",
+        ),
+        (
+            {"engine": "torch", "device": "cpu", "precision": "int8"},
+            "--engine torch does not support int8; use",
+        ),
+        ({"device": "cuda:99"}, "no such GPU; this machine has"),
         ({"engine": "torch", "device": "abacus"}, "abacus: no such device; use cpu, cuda or cuda:1"),
         ({"engine": "torch", "device": "tpu"}, "tpu: no such device"),
     ],
@@ -120,5 +126,5 @@ def test_settings_of_the_search(bundle: Path) -> None:
     assert load.search_settings(own, {"nbest": 9}).beam == 9
     with pytest.raises(UserError, match=r"decode\.nbest: 9 is more than beam 2 can return"):
         load.search_settings(own, {"nbest": 9, "beam": 2})
-    with pytest.raises(UserError, match="bean: no such setting of the search"):
+    with pytest.raises(UserError, match="bean: no such search setting"):
         hark.load(bundle).translate("The cat.", bean=3)

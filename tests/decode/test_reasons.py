@@ -3,11 +3,11 @@
 from typing import get_args
 
 from hark.decode.faults import FAULTS, Fault
-from hark.decode.reasons import SAID, Reason, in_order
+from hark.decode.reasons import MESSAGES, Reason, in_order
 
 
 def test_every_fault_has_its_words() -> None:
-    assert set(SAID) == set(FAULTS) == set(get_args(Fault))
+    assert set(MESSAGES) == set(FAULTS) == set(get_args(Fault))
 
 
 def test_a_reason_in_words() -> None:

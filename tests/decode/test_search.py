@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hark.decode.engines.lane import Arrival
 from hark.decode.request import length_penalty
-from hark.decode.search import Ended, read_back
+from hark.decode.search import Ended, trace_back
 from hark.text.tokenizer import EOS
 from tests.decode.naive import Logits, ask, ended_with, naive_search, search, stub
 
@@ -23,7 +23,7 @@ def asked(draw: st.DrawFn, width: int) -> Arrival:
     """Any search of a vocabulary of 7: three words."""
     forced = draw(st.lists(st.integers(4, 6), max_size=2))
     counted = draw(st.integers(0, len(forced)))  # at the end of `forced`, as of a branch
-    wanted = draw(st.integers(width, 2 * width))
+    max_ended = draw(st.integers(width, 2 * width))
     return ask(
         limit=draw(st.integers(len(forced) + 1, 8)),
         min_length=draw(st.sampled_from([0, 0, 2, 9])),
@@ -31,8 +31,8 @@ def asked(draw: st.DrawFn, width: int) -> Arrival:
         forced=tuple(forced),
         start=-float(counted),
         banned=tuple(draw(st.lists(st.integers(4, 5), max_size=1))),
-        wanted=wanted,
-        nbest=draw(st.integers(1, wanted)),
+        max_ended=max_ended,
+        nbest=draw(st.integers(1, max_ended)),
         alpha=draw(ALPHAS),
     )
 
@@ -72,7 +72,7 @@ def everything(model: Logits, request: Arrival, words: range) -> list[tuple[floa
 @settings(max_examples=40)
 def test_a_wide_beam_equals_trying_everything(alpha: float, limit: int, nbest: int, seed: int) -> None:
     width = 40  # more than there are outputs of two words and an end
-    request = ask(limit=limit, wanted=width, nbest=nbest, alpha=alpha)
+    request = ask(limit=limit, max_ended=width, nbest=nbest, alpha=alpha)
     model = stub(seed, 6)
     assert_same(search([model], [request], width)[0], everything(model, request, range(4, 6)), nbest)
 
@@ -101,7 +101,7 @@ def test_a_beam_of_one_is_greedy(seed: int) -> None:
         logits = model(tokens)
         logits[:EOS] = -torch.inf
         tokens = (*tokens, int(logits.argmax()))
-    (found,) = search([model], [ask(wanted=1)], 1)[0]
+    (found,) = search([model], [ask(max_ended=1)], 1)[0]
     assert found[::2] == ended_with(tokens, 0.0)[::2]
 
 
@@ -115,13 +115,13 @@ def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
         logits[EOS] = 50.0 if not tokens else -50.0
         return logits
 
-    (found,) = search([model], [ask(limit=8, wanted=2, alpha=0.6)], 2)[0]
+    (found,) = search([model], [ask(limit=8, max_ended=2, alpha=0.6)], 2)[0]
     assert (found.tokens, found.complete) == ((), True)
     assert len(calls) == 2  # the two rows of one step
 
 
 @given(st.lists(st.integers(1, 12), max_size=9), st.integers(1, 4), SEEDS)
-def test_hypotheses_are_read_back_choice_by_choice(lengths: list[int], width: int, seed: int) -> None:
+def test_hypotheses_are_trace_back_choice_by_choice(lengths: list[int], width: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
     trace_BTW = chance.integers(0, 50 * width, (3, 13, width)).astype(np.int32)
     sentences, last = chance.integers(0, 3, len(lengths)), chance.integers(0, 50 * width, len(lengths))
@@ -132,5 +132,5 @@ def test_hypotheses_are_read_back_choice_by_choice(lengths: list[int], width: in
             choices.append(int(trace_BTW[sentence, position, choices[-1] % width]))
         expected.append(tuple(each // width for each in reversed(choices)))
     complete = chance.random(len(lengths)) < 0.5
-    found = read_back(trace_BTW, sentences, np.array(lengths, np.int64), last, complete)
+    found = trace_back(trace_BTW, sentences, np.array(lengths, np.int64), last, complete)
     assert found == [tokens[:-1] if whole else tokens for tokens, whole in zip(expected, complete, strict=True)]

@@ -448,7 +448,7 @@ class TestStream:
         assert [next(answers).text, next(answers).text] == ["the cat", "a tree"]
         with pytest.raises(TypeError, match=r"^text 3 is .*, not a string$"):
             next(answers)
-        with pytest.raises(TypeError, match="a text is a string, not"):
+        with pytest.raises(TypeError, match="text must be a string, not"):
             made.submit(wrong)  # type: ignore[arg-type]
 
     def test_two_streams_and_a_submitted_text_share_an_engine(self) -> None:

@@ -221,5 +221,5 @@ def test_scores(engine: TorchEngine, exact: TorchEngine) -> None:
 
 
 def test_a_watch_on_a_gpu_is_refused(model: Transformer) -> None:
-    with pytest.raises(HarkError, match="can be watched"):
+    with pytest.raises(HarkError, match="watch requires an engine on the CPU in float32"):
         TorchEngine(model, SPECIAL, "cuda", watch=Watch())

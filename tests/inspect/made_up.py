@@ -116,7 +116,7 @@ def make_effects(recording: Recording) -> Effects:
     """Hiding word i makes token i unlikely; the first head matters, the second does not."""
     before = tuple(-0.1 for _ in recording.written_ids)
     words = []
-    for number, word in enumerate(recording.source.spoken):
+    for number, word in enumerate(recording.source.text_words):
         after = [-0.1] * len(before)
         after[min(number, len(after) - 1)] = -4.0
         words.append(Effect(word, tuple(after), "Something else ." if number == 0 else None, -2.0))

@@ -16,7 +16,7 @@ def test_the_first_of_several_and_that_there_are_more() -> None:
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_no_text(text: str) -> None:
-    with pytest.raises(UserError, match="there is no text to look at"):
+    with pytest.raises(UserError, match=r"^no text; give a sentence$"):
         first_sentence(text, "en")
 
 

@@ -33,7 +33,7 @@ def alone(loaded: Loaded, recording: Recording, change: Change) -> Any:
 
 def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
     """Every head of the model and every word: more than fit in a block, of all kinds."""
-    changes: list[Change] = [*importance(loaded.model, recording), *recording.source.spoken]
+    changes: list[Change] = [*importance(loaded.model, recording), *recording.source.text_words]
     found = translations(Variants(loaded.model, recording), changes)
     assert len(found) == len(changes) == 10 + 6
     for change, hypothesis in zip(changes, found, strict=True):

@@ -40,7 +40,7 @@ def test_before_anything_is_taken_away(recording: Recording, effects: Effects) -
 
 
 def test_a_hidden_word_is_missed_where_it_is_said(recording: Recording, effects: Effects) -> None:
-    assert {effect.change for effect in effects.words} == set(recording.source.spoken)
+    assert {effect.change for effect in effects.words} == set(recording.source.text_words)
     for effect in effects.words:
         assert isinstance(effect.change, int)
         fallen = np.array(effects.log_probs) - np.array(effect.log_probs)

@@ -86,7 +86,7 @@ def test_pointing_at_a_word_shows_what_it_needed(opened: Opened, file: Path, rec
         at = next(at for at, word in enumerate(recording.written.word_of) if word == number)
         words.nth(number).hover()
         tied = page.locator("#view-sentence .source .word.tied").all_inner_texts()
-        assert recording.source.words[recording.source.spoken[at]] in tied
+        assert recording.source.words[recording.source.text_words[at]] in tied
         assert recording.written.words[number] in page.inner_text("#view-sentence .ties thead")
     assert "is not an explanation" in page.inner_text("#view-sentence .lesson")
     words.nth(0).hover()
@@ -159,7 +159,7 @@ def test_lines_say_the_weights_of_a_word(opened: Opened, file: Path, recording: 
     assert page.locator(".toggle", has_text="Average").get_attribute("aria-checked") == "true"
     page.click("[data-value='all heads']")
     opened.settle()
-    assert opened.said("lines") == "No head is on; choose some above."
+    assert opened.said("lines") == "No head is selected; select some above."
 
 
 def test_the_table_tells_exact_values_locks_rows_and_zooms(opened: Opened, file: Path, recording: Recording) -> None:
@@ -177,10 +177,10 @@ def test_the_table_tells_exact_values_locks_rows_and_zooms(opened: Opened, file:
     opened.settle()
     assert f"“cat” looks at “sleeps”: {table[1, 2]:.4f}" in opened.said("matrix")
     page.keyboard.press("Enter")
-    page.keyboard.press("ArrowDown")  # the row is held
+    page.keyboard.press("ArrowDown")  # the row is locked
     page.keyboard.press("ArrowRight")
     opened.settle()
-    assert f"“cat” looks at “under”: {table[1, 3]:.4f} (row held" in opened.said("matrix")
+    assert f"“cat” looks at “under”: {table[1, 3]:.4f} (row locked" in opened.said("matrix")
     page.keyboard.press("Escape")
     stage = page.locator("#view-matrix .stage")
     box = stage.bounding_box()

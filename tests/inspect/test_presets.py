@@ -82,7 +82,7 @@ def test_the_pairs_are_the_words_that_are_meant() -> None:
 
 
 def test_other_languages_and_other_words_are_refused(english: Tokenizer) -> None:
-    with pytest.raises(UserError, match="a sentence in en, and the model translates from de"):
+    with pytest.raises(UserError, match="requires a model that translates from en, not from de"):
         sentence_of("anaphora", "de")
     assert sentence_of("anaphora", "en-GB").endswith("tired.")
     other = make_recording(english, "the dog slept.", "the dog")

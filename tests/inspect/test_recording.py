@@ -110,9 +110,7 @@ def test_what_is_put_together_is_said(loaded: Loaded) -> None:
     assert any("hark translate gives" in note for note in recording.notes)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"), [("", "no text"), (" \n\t", "no text"), ("2014", "nothing in it is to be translated")]
-)
+@pytest.mark.parametrize(("text", "message"), [("", "no text"), (" \n\t", "no text"), ("2014", "nothing to translate")])
 def test_refused_in_one_line(text: str, message: str, loaded: Loaded) -> None:
     with pytest.raises(UserError, match=message):
         record(loaded, text)

@@ -37,7 +37,7 @@ def test_words(text: str, words: list[str]) -> None:
 def test_marks_are_words_of_their_own() -> None:
     found = Spelling.of([BOS, *tokenizer().encode_one("the cat"), EOS], tokenizer())
     assert [found.marks[found.tokens_of(word)[0]] for word in range(4)] == ["start", "", "", "end"]
-    assert found.spoken == (1, 2)
+    assert found.text_words == (1, 2)
     tagged = Spelling.of([tokenizer().tag("de"), EOS], tokenizer())
     assert tagged.marks == ("2de", "end")
 

@@ -1,4 +1,4 @@
-"""Attention between subwords as links between words."""
+"""Word alignment from the cross-attention between subwords."""
 
 import re
 from collections.abc import Sequence
@@ -16,30 +16,30 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True)
 class Link:
-    """A word of the translation and the word of the source that it looked at most."""
+    """A word of the translation and the source word with most of its attention."""
 
     source: Span
     target: Span
     weight: float
-    """Share of its attention, over the words of the source."""
+    """The source word's share of the attention over all source words."""
 
 
 def word_spans(text: str) -> list[Span]:
-    """Where the words that a tokenizer sees stand in a text."""
+    """The spans of the words in a text, as the tokenizer sees them."""
     return [match.span() for match in _WORD.finditer(text) if normalise(match[0])]
 
 
 def words_of(pieces: Sequence[str]) -> NDArray[np.intp]:
-    """For each piece the number of its word: a space mark begins one."""
+    """The word index of each piece; a leading space symbol starts a new word."""
     return np.maximum(np.cumsum([piece.startswith(SPACE) for piece in pieces], dtype=np.intp) - 1, 0)
 
 
 def merge(
     attention_TS: NDArray[np.float32], source_pieces: Sequence[str], target_pieces: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Attention of target words (rows) over source words: the mean of their subwords, the sum over its subwords.
+    """Attention of target words (rows) over source words: the mean over target subwords, the sum over source subwords.
 
-    Columns after the last piece (EOS) are left out.
+    Columns after the last piece (EOS) are dropped.
     """
     source, target = words_of(source_pieces), words_of(target_pieces)
     merged = np.zeros((target[-1] + 1, source[-1] + 1))
@@ -54,7 +54,7 @@ def link(
     source_words: Sequence[Span],
     target_words: Sequence[Span],
 ) -> tuple[Link, ...]:
-    """One link for each word of the translation. None where pieces and words do not match, rather than wrong ones."""
+    """Return one link for each word of the translation; no links if pieces and words do not match."""
     if not source_pieces or not target_pieces:
         return ()
     weights = merge(attention_TS, source_pieces, target_pieces)

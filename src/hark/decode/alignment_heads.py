@@ -1,4 +1,4 @@
-"""The heads that tell which word stands for which. No torch, no engine."""
+"""The attention heads that the word alignment is read from. Imports neither torch nor an engine."""
 
 from dataclasses import dataclass
 from typing import Self, TypeVar
@@ -16,9 +16,9 @@ Rows = TypeVar("Rows", bound=np.generic)
 
 @dataclass(frozen=True)
 class AlignmentHeads:
-    """Heads of one decoder layer, whose mean cross-attention is the alignment, and the step at which they are asked.
+    """Heads of one decoder layer whose mean cross-attention gives the alignment, and the step to read it at.
 
-    Of one layer, because CTranslate2 can tell the attention of no more. Layers and heads count from 0.
+    Only one layer, because CTranslate2 returns the attention of a single layer. Layers and heads count from 0.
     """
 
     layer: int
@@ -27,25 +27,25 @@ class AlignmentHeads:
 
     @classmethod
     def default(cls, config: ModelConfig) -> Self:
-        """All heads of the last layer but one, where alignment is best found (Garg et al., 2019)."""
+        """All heads of the penultimate layer, which usually aligns best (Garg et al., 2019)."""
         return cls(max(0, config.n_decoder_layers - 2), tuple(range(config.n_heads)))
 
     @classmethod
     def of_facts(cls, facts: AlignmentFacts | None, config: ModelConfig) -> Self | None:
-        """Those that `hark heads --store` found; None if it never ran."""
+        """The heads stored by `hark heads --store`; None if there are none."""
         if facts is None:
             return None
         if facts.layer >= config.n_decoder_layers or max(facts.heads) >= config.n_heads:
             raise UserError(
-                f"facts.json: alignment: layer {facts.layer + 1} has no such heads in a decoder of "
-                f"{config.n_decoder_layers} layers, {config.n_heads} heads each; store others with hark heads --store"
+                f"facts.json: alignment heads of layer {facts.layer + 1} are out of range for a decoder of "
+                f"{config.n_decoder_layers} layers with {config.n_heads} heads; run hark heads --store"
             )
         return cls(facts.layer, facts.heads, facts.step)
 
     def of_tokens(self, steps_TS: NDArray[Rows], tokens: int) -> NDArray[Rows]:
-        """From the attention of the decoder's steps to that of the tokens of a translation.
+        """Select, from the attention of the decoder's steps, the row of each token of a translation.
 
-        A translation that was cut off has no step that reads its last token; the last step stands in for it.
+        No step reads the last token of a truncated translation; the last step is used instead.
         """
         if self.step == "predicts":
             return steps_TS[:tokens]

@@ -1,4 +1,4 @@
-"""Translated pieces put together: sentences, the white space between them, and the links of their words."""
+"""Joins translated pieces into sentences and texts, with their whitespace and word links."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,20 +15,20 @@ from hark.text.segments import TextLayout
 
 @dataclass(frozen=True)
 class TextPlan:
-    """Lines that are being translated: their layout, and each sentence as pieces with white space at odd places."""
+    """Lines to translate: their layout, and each sentence cut into pieces, with whitespace at odd indices."""
 
     unit: Unit
     layout: TextLayout
     cuts: tuple[list[str], ...]
     phrases: tuple[str | None, ...] = ()
-    """What the phrase table says for each sentence."""
+    """The phrase-table entry of each sentence, if any."""
 
 
 def assemble(text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece]) -> Translation:
-    """The pieces of a text as its translation."""
+    """Join the translated pieces of a text."""
     rest = iter(pieces)
     gaps, sources, sentences = [""], list[str](), list[Sentence]()
-    made, source_end = "", 0
+    translation, source_end = "", 0
     for plan in plans:
         translated, layout = list(_sentences(plan, rest)), plan.layout
         joined = layout.join([each.text for each in translated])
@@ -37,22 +37,22 @@ def assemble(text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece]) -> T
             place = (
                 each.source_start if plan.unit.joined is None else plan.unit.joined.back((each.source_start,) * 2)[0]
             )
-            moved = replace(each, source_start=source_end + place, start=len(made) + each.start)
+            moved = replace(each, source_start=source_end + place, start=len(translation) + each.start)
             if wrapped is not None:
                 span = wrapped.forth((each.start, each.start + len(each.text)))
                 links = tuple(replace(link, target=_inside(wrapped, each, link)) for link in each.links)
-                moved = replace(moved, text=wrapped.after[slice(*span)], start=len(made) + span[0], links=links)
+                moved = replace(moved, text=wrapped.after[slice(*span)], start=len(translation) + span[0], links=links)
             sentences.append(moved)
         gaps[-1] += layout.gaps[0]
         gaps += layout.gaps[1:]
         sources += layout.sentences
-        made += wrapped.after if wrapped is not None else joined
+        translation += wrapped.after if wrapped is not None else joined
         source_end += len(plan.unit.text)
-    return Translation(text, made, tuple(sentences), TextLayout(tuple(gaps), tuple(sources)))
+    return Translation(text, translation, tuple(sentences), TextLayout(tuple(gaps), tuple(sources)))
 
 
 def _inside(wrapped: Rewriting, sentence: Sentence, link: Link) -> Span:
-    """Where a word of a sentence stands in it when the text is wrapped."""
+    """The target span of a link within its sentence after the text is wrapped."""
     start = wrapped.forth((sentence.start, sentence.start))[0]
     return shift(wrapped.forth(shift(link.target, sentence.start)), -start)
 
@@ -60,15 +60,15 @@ def _inside(wrapped: Rewriting, sentence: Sentence, link: Link) -> Span:
 def _sentences(plan: TextPlan, rest: Iterator[Piece]) -> Iterator[Sentence]:
     source_start, start = len(plan.layout.gaps[0]), len(plan.layout.gaps[0])
     for source, cut, gap in zip(plan.layout.sentences, plan.cuts, plan.layout.gaps[1:], strict=True):
-        sentence = put_together(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
+        sentence = join_pieces(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
         yield sentence
         source_start += len(source) + len(gap)
         start += len(sentence.text) + len(gap)
 
 
-def put_together(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int, start: int) -> Sentence:
-    """The pieces of a sentence, with the white space that stood between them."""
-    if len(pieces) == 1:  # nearly always, and the general way takes three times as long
+def join_pieces(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int, start: int) -> Sentence:
+    """Join the pieces of a sentence with the whitespace between them."""
+    if len(pieces) == 1:  # nearly always; the general case takes three times as long
         (one,) = pieces
         flags = in_order(one.flags)
         return Sentence(

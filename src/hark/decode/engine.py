@@ -1,4 +1,4 @@
-"""The engine, one of the house's doors: submit, step, cancel. What is behind it differs from device to device."""
+"""The engine interface: submit, step, cancel. There is one implementation for CPUs and one for GPUs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,56 +16,61 @@ Pair = tuple[Sequence[int], Sequence[int]]
 
 
 class Engine(ABC):
-    """Decodes requests. The CLI, the server, documents and distillation are its clients, and nothing else decodes.
+    """Decodes requests for all clients: the CLI, the server, documents and distillation.
 
-    Any thread may submit and cancel; one thread at a time steps. Where a request cannot be done, its error is its
-    answer, and no other request is harmed.
+    Any thread may submit and cancel; only one thread at a time may step. A request that fails is answered with its
+    error, and does not affect other requests.
     """
 
     name: str
-    """For people: the engine and its precision."""
+    """A display name: the engine and its precision."""
     widest: int | None = None
-    """The widest beam, where there is a limit."""
+    """The maximum beam width; None: no limit."""
 
     def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
-        """`positions` is how many the model knows; None: any number."""
+        """`positions`: the maximum sequence length of the model; None: no limit."""
         self.config, self.special, self.positions = config, special, positions
         self.source_size, self.target_size = config.source_vocab_size or config.vocab_size, config.vocab_size
         self.intake: Intake[Any] = Intake(self.prepare)
 
     @abstractmethod
     def prepare(self, number: int, request: Request) -> Any:
-        """What waits in a request's place, in the thread that submits it; a UserError where it cannot be done."""
+        """Convert a request to the item that is queued, in the submitting thread; raise UserError if it is invalid."""
 
     @property
     @abstractmethod
     def room(self) -> int:
-        """Requests that it can use just now, besides those that wait already. More are accepted, and wait longer."""
+        """Number of further requests it can use now, beyond those queued. More are accepted, but only wait longer."""
 
     @abstractmethod
     def step(self) -> list[tuple[int, Answer]]:
-        """Go on with what was submitted, some milliseconds at most where there is nothing to compute; the answers that
-        are ready, each with the best hypothesis first."""
+        """Advance the submitted requests; return the answers that are ready, each with the best hypothesis first.
+
+        Returns within milliseconds if there is nothing to compute.
+        """
 
     @abstractmethod
     def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
-        """The log-probability of each token of given translations, EOS included, in order."""
+        """Yield the log-probabilities of the target tokens of each pair, EOS included, in order."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back the memory."""
+        """Free the memory."""
 
     def submit(self, request: Request) -> int:
-        """Queue a request; the number that its answer will bear."""
+        """Queue a request; return its number, which identifies the answer."""
         return self.intake.submit(request)
 
     def cancel(self, number: int) -> None:
-        """Forget a request: it is not answered, and what it takes up is free at the next step."""
+        """Drop a request: it is not answered, and its memory is freed at the next step."""
         self.intake.cancel(number)
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Hypotheses]]:
-        """Submit and step, for a client that has the engine to itself: answers as they are ready, each with the place
-        of its request in the iterable. An error is raised; whoever leaves early cancels the rest."""
+        """Submit requests and step until all are answered, for a client that does not share the engine.
+
+        Yields answers as they are ready, each with the index of its request. Errors are raised; closing the iterator
+        cancels the remaining requests.
+        """
         places: dict[int, int] = {}
         rest = enumerate(requests)
         ended = False
@@ -85,16 +90,16 @@ class Engine(ABC):
                 self.cancel(number)
 
     def check(self, request: Request) -> int:
-        """Refuse what cannot be decoded; how many tokens the output may have, its prefix and EOS included."""
+        """Validate a request; return the maximum length of its output in tokens, prefix and EOS included."""
         prefix, banned, search, size = request.prefix, request.banned, request.search, self.target_size
         self.check_pair(request.source, prefix)
         width = search.nbest if search.diverse else search.beam
         if self.widest is not None and width > self.widest:
-            raise UserError(f"a beam of {width} is wider than the {self.widest} that this engine can do; lower it")
+            raise UserError(f"beam {width} exceeds this engine's maximum of {self.widest}; use a smaller beam")
         if self.special.end in prefix:
-            raise UserError("a prefix contains EOS; leave it out")
+            raise UserError("prefix contains EOS; remove it")
         if banned and not 0 <= min(banned) <= max(banned) < size:
-            raise UserError("a banned token is beyond the model's vocabulary; is this another model's tokenizer?")
+            raise UserError("banned token id out of range of the vocabulary; use the model's own tokenizer")
         if banned and len({*self.special.forbidden, self.special.end, *banned}) >= size:
             raise UserError("every token is banned; allow some")
         limit = request.limit
@@ -105,12 +110,12 @@ class Engine(ABC):
     def check_pair(self, source: Sequence[int], target: Sequence[int]) -> None:
         longest = max(len(source), len(target) + 1)
         if not source:
-            raise UserError("a source has no tokens; it must have EOS at least")
+            raise UserError("source has no tokens; it must contain at least EOS")
         if self.positions is not None and longest > self.positions:
-            raise UserError(f"a sentence has {longest} tokens, and the model {self.positions} positions; split it")
+            raise UserError(f"sentence has {longest} tokens, but the model has {self.positions} positions; split it")
         if (
             min(source) < 0
             or max(source) >= self.source_size
             or (target and (min(target) < 0 or max(target) >= self.target_size))
         ):
-            raise UserError("a token is beyond the model's vocabulary; is this another model's tokenizer?")
+            raise UserError("token id out of range of the vocabulary; use the model's own tokenizer")

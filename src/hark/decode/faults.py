@@ -1,36 +1,41 @@
-"""What can be wrong with a translation, told from its tokens and those of its source, without knowing the language."""
+"""Language-independent fault detection: compares the tokens and lengths of a translation with those of its source."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
 Fault = Literal["empty", "looped", "truncated", "changed", "number", "lost", "invented", "length", "language", "unsure"]
-"""Nothing came out; the same words again and again; cut off at the limit; something that must come out unchanged is
-missing or doubled; a number is missing, different or made up; words of the source have no counterpart; words without
-any in the source; absurdly long or short; not in the language that the model reads; the model itself is not sure."""
+"""What is wrong with a translation.
+
+empty: no output. looped: the same words over and over. truncated: cut off at the length limit. changed: protected text
+is missing, altered or repeated. number: a number is missing, different or invented. lost: source words have no
+counterpart. invented: words without a counterpart in the source. length: implausibly long or short. language: the
+source is not in the model's language. unsure: the model's confidence is low.
+"""
 FAULTS: tuple[Fault, ...] = (
     "empty", "looped", "truncated", "changed", "number", "lost", "invented", "length", "language", "unsure",
 )  # fmt: skip
-"""The worst first."""
+"""All faults, worst first."""
 
 LOOP = 8
-"""Tokens that a stretch said over and over must cover to be called a loop."""
+"""Minimum number of tokens that a repeated sequence covers in total to count as a loop."""
 PERIOD = 24
-"""Tokens in the longest stretch that is looked for."""
+"""Maximum length in tokens of the repeated sequence."""
 RATIO, SLACK = 3.0, 12
-"""One side of a translation may have this many times the other's tokens, and these more."""
+"""Either side may have up to RATIO times the tokens of the other, plus SLACK."""
 CHARACTER_SLACK = 40
 SHORT, LONG, FEW = 0.5, 2.2, 12
-"""A translation with fewer than `SHORT` times the characters of its source, or more than `LONG` times, may have lost
-something, or made it up; `FEW` characters more or less are no matter. docs/trust.md says how often people go beyond."""
+"""A translation with fewer than `SHORT` times the characters of its source may have lost words; one with more than
+`LONG` times may have invented some. Differences of `FEW` characters are ignored. docs/trust.md gives the rate at which
+human translations exceed these limits."""
 UNSURE = 0.45
-"""Mean negative log-probability of a token beyond which a translation is not to be trusted. Measured, docs/trust.md."""
+"""Mean negative log-probability per token above which a translation counts as unsure. Measured: docs/trust.md."""
 
 
 def find_faults(
     source: Sequence[int], target: Sequence[int], source_text: str, target_text: str, complete: bool
 ) -> frozenset[Fault]:
-    """The faults of a translation; tokens without EOS."""
+    """Return the faults of a translation; neither token sequence includes EOS."""
     faults: set[Fault] = set()
     if source and not target_text.strip():
         faults.add("empty")
@@ -44,7 +49,11 @@ def find_faults(
 
 
 def is_absurd(one: int, other: int, slack: int) -> bool:
-    """Tokens alone mislead where one side is spelled in bytes, characters alone where scripts differ."""
+    """Whether two lengths differ implausibly.
+
+    Both tokens and characters are compared: tokens alone mislead where one side is encoded as bytes, characters alone
+    where the scripts differ.
+    """
     return max(one, other) > RATIO * min(one, other) + slack
 
 
@@ -57,21 +66,21 @@ def is_long(source: str, translation: str) -> bool:
 
 
 def is_looped(source: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether the translation repeats itself far beyond what its source does."""
+    """Whether the translation repeats itself far more than its source does."""
     pairs = len(target) - 1
     distinct = len(set(pairwise(target)))
-    if pairs - distinct < LOOP // 2:  # too few repeats for any loop; nearly every sentence ends here
+    if pairs - distinct < LOOP // 2:  # too few repeats for a loop; nearly every sentence returns here
         return False
     repeated = repetition(target)
     if repeated >= LOOP and repeated > 2 * repetition(source) + 2:
         return True
-    # Repeats with small changes between them: few of many pairs of neighbours are new.
-    own = len(set(pairwise(source))) / max(1, len(source) - 1)
-    return pairs >= 4 * LOOP and distinct / pairs < min(0.5, own - 0.25)
+    # Repeats with small changes between them: many bigrams, few of them distinct.
+    source_ratio = len(set(pairwise(source))) / max(1, len(source) - 1)
+    return pairs >= 4 * LOOP and distinct / pairs < min(0.5, source_ratio - 0.25)
 
 
 def repetition(tokens: Sequence[int]) -> int:
-    """How many tokens the longest run of one stretch, three times or more in a row, covers."""
+    """The number of tokens covered by the longest run of one sequence repeated at least three times in a row."""
     longest = 0
     for period in range(1, min(PERIOD, len(tokens) // 3) + 1):
         run = 0

@@ -1,4 +1,4 @@
-"""Requests on their way into an engine, from any number of threads: urgent ones first, and bulk never starves."""
+"""A thread-safe priority queue of requests: urgent requests first, without starving bulk ones."""
 
 from collections.abc import Callable
 from itertools import chain, count, islice
@@ -11,14 +11,14 @@ from hark.errors import HarkError, UserError
 Item = TypeVar("Item")
 
 BULK_EVERY = 8
-"""While both kinds wait, every eighth turn is bulk's."""
+"""While both kinds wait, every eighth turn goes to a bulk request."""
 
 
 class Intake(Generic[Item]):
-    """Waiting requests, each as the item that `prepare` makes of it; what `prepare` refuses is answered with its error.
+    """A queue of requests, stored as the items that `prepare` makes of them; rejected ones are reported by `changes`.
 
-    A turn is for whoever enters next. It passes only when it is taken: who does not fit yet is passed by nobody, except
-    that an urgent request goes before bulk whose turn was not forced.
+    The turn advances only when a request is taken. A request that does not fit yet keeps its turn, except that an
+    urgent request overtakes a bulk one, unless it is bulk's reserved turn.
     """
 
     def __init__(self, prepare: Callable[[int, Request], Item]) -> None:
@@ -27,7 +27,7 @@ class Intake(Generic[Item]):
         self._lock = Lock()
         self._urgent: dict[int, Item] = {}
         self._bulk: dict[int, Item] = {}
-        self._refused: list[tuple[int, HarkError]] = []
+        self._rejected: list[tuple[int, HarkError]] = []
         self._cancelled: set[int] = set()
         self._turns = 0
 
@@ -40,7 +40,7 @@ class Intake(Generic[Item]):
             item = self._prepare(number, request)
         except UserError as error:
             with self._lock:
-                self._refused.append((number, error))
+                self._rejected.append((number, error))
         else:
             with self._lock:
                 (self._urgent if request.urgent else self._bulk)[number] = item
@@ -52,23 +52,23 @@ class Intake(Generic[Item]):
                 self._cancelled.add(number)
 
     def changes(self) -> tuple[list[tuple[int, HarkError]], set[int]]:
-        """What was refused, and what was cancelled after it had left the queue, since this was last asked."""
-        if not (self._refused or self._cancelled):
+        """Return the requests rejected, and those cancelled after leaving the queue, since the last call."""
+        if not (self._rejected or self._cancelled):
             return [], set()
         with self._lock:
-            refused = [each for each in self._refused if each[0] not in self._cancelled]
-            cancelled, self._refused, self._cancelled = self._cancelled, [], set()
-        return refused, cancelled
+            rejected = [each for each in self._rejected if each[0] not in self._cancelled]
+            cancelled, self._rejected, self._cancelled = self._cancelled, [], set()
+        return rejected, cancelled
 
     def first(self) -> Item | None:
-        """Whose turn it is."""
+        """Return the next request without removing it."""
         with self._lock:
             for item in (self._next_queue() if self._urgent else self._bulk).values():
                 return item
             return None
 
     def take(self, number: int, *others: int) -> bool:
-        """Let one leave the queue, and others together with it, in one turn; whether it was still there."""
+        """Remove a request, and `others` with it, in one turn; return whether it was still queued."""
         with self._lock:
             self._turns += 1
             item = self._bulk.pop(number, None) or self._urgent.pop(number, None)
@@ -77,7 +77,7 @@ class Intake(Generic[Item]):
         return item is not None
 
     def peek(self, most: int) -> list[Item]:
-        """Those who wait, urgent ones first, as many as are wanted."""
+        """Return up to `most` queued requests, urgent ones first, without removing them."""
         with self._lock:
             return list(islice(chain(self._urgent.values(), self._bulk.values()), most))
 

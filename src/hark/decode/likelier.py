@@ -1,20 +1,21 @@
-"""Which language a word or two are in, where a detector cannot tell: models try, and the likelier wins."""
+"""Identifies the language of very short texts by model likelihood, where the detector cannot."""
 
 from collections.abc import Mapping
 
 from hark.decode.load import Loaded
 
 COPIED = 2.0
-"""A model that leaves the text as it is most likely does not know it; in nats a token."""
+"""Penalty, in nats per token, for a model that copies the text: it most likely does not know it."""
 PHRASE = 5.0
-"""What the phrase table of a pair has is in its source language."""
+"""Bonus for a text in the pair's phrase table: it is in the source language."""
 
 
 def choose_source(text: str, models: Mapping[str, Loaded]) -> str:
-    """The source language whose model makes the most of a short text. `models` are by their source languages.
+    """Return the source language of the model that translates a short text most confidently.
 
-    The measure is how surely a model translates it and, if there is a model for the way back, how surely that one finds
-    the text again. Of 74 everyday words in two languages, 70 are told so; the rest are words of both.
+    `models` are keyed by source language. The measure is the log-probability per token of the translation plus, if
+    there is a model for the reverse direction, that of the text given the translation. Of 74 everyday words in two
+    languages, 70 are identified correctly; the rest are words of both.
     """
     return min(models, key=lambda source: _doubt(text, models[source], models))
 

@@ -1,4 +1,4 @@
-"""A bundle in memory, and the engine that suits it and the machine."""
+"""Loads a bundle and opens the right engine for the machine."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -40,21 +40,24 @@ def open_engine(
     precision: ComputePrecision = "auto",
     threads: int | None = None,
 ) -> Engine:
-    """CTranslate2 on a CPU, our own engine on a GPU; or what is asked for. The facts name the alignment heads."""
+    """Open an engine: by default CTranslate2 on a CPU, the torch engine on a GPU.
+
+    The alignment heads come from the bundle's facts.
+    """
     alignment = AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)
     if engine == "auto":
         engine = "torch" if device.startswith("cuda") or (device == "auto" and gpu_is_usable()) else "ctranslate2"
     if engine == "ctranslate2":
         if device not in ("auto", "cpu"):
-            raise UserError(f"CTranslate2 is hark's engine for a CPU; for {device} use --engine torch")
+            raise UserError(f"--engine ctranslate2 runs on the CPU only; use --engine torch for {device}")
         from hark.decode.engines.ctranslate2 import CTranslate2Engine
 
         # Not every CPU multiplies in int8.
         chosen = default_precision() if precision == "auto" else precision
         return CTranslate2Engine.open(bundle, special, chosen, threads, alignment)
-    require("torch", "train", "the engine for a GPU")
+    require("torch", "train", "the torch engine")
     if precision in ("int8", "int16"):
-        raise UserError(f"{precision} is for the CPU; the torch engine computes in float32 or bfloat16")
+        raise UserError(f"--engine torch does not support {precision}; use float32 or bfloat16")
     from hark.decode.engines.torch import TorchEngine
     from hark.model.weights import load_model
 
@@ -73,9 +76,9 @@ def default_precision() -> "ComputeType":
 
 
 def gpu_is_usable() -> bool:
-    """Whether there is a GPU and torch to use it. Torch is not imported where the machine has no sign of a GPU."""
-    signs = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
-    if not any(map(os.path.exists, signs)) or find_spec("torch") is None:
+    """Whether torch can use a GPU. Torch is imported only if the machine has a GPU's device file."""
+    device_files = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+    if not any(map(os.path.exists, device_files)) or find_spec("torch") is None:
         return False
     import torch
 
@@ -88,18 +91,18 @@ def torch_device(device: str) -> str:
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        wanted = torch.device(device)
+        parsed = torch.device(device)
     except RuntimeError:
         raise UserError(f"{device}: no such device; use cpu, cuda or cuda:1") from None
-    if wanted.type == "cuda" and (wanted.index or 0) >= torch.cuda.device_count():
-        raise UserError(f"{device}: there is no such GPU here ({torch.cuda.device_count()} found)")
+    if parsed.type == "cuda" and (parsed.index or 0) >= torch.cuda.device_count():
+        raise UserError(f"{device}: no such GPU; this machine has {torch.cuda.device_count()}")
     return device
 
 
 class Loaded:
-    """What `hark.load` gives: a model that translates, with its settings, facts, vocabularies and network.
+    """A loaded model, as returned by `hark.load`: translates, and gives access to settings, facts and vocabularies.
 
-    The engine is made when something is first translated, the network when it is first looked at; that needs torch.
+    The engine is created at the first translation. `model` creates the network at first access and requires torch.
     """
 
     def __init__(
@@ -144,12 +147,12 @@ class Loaded:
 
     @cached_property
     def phrases(self) -> Phrases:
-        """Lines whose translation is known: hark's own table for the pair, and the user's, which wins."""
+        """The phrase table: hark's entries for the language pair, overridden by the user's."""
         return open_phrases(self.config.data.source, self.config.data.target, folder=phrases_folder())
 
     @cached_property
     def model(self) -> "Transformer":
-        """The network itself, on the CPU and in float32."""
+        """The network, on the CPU and in float32."""
         require("torch", "train", "the network of a model")
         from hark.model.weights import load_model
 
@@ -175,36 +178,42 @@ class Loaded:
         detect: bool = True,
         **search: Any,
     ) -> Translation | Iterator[Translation]:
-        """Translate a text, or a stream of texts, which may be without end: order is kept, and memory is bounded.
+        """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
 
-        `source` and `target` name languages, where the model knows several. With `split=False` each line is one
-        sentence; with `align=True` results say which words stand for which; with `protect=False` nothing is held to
-        come out unchanged. `join=False` keeps the lines of hard-wrapped paragraphs apart, `tidy=False` leaves typing
-        (dont, schoen) as it is, `detect=False` translates sentences whatever their language seems to be. `search`
-        changes settings of the search, such as `beam=1` or `nbest=3`; the others are the model's own.
+        source, target: languages, for multilingual models.
+        split: split lines into sentences; False: each line is one sentence.
+        align: return the word alignment with the results.
+        protect: keep addresses, placeholders, tags, numbers and unknown characters unchanged.
+        join: join the lines of hard-wrapped paragraphs.
+        tidy: correct missing apostrophes and umlauts (dont, schoen) first.
+        detect: keep sentences untranslated that are not in the source language.
+        search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
         """
         settings = search_settings(self.config.decode, search)
         options = Options(settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect)
         if isinstance(texts, str):
             return self.translator.translate(texts, options)
         if isinstance(texts, bytes) or not isinstance(texts, Iterable):
-            raise TypeError(f"a text is a string, or several are an iterable of strings, not {describe_value(texts)}")
+            raise TypeError(f"texts must be a string or an iterable of strings, not {describe_value(texts)}")
         return self.translator.stream(texts, options)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
-        """The log-probability of given translations, (source, translation) each, taken as one sentence."""
+        """Return the log-probability of each (source, translation) pair, each side taken as one sentence."""
         source, target = self.source_vocabulary, self.target_vocabulary
-        encoded = ((source.source_ids(text), [*target.prefix(), *target.encode_one(given)]) for text, given in pairs)
+        encoded = (
+            (source.source_ids(text), [*target.prefix(), *target.encode_one(translation)])
+            for text, translation in pairs
+        )
         return (sum(each) for each in self.engine.score(encoded))
 
     def close(self) -> None:
-        """Give back the engine's memory."""
+        """Free the engine's memory."""
         if "engine" in self.__dict__:
             self.engine.close()
 
 
 def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
-    """The settings with some changed. A beam is as wide as the n-best list that is asked for, unless it is given."""
+    """Return the settings with `changes` applied. `nbest` widens the beam if `beam` is not among the changes."""
     if "nbest" in changes and "beam" not in changes:
         changes = {**changes, "beam": max(search.beam, changes["nbest"])}
     try:
@@ -213,4 +222,4 @@ def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConf
         raise UserError(f"decode.{error}") from None
     except TypeError:
         unknown = ", ".join(sorted(set(changes) - set(search.__dataclass_fields__)))
-        raise UserError(f"{unknown}: no such setting of the search; hark config --explain lists all") from None
+        raise UserError(f"{unknown}: no such search setting; list them with hark config --explain") from None

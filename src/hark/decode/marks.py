@@ -1,4 +1,4 @@
-"""Tags, emphasis and emoji in a translation: the model is not shown them, and the alignment says where they belong."""
+"""Places tags, emphasis and emoji in a translation by word alignment; the model never sees them."""
 
 import re
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)[^<>]*?(/?)>")
 
 @dataclass(frozen=True)
 class Pair:
-    """Two marks around words, such as <b> and </b>."""
+    """An opening and a closing mark, such as <b> and </b>."""
 
     opening: Item
     closing: Item
 
 
 def pair_up(marks: Sequence[Item]) -> tuple[list[Pair], list[Item]]:
-    """Marks that belong together, and the rest."""
+    """Match opening and closing marks; return the pairs and the single marks."""
     pairs: list[Pair] = []
     single: list[Item] = []
     waiting: list[Item] = []
@@ -50,21 +50,21 @@ def closes(text: str, opening: str) -> bool:
 
 
 def place(text: str, source: str, marks: Sequence[Item], links: Sequence[Link]) -> Rewriting | None:
-    """A translation with its marks; None where the alignment does not tell a place for each.
+    """Insert marks into a translation; return None if the alignment does not give a place for every mark.
 
-    `marks` and the sources of `links` are positions in `source`.
+    `marks` and the sources of `links` are offsets in `source`.
     """
     pairs, single = pair_up(marks)
     inserts: list[tuple[int, int, int, str]] = []
     spans: list[Span] = []
     for number, pair in enumerate(pairs):
         inside = pair.opening.end, pair.closing.start
-        found = [link.target for link in links if link.source[0] < inside[1] and inside[0] < link.source[1]]
-        if not found:  # the alignment does not tell
-            found = _opposite(inside, source, links)
-        if not found:
+        targets = [link.target for link in links if link.source[0] < inside[1] and inside[0] < link.source[1]]
+        if not targets:  # no links: guess from the position
+            targets = _opposite(inside, source, links)
+        if not targets:
             return None
-        span = min(start for start, _ in found), _before_punctuation(text, max(end for _, end in found))
+        span = min(start for start, _ in targets), _before_punctuation(text, max(end for _, end in targets))
         if any(crosses(span, other) for other in spans):
             return None
         spans.append(span)
@@ -76,12 +76,12 @@ def place(text: str, source: str, marks: Sequence[Item], links: Sequence[Link]) 
         if insert is None:
             return None
         inserts.append(insert)
-    made = [((at, at), mark) for at, _, _, mark in sorted(inserts, key=lambda each: each[:3])]
-    return Rewriting.of(text, made)
+    edits = [((at, at), mark) for at, _, _, mark in sorted(inserts, key=lambda each: each[:3])]
+    return Rewriting.of(text, edits)
 
 
 def _opposite(span: Span, source: str, links: Sequence[Link]) -> list[Span]:
-    """The word of the translation that stands where the middle of a span does in the source."""
+    """The word of the translation at the same relative position as the middle of a source span."""
     middle = (span[0] + span[1]) / 2 / len(source)
     words = sorted({link.target for link in links})
     return [words[min(len(words) - 1, int(middle * len(words)))]] if words and span[0] < span[1] else []
@@ -93,25 +93,25 @@ def crosses(one: Span, other: Span) -> bool:
 
 
 def _before_punctuation(text: str, end: int) -> int:
-    """The end of a word without the sign that follows it: marks close before a full stop."""
+    """The end of a word without trailing punctuation: marks close before a full stop."""
     while end > 0 and text[end - 1] in ".,;:!?…":
         end -= 1
     return end
 
 
 def _beside(text: str, source: str, mark: Item, links: Sequence[Link]) -> tuple[int, int, int, str] | None:
-    """Where a lone mark goes: after the translation of the word before it, or before that of the word after it."""
+    """Place a single mark: after the translation of the word before it, or before that of the word after it."""
     glued = mark.start > 0 and not source[mark.start - 1].isspace()
     space_before = " " if mark.start > 0 and source[mark.start - 1].isspace() else ""
     space_after = " " if mark.end < len(source) and source[mark.end].isspace() else ""
     before = [link for link in links if link.source[1] <= mark.start]
     after = [link for link in links if link.source[0] >= mark.end]
-    leads = not glued and not space_after and bool(after)  # it belongs to the word that it is glued to
+    leads = not glued and not space_after and bool(after)  # it is attached to the next word
     if before and not leads:
         nearest = max(link.source[1] for link in before)
         end = max(link.target[1] for link in before if link.source[1] == nearest)
         end = _before_punctuation(text, end) if glued else end
-        # Its own spaces, unless one stands there already.
+        # Keep its surrounding spaces, unless there is one already.
         tail = "" if text[end : end + 1].isspace() or end == len(text) else space_after
         return end, 0, 0, f"{space_before}{mark.text}{tail}"
     if after:

@@ -1,4 +1,4 @@
-"""How one piece of text, a sentence or a part of one, is translated: plainly, and if that went wrong, more safely."""
+"""Translates one piece of text, a sentence or a part of one, and retries in safer ways if the result is faulty."""
 
 import math
 from collections.abc import Generator, Sequence
@@ -10,7 +10,7 @@ from hark.decode.align import Link, word_spans
 from hark.decode.attempts import Attempt
 from hark.decode.coder import Coder
 from hark.decode.faults import UNSURE, is_long, is_short
-from hark.decode.readings import Candidate, judge
+from hark.decode.readings import Candidate, best_candidate
 from hark.decode.reasons import Reason
 from hark.decode.request import Hypotheses, Request
 from hark.decode.tasks import Task
@@ -20,33 +20,33 @@ from hark.text.protect import Item
 from hark.text.rewrite import Rewriting
 
 CONTENT = 4
-"""Letters of a word whose loss is told; shorter ones are often left out for good."""
+"""Minimum letters of a missing word that is reported; shorter words are often rightly left out."""
 EDGES = ".,;:!?…()[]\"'“”„‘’"
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to translate."""
+    """How to translate a text."""
 
     search: DecodeConfig = field(default_factory=DecodeConfig)
     split: bool = True
     """Whether to split lines into sentences; otherwise each line is one, as in line-aligned corpora."""
     align: bool = False
-    """Whether to tell which words stand for which."""
+    """Whether to return the word alignment."""
     protect: bool = True
     """Whether addresses, placeholders, tags, numbers with units and unknown characters must come out unchanged."""
     source: str | None = None
-    """The language of the text; None: the model's own."""
+    """The language of the text; None: the model's source language."""
     target: str | None = None
-    """The language to translate to, of a model that knows several; None: the model's own."""
+    """The language to translate to, for multilingual models; None: the model's target language."""
     urgent: bool = False
-    """Whether a person waits for it."""
+    """Whether the request is interactive."""
     join: bool = True
     """Whether to join the lines of a hard-wrapped paragraph, and to wrap its translation again."""
     tidy: bool = True
-    """Whether to mend what people leave out when they type (dont, schoen), before the model sees it."""
+    """Whether to correct missing apostrophes and umlauts (dont, schoen) in the model's input."""
     detect: bool = True
-    """Whether to leave sentences as they are that are not in the source language."""
+    """Whether to leave sentences untranslated that are not in the source language."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class Piece:
 def translate_piece(
     text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool = False
 ) -> Task[Piece]:
-    """Ask for a translation; if it is faulty, ask again in safer ways, and take the best of all.
+    """Translate a piece; if the result is faulty, retry in safer ways and return the best.
 
-    `languages` are those of text and translation; `inner` says that the sentence goes on after the piece. Nothing is
-    lost whatever the engine answers: what it does not translate at all stands in the result as it was.
+    `languages` are those of text and translation; `inner` means that the sentence continues after the piece. No text is
+    lost, whatever the engine answers: what it does not translate is kept as it is.
     """
     typed = spelling.tidy(text, languages[0]) if options.tidy else None
     if typed is not None and options.protect:
@@ -78,7 +78,7 @@ def translate_piece(
         piece = yield from _translate(typed.after, coder, options, languages, inner)
         links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
         flags: set[Flag] = {*piece.flags} if "copied" in piece.flags else {*piece.flags, "tidied"}
-        if piece.text == typed.after:  # what a model leaves as it is stays as it was typed
+        if piece.text == typed.after:  # the model copied its input: keep what was typed
             return replace(piece, source=text, text=text, links=())
         return replace(piece, source=text, links=links, flags=frozenset(flags))
     return (yield from _translate(text, coder, options, languages, inner))
@@ -89,7 +89,7 @@ def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, 
     if not protect.has_words(text, items):
         copy = Rewriting.of(text, ((item.span, item.written or item.text) for item in items)).after
         return Piece(text, copy, flags=frozenset({"copied"}))
-    plain = attempts.as_it_is(text, items, options.search, inner)
+    plain = attempts.whole_piece(text, items, options.search, inner)
     first = [plain]
     if case.is_shouted(text, [item.span for item in items]):
         first.append(attempts.in_sentence_case(plain))
@@ -99,7 +99,7 @@ def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, 
     if best.faults:
         best, flags = yield from _rescue(text, items, best, coder, options, languages, inner)
         flags.add("retried")
-    if any(ask.shouted for ask in best.attempt.asks):
+    if any(query.shouted for query in best.attempt.queries):
         flags.add("recased")
     if any(reading.repaired for reading in best.readings):
         flags.add("repaired")
@@ -107,7 +107,7 @@ def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, 
         flags.add("untranslated")
     reasons = best.reasons
     if is_short(text, best.text):
-        reasons += yield from _look_for_lost(best, coder, options)
+        reasons += yield from _find_missing_words(best, coder, options)
     if is_long(text, best.text) and not best.faults & {"looped", "length"}:
         reasons.append(Reason("invented"))
     if best.doubt > UNSURE and "empty" not in best.faults:
@@ -117,23 +117,23 @@ def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, 
     return Piece(text, best.text, best.score, best.tokens, frozenset(flags), tuple(reasons), links, best.alternatives)
 
 
-def _look_for_lost(
+def _find_missing_words(
     best: Candidate, coder: Coder, options: Options
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Reason]]:
-    """Words of the source that no word of a short translation looks at."""
-    asked = best.attempt.requests(coder, True, options.target, options.source)
-    answers = yield asked
-    seen = judge(best.attempt, asked, answers, coder, 1)
+    """Report source words that no word of a short translation is aligned with."""
+    requests = best.attempt.requests(coder, True, options.target, options.source)
+    answers = yield requests
+    aligned = best_candidate(best.attempt, requests, answers, coder, 1)
     missing = []
-    for ask, reading in zip(best.attempt.asks, seen.readings, strict=True):
+    for query, reading in zip(best.attempt.queries, aligned.readings, strict=True):
         if not reading.links:
             continue
-        for start, end in word_spans(ask.rewriting.before):
-            word = ask.rewriting.before[start:end].strip(EDGES)
-            looked_at = any(
-                link.source[0] < ask.start + end and ask.start + start < link.source[1] for link in reading.links
+        for start, end in word_spans(query.rewriting.before):
+            word = query.rewriting.before[start:end].strip(EDGES)
+            linked = any(
+                link.source[0] < query.start + end and query.start + start < link.source[1] for link in reading.links
             )
-            if len(word) >= CONTENT and not looked_at:
+            if len(word) >= CONTENT and not linked:
                 missing.append(word)
     return [Reason("lost", ", ".join(missing))] if missing else []
 
@@ -141,13 +141,13 @@ def _look_for_lost(
 def _try(
     ways: Sequence[Attempt], coder: Coder, options: Options, languages: tuple[str, str]
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Candidate]]:
-    """Make attempts side by side."""
-    asked = [attempt.requests(coder, options.align, options.target, options.source) for attempt in ways]
-    answers = iter((yield [request for requests in asked for request in requests]))
+    """Make attempts concurrently."""
+    submitted = [attempt.requests(coder, options.align, options.target, options.source) for attempt in ways]
+    answers = iter((yield [request for requests in submitted for request in requests]))
     checked = languages if options.protect else None
     return [
-        judge(attempt, requests, [next(answers) for _ in requests], coder, options.search.nbest, checked)
-        for attempt, requests in zip(ways, asked, strict=True)
+        best_candidate(attempt, requests, [next(answers) for _ in requests], coder, options.search.nbest, checked)
+        for attempt, requests in zip(ways, submitted, strict=True)
     ]
 
 
@@ -160,23 +160,23 @@ def _rescue(
     languages: tuple[str, str],
     inner: bool,
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], tuple[Candidate, set[Flag]]]:
-    """Safer ways, one after the other, until one has no fault; the best of all, and the flags that it earns."""
+    """Try safer strategies one after another until one has no fault; return the best candidate and its flags."""
     safe = attempts.safer(options.search)
     first, flags = best.attempt, set[Flag]()
-    for way in ("wider", "stand-ins", "parts"):
+    for way in ("wider", "masked", "parts"):
         lost = [item for item in best.lost if item.exact]
         attempt: Attempt | None = None
         match way:
             case "wider":
                 attempt = Attempt(first.parts, safe)
-            case "stand-ins" if best.numbers or any(not item.mark for item in lost):
+            case "masked" if best.numbers or any(not item.mark for item in lost):
                 figures = protect.figures(text, *languages) if best.numbers else ()
-                attempt = attempts.with_stand_ins(first, figures, safe)
+                attempt = attempts.with_all_masked(first, figures, safe)
             case "parts" if lost:
                 attempt = attempts.around_items(text, items, safe, inner)
             case "parts" if best.faults - {"changed", "number"}:
                 attempt = attempts.in_halves(text, items, safe, inner)
-        if attempt is None or not attempt.asks:
+        if attempt is None or not attempt.queries:
             continue
         [candidate] = yield from _try([attempt], coder, options, languages)
         if candidate.rank < best.rank:

@@ -1,4 +1,4 @@
-"""How an engine's answers become text: what was protected is put back, capitals are restored, faults are looked for."""
+"""Turns an engine's hypotheses into text: restores protected items and capitals, and checks for faults."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from itertools import islice, takewhile
 
 from hark.decode import marks
 from hark.decode.align import Link, link, word_spans
-from hark.decode.attempts import Ask, Attempt
+from hark.decode.attempts import Attempt, Query
 from hark.decode.coder import Coder
 from hark.decode.faults import FAULTS, Fault, find_faults
 from hark.decode.reasons import Reason
@@ -20,12 +20,12 @@ from hark.text.rewrite import Rewriting, Span
 
 STOPS = (".", "。", "।")
 NOTHING = Hypothesis((), 0.0, 0.0, complete=False)
-"""In place of an answer without any hypothesis."""
+"""Used if an answer has no hypotheses."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A hypothesis as text."""
+    """The text of a hypothesis, with its faults and word links."""
 
     text: str
     hypothesis: Hypothesis
@@ -41,13 +41,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What an attempt came to."""
+    """The result of an attempt."""
 
     attempt: Attempt
     readings: tuple[Reading, ...]
-    """One for each stretch that was asked about."""
+    """One for each query."""
     numbers: tuple[NumberChange, ...] = ()
-    """Numbers that are not those of the source."""
+    """Numbers that differ from those of the source."""
     alternatives: tuple[Alternative, ...] = ()
 
     @property
@@ -64,7 +64,7 @@ class Candidate:
 
     @property
     def doubt(self) -> float:
-        """The mean negative log-probability of a token: how unsure the model is."""
+        """The mean negative log-probability per token: how unsure the model is."""
         return -sum(reading.hypothesis.log_prob for reading in self.readings) / max(1, self.tokens)
 
     @property
@@ -74,7 +74,7 @@ class Candidate:
 
     @property
     def reasons(self) -> list[Reason]:
-        """The faults, and what they are about."""
+        """The faults, with the text that they concern."""
         details: dict[Fault, str] = {
             "changed": ", ".join(dict.fromkeys(item.text for item in self.lost)),
             "number": ", ".join(f"{each.source or 'none'} -> {each.translation or 'none'}" for each in self.numbers),
@@ -87,25 +87,25 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, int, float]:
-        """To be least: what must come out and did not, then the faults, then the score."""
+        """Sort key, lowest is best: missing items that must come out exactly, then faults, then the score."""
         exact = sum(item.exact for item in self.lost)
         return exact, badness(self.faults), len(self.lost), -self.score
 
     @property
     def links(self) -> tuple[Link, ...]:
-        readings, found, end = iter(self.readings), [], 0
+        readings, links, end = iter(self.readings), [], 0
         for part in self.attempt.parts:
             if isinstance(part, str):
                 end += len(part)
                 continue
             reading = next(readings)
-            found += [Link(each.source, shift(each.target, end), each.weight) for each in reading.links]
+            links += [Link(each.source, shift(each.target, end), each.weight) for each in reading.links]
             end += len(reading.text)
-        return tuple(found)
+        return tuple(links)
 
 
 def badness(faults: Collection[Fault]) -> int:
-    """One fault outweighs all lesser ones."""
+    """A severity score in which each fault outweighs all lesser ones together."""
     return sum(1 << (len(FAULTS) - FAULTS.index(fault)) for fault in faults)
 
 
@@ -114,53 +114,53 @@ def join(attempt: Attempt, translations: Sequence[str]) -> str:
     return "".join(part if isinstance(part, str) else next(texts) for part in attempt.parts)
 
 
-def read(ask: Ask, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) -> Reading:
-    """Tokens to text: what was protected is put back, capitals are restored, and faults are looked for."""
+def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) -> Reading:
+    """Decode a hypothesis to text, restore protected items and capitals, and check for faults."""
     decoded = coder.decode(hypothesis.tokens)
-    restored = protect.restore(decoded, ask.items)
-    faults = find_faults(source, hypothesis.tokens, ask.seen, decoded, hypothesis.complete)
-    before = ask.rewriting.before
-    untouched = decoded == normalise(before if ask.shouted else ask.seen)
+    restored = protect.restore(decoded, query.items)
+    faults = find_faults(source, hypothesis.tokens, query.model_input, decoded, hypothesis.complete)
+    before = query.rewriting.before
+    untouched = decoded == normalise(before if query.shouted else query.model_input)
     lost = () if untouched else restored.lost
     if lost:
         faults |= {"changed"}
     if not decoded:
-        made = Rewriting(before, before)  # untranslated is better than lost
+        rewritten = Rewriting(before, before)  # keep the source rather than lose it
     elif untouched:
-        # What a model leaves as it is keeps even its double spaces; numbers are still written as the language does.
-        made = Rewriting.of(before, ((item.span, item.written or item.text) for item in in_place(ask.items)))
-    elif ask.shouted:
-        made = case.shout(restored.text, restored.spans)
+        # Text that the model copies keeps even its double spaces; numbers are still localised.
+        rewritten = Rewriting.of(before, ((item.span, item.written or item.text) for item in in_place(query.items)))
+    elif query.shouted:
+        rewritten = case.shout(restored.text, restored.spans)
     else:
-        made = Rewriting(restored.text, restored.text)
-    text = made.after
-    if ask.inner and text.endswith(STOPS) and not ask.seen.endswith(STOPS):
+        rewritten = Rewriting(restored.text, restored.text)
+    text = rewritten.after
+    if query.inner and text.endswith(STOPS) and not query.model_input.endswith(STOPS):
         text = text[:-1]
     links: tuple[Link, ...] = ()
     if hypothesis.attention_TS is not None:
-        sources = [shift(ask.rewriting.back(span), ask.start) for span in word_spans(ask.seen)]
-        words = word_spans(made.before)
-        if made.before is restored.text:
+        sources = [shift(query.rewriting.back(span), query.start) for span in word_spans(query.model_input)]
+        words = word_spans(rewritten.before)
+        if rewritten.before is restored.text:
             words = [restored.rewriting.forth(span) for span in word_spans(decoded)]
-        targets = [clip(made.forth(span), len(text)) for span in words]
-        # Language tags belong to no word, on either side.
+        targets = [clip(rewritten.forth(span), len(text)) for span in words]
+        # Language tags are not part of any word, on either side.
         first = sum(1 for _ in takewhile(coder.target.is_special, hypothesis.tokens))
         attention_TS = hypothesis.attention_TS[first:, coder.source.lead :]
         pieces = coder.source.pieces(source[coder.source.lead :]), coder.target.pieces(hypothesis.tokens[first:])
         links = link(attention_TS, *pieces, sources, targets)
-    if ask.marks and not untouched:
-        text, links, missing = with_marks(text, links, ask)
+    if query.marks and not untouched:
+        text, links, missing = with_marks(text, links, query)
         lost = (*lost, *missing)
         faults |= {"changed"} if missing else set()
     return Reading(text, hypothesis, faults, lost, restored.repaired, links)
 
 
-def with_marks(text: str, links: Sequence[Link], ask: Ask) -> tuple[str, tuple[Link, ...], tuple[Item, ...]]:
-    """The translation with the marks of its source, the links to it, and marks that found no place."""
-    apart = [replace(each, source=shift(each.source, -ask.start)) for each in links]
-    placed = marks.place(text, ask.rewriting.before, ask.marks, apart)
+def with_marks(text: str, links: Sequence[Link], query: Query) -> tuple[str, tuple[Link, ...], tuple[Item, ...]]:
+    """Insert the marks of the source; return the text, its links, and the marks that could not be placed."""
+    relative = [replace(each, source=shift(each.source, -query.start)) for each in links]
+    placed = marks.place(text, query.rewriting.before, query.marks, relative)
     if placed is None:
-        return text, tuple(links), ask.marks
+        return text, tuple(links), query.marks
     return placed.after, tuple(replace(each, target=placed.forth(each.target)) for each in links), ()
 
 
@@ -172,7 +172,7 @@ def clip(span: Span, length: int) -> Span:
     return min(span[0], length), min(span[1], length)
 
 
-def judge(
+def best_candidate(
     attempt: Attempt,
     requests: Sequence[Request],
     answers: Sequence[tuple[Hypothesis, ...]],
@@ -180,15 +180,15 @@ def judge(
     nbest: int,
     languages: tuple[str, str] | None = None,
 ) -> Candidate:
-    """The best reading of each stretch, and alternatives: the next of each that have no faults.
+    """Choose the best reading for each query, and the next ones without faults as alternatives.
 
     With `languages`, numbers are compared with those of the source.
     """
     ranked = []
-    for ask, request, hypotheses in zip(attempt.asks, requests, answers, strict=True):
+    for query, request, hypotheses in zip(attempt.queries, requests, answers, strict=True):
         source = request.source[:-1]
-        readings = [read(ask, source, hypothesis, coder) for hypothesis in hypotheses or (NOTHING,)]
-        readings.sort(key=lambda each: (badness(each.faults), len(each.lost)))  # the search's own order among equals
+        readings = [read(query, source, hypothesis, coder) for hypothesis in hypotheses or (NOTHING,)]
+        readings.sort(key=lambda each: (badness(each.faults), len(each.lost)))  # stable: ties keep the search order
         ranked.append([readings[0], *(reading for reading in readings[1:] if not reading.faults)])
     best = Candidate(attempt, tuple(readings[0] for readings in ranked))
     if languages is not None:

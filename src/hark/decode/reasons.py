@@ -1,41 +1,41 @@
-"""What is wrong with a translation, in words: the line that a person reads beside a flag."""
+"""Warning messages for faulty translations: one line of text for each flag."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hark.decode.faults import FAULTS, Fault
 
-SAID: dict[Fault, str] = {
-    "empty": "nothing came out, so the source stands in its place",
+MESSAGES: dict[Fault, str] = {
+    "empty": "the model produced nothing; the source text was kept",
     "looped": "the translation repeats itself",
     "truncated": "the translation was cut off",
-    "changed": "something that must stay as it is was changed",
+    "changed": "protected text was changed",
     "number": "a number changed",
-    "lost": "words may be lost",
-    "invented": "longer than its source: words may be made up",
-    "length": "the length does not fit the source",
-    "language": "not translated: another language",
+    "lost": "words may be missing",
+    "invented": "much longer than the source; words may be invented",
+    "length": "implausible length for the source",
+    "language": "not translated: not in the source language",
     "unsure": "low confidence",
 }
 LONGEST = 60
-"""Characters of a detail that are shown."""
+"""Maximum characters of a detail to show."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A fault of a translation, and what it is about."""
+    """A fault of a translation, with the text that it concerns."""
 
     flag: Fault
     detail: str = ""
-    """The strings that it is about: `120 -> 1`."""
+    """The affected text, such as `120 -> 1`."""
 
     def __str__(self) -> str:
         detail = self.detail if len(self.detail) <= LONGEST else self.detail[: LONGEST - 1] + "…"
-        return f"{SAID[self.flag]} ({detail})" if detail else SAID[self.flag]
+        return f"{MESSAGES[self.flag]} ({detail})" if detail else MESSAGES[self.flag]
 
 
 def in_order(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """The worst first, those of the same flag as one."""
+    """Sort reasons by severity, worst first, and merge those with the same flag."""
     details: dict[Fault, dict[str, None]] = {}
     for each in reasons:
         details.setdefault(each.flag, {})[each.detail] = None

@@ -1,4 +1,4 @@
-"""What an engine is asked and what it answers, in tokens. Standard library and numpy: no engine is known here."""
+"""Decoding requests and answers, in token ids. Depends on the standard library and numpy only, not on any engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,20 +15,20 @@ class Request:
     """One sentence to translate."""
 
     source: Sequence[int]
-    """As the encoder sees it: a language tag first, if the model wants one; EOS last."""
+    """Encoder input: a language tag first, if the model needs one; EOS last."""
     search: DecodeConfig = field(default_factory=DecodeConfig)
     prefix: Sequence[int] = ()
-    """Target tokens that the translation must begin with."""
+    """Target tokens that the translation must start with."""
     banned: Sequence[int] = ()
-    """Target tokens that it must not contain. Padding, unknown and start are never produced anyhow."""
+    """Target tokens that it must not contain. Padding, unknown and start are never produced."""
     attention: bool = False
-    """Whether to give cross-attention with the answer."""
+    """Whether to return cross-attention with the answer."""
     urgent: bool = False
-    """Whether a person waits for it: it enters before those that are not urgent."""
+    """Whether it is interactive; urgent requests are scheduled first."""
 
     @property
     def limit(self) -> int:
-        """Tokens that the translation may have, its end included: the input's length + 50 (paper, 6.1)."""
+        """Maximum length of the translation in tokens, EOS included: the input's length + 50 (paper, 6.1)."""
         return len(self.source) + self.search.max_extra
 
 
@@ -43,16 +43,16 @@ class Hypothesis:
     score: float
     """What hypotheses are ranked by: `log_prob / length_penalty`."""
     complete: bool
-    """Whether it ended by itself, or was cut off at the limit."""
+    """Whether it ended with EOS; otherwise it was cut off at the length limit."""
     attention_TS: NDArray[np.float32] | None = None
-    """Where each token (not the end) looked at in the source, as the mean of the heads that align best."""
+    """Cross-attention of each token (without EOS), the mean over the alignment heads."""
 
 
 Hypotheses = tuple[Hypothesis, ...]
 Answer = Hypotheses | HarkError
-"""What was found for a request, or why it cannot be done."""
+"""The hypotheses for a request, or the error that it failed with."""
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """`((5 + length) / 6)^alpha` (Wu et al., 2016), with the length in tokens after the prefix, the end included."""
+    """`((5 + length) / 6)^alpha` (Wu et al., 2016); the length is in tokens after the prefix, EOS included."""
     return float(((5 + length) / 6) ** alpha)

@@ -1,4 +1,4 @@
-"""What a translation may not contain, and chance: everything that stands between logits and the search's choice."""
+"""Constraints and sampling, applied between the logits and the search: banned tokens, forced prefixes, drawn tokens."""
 
 import torch
 from torch import Tensor
@@ -7,11 +7,11 @@ from hark.decode.state import Beams, Candidates, Chance, Terms
 
 
 def forbid(logits_BWV: Tensor, beams: Beams, terms: Terms, forbidden: Tensor, end: int) -> Tensor:
-    """Logits of what must not come next set to -inf, in place: ids that are always `forbidden`, those that the request
-    bans, and EOS (`end`) where the output is too short.
+    """Set the logits of disallowed tokens to -inf, in place: ids that are always `forbidden`, ids that the request
+    bans, and EOS (`end`) while the output is too short.
 
-    Before the softmax, as CTranslate2 does it: the probability of what is forbidden goes to the rest, and both engines
-    give the same scores.
+    This happens before the softmax, as in CTranslate2: the probability mass of forbidden tokens goes to the others, and
+    both engines give the same scores.
     """
     logits_BWV.index_fill_(2, forbidden, -torch.inf)
     banned_BWM = terms.banned_BM[:, None].expand(-1, logits_BWV.shape[1], -1)
@@ -22,26 +22,26 @@ def forbid(logits_BWV: Tensor, beams: Beams, terms: Terms, forbidden: Tensor, en
 
 
 def force(candidates: Candidates, beams: Beams, terms: Terms) -> Candidates:
-    """Where the next token is given, it is the only candidate, and its log-probability is no matter of the search."""
-    if not terms.forced_BT.shape[1]:  # a table of sentences without prefixes
+    """Make a forced token the only candidate; its log-probability does not count."""
+    if not terms.forced_BT.shape[1]:  # no sentence of this table has a prefix
         return candidates
-    given_B1 = (beams.position_B < terms.forced_B)[:, None]
+    forced_B1 = (beams.position_B < terms.forced_B)[:, None]
     column_B1 = beams.position_B.clamp(max=terms.forced_BT.shape[1] - 1)[:, None]
     only = torch.full_like(candidates.log_prob_BC, -torch.inf)
     only[:, 0] = beams.log_prob_BW[:, 0]
     return Candidates(
-        only.where(given_B1, candidates.log_prob_BC),
-        candidates.rows_BC.masked_fill(given_B1, 0),
-        terms.forced_BT.gather(1, column_B1).where(given_B1, candidates.tokens_BC),
+        only.where(forced_B1, candidates.log_prob_BC),
+        candidates.rows_BC.masked_fill(forced_B1, 0),
+        terms.forced_BT.gather(1, column_B1).where(forced_B1, candidates.tokens_BC),
     )
 
 
 def draw(logits_BV: Tensor, beams: Beams, chance: Chance) -> Candidates:
-    """One token of each sentence by chance, and beside it a candidate that is none.
+    """Sample one token for each sentence; the second candidate is a dummy with log-probability -inf.
 
-    `temperature` flattens or sharpens the probabilities, `top_k` and then `top_p` leave the likeliest of them (the
-    smallest number whose probability reaches top_p). The numbers between 0 and 1 were drawn for each sentence and
-    position beforehand, so that neighbours cannot matter. The log-probability is the model's own, at temperature 1.
+    `temperature` flattens or sharpens the distribution; `top_k` and then `top_p` keep the likeliest tokens (the
+    smallest set whose probability reaches top_p). The random numbers were drawn beforehand for each sentence and
+    position, so that the result is independent of the batch. The log-probability is the model's, at temperature 1.
     """
     sorted_BV, tokens_BV = (logits_BV.double() / chance.temperature_B[:, None]).sort(
         dim=-1, descending=True, stable=True
@@ -56,7 +56,7 @@ def draw(logits_BV: Tensor, beams: Beams, chance: Chance) -> Candidates:
     reach_BV = p_BV.cumsum(dim=-1)
     column_B1 = beams.position_B.clamp(max=chance.drawn_BT.shape[1] - 1)[:, None]
     drawn_B1 = chance.drawn_BT.gather(1, column_B1) * reach_BV[:, -1:]
-    # The first whose cumulative probability is beyond the number; never one of probability zero.
+    # The first token whose cumulative probability exceeds the random number; never one with probability zero.
     place_B1 = torch.minimum((reach_BV <= drawn_B1).sum(-1), (p_BV > 0).sum(-1) - 1)[:, None]
     token_B1 = tokens_BV.gather(1, place_B1)
     log_prob_B1 = logits_BV.float().log_softmax(-1).gather(1, token_B1) + beams.log_prob_BW

@@ -1,9 +1,9 @@
-"""Who is decoded when: sentences wait in a line, and enter when there is room. No torch.
+"""Admits searches in order as cache memory becomes free. No torch.
 
-Room is counted in tokens: a search needs a place for each token of its source and for each that its hypotheses may come
-to have, and it is given all of them when it enters, side by side. So nothing that has entered can run out of room, and
-memory is bounded. While the one whose turn it is does not fit, nobody passes it, so that a long sentence waits only for
-those before it.
+Memory is counted in places, one per token: a search needs one for each token of its source and for each token that its
+hypotheses may have. It is allocated all of them, contiguously, when it enters. So a running search never runs out of
+memory, and memory is bounded. While the next search does not fit, none overtakes it, so that a long sentence waits only
+for those before it.
 """
 
 from bisect import bisect_left, insort
@@ -15,7 +15,7 @@ from hark.decode.intake import Intake
 
 
 class Search(Protocol):
-    """What enters: it knows the request that it belongs to and what it needs."""
+    """A search to schedule: the number of its request, and the memory that it needs."""
 
     @property
     def number(self) -> int: ...
@@ -23,7 +23,7 @@ class Search(Protocol):
     def places(self) -> int: ...
     @property
     def rows(self) -> int:
-        """Hypotheses that live at a time."""
+        """Number of live hypotheses: the beam width."""
         ...
 
 
@@ -31,22 +31,21 @@ Job = TypeVar("Job", bound=Search)
 
 
 class Places:
-    """Places 0 to `capacity` - 1, given out in runs: each from the smallest gap that is large enough.
+    """A best-fit allocator of contiguous runs of places, 0 to `capacity` - 1.
 
-    Thousands of searches make thousands of gaps, and one comes and goes with every sentence: none of this walks
-    through them all.
+    There may be thousands of gaps, and every sentence allocates and frees: no operation visits all of them in Python.
     """
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.by_size: list[tuple[int, int]] = []
-        """Size and start of each gap, in order; no two touch."""
+        """(size, start) of each gap, sorted; adjacent gaps are merged."""
         self.stop_of: dict[int, int] = {}
         self.start_of: dict[int, int] = {}
         self.open(0, capacity)
 
     def take(self, count: int) -> int | None:
-        """The first of `count` places, or None while there is no such gap."""
+        """Allocate `count` places and return the first; None if no gap is large enough."""
         number = bisect_left(self.by_size, (count, 0))
         if number == len(self.by_size):
             return None
@@ -81,31 +80,31 @@ class Places:
 
 
 class Entered(NamedTuple, Generic[Job]):
-    """A search that has entered, and the first of its places."""
+    """A running search and the first of its places."""
 
     job: Job
     start: int
 
 
 class Scheduler(Generic[Job]):
-    """A line of searches, fed from the requests that wait, each as the searches that it needs to begin with."""
+    """Admits the searches of queued requests, first come, first served."""
 
     def __init__(self, intake: Intake[list[Job]], places: int, rows: int) -> None:
         self.intake = intake
         self.places, self.rows = Places(places), rows
         self.line: deque[Job] = deque()
-        """Searches of requests that have begun."""
+        """Waiting searches of requests that have already started."""
         self.running = 0
 
     def enter(self, most: int, fits: Callable[[Job], bool] = lambda _: True) -> list[Entered[Job]]:
-        """Those that can enter now, in their turn; their room is theirs until they `leave`."""
+        """Admit up to `most` searches that fit now, in order; each keeps its memory until it `leave`s."""
         entered: list[Entered[Job]] = []
         while len(entered) < most and self.rows > 0:
             request = [] if self.line else self.intake.first() or []
             if not self.line and not request:
                 break
             job = self.line[0] if self.line else request[0]
-            # A search with more rows than there are in all may enter alone.
+            # A search that needs more rows than there are in total runs alone.
             if (job.rows > self.rows and self.running) or not fits(job):
                 break
             start = self.places.take(job.places)
@@ -115,7 +114,7 @@ class Scheduler(Generic[Job]):
                 self.line.popleft()
             elif self.intake.take(job.number):
                 self.line.extend(request[1:])
-            else:  # it was cancelled this very moment
+            else:  # cancelled in the meantime
                 self.places.give_back(start, job.places)
                 continue
             self.rows -= job.rows
@@ -124,11 +123,11 @@ class Scheduler(Generic[Job]):
         return entered
 
     def leave(self, entered: Entered[Job]) -> None:
-        """Its room is free again."""
+        """Free the memory of a finished search."""
         self.places.give_back(entered.start, entered.job.places)
         self.rows += entered.job.rows
         self.running -= 1
 
     def put_first(self, jobs: Sequence[Job]) -> None:
-        """What a request turned out to need besides: it came before all who wait."""
+        """Queue further searches of a running request before all that are waiting."""
         self.line.extendleft(reversed(jobs))

@@ -1,13 +1,12 @@
-"""Search over a step of the model: `init`, `advance`, `finished`, `best`. Pure functions of tensors.
+"""Beam search as pure functions of tensors: `init`, `advance`, `finished`, `best`.
 
-Beam search of width W. A step gives logits for the W live hypotheses of a sentence. Of all continuations the best 2W
-are candidates. Among the first W of them, one that is EOS has ended, and its place is taken by the next
-candidate that is not an end; at the last step allowed all W have ended, as they are. The search of a sentence is over
-when `round(W * patience)` hypotheses have ended, at its limit, or when no live hypothesis can still be among the n
-best. Ended hypotheses are ranked by `log_prob / length_penalty`. Greedy search is W = 1; sampling is W = 1 with
-candidates drawn by chance.
+A step of the model gives logits for the W live hypotheses of a sentence. The best 2W of all continuations are the
+candidates. Those among the first W that are EOS end their hypotheses, and the next candidates that are not EOS replace
+them; at the length limit all W end as they are. The search of a sentence stops when `round(W * patience)` hypotheses
+have ended, at its length limit, or when no live hypothesis can still be among the n best. Ended hypotheses are ranked
+by `log_prob / length_penalty`. Greedy search is W = 1; sampling is W = 1 with sampled candidates.
 
-Nothing depends on data in its shape, and nothing waits for the device, so that a step can be recorded in a CUDA graph.
+No shape depends on data, and nothing synchronises with the device, so that a step can be captured in a CUDA graph.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from hark.decode.state import Beams, Candidates, Endings, Terms
 
 
 def init(terms: Terms, width: int, keep: int, start: int) -> Beams:
-    """Before the first step: one live hypothesis, in row 0, that has read the `start` token."""
+    """The state before the first step: one live hypothesis, in row 0, whose next input is the `start` token."""
     start_B = terms.start_B
     integers, floats = start_B.new_zeros(len(start_B), dtype=torch.long), start_B.new_full((len(start_B),), -torch.inf)
     log_prob_BW = floats[:, None].repeat(1, width)
@@ -52,19 +51,19 @@ def candidates(logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
 
 
 def penalty(length: Tensor, alpha: Tensor) -> Tensor:
-    """`request.length_penalty`, of tensors."""
+    """`request.length_penalty` for tensors."""
     return ((5 + length) / 6) ** alpha
 
 
 def advance(beams: Beams, terms: Terms, found: Candidates, end: int) -> Beams:
-    """One step; `end` is EOS. A sentence that is done stays as it is: it may be stepped on until somebody looks."""
+    """Advance by one step; `end` is EOS. Finished sentences do not change, so they may be stepped further."""
     endings = beams.endings
     width, keep = beams.tokens_BW.shape[1], endings.score_BF.shape[1]
     length_B = beams.position_B + 1
     last_B = length_B >= terms.limit_B
     end_BC = (found.tokens_BC == end) & (beams.position_B >= terms.forced_B)[:, None]
 
-    # Those that end here, among the first W.
+    # Hypotheses that end at this step, among the first W.
     first = slice(0, width)
     log_prob_BW = found.log_prob_BC[:, first]
     ends_BW = (end_BC[:, first] | last_B[:, None]) & (log_prob_BW > -torch.inf) & ~beams.done_B[:, None]
@@ -77,17 +76,17 @@ def advance(beams: Beams, terms: Terms, found: Candidates, end: int) -> Beams:
     def ranked(kept_BF: Tensor, new_BW: Tensor) -> Tensor:
         return torch.cat([kept_BF, new_BW], 1).gather(1, order_BF)
 
-    # Those that live on: the first W that are no end. Each hypothesis has one end only, so there are enough.
+    # Hypotheses that stay live: the first W that are not EOS. Each has only one EOS continuation, so there are enough.
     live_BW = end_BC.byte().argsort(dim=1, stable=True)[:, first]
     tokens_BW, parents_BW = found.tokens_BC.gather(1, live_BW), found.rows_BC.gather(1, live_BW)
     log_prob_BW = found.log_prob_BC.masked_fill(end_BC, -torch.inf).gather(1, live_BW)
 
-    # Log-probabilities only fall, and no penalty divides by more than that at the limit: what is live cannot score
-    # more than this. Rounding keeps the order of sums and quotients, so this holds for floats too.
+    # Upper bound on the score of live hypotheses: log-probabilities only fall, and the penalty is largest at the limit.
+    # Rounding preserves the order of sums and quotients, so this holds for floats too.
     most_B = log_prob_BW.amax(1) / penalty(terms.limit_B - terms.prefix_B, terms.alpha_B)
     rank_B1 = (terms.nbest_B - 1)[:, None]
     settled_B = score_BF.gather(1, rank_B1).squeeze(1) >= most_B  # also when nothing is live: -inf >= -inf
-    done_B = beams.done_B | last_B | (n_ended_B >= terms.wanted_B) | settled_B
+    done_B = beams.done_B | last_B | (n_ended_B >= terms.max_ended_B) | settled_B
 
     going_B1 = ~done_B[:, None]
     return Beams(
@@ -111,7 +110,7 @@ def finished(beams: Beams) -> Tensor:
 
 
 class Ended(NamedTuple):
-    """One ended hypothesis as the search knows it."""
+    """An ended hypothesis in tokens."""
 
     tokens: tuple[int, ...]
     """With the prefix, without EOS."""
@@ -126,8 +125,10 @@ class Ended(NamedTuple):
 
 
 def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int], end: int) -> list[list[Ended]]:
-    """The n best of each sentence, read back from the trace: `trace_BTW[:, p]` holds the choices at position p. All of
-    it on the host."""
+    """Return the n best hypotheses of each sentence, traced back through `trace_BTW`. All tensors are on the host.
+
+    `trace_BTW[:, p]` holds the choices at position p.
+    """
     n_B = np.minimum(np.array(nbest, np.int64), (endings.score_BF.numpy() > -np.inf).sum(1))
     sentence_N = np.repeat(np.arange(len(n_B)), n_B)
     start_B = np.cumsum(n_B) - n_B
@@ -136,32 +137,34 @@ def best(endings: Endings, trace_BTW: Tensor, nbest: Sequence[int], end: int) ->
         each.numpy()[sentence_N, rank_N] for each in (endings.length_BF, endings.choice_BF, endings.log_prob_BF)
     )
     complete_N = choice_N // trace_BTW.shape[2] == end
-    tokens = read_back(trace_BTW.numpy(), sentence_N, length_N, choice_N, complete_N)
+    tokens = trace_back(trace_BTW.numpy(), sentence_N, length_N, choice_N, complete_N)
     ended = list(map(Ended, tokens, log_prob_N.tolist(), complete_N.tolist()))
     return [ended[start : start + n] for start, n in zip(start_B.tolist(), n_B.tolist(), strict=True)]
 
 
-def read_back(
+def trace_back(
     trace_BTW: NDArray[np.int32],
     sentence_N: NDArray[np.int64],
     length_N: NDArray[np.int64],
     choice_N: NDArray[np.int64],
     complete_N: NDArray[np.bool_],
 ) -> list[tuple[int, ...]]:
-    """The tokens of hypotheses, from the last choice of each to its first, all hypotheses at once; without the last
-    token, EOS, of those that are complete."""
+    """Return the tokens of hypotheses by following each from its last choice back to its first, all at once.
+
+    The final EOS of complete hypotheses is dropped.
+    """
     if not len(length_N):
         return []
     _, positions, width = trace_BTW.shape
-    order_N = np.argsort(-length_N, kind="stable")  # the longest first: those that reach a column are the first few
+    order_N = np.argsort(-length_N, kind="stable")  # longest first: those that reach a column are a prefix
     length_N, longest = length_N[order_N], int(length_N.max())
     choices_TN = np.zeros((longest, len(length_N)), np.int64)
-    if width == 1:  # there is one way only
+    if width == 1:  # there is only one path
         choices_TN[:-1] = trace_BTW[sentence_N[order_N], 1:longest, 0].T
     choices_TN[length_N - 1, np.arange(len(length_N))] = choice_N[order_N]
     if width > 1:
         trace, first_N = trace_BTW.ravel(), sentence_N[order_N] * (positions * width)
-        beyond_T = np.searchsorted(-length_N, -np.arange(longest)).tolist()  # how many are longer than so many tokens
+        beyond_T = np.searchsorted(-length_N, -np.arange(longest)).tolist()  # for each column, how many are longer
         for column in range(longest - 1, 0, -1):
             beyond = beyond_T[column]
             rows = choices_TN[column, :beyond] % width

@@ -1,4 +1,4 @@
-"""What a translator gives: a text in the other language, and what happened on the way."""
+"""The result of a translation: the text, its sentences, scores, flags and word links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,23 @@ from hark.decode.reasons import in_order as order_reasons
 from hark.text.segments import TextLayout
 
 Care = Literal["copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated"]
-"""Nothing to translate in it; taken from the phrase table; translated in parts, because it was too long or went wrong
-as a whole; what was typed in haste (dont, schoen) was mended first; translated in small letters and given its capitals
-back; decoded again, because the first translation was faulty; something that the model had lost or changed was put
-back; still empty after all tries, so the source stands in its place."""
+"""How a sentence was handled.
+
+copied: it has nothing to translate. phrase: taken from the phrase table. split: translated in parts, because it was too
+long or failed as a whole. tidied: typing errors (dont, schoen) were corrected first. recased: translated in lower case,
+then put back into capitals. retried: decoded again, because the first translation was faulty. repaired: text that the
+model lost or changed was restored. untranslated: the model produced nothing, so the source was kept.
+"""
 Flag = Care | Fault
 FLAGS: tuple[Flag, ...] = (
     "copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated", *FAULTS,
 )  # fmt: skip
-"""In the order in which results name them. Those of `FAULTS` say that a translation is still not to be trusted."""
+"""All flags, in the order in which results list them. Those in `FAULTS` are warnings."""
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another translation of the same."""
+    """Another translation of the same text."""
 
     text: str
     score: float
@@ -32,22 +35,22 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence and its translation; `start` and `source_start` say where they stand in their texts."""
+    """A sentence and its translation; `source_start` and `start` are their offsets in the two texts."""
 
     source: str
     text: str
     score: float | None
-    """Log-probability, divided by the length penalty; the mean by tokens where it was translated in parts. None where
-    nothing was translated."""
+    """Log-probability divided by the length penalty; the token-weighted mean if translated in parts. None if nothing
+    was translated."""
     tokens: int
-    """Of the translation, ends included: the weight of its score in a mean."""
+    """Length of the translation in tokens, EOS included: the weight of the score in a mean."""
     flags: tuple[Flag, ...] = ()
     reasons: tuple[Reason, ...] = ()
-    """What is wrong with it, the worst first."""
+    """Its faults, worst first."""
     links: tuple[Link, ...] = ()
-    """Which words stand for which, on request; positions in this sentence."""
+    """The word alignment, on request; offsets are relative to this sentence."""
     alternatives: tuple[Alternative, ...] = ()
-    """Further translations, the better first, on request; only those without faults."""
+    """Further translations without faults, best first, on request."""
     source_start: int = 0
     start: int = 0
 
@@ -63,30 +66,30 @@ class Translation:
 
     @property
     def score(self) -> float | None:
-        """The mean of the sentences' scores, by tokens."""
+        """The token-weighted mean of the sentence scores."""
         return mean((each.score, each.tokens) for each in self.sentences)
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """The flags of all sentences. `copied` only where nothing of the text was translated."""
-        found = {flag for each in self.sentences for flag in each.flags}
+        """The flags of all sentences; `copied` only if no sentence was translated."""
+        flags = {flag for each in self.sentences for flag in each.flags}
         if any("copied" not in each.flags for each in self.sentences):
-            found.discard("copied")
-        return in_order(found)
+            flags.discard("copied")
+        return in_order(flags)
 
     @property
     def doubtful(self) -> tuple[Flag, ...]:
-        """The flags that warn."""
+        """The flags that are warnings."""
         return tuple(flag for flag in self.flags if flag in FAULTS)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """What is wrong with it, the worst first."""
+        """The faults of all sentences, worst first."""
         return order_reasons(reason for each in self.sentences for reason in each.reasons)
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """Links between words, with positions in the whole texts."""
+        """The word alignment, with offsets in the whole texts."""
         return tuple(
             Link(shift(link.source, each.source_start), shift(link.target, each.start), link.weight)
             for each in self.sentences
@@ -95,12 +98,12 @@ class Translation:
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
-        """Further translations of the text: the second of each sentence, the third of each, and so on."""
+        """Further translations of the text: the second-best of every sentence, the third-best, and so on."""
         return combine(self.layout, self.sentences)
 
 
 class Part(Protocol):
-    """What a translation is put together from."""
+    """A translated part of a text: a sentence, or a piece of one."""
 
     @property
     def text(self) -> str: ...
@@ -113,25 +116,25 @@ class Part(Protocol):
 
 
 def combine(layout: TextLayout, parts: Sequence[Part]) -> tuple[Alternative, ...]:
-    """The second of each part, the third of each, and so on; the last one that it has where it has fewer."""
+    """Combine the second-best of every part, the third-best, and so on; a part with fewer repeats its last one."""
     best = layout.join([part.text for part in parts])
-    found: dict[str, Alternative] = {}
+    combined: dict[str, Alternative] = {}
     for rank in range(max((len(part.alternatives) for part in parts), default=0)):
         ranked = [(part.alternatives[: rank + 1] or (part,))[-1] for part in parts]
         score = mean((one.score, part.tokens) for one, part in zip(ranked, parts, strict=True))
         text = layout.join([each.text for each in ranked])
         if score is not None and text != best:
-            found.setdefault(text, Alternative(text, score))
-    return tuple(found.values())
+            combined.setdefault(text, Alternative(text, score))
+    return tuple(combined.values())
 
 
 def in_order(flags: Iterable[Flag]) -> tuple[Flag, ...]:
-    found = set(flags)
-    return tuple(flag for flag in FLAGS if flag in found) if found else ()
+    distinct = set(flags)
+    return tuple(flag for flag in FLAGS if flag in distinct) if distinct else ()
 
 
 def mean(scores: Iterable[tuple[float | None, int]]) -> float | None:
-    """The mean of scores by their weights; none where there is none."""
+    """The weighted mean of the scores that are not None; None if there are no such scores."""
     known = [(score, weight) for score, weight in scores if score is not None]
     total = sum(weight for _, weight in known)
     return sum(score * weight for score, weight in known) / total if total else None

@@ -1,7 +1,7 @@
-"""Text to text: a text is taken apart, its sentences go through an engine, and it is put together again.
+"""Translates texts: splits a text into sentences, decodes them with an engine, and joins the translations.
 
-The work is done in the modules that are named here: `segments` (what is translated and what stands between), `clauses`
-(sentences that are too long), `piece` (one piece of text, with its second chances), `tasks` (many at a time).
+See `segments` (sentences and the whitespace between them), `clauses` (sentences that are too long), `piece` (one piece
+of text, with its retries) and `tasks` (many pieces at a time).
 """
 
 from collections import deque
@@ -31,22 +31,22 @@ from hark.text.shapes import CODE_LINE
 from hark.text.vocabulary import Vocabulary
 
 PHRASE_SENTENCES = 3
-"""A line of more is none of the phrase table."""
+"""Maximum sentences of a line that is looked up in the phrase table."""
 WINDOW = 1 << 14
-"""Texts of a stream under way, or done and waiting for an earlier one, beyond which none is begun."""
+"""Maximum texts of a stream that are in progress, or finished and waiting for an earlier one."""
 
 
 @runtime_checkable
 class Arriving(Protocol):
-    """An iterator whose next item may be long in coming: somebody types."""
+    """An iterator whose next item may take long, such as lines typed at a terminal."""
 
     def ready(self) -> bool:
-        """Whether `next` would not wait."""
+        """Whether `next` would return without waiting."""
         ...
 
 
 class Translator:
-    """Translates texts with one engine: submit, step, or a stream of both. Options belong to each text."""
+    """Translates texts with one engine: `submit` and `step`, or `stream`. Options are per text."""
 
     def __init__(
         self,
@@ -57,24 +57,24 @@ class Translator:
         rare_signs: Collection[str] = (),
         phrases: Phrases | None = None,
     ) -> None:
-        """`rare_signs` are those that the model has hardly read; `phrases` are lines whose translation is known."""
+        """`rare_signs`: characters that were rare in training; `phrases`: a table of lines with known translations."""
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
         self.language, self.target = config.data.source, config.data.target
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
         self.limit = min(config.batches.max_length, config.model.max_positions) - 1
-        """Tokens of the longest piece that the model is shown, without EOS: as long as in training."""
+        """Maximum length of a piece in tokens, without EOS: the limit used in training."""
 
     @property
     def room(self) -> int:
-        """Sentences that the engine can use just now, besides those that wait already."""
+        """Number of further sentences that the engine can use now, beyond those already queued."""
         return self._tasks.room
 
     def submit(self, text: str, options: Options | None = None) -> "Future[Translation]":
-        """Begin to translate a text, in any thread. Its future is ready after enough steps, and may be cancelled."""
+        """Start translating a text, from any thread. The future completes after enough steps, and may be cancelled."""
         if not isinstance(text, str):
-            raise TypeError(f"a text is a string, not {describe_value(text)}")
+            raise TypeError(f"text must be a string, not {describe_value(text)}")
         chosen = options or Options()
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
@@ -85,36 +85,36 @@ class Translator:
             for i, piece in enumerate(cut)
             if i % 2 == 0
         )
-        first, second = tee(keyed)  # read side by side, so that neither is ever held whole
+        first, second = tee(keyed)  # read in lockstep, so that tee buffers almost nothing
         tasks, keys = (task for _, task in first), (key for key, _ in second)
         return self._tasks.begin(tasks, partial(assemble, text, plans), chosen.urgent, keys)
 
     def _task(
         self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool
     ) -> tuple[Hashable, Task[Piece]]:
-        """A task, and what makes two of them the same, so that repeated sentences are translated once."""
+        """Return a task with its key; repeated sentences have the same key, so that they are translated once."""
         languages = options.source or self.language, options.target or self.target
         if phrase is not None:
-            return None, say(piece, phrase)
+            return None, use_phrase(piece, phrase)
         if clauses.is_unbroken(piece):
             return None, copy_piece(piece)
         key = None if options.search.sample else (piece, inner, options)
         if options.detect and (other := other_language(sentence, *languages)):
-            return key, leave(piece, other, languages[1])
+            return key, keep_foreign(piece, other, languages[1])
         return key, translate_piece(piece, self.coder, options, languages, inner)
 
     def step(self) -> None:
-        """Let all texts go on that were submitted; one thread at a time."""
+        """Advance all submitted texts; only one thread at a time may call it."""
         self._tasks.step()
 
     def stream(
         self, texts: Iterable[str], options: Options | None = None, window: int = WINDOW
     ) -> Iterator[Translation]:
-        """Translations in the order of the texts, as soon as each and all before it are ready.
+        """Yield translations in the order of the texts, each as soon as it and all before it are ready.
 
-        Texts are taken as there is room for them, so they may be without end; of an iterator that is `Arriving`, only
-        when one is there or nothing else is to be done. An error that the iterable raises comes after the translations
-        of all before it; so does a TypeError for an item that is not a string, which names its place.
+        The iterable is read only as there is room, so it may be infinite; an `Arriving` iterator is read only when it
+        is ready or there is nothing else to do. An error from the iterable is raised after the translations of all
+        texts before it; so is the TypeError for an item that is not a string, which names its position.
         """
         rest = iter(texts)
         place = 0
@@ -146,7 +146,7 @@ class Translator:
             raise error
 
     def translate(self, text: str, options: Options | None = None) -> Translation:
-        """One text."""
+        """Translate one text."""
         (translation,) = self.stream([text], options)
         return translation
 
@@ -163,7 +163,7 @@ class Translator:
                 if self.phrases.lookup(core) is not None:
                     layout = TextLayout((layout.gaps[0], layout.gaps[-1]), (core,))
             phrases = [
-                self.phrases.lookup(sentence) if stands_alone(layout, i) else None
+                self.phrases.lookup(sentence) if is_alone(layout, i) else None
                 for i, sentence in enumerate(layout.sentences)
             ]
         cuts = [
@@ -173,47 +173,47 @@ class Translator:
         return TextPlan(unit, layout, tuple(cuts), tuple(phrases))
 
     def _split(self, text: str, options: Options) -> list[str]:
-        found: list[str] = []
-        for stretch in clauses.set_apart(text):
-            pieces = [stretch]
-            if not clauses.is_unbroken(stretch):
-                pieces = split_sentences(stretch, options.source or self.language)
+        sentences: list[str] = []
+        for part in clauses.set_apart(text):
+            pieces = [part]
+            if not clauses.is_unbroken(part):
+                pieces = split_sentences(part, options.source or self.language)
             if len(pieces) > 1 and options.protect:
-                pieces = join_across(pieces, self._spans(stretch))
-            found += pieces
-        return found
+                pieces = join_across(pieces, self._spans(part))
+            sentences += pieces
+        return sentences
 
     def _cut(self, sentence: str, options: Options) -> list[str]:
         fits = partial(self.coder.fits, limit=self.limit)
         if fits(sentence):
             return [sentence]
-        parts: list[str] = []
-        for stretch in clauses.set_apart(sentence):
-            if clauses.is_unbroken(stretch):
-                cut = [stretch]
+        pieces: list[str] = []
+        for part in clauses.set_apart(sentence):
+            if clauses.is_unbroken(part):
+                cut = [part]
             else:
-                cut = clauses.cut(stretch, fits, self._spans(stretch) if options.protect else ())
-            parts += ["", *cut] if parts else cut
-        return parts
+                cut = clauses.cut(part, fits, self._spans(part) if options.protect else ())
+            pieces += ["", *cut] if pieces else cut
+        return pieces
 
     def _spans(self, text: str) -> list[Span]:
-        """Where the items of a text stand, looked for in bounded stretches of it."""
+        """The spans of the protected items in a text, searched in chunks of bounded length."""
         spans: list[Span] = []
         start = 0
-        for stretch in clauses.bounded(text):
-            spans += [(start + item.start, start + item.end) for item in protect.find(stretch, self.coder.unknown)]
-            start += len(stretch)
+        for chunk in clauses.bounded(text):
+            spans += [(start + item.start, start + item.end) for item in protect.find(chunk, self.coder.unknown)]
+            start += len(chunk)
         return spans
 
 
 def copy_piece(text: str) -> Task[Piece]:
-    """What is not shown to a model: one "word" of many thousand letters is data, and would take it hours."""
+    """Keep a piece untranslated: a single "word" of many thousand letters is data, and decoding it would take hours."""
     return Piece(text, text, flags=frozenset({"untranslated"}))
-    yield  # a task is a generator, even one that asks nothing
+    yield  # makes this a generator, as every task is
 
 
 def describe_value(value: object) -> str:
-    """What something is that is not a text, in a few words."""
+    """Describe a value that is not a string, for an error message."""
     return "None" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
 
 
@@ -221,21 +221,21 @@ def not_split(text: str) -> list[str]:
     return [text]
 
 
-def stands_alone(layout: TextLayout, place: int) -> bool:
-    """Whether a sentence is all of its line, or of its column."""
+def is_alone(layout: TextLayout, place: int) -> bool:
+    """Whether a sentence is the only one of its line or column."""
     before, after = layout.gaps[place], layout.gaps[place + 1]
     first, last = place == 0, place == len(layout.sentences) - 1
     return (first or before.strip(" ") != "") and (last or after.strip(" ") != "")
 
 
-def say(piece: str, phrase: str) -> Task[Piece]:
-    """A phrase whose translation is known."""
+def use_phrase(piece: str, phrase: str) -> Task[Piece]:
+    """Translate a piece with its entry in the phrase table."""
     yield ()
     return Piece(piece, phrase, flags=frozenset({"phrase"}))
 
 
-def leave(piece: str, language: str, target: str) -> Task[Piece]:
-    """A sentence in another language than the source's stays as it is."""
+def keep_foreign(piece: str, language: str, target: str) -> Task[Piece]:
+    """Keep a piece untranslated that is not in the source language."""
     yield ()
     reason = Reason("language", f"already {language}" if base_language(target) == language else language)
     return Piece(piece, piece, flags=frozenset({"copied", "language"}), reasons=(reason,))

@@ -1,4 +1,4 @@
-"""Looking inside: what heads attend to, what they are for, and what happens without them."""
+"""Inspection of models: what attention heads look at, what they do, and what changes without them."""
 
 from hark.errors import require
 

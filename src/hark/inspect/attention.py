@@ -1,9 +1,9 @@
-"""Attention of every layer and head for given sentence pairs, recorded in one forced pass.
+"""Records the attention of every layer and head for sentence pairs, in one forced pass.
 
-Nothing in the model knows that it is looked at: its layout's patterns are wrapped in `Observed`. Recording happens on
-the finished translation, so that the search and its fast kernels stay as they are.
+The model is unchanged: its layout's patterns are wrapped in `Observed`. Attention is recorded on the finished
+translation, so that the search and its fast kernels need no changes.
 
-Besides the package's legend: L layers.
+Shape suffixes in addition to the package's legend: L layers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,19 +18,19 @@ from torch import Tensor
 from hark.model import Layout, Transformer, padded_layout
 
 Kind = Literal["encoder", "decoder", "cross"]
-"""The paper's three uses of attention (3.2.3): the encoder's own, the decoder's own, the decoder's over the memory."""
+"""The paper's three uses of attention (3.2.3): encoder self-attention, decoder self-attention, cross-attention."""
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 Pair = tuple[Sequence[int], Sequence[int]]
-"""Source tokens as the encoder sees them, the mark of the end included; the decoder's input, the start token first."""
+"""The encoder's input, EOS included; the decoder's input, the start token first."""
 BATCH_TOKENS, BATCH_CELLS = 2048, 1 << 17
-"""Slots of a batch, and cells of the matrices that one head has for it, padding included. Every cell is kept for all
+"""Maximum tokens of a batch, and cells of one head's weight matrices for it, padding included. Cells are kept for all
 heads of all layers: 75 MB for the paper's base model."""
 WINDOW_CELLS = 1 << 18
-"""Cells of the pairs that are sorted by length together, so that batches have little padding."""
+"""Cells of the pairs that are sorted by length together, to reduce padding."""
 
 
 class Head(NamedTuple):
-    """One head; layers and heads count from 0 here, and from 1 where people read them."""
+    """One head. Layers and heads count from 0; displayed text counts from 1."""
 
     kind: Kind
     layer: int
@@ -42,7 +42,7 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Attention:
-    """All weights of one sentence pair, in float32 on the CPU. A row is a query, and sums to one."""
+    """All weights of one sentence pair, in float32 on the CPU. Each row belongs to a query and sums to one."""
 
     encoder_LHSS: NDArray[np.float32]
     decoder_LHTT: NDArray[np.float32]
@@ -64,16 +64,16 @@ def observe(
     target: Sequence[int],
     wrap: Callable[[Layout], Layout] = lambda layout: layout,
 ) -> Attention:
-    """The weights of one pair. Row t of the target is the step that reads `target[t]` and predicts the token after.
+    """Return the weights of one pair; `wrap` may wrap the patterns of the layout.
 
-    `wrap` may put patterns of its own around those that the pass is made with.
+    Row t of the target is the step that reads `target[t]` and predicts the next token.
     """
     (attention,) = observe_batch(model, [(source, target)], wrap)
     return attention
 
 
 def observe_many(model: Transformer, pairs: Iterable[Pair]) -> Iterator[Attention]:
-    """The weights of many pairs, in their order; those of like length go through the model together."""
+    """Yield the weights of many pairs, in order; pairs of similar length are batched."""
     for window in windows(pairs):
         found: dict[int, Attention] = {}
         for batch in batches(window):
@@ -82,7 +82,7 @@ def observe_many(model: Transformer, pairs: Iterable[Pair]) -> Iterator[Attentio
 
 
 def windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """Pairs in order, as many together as their weights may be in memory together."""
+    """Group pairs, in order, into windows whose weights fit in memory together."""
     window: list[Pair] = []
     cells = 0
     for pair in pairs:
@@ -96,7 +96,7 @@ def windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
 
 
 def batches(pairs: Sequence[Pair], tokens: int = BATCH_TOKENS, cells: int = BATCH_CELLS) -> Iterator[list[int]]:
-    """Numbers of pairs, the shortest first, as many together as have room."""
+    """Group the indices of pairs into batches, shortest first."""
     sizes = [size_of(pair) for pair in pairs]
     batch: list[int] = []
     for index in sorted(range(len(pairs)), key=sizes.__getitem__):
@@ -140,7 +140,7 @@ def observe_batch(
 
 
 def rectangle(sentences: Sequence[Sequence[int]], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
-    """Sentences as rows, padded at the end, and their lengths."""
+    """Return sentences as rows, padded at the end, and their lengths."""
     lengths = [len(sentence) for sentence in sentences]
     longest = max(lengths)
     rows = [[*sentence, *[0] * (longest - len(sentence))] for sentence in sentences]

@@ -1,4 +1,4 @@
-"""Beam searches, step by step: a watch on our engine notes what there was to choose from, and what was chosen."""
+"""Records beam search step by step: the candidates of each step and which of them were kept."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,38 +14,38 @@ from hark.decode.engines.watch import SearchStep, Watch
 from hark.decode.request import Hypotheses, Request
 
 LIKELY = 8
-"""Next tokens that are noted of each hypothesis."""
+"""Number of next tokens to record for each hypothesis."""
 PLACES = 1 << 14
-"""Tokens of a source and its hypotheses: enough for 512 and a beam of 16."""
+"""Cache size in tokens, of a source and its hypotheses: enough for 512 tokens and a beam of 16."""
 
 Fate = Literal["lives", "ends", "dropped"]
 
 
 @dataclass(frozen=True)
 class Next:
-    """One of the best continuations of a step."""
+    """A candidate of a step."""
 
     row: int
-    """The live hypothesis that it goes on from."""
+    """The live hypothesis that it extends."""
     token: int
     log_prob: float
-    """Of the whole hypothesis."""
+    """The log-probability of the whole hypothesis."""
     fate: Fate
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One step. Its live hypotheses are those that lived on in the step before, in their order; at first there is
-    one, which has read the start token."""
+    """One step. Its live hypotheses are those kept in the step before, in order; the first step has one, which has read
+    the start token."""
 
     log_prob_W: NDArray[np.float32]
     likely: tuple[tuple[tuple[int, float], ...], ...]
-    """For each live hypothesis the tokens that are most likely to come next, with their probabilities."""
+    """The likeliest next tokens of each live hypothesis, with their probabilities."""
     attention_WS: NDArray[np.float32]
-    """Where each live hypothesis looks at in the source: the mean of all heads of the last layer but one, where words
-    are best told by what is looked at (Garg et al., 2019)."""
+    """The cross-attention of each live hypothesis: the mean of all heads of the penultimate layer, which usually aligns
+    best (Garg et al., 2019)."""
     candidates: tuple[Next, ...]
-    """The best first."""
+    """Best first."""
 
     @property
     def survivors(self) -> tuple[Next, ...]:
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class RecordedSearch:
-    """What was asked, every step, and what was found."""
+    """A request, all steps of its search, and the hypotheses found."""
 
     request: Request
     steps: tuple[Step, ...]
@@ -62,10 +62,10 @@ class RecordedSearch:
 
 
 class SearchRecorder(Watch):
-    """Keeps the searches of the engine that it watches."""
+    """Records the searches of the engine that it watches."""
 
     def __init__(self, layer: int, end: int) -> None:
-        """`layer` is the one whose attention is kept; `end` is EOS."""
+        """`layer`: the layer whose attention is recorded; `end`: EOS."""
         self.layer, self.end = layer, end
         self.found: dict[int, RecordedSearch] = {}
         self._steps: dict[int, list[Step]] = defaultdict(list)
@@ -73,7 +73,7 @@ class SearchRecorder(Watch):
 
     @property
     def searches(self) -> list[RecordedSearch]:
-        """In the order in which they were asked for."""
+        """The searches in the order of their requests."""
         return [self.found[number] for number in sorted(self.found)]
 
     def attended(self, kind: str, layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ class SearchRecorder(Watch):
 
 
 def fates(step: SearchStep, sentence: int, end: int) -> Iterator[Next]:
-    """What became of each candidate. When the search is over, whatever did not end is dropped."""
+    """Yield each candidate with its fate. When the search is finished, candidates that did not end are dropped."""
     before, after, found = step.before, step.after, step.found
     width = before.tokens_BW.shape[1]
     rows, tokens, log_probs = (each[sentence].tolist() for each in (found.rows_BC, found.tokens_BC, found.log_prob_BC))
@@ -126,7 +126,7 @@ def fates(step: SearchStep, sentence: int, end: int) -> Iterator[Next]:
 
 
 def path(steps: Sequence[Step], tokens: Sequence[int]) -> Iterator[int]:
-    """Which candidate of each step a hypothesis took, its end included."""
+    """The index of the candidate that a hypothesis took at each step, EOS included."""
     row = 0
     for step, token in zip(steps, tokens, strict=False):
         at = next(at for at, each in enumerate(step.candidates) if (each.row, each.token) == (row, token))

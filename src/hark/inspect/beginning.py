@@ -1,4 +1,4 @@
-"""The sentence that is shown of a text, which may be as long as it likes."""
+"""Finds the first sentence of a text of any length."""
 
 from functools import partial
 
@@ -7,19 +7,19 @@ from hark.text.segments import lay_out
 from hark.text.sentences import split_sentences
 
 LONGEST = 1000
-"""Characters of a sentence. A longer one is hardly one, would take minutes, and could not be read on a page."""
+"""Maximum characters of a sentence. A longer one would take minutes and be unreadable on the page."""
 BEGINNING = 4 * LONGEST
-"""Characters of a text that are looked at."""
+"""Characters of the text to search for the first sentence."""
 
 
 def first_sentence(text: str, language: str) -> tuple[str, list[str]]:
-    """The first sentence of a text, and what to say if there are more."""
+    """Return the first sentence of a text, and a note if there are more."""
     start = text.lstrip()
     sentences = lay_out(start[:BEGINNING], partial(split_sentences, language=language)).sentences
     if not sentences:
-        raise UserError("there is no text to look at; give a sentence")
+        raise UserError("no text; give a sentence")
     if len(sentences[0]) > LONGEST:
         raise UserError(
-            f"the first sentence has more than {LONGEST:,} characters, the most that a page shows; give a shorter one"
+            f"the first sentence is longer than {LONGEST:,} characters, the limit of a page; give a shorter one"
         )
     return sentences[0], ["the text has several sentences; this page shows the first"] if sentences[1:] else []

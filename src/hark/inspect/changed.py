@@ -1,8 +1,7 @@
-"""Several changed models searched side by side: as fast as one, because they share their steps.
+"""Translates a sentence with several changed models in one batch: as fast as one model, because they share their steps.
 
-A hidden word, or a head of the encoder, changes the memory only, which each search has of its own anyhow. A head of the
-decoder is silenced where its output is computed, in the rows of the search that goes without it. Everything else is the
-engine's, which is watched for that.
+Hiding a word or removing an encoder head changes only the memory, which each search has of its own anyway. The output
+of a removed decoder head is set to zero in the rows of its search, through the hooks of `Watch`.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,19 +19,19 @@ from hark.inspect.variants import Advance, Change, Variants
 
 
 class Changes(Watch):
-    """Lets each request be translated by a model with a change of its own."""
+    """Hooks that apply a different change to the model for each request."""
 
     def __init__(self, variants: Variants) -> None:
         self.variants = variants
         self.of: dict[int, Change] = {}
-        """By the number of the request."""
+        """Changes by request number."""
 
     def memory(self, number: int, encode: Callable[[], Tensor]) -> Tensor:  # noqa: ARG002
         (memory_SD,) = self.variants.memories([self.of[number]])
         return memory_SD
 
     def attended(self, kind: Kind, layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:  # noqa: ARG002
-        """Zero for the heads of a layer that a sentence goes without."""
+        """Zero the outputs of removed heads."""
         gates_BH = torch.ones(len(self.numbers), out_BWHK.shape[2])
         for sentence, number in enumerate(self.numbers):
             head = self.of.get(number)
@@ -42,13 +41,13 @@ class Changes(Watch):
 
 
 def translations(variants: Variants, changes: Sequence[Change], advance: Advance = lambda: None) -> list[Hypothesis]:
-    """The best translation of the sentence by a model with each of some changes; `advance` is told of each."""
+    """Return the best translation of the sentence for each change; `advance` is called after each."""
     watch, recording = Changes(variants), variants.recording
     engine = TorchEngine(variants.model, recording.special, "cpu", "float32", places=PLACES, watch=watch)
-    wanted = recording.search.request
-    variants.memories(changes)  # all at once: the engine asks one by one
+    original = recording.search.request
+    variants.memories(changes)  # in batches; the engine would request them one by one
     for change in changes:
-        request = Request(variants.source(change), wanted.search, wanted.prefix, wanted.banned)
+        request = Request(variants.source(change), original.search, original.prefix, original.banned)
         watch.of[engine.submit(request)] = change
     found: dict[int, Hypothesis] = {}
     while len(found) < len(changes):

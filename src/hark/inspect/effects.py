@@ -1,8 +1,8 @@
-"""What a head, or a source word, does for one translation: it is taken away, and what changes is measured.
+"""Measures the effect of a head or a source word on one translation by removing it.
 
-Attention tells where a model looked, and not what made the difference. Two things are measured: how likely the same
-translation still is, token by token (a row of one forced pass); and what is translated instead (a search, which takes
-longer, so that it is made for the changes of greatest effect only, all of them at once).
+Attention shows where a model looks, not what makes the difference. Two things are measured: the log-probability of the
+same translation, token by token (one row of a forced pass); and the new translation (a search, which takes longer, so
+it is made only for the changes with the largest effects, all together).
 """
 
 from collections.abc import Callable, Sequence
@@ -18,32 +18,32 @@ from hark.inspect.variants import Advance, Change, Variants, gated, open_gates
 from hark.model import Transformer, padded_layout
 
 HEADS = 12
-"""Heads that are measured: those that a gradient says matter most."""
+"""Number of heads to measure: those with the largest gradients."""
 WORDS = 48
-"""Words that are measured: all of a sentence of usual length, else those that are looked at most."""
+"""Maximum number of words to measure: in longer sentences, those with the most attention."""
 
 Decode = Callable[[tuple[int, ...]], str]
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What taking something away does."""
+    """The effect of removing a head or a word."""
 
     change: Change
     log_probs: tuple[float, ...]
-    """Of the tokens that were written with everything there."""
+    """The log-probabilities of the original translation's tokens."""
     text: str | None = None
-    """What is translated now; None where it was not searched for."""
+    """The new translation; None if it was not searched for."""
     score: float | None = None
 
     def loss(self, before: Sequence[float]) -> float:
-        """By how much the log-probability of the translation falls."""
+        """The decrease in the log-probability of the original translation."""
         return sum(before) - sum(self.log_probs)
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Measured effects, the greatest first, beside what they are compared with."""
+    """Measured effects, largest first, with the log-probabilities of the unchanged model."""
 
     log_probs: tuple[float, ...]
     heads: tuple[Effect, ...]
@@ -52,7 +52,7 @@ class Effects:
 
 
 def count_measurements(recording: Recording, searched: int) -> int:
-    """How many times `measure` will tell that it got on."""
+    """The number of times that `measure` will call `advance`."""
     heads = min(HEADS, sum(len(weights_HTS) for kind in KINDS for weights_HTS in recording.attention.of(kind)))
     words = min(WORDS, len(hideable(recording)))
     return 1 + heads + words + min(searched, heads) + min(searched, words)
@@ -61,43 +61,43 @@ def count_measurements(recording: Recording, searched: int) -> int:
 def measure(
     model: Transformer, recording: Recording, decode: Decode, searched: int, advance: Advance = lambda: None
 ) -> Effects:
-    """Take away heads and words one by one. `searched`: of how many of each to find the new translation."""
+    """Remove heads and words one at a time. `searched`: the number of each to search for a new translation."""
     variants, estimated = Variants(model, recording), importance(model, recording)
-    by_slope = sorted(estimated, key=lambda head: -estimated[head])
-    changes: list[Change] = [*by_slope[:HEADS], *most_looked_at(recording)[:WORDS]]
+    by_gradient = sorted(estimated, key=lambda head: -estimated[head])
+    changes: list[Change] = [*by_gradient[:HEADS], *most_attended(recording)[:WORDS]]
     before, *after = variants.log_probs([None, *changes], advance)
     measured = [Effect(change, log_probs) for change, log_probs in zip(changes, after, strict=True)]
     measured.sort(key=lambda effect: -effect.loss(before))
     heads = [effect for effect in measured if isinstance(effect.change, Head)]
     words = [effect for effect in measured if not isinstance(effect.change, Head)]
     chosen = [*heads[:searched], *words[:searched]]
-    again = translations(variants, [effect.change for effect in chosen], advance)
-    found = {}
-    for effect, hypothesis in zip(chosen, again, strict=True):
-        found[effect.change] = replace(effect, text=decode(hypothesis.tokens), score=hypothesis.score)
+    hypotheses = translations(variants, [effect.change for effect in chosen], advance)
+    translated = {}
+    for effect, hypothesis in zip(chosen, hypotheses, strict=True):
+        translated[effect.change] = replace(effect, text=decode(hypothesis.tokens), score=hypothesis.score)
     return Effects(
         before,
-        tuple(found.get(effect.change, effect) for effect in heads),
-        tuple(found.get(effect.change, effect) for effect in words),
+        tuple(translated.get(effect.change, effect) for effect in heads),
+        tuple(translated.get(effect.change, effect) for effect in words),
         len(estimated),
     )
 
 
-def most_looked_at(recording: Recording) -> list[int]:
-    """Words that can be hidden, those first that all steps and heads together looked at most."""
+def most_attended(recording: Recording) -> list[int]:
+    """The words that can be hidden, sorted by total attention over all steps and heads, most first."""
     weight_S = recording.attention.cross_LHTS.sum((0, 1, 2))
     return sorted(hideable(recording), key=lambda word: -sum(weight_S[[*recording.source.tokens_of(word)]]))
 
 
 def hideable(recording: Recording) -> tuple[int, ...]:
-    """Words that can be hidden: where there is one word and no mark, nothing would be left to see."""
-    spoken = recording.source.spoken
-    return spoken if len(spoken) < len(recording.source.words) or len(spoken) > 1 else ()
+    """The words that can be hidden: not the only word if there is no special token, as nothing would be left."""
+    words = recording.source.text_words
+    return words if len(words) < len(recording.source.words) or len(words) > 1 else ()
 
 
 def importance(model: Transformer, recording: Recording) -> dict[Head, float]:
-    """How much each head matters for the translation, to first order: the derivative of its log-probability by a gate
-    on the head, which one pass backwards gives for all heads at once (Michel et al., 2019)."""
+    """The first-order importance of each head for the translation: the derivative of the log-probability with respect
+    to a gate on the head, which one backward pass gives for all heads (Michel et al., 2019)."""
     gates = {kind: each.requires_grad_() for kind, each in open_gates(model.config).items()}
     source, read, written = (
         torch.tensor([[*ids]]) for ids in (recording.source_ids, recording.read_ids, recording.written_ids)

@@ -1,4 +1,4 @@
-"""From a model and a sentence to the page: record, measure, render."""
+"""Builds the look page of one sentence: record the translation, measure effects, render."""
 
 from collections.abc import Callable
 from itertools import count
@@ -13,9 +13,9 @@ from hark.inspect.presets import PRESETS, PresetName, find_heads, sentence_of
 from hark.inspect.recording import Recording, record
 
 CHANGES = 6
-"""Heads, and words, of which the translation without them is searched for."""
+"""Number of heads, and of words, to remove for a new translation."""
 SEARCHED_TOKENS = 500
-"""Of a long translation fewer: so many tokens are searched for again, or one translation at least."""
+"""For long translations there are fewer: about this many tokens are decoded again, but at least one translation."""
 
 
 def look_inside(
@@ -23,21 +23,21 @@ def look_inside(
     text: str | None = None,
     preset: PresetName | None = None,
     changes: int | None = None,
-    tell: Callable[[str], object] = lambda _: None,
+    report: Callable[[str], object] = lambda _: None,
     **search: Any,
 ) -> tuple[Page, Recording]:
-    """The page of one sentence, or of a preset, and what it shows.
+    """Return the page of one sentence, or of a preset, and the recording that it shows.
 
-    `changes` says of how many heads, and of how many words, to find what is translated without them: by default of a
-    few; with 0 nothing is measured at all. `tell` is told what is being done.
+    `changes` is the number of heads, and of words, to translate again without: by default a few; with 0 no effects are
+    measured. `report` is called with progress messages.
     """
     if (text is None) == (preset is None):
-        raise UserError("give a sentence to look at, or a preset, which has its own")
+        raise UserError("give either a sentence or a preset")
     if text is None:
-        assert preset is not None  # one of the two is there
+        assert preset is not None
         text = sentence_of(preset, loaded.config.data.source)
     model = loaded.model
-    tell("translating")
+    report("translating")
     recording = record(loaded, text, **search)
     effects = None
     if changes is None:
@@ -45,14 +45,14 @@ def look_inside(
     if changes:
         coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
         effects = measure(
-            model, recording, coder.decode, changes, counting(tell, count_measurements(recording, changes))
+            model, recording, coder.decode, changes, count_progress(report, count_measurements(recording, changes))
         )
     shown = (PRESETS[preset], find_heads(recording, PRESETS[preset])) if preset else None
     return render(recording, loaded.target_vocabulary, effects, shown), recording
 
 
-def counting(tell: Callable[[str], object], total: int) -> Callable[[], object]:
-    """To be called after each of so many measurements."""
+def count_progress(report: Callable[[str], object], total: int) -> Callable[[], object]:
+    """Return a function to call after each of `total` measurements, which reports the progress."""
     done = count(1)
-    tell(f"measuring 0 of {total}")
-    return lambda: tell(f"measuring {next(done)} of {total}")
+    report(f"measuring 0 of {total}")
+    return lambda: report(f"measuring {next(done)} of {total}")

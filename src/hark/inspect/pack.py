@@ -1,7 +1,7 @@
-"""Arrays as a page can carry them: rounded to 8 or 16 bits, compressed, and decoded in the browser when looked at.
+"""Packs arrays for a page: quantised to 8 or 16 bits, compressed, and decoded in the browser on first use.
 
-Each array is a block that is compressed by itself (raw deflate, which every browser undoes with `DecompressionStream`),
-so that a page of many layers opens without unpacking them all. Blocks lie end to end in one string of base64.
+Each array is a block compressed on its own (raw deflate, which browsers decode with `DecompressionStream`), so that a
+page of many layers opens without unpacking them all. The blocks are concatenated in one base64 string.
 """
 
 import base64
@@ -18,22 +18,22 @@ LEVEL = 9
 
 @dataclass
 class Pack:
-    """Blocks, and where each lies. Numbers are in sorted bytes: first the high bytes of all, then the low ones, which
-    compresses better, since high bytes are alike."""
+    """Compressed blocks and their offsets. In each, the high bytes of all numbers come first, then the low bytes: this
+    compresses better, because high bytes are similar."""
 
     blocks: dict[str, dict[str, Any]] = field(default_factory=dict)
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
-    """Bytes so far, compressed."""
+    """Compressed bytes so far."""
 
     def add_shares(self, name: str, shares: NDArray[np.float32], bits: Bits) -> None:
-        """Numbers between 0 and 1, each rounded to a multiple of 1/255 or 1/65535."""
+        """Add numbers between 0 and 1, rounded to multiples of 1/255 or 1/65535."""
         most = (1 << bits) - 1
         rounded = np.rint(shares.clip(0, 1).astype(np.float64) * most)
         self._add(name, rounded.astype(f">u{bits // 8}"), scale=1 / most)
 
     def add_signed(self, name: str, numbers: NDArray[np.float32]) -> None:
-        """Any numbers, each rounded to a multiple of 1/32767 of the largest."""
+        """Add any numbers, rounded to multiples of 1/32767 of the largest."""
         largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
         rounded = np.rint(numbers.astype(np.float64) / largest * 32767)
         self._add(name, rounded.astype(">i2"), scale=largest / 32767)
@@ -59,5 +59,5 @@ class Pack:
 
 
 def text_size(packed: int) -> int:
-    """Characters that so many bytes take as base64."""
+    """The number of base64 characters for this many bytes."""
     return -(-packed // 3) * 4

@@ -1,7 +1,7 @@
-"""A recording as one page that needs nothing else, neither network nor other files.
+"""Renders a recording as a self-contained HTML page, which needs neither a network nor other files.
 
 The page is plain ES modules (`page/*.js`) that a server can serve as they are. A file cannot import other files from
-disk, so here they are put end to end in one script, each as a function that returns what it exports.
+disk, so here they are concatenated into one script, each wrapped in a function that returns its exports.
 """
 
 import json
@@ -30,21 +30,21 @@ MODULES = (
     "dom", "colour", "pen", "picture", "route", "stage", "look", "sentence", "grid", "lines", "matrix", "why",
     "search", "effects", "main",
 )  # fmt: skip
-"""Each after those that it imports."""
+"""In dependency order: each after those that it imports."""
 LARGEST = 2_800_000
-"""Characters of a page that vectors are added up to. Weights are always there: of a sentence of 128 tokens and the base
-model about half of this."""
+"""Vectors are added up to this page size in characters. Weights are always included: for a sentence of 128 tokens and
+the base model they take about half of it."""
 FINE = 1 << 19
-"""Bytes of weights up to which they are kept in 16 bits."""
+"""Maximum bytes of weights to store in 16 bits; larger ones are stored in 8."""
 INDEX = 130
-"""Characters that the index has for each block, at most."""
+"""Maximum characters per block in the index."""
 IMPORT = re.compile(r"^import (\{[^}]*\}) from \"\./(\w+)\.js\";$", re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of HTML. A notebook shows it as it is."""
+    """An HTML page. Notebooks display it."""
 
     html: str
     title: str
@@ -53,7 +53,7 @@ class Page:
         Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """In a frame of its own, so that neither styles nor names meet the notebook's."""
+        """The page in an iframe, to isolate its styles and names from the notebook's."""
         return (
             f'<iframe title="{escape(self.title)}" style="width:100%;height:760px;border:0" '
             f'srcdoc="{escape(self.html)}"></iframe>'
@@ -66,7 +66,7 @@ def render(
     effects: Effects | None = None,
     preset: tuple[Preset, Sequence[PresetHead]] | None = None,
 ) -> Page:
-    """The whole page. `tokenizer` is that of the target."""
+    """Render the whole page. `tokenizer` is that of the target."""
     pack = Pack()
     head = describe(recording, tokenizer, effects, preset)
     add_weights(pack, recording)
@@ -90,12 +90,12 @@ def style() -> str:
 
 @cache
 def script() -> str:
-    """All modules as one."""
+    """All modules as one script."""
     return "\n".join([*map(wrapped, MODULES), "main.open();", ""])
 
 
 def wrapped(name: str) -> str:
-    """A module as a function that is called once, and whose result has what the module exports."""
+    """Wrap a module in an immediately invoked function that returns its exports."""
     text = (files("hark.inspect") / "page" / f"{name}.js").read_text(encoding="utf-8")
     exports = ", ".join(found[2] for found in EXPORT.finditer(text))
     inside = EXPORT.sub(r"\1", IMPORT.sub(r"const \1 = \2;", text))
@@ -108,7 +108,7 @@ def describe(
     effects: Effects | None,
     preset: tuple[Preset, Sequence[PresetHead]] | None,
 ) -> dict[str, Any]:
-    """Everything but the blocks, as the page's scripts want it."""
+    """The page's data except for the blocks, as the scripts expect it."""
     alignment, attention = recording.alignment, recording.attention
     return {
         "model": recording.model,
@@ -141,8 +141,8 @@ def spelling(text: Spelling) -> dict[str, Any]:
 
 
 def beam(recording: Recording, tokenizer: Vocabulary) -> dict[str, Any]:
-    """The steps of the search; tokens by their number in a list of all that occur, a space before those that begin a
-    word, the end as nothing."""
+    """The steps of the search. Tokens are indices into a list of all that occur; those that start a word have a leading
+    space, and EOS is empty."""
     search = recording.search
     ids = [token for step in search.steps for each in step.likely for token, _ in each]
     ids += [each.token for step in search.steps for each in step.candidates]
@@ -207,14 +207,14 @@ def preset_words(preset: Preset, found: Sequence[PresetHead]) -> dict[str, Any]:
 
 
 def opening(recording: Recording, preset: Preset, found: Sequence[PresetHead]) -> dict[str, Any]:
-    """What the page of a preset shows first: the layer and heads that were found, and the word that looks."""
+    """The initial state of a preset's page: the layer and heads found, and the selected word."""
     first = found[0].head
     heads = sorted({each.head.number for each in found if each.head.layer == first.layer})
     if preset.whole_layer:
         heads = list(range(recording.attention.encoder_LHSS.shape[1]))
     held = None
     if preset.looking is not None:
-        held = {"side": "row", "at": recording.source.spoken[preset.looking]}
+        held = {"side": "row", "at": recording.source.text_words[preset.looking]}
     return {
         "view": "lines", "kind": "encoder", "layer": first.layer, "heads": heads, "head": first.number, "held": held,
     }  # fmt: skip
@@ -237,17 +237,17 @@ def add_beam(pack: Pack, search: RecordedSearch) -> None:
 
 
 def add_vectors(pack: Pack, recording: Recording, effects: Effects | None, room: int) -> None:
-    """Queries, keys and values of as many heads as there is room for: those of greatest effect first, then those that
-    align, then all."""
-    wanted = [effect.change for effect in effects.heads if isinstance(effect.change, Head)] if effects else []
-    wanted += [Head("cross", recording.alignment.layer, number) for number in recording.alignment.heads]
-    wanted += [
+    """Add queries, keys and values of as many heads as fit: those with the largest effects first, then the alignment
+    heads, then all."""
+    heads = [effect.change for effect in effects.heads if isinstance(effect.change, Head)] if effects else []
+    heads += [Head("cross", recording.alignment.layer, number) for number in recording.alignment.heads]
+    heads += [
         Head(kind, each, number)
         for kind in KINDS
         for each in range(len(recording.attention.of(kind)))
         for number in range(recording.attention.of(kind).shape[1])
     ]
-    for head in dict.fromkeys(wanted):
+    for head in dict.fromkeys(heads):
         vectors = recording.vectors[head.kind]
         arrays = {
             name: each[head.layer, :, head.number]

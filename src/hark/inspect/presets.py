@@ -1,8 +1,8 @@
-"""The paper's figures 3 to 5 with sentences of our own. Which head to show is found by measurement.
+"""Presets after the paper's figures 3 to 5, with new sentences. The head to show is found by measurement.
 
 A preset names pairs of words: the one that looks, and the one that it should look at if the head does what the figure
-is about. A head's score is the weight that it gives to those pairs, beyond what it gives to words at the same distance
-elsewhere in the sentence: a head that always looks two words back finds nothing.
+shows. A head's score is the weight that it gives to those pairs, minus its weight at the same distances elsewhere in
+the sentence: a head that always looks two words back scores nothing.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ PresetName = Literal["long-distance", "anaphora", "structure"]
 
 @dataclass(frozen=True)
 class Arcs:
-    """Pairs of words by their numbers in the sentence, the one that looks first, and what they have in common."""
+    """Pairs of word indices in the sentence, the one that looks first, with a description."""
 
     about: str
     pairs: tuple[tuple[int, int], ...]
@@ -30,17 +30,17 @@ class Arcs:
 
 @dataclass(frozen=True)
 class Preset:
-    """A sentence, and what to look for in it; a head is found for each kind of pair."""
+    """A sentence and the pairs to look for in it; one head is found for each kind of pair."""
 
     figure: int
-    """Of the paper."""
+    """The figure in the paper."""
     title: str
     sentence: str
     arcs: tuple[Arcs, ...]
     whole_layer: bool = False
     """Whether to show all heads of the layer, as figure 3 does."""
     looking: int | None = None
-    """The word whose lines are shown alone."""
+    """The word that is selected at first, so that only its lines are shown."""
 
 
 PRESETS: dict[PresetName, Preset] = {
@@ -55,7 +55,7 @@ PRESETS: dict[PresetName, Preset] = {
     ),
     "anaphora": Preset(
         figure=4,
-        title="What a pronoun stands for",
+        title="What a pronoun refers to",
         #         0   1   2    3      4   5    6       7  8   9      10 11  12
         sentence="The dog slept under the tree because it was tired .",
         arcs=(Arcs("from “it” to “dog”", ((7, 1),)),),
@@ -73,19 +73,19 @@ PRESETS: dict[PresetName, Preset] = {
     ),
 }
 LANGUAGE = "en"
-"""Of the sentences."""
+"""The language of the sentences."""
 
 
 @dataclass(frozen=True)
 class PresetHead:
-    """A head that does what was looked for."""
+    """The head found for one kind of pair."""
 
     head: Head
     arcs: Arcs
     weight: float
-    """That it gives to the pairs, on average."""
+    """Its mean weight on the pairs."""
     usual: float
-    """That it gives to words at the same distances elsewhere."""
+    """Its mean weight at the same distances elsewhere."""
 
     @property
     def score(self) -> float:
@@ -94,13 +94,13 @@ class PresetHead:
 
 def sentence_of(name: PresetName, language: str) -> str:
     if language.split("-")[0] != LANGUAGE:
-        raise UserError(f"--preset {name} is a sentence in {LANGUAGE}, and the model translates from {language}")
+        raise UserError(f"--preset {name} requires a model that translates from {LANGUAGE}, not from {language}")
     words = PRESETS[name].sentence
     return words.replace(" .", ".")
 
 
 def find_heads(recording: Recording, preset: Preset) -> list[PresetHead]:
-    """The encoder head with the best score for each kind of pair; another for each."""
+    """Return the encoder head with the best score for each kind of pair; no head is used twice."""
     numbers = check(recording, preset)
     weights_LHSS = by_word(recording.attention.encoder_LHSS, recording.source)
     found: list[PresetHead] = []
@@ -117,15 +117,15 @@ def find_heads(recording: Recording, preset: Preset) -> list[PresetHead]:
 
 
 def check(recording: Recording, preset: Preset) -> tuple[int, ...]:
-    """The numbers of the sentence's words in the recording: the tokenizer must split it as the preset does."""
-    spoken = recording.source.spoken
-    if [recording.source.words[number] for number in spoken] != preset.sentence.split():
-        raise UserError("the model's tokenizer splits the sentence of the preset in other words; give one of your own")
-    return spoken
+    """Return the indices of the sentence's words in the recording; the tokenizer must split it as the preset does."""
+    words = recording.source.text_words
+    if [recording.source.words[number] for number in words] != preset.sentence.split():
+        raise UserError("the model's tokenizer splits the preset's sentence differently; give your own sentence")
+    return words
 
 
 def by_word(weights_LHSS: NDArray[np.float32], spelling: Spelling) -> NDArray[np.float64]:
-    """Weights between words: the mean over the tokens that look, the sum over those that are looked at."""
+    """Weights between words: the mean over the tokens of the row word, the sum over those of the column word."""
     member_WS = np.arange(len(spelling.words))[:, None] == np.array(spelling.word_of)
     mean_WS = member_WS / member_WS.sum(1, keepdims=True)
     merged: NDArray[np.float64] = mean_WS @ weights_LHSS.astype(np.float64) @ member_WS.T
@@ -133,7 +133,7 @@ def by_word(weights_LHSS: NDArray[np.float32], spelling: Spelling) -> NDArray[np
 
 
 def score(weights_SS: NDArray[np.float64], pairs: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """The mean weight of the pairs, and that of all others at their distances."""
+    """Return the mean weight of the pairs, and that of all other pairs at the same distances."""
     weight, usual = 0.0, 0.0
     for one, other in pairs:
         diagonal = np.diagonal(weights_SS, other - one)

@@ -1,10 +1,9 @@
-"""One translation, recorded: the sentence and its translation, every weight of every head with the vectors that it came
-from, and every step of the search.
+"""Records one translation: the texts, all attention weights with their vectors, and every step of the search.
 
-The translation is the one that `hark translate` gives: the same text side asks, and the same search answers
-(`beam.SearchRecorder` watches it). Weights and vectors are taken afterwards, in one forced pass over what was found.
+The translation is that of `hark translate`: the same text processing and the same search, which `beam.SearchRecorder`
+watches. Weights and vectors are recorded afterwards, in one forced pass over the translation.
 
-Besides the package's legend: L layers.
+Shape suffixes in addition to the package's legend: L layers.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +32,7 @@ from hark.text.vocabulary import SpecialIds
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Queries, keys and values of all heads of one kind, as attention gets them: turned, where positions are rotary."""
+    """Queries, keys and values of all heads of one kind, as attention gets them: after rotation by rotary positions."""
 
     q_LTHK: NDArray[np.float32]
     k_LSHK: NDArray[np.float32]
@@ -42,21 +41,21 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Everything that there is to look at in one translation."""
+    """The recording of one translation."""
 
     model: str
     """The bundle's name."""
     languages: tuple[str, str]
     sentence: str
     translation: str
-    """What `hark translate` gives."""
+    """The output of `hark translate`."""
     shown: str
-    """What the search found that is shown. The same but for capitals, unless a note says otherwise."""
+    """The text of the hypothesis shown. The same except for capitals, unless a note says otherwise."""
     source: Spelling
-    """Its tokens are the encoder's input, EOS included."""
+    """The encoder's input, EOS included."""
     written: Spelling
-    """Tokens as they were written; the end is one of them, unless the search was cut off. Row t of attention in the
-    decoder belongs to `written.tokens[t]`, which was written after reading the start and all tokens before it."""
+    """The decoder's output, EOS included unless it was truncated. Row t of the decoder's attention belongs to
+    `written.tokens[t]`, which was predicted after reading the start token and all tokens before it."""
     source_ids: tuple[int, ...]
     written_ids: tuple[int, ...]
     special: SpecialIds
@@ -65,18 +64,18 @@ class Recording:
     vectors: dict[Kind, Vectors]
     search: RecordedSearch
     alignment: AlignmentHeads
-    """The heads that tell best which words stand for which."""
+    """The heads that align words best."""
     notes: tuple[str, ...] = ()
-    """What a person should know: where the page shows less than was given, or other than is translated."""
+    """Notes for the reader, if the page shows only a part of the text, or not the final translation."""
 
     @property
     def read_ids(self) -> tuple[int, ...]:
-        """The decoder's input: what was written, shifted right (paper, 3.1)."""
+        """The decoder's input: the output shifted right (paper, 3.1)."""
         return (self.special.start, *self.written_ids[:-1])
 
 
 def record(loaded: Loaded, text: str, **search: object) -> Recording:
-    """Translate the first sentence of a text, and keep everything. `search` changes settings, such as `beam=1`."""
+    """Translate the first sentence of a text and record everything. `search` changes settings, such as `beam=1`."""
     sentence, notes = first_sentence(text, loaded.config.data.source)
     settings = replace(search_settings(loaded.config.decode, dict(search)), sample=False, diverse=False)
     model, config, special = loaded.model, loaded.config, loaded.target_vocabulary.special
@@ -85,15 +84,17 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
     translator = Translator(engine, loaded.source_vocabulary, loaded.target_vocabulary, loaded.config)
     translation = translator.translate(sentence, Options(settings, split=False)).text
     if not recorder.searches:
-        raise UserError(f"{sentence!r}: nothing in it is to be translated; give a sentence with words")
+        raise UserError(f"{sentence!r}: nothing to translate; give a sentence with words")
     found, hypothesis = find_shown(recorder.searches, translation, translator.coder.decode)
     engine.close()
     shown = translator.coder.decode(hypothesis.tokens)
     if not same(shown, translation):
-        notes.append(f"hark translate gives “{translation}”, from several tries or parts; this page shows the first")
+        notes.append(
+            f"hark translate prints “{translation}”, from several attempts or parts; this page shows the first"
+        )
     source_ids = tuple(found.request.source)
     written_ids = (*hypothesis.tokens, special.end) if hypothesis.complete else hypothesis.tokens
-    attention, vectors = overhear(model, source_ids, (special.start, *written_ids[:-1]))
+    attention, vectors = capture(model, source_ids, (special.start, *written_ids[:-1]))
     return Recording(
         model=loaded.bundle.folder.resolve().name,
         languages=(config.data.source, config.data.target),
@@ -117,7 +118,7 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
 def find_shown(
     searches: Sequence[RecordedSearch], translation: str, decode: Callable[[tuple[int, ...]], str]
 ) -> tuple[RecordedSearch, Hypothesis]:
-    """The search and the hypothesis that became the translation; the first, if none did by itself."""
+    """Return the search and the hypothesis that became the translation; the first ones if none matches."""
     for search in reversed(searches):
         for hypothesis in search.hypotheses:
             if same(decode(hypothesis.tokens), translation):
@@ -126,13 +127,13 @@ def find_shown(
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts differ in capitals and spaces only: a sentence in capitals is translated in small letters."""
+    """Whether two texts differ only in case and spaces: a sentence in capitals is translated in lower case."""
     return "".join(one.split()).casefold() == "".join(other.split()).casefold()
 
 
 @dataclass(frozen=True, eq=False)
-class Overheard(Pattern):
-    """Another pattern, whose queries, keys and values are handed to a sink, layer after layer."""
+class CapturedPattern(Pattern):
+    """Wraps a pattern and passes the queries, keys and values of each layer to a sink."""
 
     pattern: Pattern
     sink: Callable[[tuple[Tensor, Tensor, Tensor]], object]
@@ -145,20 +146,20 @@ class Overheard(Pattern):
         return self.pattern.visible(q, k)
 
 
-def overhear(model: Transformer, source: Sequence[int], target: Sequence[int]) -> tuple[Attention, dict[Kind, Vectors]]:
-    """The weights and the vectors of every layer and head for one pair; `target` is the decoder's input."""
-    heard: dict[Kind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
+def capture(model: Transformer, source: Sequence[int], target: Sequence[int]) -> tuple[Attention, dict[Kind, Vectors]]:
+    """Return the weights and vectors of every layer and head for one pair; `target` is the decoder's input."""
+    captured: dict[Kind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
 
     def wrap(layout: Layout) -> Layout:
         return replace(
             layout,
-            encoder=Overheard(layout.encoder, heard["encoder"].append),
-            decoder=Overheard(layout.decoder, heard["decoder"].append),
-            cross=Overheard(layout.cross, heard["cross"].append),
+            encoder=CapturedPattern(layout.encoder, captured["encoder"].append),
+            decoder=CapturedPattern(layout.decoder, captured["decoder"].append),
+            cross=CapturedPattern(layout.cross, captured["cross"].append),
         )
 
     attention = observe(model, source, target, wrap)
     return attention, {
         kind: Vectors(*(torch.cat(each).float().numpy() for each in zip(*layers, strict=True)))
-        for kind, layers in heard.items()
+        for kind, layers in captured.items()
     }

@@ -1,9 +1,9 @@
-"""One sentence run by many changed models at once: each goes without a head, or without a source word.
+"""Scores one sentence with many changed models in a batch: each without one head or one source word.
 
-Every change is a row of one batch. A head's output meets the rest of the model only in its columns of W^O (paper,
-3.2.2), so that a gate of zero on the output takes the head away. The tokens of a hidden word are left out, and the
-others keep their positions: that is the same as hiding their keys from the encoder's attention and the decoder's, since
-what they compute themselves then reaches nobody. Leaving words out of the text would also move all words after them.
+Every change is a row of the batch. A head's output enters the rest of the model only through its columns of W^O (paper,
+3.2.2), so a zero gate on the output removes the head. The tokens of a hidden word are omitted, and the others keep
+their positions: this is the same as masking their keys in the encoder's self-attention and in cross-attention, since
+their own outputs are then never read. Deleting the word from the text would also shift all words after it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,17 +21,17 @@ from hark.model.layout import padded_text
 from hark.model.patterns import Pattern
 
 BATCH_TOKENS = 512
-"""Tokens of a batch, padding included. More are hardly faster on a CPU, and progress is told after each batch."""
+"""Tokens per batch, padding included. More are hardly faster on a CPU, and progress is reported after each batch."""
 
 Change = Head | int
-"""Without a head, or without a source word, by its number."""
+"""The head to remove, or the index of the source word to hide."""
 Advance = Callable[[], object]
-"""Told of each measurement that is done."""
+"""Called after each measurement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gated(Pattern):
-    """Another pattern, each head's output multiplied by a gate, layer after layer: (H), or (B, 1, H) for each row."""
+    """Wraps a pattern and multiplies each head's output by a gate; one tensor per layer: (H), or (B, 1, H) per row."""
 
     pattern: Pattern
     gates: Iterator[Tensor]
@@ -44,7 +44,7 @@ class Gated(Pattern):
 
 
 def open_gates(config: ModelConfig, *axes: int) -> dict[Kind, Tensor]:
-    """Ones for all heads, (L, ..., H)."""
+    """Gates of one for all heads, (L, ..., H)."""
     layers: dict[Kind, int] = {
         "encoder": config.n_encoder_layers,
         "decoder": config.n_decoder_layers,
@@ -54,7 +54,7 @@ def open_gates(config: ModelConfig, *axes: int) -> dict[Kind, Tensor]:
 
 
 def gated(layout: Layout, gates: dict[Kind, Tensor]) -> Layout:
-    """The layout with gates on the heads of all layers: (L, H), or (L, B, 1, H)."""
+    """Return the layout with gates on the heads of all layers: (L, H), or (L, B, 1, H)."""
     return replace(
         layout,
         encoder=Gated(layout.encoder, iter(gates["encoder"])),
@@ -64,25 +64,25 @@ def gated(layout: Layout, gates: dict[Kind, Tensor]) -> Layout:
 
 
 class Variants:
-    """A recorded sentence as changed models see it; `None` is the model as it is. Memories are computed once."""
+    """A recorded sentence under changed models; the change `None` is the original model. Memories are cached."""
 
     def __init__(self, model: Transformer, recording: Recording) -> None:
         self.model, self.recording = model, recording
         self._memories: dict[Change | None, Tensor] = {}
 
     def source(self, change: Change | None) -> tuple[int, ...]:
-        """What the encoder reads."""
+        """The encoder's input."""
         return tuple(self.recording.source_ids[position] for position in self._kept(change))
 
     def memories(self, changes: Sequence[Change | None]) -> list[Tensor]:
-        """The encoder's output for each change, (S, D). All changes of the decoder share one."""
-        wanted = [encoder_change(change) for change in changes]
-        for batch in self._batches([each for each in dict.fromkeys(wanted) if each not in self._memories]):
+        """Return the encoder's output for each change, (S, D). All changes to the decoder share one."""
+        encoder_changes = [encoder_change(change) for change in changes]
+        for batch in self._batches([each for each in dict.fromkeys(encoder_changes) if each not in self._memories]):
             self._encode(batch)
-        return [self._memories[each] for each in wanted]
+        return [self._memories[each] for each in encoder_changes]
 
     def log_probs(self, changes: Sequence[Change | None], advance: Advance = lambda: None) -> list[tuple[float, ...]]:
-        """The log-probability of each token that was written with everything there, for each change."""
+        """Return the log-probabilities of the original translation's tokens under each change."""
         found: list[tuple[float, ...]] = []
         for batch in self._batches(changes):
             found += self._score(batch)
@@ -95,7 +95,7 @@ class Variants:
         hidden = self.recording.source.tokens_of(change) if isinstance(change, int) else ()
         kept = [position for position in range(len(self.recording.source_ids)) if position not in hidden]
         if not kept:
-            raise UserError("every word of the source is hidden; leave one to be seen")
+            raise UserError("every word of the source is hidden; keep at least one")
         return kept
 
     def _batches(self, changes: Sequence[Change | None]) -> Iterator[Sequence[Change | None]]:
@@ -128,7 +128,7 @@ class Variants:
         return [tuple(row) for row in log_prob_BTV.gather(2, written_BT[..., None]).squeeze(2).tolist()]
 
     def _gates(self, changes: Sequence[Change | None]) -> dict[Kind, Tensor]:
-        """Zero for the head that a row goes without, else one."""
+        """Gates for each row: zero for its removed head, otherwise one."""
         gates = open_gates(self.model.config, len(changes), 1)
         for row, change in enumerate(changes):
             if isinstance(change, Head):
@@ -137,5 +137,5 @@ class Variants:
 
 
 def encoder_change(change: Change | None) -> Change | None:
-    """What of a change there is for the encoder to know."""
+    """The change if it affects the encoder, otherwise None."""
     return None if isinstance(change, Head) and change.kind != "encoder" else change

@@ -1,4 +1,4 @@
-"""Tokens as people read them: what each is called, and which of them make up a word."""
+"""Readable labels for tokens, and the words that they make up."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from hark.text.vocabulary import SPACE, Vocabulary
 
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-"""Scripts without spaces between words, by the first word of their characters' names. A token stands for itself there:
-otherwise a whole sentence would be one word."""
+"""Scripts without spaces between words, by the first word of their characters' Unicode names. Each token counts as a
+word there: otherwise a whole sentence would be one word."""
 
 VISIBLE_SPACE = "␣"
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """A text as the model has it."""
+    """The tokens of a text and the words that they make up."""
 
     tokens: tuple[str, ...]
-    """Without the sign for a space; empty for start, EOS and language tags."""
+    """Without the space symbol; empty for start, EOS and language tags."""
     marks: tuple[str, ...]
-    """What a token is that stands for no text: `start`, `end`, or the language of a tag; otherwise empty."""
+    """The kind of a special token: `start`, `end`, or the language of a tag; empty for other tokens."""
     words: tuple[str, ...]
-    """A mark is a word of its own. So is punctuation at the edge of a word."""
+    """A special token is a word of its own; so is punctuation at the edge of a word."""
     word_of: tuple[int, ...]
-    """The number of each token's word."""
+    """The index of each token's word."""
     spaced: tuple[bool, ...]
-    """Whether a space stands before each word."""
+    """Whether each word is preceded by a space."""
 
     @classmethod
     def of(cls, ids: Sequence[int], vocabulary: Vocabulary) -> "Spelling":
@@ -36,7 +36,7 @@ class Spelling:
         spans = list(zip(starts, [*starts[1:], len(ids)], strict=True))
         words = vocabulary.decode([ids[start:stop] for start, stop in spans]) if spans else []
         return cls(
-            tokens=tuple("" if mark else called(piece) for piece, mark in zip(pieces, marks, strict=True)),
+            tokens=tuple("" if mark else label_of(piece) for piece, mark in zip(pieces, marks, strict=True)),
             marks=marks,
             words=tuple(word.strip() for word in words),
             word_of=tuple(number for number, (start, stop) in enumerate(spans) for _ in range(start, stop)),
@@ -47,48 +47,48 @@ class Spelling:
         )
 
     def tokens_of(self, word: int) -> tuple[int, ...]:
-        """Where the tokens of a word stand."""
+        """The positions of a word's tokens."""
         return tuple(at for at, number in enumerate(self.word_of) if number == word)
 
     @property
-    def spoken(self) -> tuple[int, ...]:
-        """The words that are no marks."""
-        silent = {word for word, mark in zip(self.word_of, self.marks, strict=True) if mark}
-        return tuple(word for word in range(len(self.words)) if word not in silent)
+    def text_words(self) -> tuple[int, ...]:
+        """The indices of the words that are not special tokens."""
+        special = {word for word, mark in zip(self.word_of, self.marks, strict=True) if mark}
+        return tuple(word for word in range(len(self.words)) if word not in special)
 
 
 def mark_of(token: int, vocabulary: Vocabulary) -> str:
     if not vocabulary.is_special(token):
         return ""
-    if token == vocabulary.special.end:  # which some models also start with
+    if token == vocabulary.special.end:  # some models also start with EOS
         return "end"
     return "start" if token == vocabulary.special.start else vocabulary.pieces([token])[0].strip("<>")
 
 
 def readable(piece: str, token: int, vocabulary: Vocabulary) -> str:
-    """A byte as the character that it is, if it is one by itself; otherwise in sixteens, such as ‹E2›."""
+    """Show a byte token as its ASCII character if it is printable, otherwise in hexadecimal, such as ‹E2›."""
     byte = vocabulary.byte_of(token)
     if byte is None:
         return piece
     return chr(byte) if 0x20 < byte < 0x7F else f"‹{byte:02X}›"
 
 
-def called(piece: str) -> str:
-    """A piece without the sign for a space; one that is nothing else as a visible space."""
+def label_of(piece: str) -> str:
+    """The piece without the space symbol; a visible space if it has nothing else."""
     return piece.removeprefix(SPACE) or VISIBLE_SPACE
 
 
 def word_starts(pieces: Sequence[str], ids: Sequence[int], vocabulary: Vocabulary) -> Iterator[int]:
-    """Where words begin, in no order, some of them twice."""
+    """The positions where words start, unordered and with duplicates."""
     special = [vocabulary.is_special(token) for token in ids]
     chunks = [
         at for at, piece in enumerate(pieces) if at == 0 or special[at] or special[at - 1] or piece.startswith(SPACE)
     ]
     punctuation = [is_punctuation(piece.removeprefix(SPACE)) for piece in pieces]
-    alone = [stands_alone(piece.removeprefix(SPACE)) for piece in pieces]
+    alone = [is_unspaced(piece.removeprefix(SPACE)) for piece in pieces]
     for start, stop in zip(chunks, [*chunks[1:], len(ids)], strict=True):
         yield start
-        # A space by itself belongs to what follows it.
+        # A space token belongs to the following word.
         inner = start + 1 if pieces[start] == SPACE and stop > start + 1 else start
         first, last = inner, stop
         while first < stop and punctuation[first]:
@@ -105,5 +105,5 @@ def is_punctuation(text: str) -> bool:
     return bool(text) and all(unicodedata.category(each)[0] in "PS" for each in text)
 
 
-def stands_alone(text: str) -> bool:
+def is_unspaced(text: str) -> bool:
     return bool(text) and unicodedata.name(text[0], "").startswith(UNSPACED)

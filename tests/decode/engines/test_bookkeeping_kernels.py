@@ -45,7 +45,7 @@ def some_arrival(chance: random.Random, keep: int, number: int) -> Arrival:
         prefix=len(forced),
         forced=forced,
         banned=tuple(chance.sample(range(4, 9), chance.choice([0, 2]))),
-        wanted=chance.randint(1, keep),
+        max_ended=chance.randint(1, keep),
         nbest=chance.randint(1, keep),
         alpha=chance.choice([0.0, 0.6, 2.0]),
         memory=1000 * number,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.call import LOST, Call, is_settled, rank, with_log_prob
+from hark.decode.engines.call import REMOVED, Call, is_settled, rank, with_log_prob
 from hark.decode.engines.waiting import CallOptions, Waiting
 from hark.decode.request import Hypothesis, Request, length_penalty
 
@@ -52,7 +52,7 @@ def test_scores_are_ours_whatever_theirs_were_divided_by(exponent: float, alpha:
 
 
 def test_what_was_cut_off_is_not_complete_and_a_lost_end_is_none() -> None:
-    result = said((["11", "12"], -1.0), (["13", END], 10 * LOST), exponent=1.0)
+    result = said((["11", "12"], -1.0), (["13", END], 10 * REMOVED), exponent=1.0)
     (only,) = read(waiting(), result, 1.0)
     assert (only.tokens, only.complete) == ((11, 12), False)
 
@@ -80,13 +80,13 @@ lengths_and_log_probs = st.lists(st.tuples(st.sampled_from([1, 2, 6, 12]), st.fl
 @given(lengths_and_log_probs, st.integers(1, 3), st.sampled_from([0.0, 0.6, 1.0]))
 def test_settled_means_that_nothing_dropped_could_have_been_among_the_best(ended, nbest, alpha) -> None:
     sentence = waiting(beam=4, nbest=nbest, alpha=alpha)
-    wanted = sentence.options.wanted
+    max_ended = sentence.options.max_ended
     everything = [
         with_log_prob(Hypothesis((9 + i,) * (length - 1), 0.0, 0.0, True), log_prob, sentence)
         for i, (length, log_prob) in enumerate(ended)
     ]
     longest = max(len(each.tokens) for each in everything)
-    for kept in combinations(everything, min(wanted, len(everything))):
+    for kept in combinations(everything, min(max_ended, len(everything))):
         dropped = [each for each in everything if each not in kept]
         # What CTranslate2 drops is less likely than all that it keeps, and not all that is longest.
         if any(drop.log_prob > keep.log_prob for drop in dropped for keep in kept):

@@ -401,9 +401,9 @@ REFUSED: dict[str, Request] = {
     "no tokens": Request([]),
     "split it": Request([5] * 81),
     "contains EOS": Request([5, EOS], prefix=[7, EOS]),
-    "beyond the model's vocabulary": Request([VOCABULARY, EOS]),
+    "token id out of range": Request([VOCABULARY, EOS]),
     "every token is banned": Request([5, EOS], banned=range(VOCABULARY)),
-    "a banned token": Request([5, EOS], banned=[VOCABULARY]),
+    "banned token id out of range": Request([5, EOS], banned=[VOCABULARY]),
     "raise decode.beam": Request([5, EOS], DecodeConfig(beam=1, patience=2.0, nbest=2)),
 }
 
@@ -424,7 +424,7 @@ def test_the_last_position_is_the_last(engine: CTranslate2Engine) -> None:
 
 def test_a_cpu_that_cannot(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
-    with pytest.raises(UserError, match="it can float32, int8"):
+    with pytest.raises(UserError, match="this CPU does not support bfloat16; use one of float32, int8"):
         CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "bfloat16")
 
 

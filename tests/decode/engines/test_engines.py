@@ -87,8 +87,8 @@ def test_a_beam_too_wide_and_no_room_are_errors_too(model: Transformer) -> None:
     fine = engine.submit(Request([5, EOS], DecodeConfig(max_extra=2)))
     found = step_until(engine, 3)
     assert [str(found[number]).split(";")[0] for number in bad] == [
-        "a sentence needs room for 5202 tokens, and there is room for 200",
-        "a beam of 200 is wider than the 128 that this engine can do",
+        "sentence needs cache space for 5202 tokens, but the cache holds 200",
+        "beam 200 exceeds this engine's maximum of 128",
     ]
     assert not isinstance(found[fine], UserError)
 

@@ -138,7 +138,7 @@ def test_the_engine_equals_a_search_without_a_cache(changes: dict[str, object]) 
         request = Request(source, DecodeConfig(beam=beam, nbest=nbest, max_extra=4, min_length=3), (7,), (9, 11))
         expected = naive_search(
             uncached(model, source),
-            ask(limit=request.limit, prefix=1, forced=(7,), banned=(9, 11), wanted=beam, min_length=3),
+            ask(limit=request.limit, prefix=1, forced=(7,), banned=(9, 11), max_ended=beam, min_length=3),
             beam,
         )[:nbest]
         found = dict(engine.run([request]))[0]
@@ -195,7 +195,7 @@ def test_diverse_translations_begin_with_the_likeliest_tokens(engine: TorchEngin
         # The same search with that token given: only, that it counts.
         forced = naive_search(
             uncached(engine.model, source),
-            ask(limit=request.limit, prefix=1, forced=(8, first), start=log_prob, wanted=3),
+            ask(limit=request.limit, prefix=1, forced=(8, first), start=log_prob, max_ended=3),
             3,
         )[0][1]
         assert mine.tokens == forced.tokens
@@ -378,12 +378,12 @@ def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
     [
         (Request(()), "no tokens"),
         (Request((4,) * 65), "65 tokens.*64 positions"),
-        (Request((40,)), "beyond the model's vocabulary"),
-        (Request((4,), prefix=(40,)), "beyond the model's vocabulary"),
+        (Request((40,)), "token id out of range of the vocabulary"),
+        (Request((4,), prefix=(40,)), "token id out of range of the vocabulary"),
         (Request((4,), prefix=(EOS,)), "contains EOS"),
-        (Request((4,), banned=(99,)), "beyond the model's vocabulary"),
+        (Request((4,), banned=(99,)), "banned token id out of range of the vocabulary"),
         (Request((4,), banned=range(40)), "every token is banned"),
-        (Request((4,), DecodeConfig(beam=200)), "beam of 200"),
+        (Request((4,), DecodeConfig(beam=200)), "beam 200 exceeds"),
     ],
 )
 def test_what_cannot_be_decoded_is_refused(engine: TorchEngine, request_: Request, message: str) -> None:

@@ -45,10 +45,14 @@ def test_target_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "reversed_", "words"),
     [
-        (["2-3", "1-1"], False, ":1: the link 2-3 leads out of the pair.*3 source and 2 target words.*add --gold-rev"),
-        (["3-2", "1-1"], True, ":1: the link 3-2 .*leave --gold-reversed out"),
-        (["1-1", "1_1"], False, ":2: '1_1' is no link; a line is of the form 1-1 2p3"),
-        (["1-1"], False, "has 1 lines for 2 pairs"),
+        (
+            ["2-3", "1-1"],
+            False,
+            ":1: link 2-3 is out of range: the pair has 3 source and 2 target words.*add --gold-rev",
+        ),
+        (["3-2", "1-1"], True, ":1: link 3-2 .*remove --gold-reversed"),
+        (["1-1", "1_1"], False, ":2: '1_1' is not a link; use the format 1-1 2p3"),
+        (["1-1"], False, ": 1 lines for 2 sentence pairs; give one line per pair"),
     ],
 )
 def test_what_is_wrong_is_said(lines: list[str], reversed_: bool, words: str, tmp_path: Path) -> None:

@@ -130,6 +130,6 @@ def test_the_table() -> None:
     assert found[-1] == ["cross 2:3", "punctuation", "0.93", "1.25", "2.0", "0.420", "0.310", "+0.0150 ±0.0020"]
     words = "\n".join(notes(report()))
     assert "300 sentence pairs of val (2 more left out" in words
-    assert "2:1, 2:3, reading a word: AER 0.271 (chosen on one half, measured on the other: 0.283)" in words
+    assert "2:1, 2:3, reading a word: AER 0.271 (held out: 0.283)" in words
     header, *_ = rows(report(with_all=False))
     assert header == ["head", "looks at", "share", "entropy", "distance"]

@@ -1,1 +1,1 @@
-"""Engines: each kind of device has its own."""
+"""The engines: CTranslate2 for CPUs, torch for GPUs."""

@@ -1,7 +1,7 @@
-"""The bookkeeping of a step, in Triton: three kernels for what `Lane.step` does in a hundred small operations.
+"""Triton kernels for the bookkeeping of a step: three kernels replace about a hundred small operations of `Lane.step`.
 
-A program takes one sentence, reads and writes its slot of the lane's tables, and looks at no other. `settle` is
-`rules.force` and `search.advance`, which are its oracle in the tests; the letters are theirs.
+Each program handles one sentence, and reads and writes only its slot of the lane's tables. `settle` does what
+`rules.force` and `search.advance` do, which are its oracle in the tests; the shape letters are theirs.
 """
 
 import torch
@@ -14,9 +14,9 @@ from hark.decode.state import Candidates
 from hark.model.cache import Rows
 
 POSITIONS = 64
-"""Of tables of places, copied at a time."""
+"""Columns of the tables of places per iteration."""
 WIDEST, MOST_KEPT = 16, 48
-"""The widest beam, and the most ended hypotheses of a sentence, that these kernels are made for."""
+"""The maximum beam width, and number of ended hypotheses kept per sentence, that these kernels support."""
 
 
 @triton.jit
@@ -25,7 +25,7 @@ def prepare_kernel(
     out_tokens, out_positions, out_log_prob, out_memory, out_lengths, out_places, T,
     W: tl.constexpr, W_BLOCK: tl.constexpr, POSITIONS: tl.constexpr,
 ):  # fmt: skip
-    """What the decoder needs, from the tables; among it the place of each row's new key."""
+    """Gather the decoder's inputs from the tables, and compute the place of each row's new key."""
     sentence = tl.program_id(0).to(tl.int64)
     slot = tl.load(which_at + sentence)
     w = tl.arange(0, W_BLOCK)
@@ -56,7 +56,7 @@ def forbid_kernel(
     row = tl.program_id(0).to(tl.int64)
     slot = tl.load(which_at + row // W)
     n = tl.arange(0, N_BLOCK)
-    # One entry more than there are: EOS, where the output is too short.
+    # One more entry: EOS, if the output is too short.
     too_short = tl.load(position_at + slot) < tl.load(min_length_at + slot)
     forbidden = tl.where(n < N, tl.load(forbidden_at + n, mask=n < N, other=0), EOS)
     mask = n < N + tl.where(too_short, 1, 0)
@@ -75,7 +75,7 @@ def penalty(length, alpha):
 @triton.jit
 def settle_kernel(
     which_at, found_log_prob, found_rows, found_tokens, places_from,
-    limit_at, prefix_at, forced_length_at, forced_at, wanted_at, nbest_at, alpha_at,
+    limit_at, prefix_at, forced_length_at, forced_at, max_ended_at, nbest_at, alpha_at,
     tokens_at, parents_at, log_prob_at, position_at,
     score_at, ended_log_prob_at, length_at, choice_at, n_ended_at, done_at, places_at, trace_at, T, forced_columns,
     W: tl.constexpr, F: tl.constexpr, W_BLOCK: tl.constexpr, C_BLOCK: tl.constexpr, N_BLOCK: tl.constexpr,
@@ -88,29 +88,29 @@ def settle_kernel(
     alpha, n_forced = tl.load(alpha_at + slot), tl.load(forced_length_at + slot)
     length = position + 1
     last = length >= limit
-    given = position < n_forced
+    is_forced = position < n_forced
 
-    # The candidates, or the one that is given.
+    # The candidates, or the forced token alone.
     c = tl.arange(0, C_BLOCK)
     inside = c < 2 * W
     log_prob = tl.load(found_log_prob + sentence * (2 * W) + c, mask=inside, other=float("-inf"))
     rows = tl.load(found_rows + sentence * (2 * W) + c, mask=inside, other=0)
     tokens = tl.load(found_tokens + sentence * (2 * W) + c, mask=inside, other=0)
-    forced_token = tl.load(forced_at + slot * forced_columns + position, mask=given, other=0)
+    forced_token = tl.load(forced_at + slot * forced_columns + position, mask=is_forced, other=0)
     only = tl.where(c == 0, tl.load(log_prob_at + slot * W), float("-inf"))
-    log_prob, rows = tl.where(given, only, log_prob), tl.where(given, 0, rows)
-    tokens = tl.where(given, forced_token, tokens)
-    # What is no candidate is no end either; so at least W are no ends.
-    end = (tokens == EOS) & (log_prob > float("-inf")) & (given == 0)
+    log_prob, rows = tl.where(is_forced, only, log_prob), tl.where(is_forced, 0, rows)
+    tokens = tl.where(is_forced, forced_token, tokens)
+    # Empty candidates (-inf) do not count as EOS; so at least W candidates are not EOS.
+    end = (tokens == EOS) & (log_prob > float("-inf")) & (is_forced == 0)
 
-    # Those that end, among the first W, beside those that have ended: each goes to its rank.
+    # Merge hypotheses that end at this step, among the first W, with those that ended before: each is stored by rank.
     n = tl.arange(0, N_BLOCK)
     kept, new = n < F, (n >= F) & (n < F + W)
     at = tl.where(new, n - F, 0)
     new_log_prob = tl.load(found_log_prob + sentence * (2 * W) + at, mask=new, other=float("-inf"))
     new_tokens = tl.load(found_tokens + sentence * (2 * W) + at, mask=new, other=0)
     new_rows = tl.load(found_rows + sentence * (2 * W) + at, mask=new, other=0)
-    ends = new & ((new_tokens == EOS) | last) & (new_log_prob > float("-inf")) & (given == 0) & (was_done == 0)
+    ends = new & ((new_tokens == EOS) | last) & (new_log_prob > float("-inf")) & (is_forced == 0) & (was_done == 0)
     old_score = tl.load(score_at + slot * F + n, mask=kept, other=float("-inf"))
     old_log_prob = tl.load(ended_log_prob_at + slot * F + n, mask=kept, other=0.0)
     old_length = tl.load(length_at + slot * F + n, mask=kept, other=0)
@@ -118,7 +118,7 @@ def settle_kernel(
     score = tl.where(ends, new_log_prob / penalty(length - prefix, alpha), tl.where(kept, old_score, float("-inf")))
     better = (score[None, :] > score[:, None]) | ((score[None, :] == score[:, None]) & (n[None, :] < n[:, None]))
     rank = tl.sum(better.to(tl.int32), 1)
-    tl.debug_barrier()  # all was read before anything is written
+    tl.debug_barrier()  # finish all loads before the first store
     stays = (rank < F) & (kept | new)
     tl.store(score_at + slot * F + rank, score, mask=stays)
     tl.store(ended_log_prob_at + slot * F + rank, tl.where(new, new_log_prob, old_log_prob), mask=stays)
@@ -127,20 +127,20 @@ def settle_kernel(
     n_ended = tl.load(n_ended_at + slot) + tl.sum(ends.to(tl.int64), 0)
     tl.store(n_ended_at + slot, n_ended)
 
-    # Those that live on: the first W that are no end.
-    goes_on = inside & (end == 0)
-    before = tl.sum((goes_on[None, :] & (c[None, :] < c[:, None])).to(tl.int32), 1)
+    # Hypotheses that stay live: the first W that are not EOS.
+    stays_live = inside & (end == 0)
+    before = tl.sum((stays_live[None, :] & (c[None, :] < c[:, None])).to(tl.int32), 1)
     w = tl.arange(0, W_BLOCK)
     real = w < W
-    here = goes_on[None, :] & (before[None, :] == w[:, None])
+    here = stays_live[None, :] & (before[None, :] == w[:, None])
     live_log_prob = tl.max(tl.where(here, log_prob[None, :], float("-inf")), 1)
     live_rows = tl.sum(tl.where(here, rows[None, :], 0), 1)
     live_tokens = tl.sum(tl.where(here, tokens[None, :], 0), 1)
 
-    # Whether it is over (the bound is explained in `search.advance`).
+    # Whether the search is finished (see `search.advance` for the bound).
     most = tl.max(tl.where(real, live_log_prob, float("-inf")), 0) / penalty(limit - prefix, alpha)
     least = tl.max(tl.where(rank == tl.load(nbest_at + slot) - 1, score, float("-inf")), 0)
-    done = was_done | last | (n_ended >= tl.load(wanted_at + slot)) | (least >= most)
+    done = was_done | last | (n_ended >= tl.load(max_ended_at + slot)) | (least >= most)
     tl.store(done_at + slot, done.to(tl.int8))
     if done == 0:
         tl.store(position_at + slot, length)
@@ -156,7 +156,7 @@ def settle_kernel(
 
 
 def prepare(lane: Lane, which_B: Tensor) -> tuple[Rows, Tensor]:
-    """The rows of a step, and their log-probabilities so far."""
+    """Return the rows of a step and their log-probabilities so far."""
     sentences, width, columns = len(which_B), lane.shape.width, lane.shape.columns
     beams, new = lane.beams, which_B.new_empty
     tokens_R, positions_R = new(sentences * width), new(sentences * width)
@@ -182,11 +182,11 @@ def forbid(lane: Lane, which_B: Tensor, logits_BWV: Tensor) -> None:
 
 
 def settle(lane: Lane, which_B: Tensor, found: Candidates, places_RT: Tensor) -> None:
-    """Choose what lives on and what has ended, and write it into the tables."""
+    """Select live and ended hypotheses and write them to the tables."""
     shape, beams, terms, endings = lane.shape, lane.beams, lane.terms, lane.beams.endings
     settle_kernel[(len(which_B),)](
         which_B, found.log_prob_BC, found.rows_BC, found.tokens_BC, places_RT,
-        terms.limit_B, terms.prefix_B, terms.forced_B, terms.forced_BT, terms.wanted_B, terms.nbest_B, terms.alpha_B,
+        terms.limit_B, terms.prefix_B, terms.forced_B, terms.forced_BT, terms.max_ended_B, terms.nbest_B, terms.alpha_B,
         beams.tokens_BW, beams.parents_BW, beams.log_prob_BW, beams.position_B,
         endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, beams.n_ended_B,
         beams.done_B.view(dtype=torch.int8), lane.places_BWT, lane.trace_BTW, shape.columns, shape.forced,
@@ -206,5 +206,5 @@ def quick_step(lane: Lane, which_B: Tensor) -> None:
 
 
 def serve(shape: LaneShape) -> bool:
-    """Whether these kernels are made for lanes of that shape."""
+    """Whether these kernels support lanes of this shape."""
     return not shape.sampled and shape.width <= WIDEST and shape.keep <= MOST_KEPT

@@ -1,4 +1,4 @@
-"""What CTranslate2 says of some sentences, read as hypotheses of our own search: with our scores, in our order."""
+"""Converts CTranslate2's results to hypotheses with hark's scores and ranking."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +10,19 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.waiting import Waiting
 from hark.decode.request import Hypothesis, length_penalty
 
-LOST = -1e9
-"""Log-probabilities below this are CTranslate2's mark of an end that it took away."""
+REMOVED = -1e9
+"""CTranslate2 gives an EOS that it has removed a log-probability below this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """Sentences that CTranslate2 is translating, and how what it says is read."""
+    """A pending call to CTranslate2 for a batch of sentences."""
 
     batch: Sequence[Waiting]
     exponent: float
     results: list[Any]
     first: list[Any]
-    """The attention of the first step, where the results have it wrong."""
+    """Results with the attention of the first step, if it is wrong in `results`."""
     alignment: AlignmentHeads
     end: str
     """The name of EOS."""
@@ -32,7 +32,7 @@ class Call:
         return self.results + self.first
 
     def read(self) -> list[list[Hypothesis]]:
-        """The hypotheses for each sentence, the best first."""
+        """Return the hypotheses for each sentence, best first."""
         return [rank(self._read_one(i)) for i in range(len(self.batch))]
 
     def _read_one(self, i: int) -> Iterator[Hypothesis]:
@@ -40,7 +40,7 @@ class Call:
         attentions = found.attention or [None] * len(found.hypotheses)
         for names, score, attention in zip(found.hypotheses, found.scores, attentions, strict=True):
             log_prob = score * len(names) ** self.exponent
-            if log_prob < LOST:
+            if log_prob < REMOVED:
                 continue
             complete = names[-1] == self.end
             tokens = tuple(map(int, names[:-1] if complete else names))
@@ -55,13 +55,13 @@ class Call:
 
 
 def with_log_prob(hypothesis: Hypothesis, log_prob: float, sentence: Waiting) -> Hypothesis:
-    counted = length_of(hypothesis) - sentence.given
+    counted = length_of(hypothesis) - sentence.uncounted
     score = log_prob / length_penalty(counted, sentence.request.search.alpha)
     return replace(hypothesis, log_prob=log_prob, score=score)
 
 
 def length_of(hypothesis: Hypothesis) -> int:
-    """In tokens, the end included."""
+    """The length in tokens, EOS included."""
     return len(hypothesis.tokens) + hypothesis.complete
 
 
@@ -74,13 +74,13 @@ def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
 
 
 def is_settled(found: Sequence[Hypothesis], sentence: Waiting) -> bool:
-    """Whether the n best are the n best, although CTranslate2 may have dropped others.
+    """Whether the n best are certain, although CTranslate2 may have dropped hypotheses.
 
-    Those had lower log-probabilities than any that it kept, and none was longer than the longest that it kept: all that
-    is longest ended in the last step, and some of it is kept, since before that step too few had ended.
+    Dropped hypotheses had lower log-probabilities than all that were kept, and none was longer than the longest that
+    was kept: the longest ended in the last step, and some of those are kept, since too few had ended before.
     """
-    if len(found) < sentence.options.wanted:
+    if len(found) < sentence.options.max_ended:
         return True
-    counted = longest(found) - sentence.given
+    counted = longest(found) - sentence.uncounted
     most = min(each.log_prob for each in found) / length_penalty(counted, sentence.request.search.alpha)
     return found[min(sentence.request.search.nbest, len(found)) - 1].score >= most

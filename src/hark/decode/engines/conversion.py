@@ -1,7 +1,7 @@
-"""A bundle's weights as a CTranslate2 model, in memory: numpy alone, so that translating needs no torch.
+"""Converts a bundle's weights to a CTranslate2 model in memory, with numpy only, so that translating needs no torch.
 
-CTranslate2's own converter imports torch wherever it is installed, which takes longer than loading and translating. Its
-model file is a plain list of named arrays, so it is written here directly. Tokens are called by their numbers: "17".
+CTranslate2's own converter imports torch if it is installed, which takes longer than loading and translating. Its model
+file is a plain list of named arrays, so it is written here directly. The names of tokens are their ids: "17".
 """
 
 import json
@@ -21,7 +21,7 @@ BINARY_VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
 TYPES = {np.dtype(name): number for number, name in enumerate(("float32", "int8", "int16", "int32", "float16"))}
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swiglu": 2}
 NORM_EPSILON = 1e-5
-"""PyTorch's, which the model was trained with."""
+"""PyTorch's default, which the model was trained with."""
 
 
 def convert(
@@ -31,10 +31,10 @@ def convert(
     int8: bool = True,
     alignment: AlignmentHeads | None = None,
 ) -> dict[str, bytes]:
-    """The files of a CTranslate2 model, by name, for its `Translator(files=...)`.
+    """Return the files of a CTranslate2 model, by name, for `ctranslate2.Translator(files=...)`.
 
-    With `int8` matrices that are not stored so are quantised here: what CTranslate2 would do while loading, but in less
-    time and without a second copy in float32.
+    With `int8`, matrices not stored as int8 are quantised here: CTranslate2 would do the same while loading, but more
+    slowly and with a second copy in float32.
     """
     variables = _Variables(int8)
     _add_encoder(variables, weights, config)
@@ -63,7 +63,7 @@ def _vocabulary(size: int) -> bytes:
 
 @dataclass
 class _Variables:
-    """The named arrays of a CTranslate2 model, and how they are written."""
+    """The named arrays of a CTranslate2 model, and their serialisation."""
 
     int8: bool
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -77,15 +77,15 @@ class _Variables:
         self.arrays[name] = np.ascontiguousarray(array, np.float32)
 
     def matrix(self, name: str, matrix: Array, scale: Array | None) -> None:
-        """One that products are made with, and that is therefore quantised; or was, if its rows have factors."""
+        """Add a weight matrix of a matrix product; it will be quantised, or already is if it has a `scale`."""
         self.matrices[name] = matrix, scale
 
     def stored(self, name: str, weights: Weights, stored: str) -> None:
-        """One that is used as it is stored."""
+        """Add a weight matrix in its stored form."""
         self.matrix(name, weights[stored], weights.get(stored + SCALE))
 
     def alias(self, name: str, other: str) -> None:
-        """The same matrix under a second name: it exists once (paper, 3.4)."""
+        """Add a second name for a shared matrix (paper, 3.4)."""
         self.aliases[f"{name}/weight"] = f"{other}/weight"
         if self.int8:
             self.aliases[f"{name}/weight_scale"] = f"{other}/weight_scale"
@@ -104,7 +104,7 @@ class _Variables:
         return b"".join(self._parts(arrays))
 
     def _parts(self, arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
-        """Version, specification and its revision; the variables; the aliases."""
+        """The parts of the file: version, specification and revision; variables; aliases."""
         yield struct.pack("=I", BINARY_VERSION) + _string(SPEC) + struct.pack("=II", REVISION, len(arrays))
         for name, array in arrays.items():
             shape = struct.pack(f"={array.ndim}I", *array.shape)
@@ -166,7 +166,7 @@ def _add_stack(variables: _Variables, weights: Weights, config: ModelConfig, sta
         _add_norm(variables, weights, f"{stack}.norm", f"{stack}/layer_norm")
     match config.positions:
         case "sinusoidal":
-            # CTranslate2's own sinusoids stand in halves, all sines first, and count from 1.
+            # CTranslate2's own table has all sines first, then all cosines, and positions from 1.
             table = sinusoids(config.max_positions, config.d_model)
         case "learned":
             table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
@@ -178,7 +178,7 @@ def _add_stack(variables: _Variables, weights: Weights, config: ModelConfig, sta
 
 
 def sinusoids(n_positions: int, d_model: int) -> Array:
-    """As in `hark.model.positions`, by the same steps in float64, so that they are the same numbers."""
+    """The same table as in `hark.model.positions`, by the same operations in float64, so that it is identical."""
     angle = np.arange(n_positions)[:, None] / 10000 ** (np.arange(0, d_model, 2, dtype=np.float64) / d_model)
     return np.stack((np.sin(angle), np.cos(angle)), axis=-1).reshape(n_positions, d_model).astype(np.float32)
 
@@ -191,7 +191,9 @@ def _add_norm(variables: _Variables, weights: Weights, ours: str, theirs: str) -
 def _add_feed_forward(variables: _Variables, weights: Weights, ours: str, theirs: str) -> None:
     _add_norm(variables, weights, f"{ours}.feed_forward_residual.norm", f"{theirs}/ffn/layer_norm")
     names = {"w_1": "linear_0", "w_2": "linear_1"}
-    if f"{ours}.feed_forward.w_gate.weight" in weights:  # their activation stands in the first, ours at the gate
+    if (
+        f"{ours}.feed_forward.w_gate.weight" in weights
+    ):  # CTranslate2 applies the activation to linear_0, hark to the gate
         names = {"w_gate": "linear_0", "w_1": "linear_0_noact", "w_2": "linear_1"}
     for name, linear in names.items():
         variables.stored(f"{theirs}/ffn/{linear}", weights, f"{ours}.feed_forward.{name}.weight")
@@ -214,7 +216,8 @@ def _add_self_attention(variables: _Variables, weights: Weights, config: ModelCo
 def _add_cross_attention(
     variables: _Variables, weights: Weights, config: ModelConfig, ours: str, theirs: str, first: Sequence[int]
 ) -> None:
-    """CTranslate2 gives the attention of the first heads; an order of heads means nothing else."""
+    """Put the alignment heads first: CTranslate2 returns the attention of the first heads. Their order is otherwise
+    irrelevant."""
     order = [*first, *(head for head in range(config.n_heads) if head not in first)]
     heads = _Heads(weights, config, f"{ours}.cross_attention", order)
     theirs += "/attention"
@@ -234,8 +237,8 @@ def _add_head_settings(variables: _Variables, config: ModelConfig, theirs: str) 
 
 @dataclass(frozen=True, eq=False)
 class _Heads:
-    """The projections of one attention. CTranslate2 has one width for queries, keys and values: the narrower are padded
-    with zeros, which change no product."""
+    """The projections of one attention. CTranslate2 has one width for queries, keys and values: narrower ones are
+    padded with zeros, which do not change the result."""
 
     weights: Weights
     config: ModelConfig
@@ -247,7 +250,7 @@ class _Heads:
         return max(self.config.k_width, self.config.v_width)
 
     def add(self, variables: _Variables, linear: str, *kinds: str) -> None:
-        """Projections into heads, one under the other."""
+        """Add projections into heads, stacked along the rows."""
         weight, bias, scale = (self.joined(kinds, part) for part in ("weight", "bias", "weight" + SCALE))
         assert weight is not None
         variables.matrix(linear, weight, scale)
@@ -255,16 +258,16 @@ class _Heads:
             variables.array(f"{linear}/bias", bias)
 
     def joined(self, kinds: Sequence[str], part: str) -> Array | None:
-        """A part that all of some projections have, or none has."""
+        """Concatenate a part of several projections; None if they do not have it."""
         names = [f"{self.name}.{kind}.{part}" for kind in kinds]
-        # Rows of zeros have the factor 1.
+        # Rows of zeros have the scale 1.
         parts = [
             self.into_heads(self.weights[name], int(part.endswith(SCALE))) for name in names if name in self.weights
         ]
         return None if not parts else parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def into_heads(self, weight: Array, fill: int = 0) -> Array:
-        """Rows, or a number for each: head after head, in the order wanted, each as wide as CTranslate2 has them."""
+        """Reorder the rows of a matrix, or the entries of a vector, by head, and pad each head to the common width."""
         by_head = weight.reshape(self.config.n_heads, -1, *weight.shape[1:])
         missing = self.width - by_head.shape[1]
         if list(self.order) == sorted(self.order) and not missing:

@@ -1,17 +1,16 @@
-"""The engine for a CPU: CTranslate2, fed from our bundle and held to our search. No torch is imported.
+"""The CPU engine: CTranslate2, loaded from a hark bundle and corrected to match hark's search. Does not import torch.
 
-**The search** is that of `hark.decode.search`. CTranslate2 has one like it, except for what is put right here:
+**The search** is that of `hark.decode.search`. CTranslate2's beam search differs in the points corrected here:
 
-- It ranks by another length penalty. So it is asked for all hypotheses that ended, and they are ranked here. Of more
-  than the search wants it drops some by its own rule; where one of those could have been among the n best, it is asked
-  again with another rule.
-- It knows one limit for a whole batch. A search that went as far as its sentence's own limit is made again by itself.
-- After a forced prefix a translation may not end, unless the end is the likeliest token. Such an end is added here.
-- In a batch its beam search mixes up the sentences' attention in the first step, which is therefore asked for apart.
+- It ranks by a different length penalty. So all ended hypotheses are requested and ranked here. If more end than
+  requested, it drops some by its own rule; if one of those could have been among the n best, the search is repeated
+  with another rule.
+- It has one length limit for a whole batch. A search that reached its sentence's own limit is repeated with that limit.
+- After a forced prefix a translation may not end, unless EOS is the likeliest token. Such an EOS is added here.
+- In a batch its beam search mixes up the sentences' attention in the first step, which is computed separately.
 
-**What is guaranteed.** In float32 the translations are those of our own engine, with scores that differ in the sixth
-digit. A sentence's neighbours change the last bits of its log-probabilities, so that a very close decision may depend
-on batch composition.
+**Guarantees.** In float32 the translations are those of the torch engine, with scores that differ in the sixth digit.
+The batch changes the last bits of a sentence's log-probabilities, so that a very close decision may depend on it.
 """
 
 import math
@@ -41,25 +40,25 @@ from hark.weights import Weights, read_weights
 ComputeType = Literal["int8", "int16", "float32", "bfloat16"]
 
 SCORE_PAIRS = 256
-"""Pairs that are taken at a time to be scored."""
+"""Pairs to score at a time."""
 FEW = 8
-"""Sentences of a batch that take no shortlist: it would be short, which is felt, and save a blink, which is not."""
+"""Smaller batches do not use the shortlist: theirs would be short, which costs quality and saves little time."""
 POLL_SECONDS, LONGEST_POLL = 0.0005, 0.004
-"""Between looks at work under way. Waiting inside CTranslate2 would not hear Ctrl-C."""
+"""Intervals for polling CTranslate2. Waiting inside CTranslate2 would block Ctrl-C."""
 BY_LOG_PROB = 1e-3
-"""The exponent of CTranslate2's length penalty that ranks by log-probability. Zero would change when searches end."""
+"""An exponent of CTranslate2's length penalty that ranks by log-probability. Zero would change when searches end."""
 BY_LENGTH = 3.0
-"""One that ranks long hypotheses first."""
+"""An exponent that ranks long hypotheses first."""
 
 Job = Generator[list[Any], None, list[tuple[int, Hypotheses]]]
-"""A batch on its way: yields what it waits for, and returns its answers."""
+"""The processing of a batch: yields the results to wait for, and returns the answers."""
 Finding = Generator[list[Any], None, list[list[Hypothesis]]]
-"""A part of one: returns the hypotheses for each sentence, the best first."""
+"""A stage of a job: returns the hypotheses for each sentence, best first."""
 
 
 @dataclass(eq=False)
-class UnderWay:
-    """A batch that CTranslate2 is working on."""
+class RunningBatch:
+    """A batch that CTranslate2 is translating."""
 
     job: Job
     numbers: set[int]
@@ -67,14 +66,14 @@ class UnderWay:
 
 
 class CTranslate2Engine(Engine):
-    """An `Engine` that translates on the CPU.
+    """An `Engine` that decodes with CTranslate2 on the CPU.
 
-    `compute_type` is that of the matrices: int8, or float32 for the model as it was trained. Each of `threads` workers
-    translates a batch by itself, which uses cores better than sharing one does. `alignment` names the heads
-    that answers' attention comes from: all of the last layer but one, unless told otherwise. With a `shortlist` plain
-    searches choose from its tokens only, those of a batch together, unless these are few.
+    compute_type: the type of the matrices: int8, or float32 for the model as it was trained.
+    threads: number of workers. Each translates a batch of its own, which uses cores better than sharing one.
+    alignment: the heads that the attention of answers is read from; by default all heads of the penultimate layer.
+    shortlist: restricts plain searches to its tokens, of a whole batch together, except in small batches.
 
-    A sampled translation depends on its request alone, seed included, and on the machine. Another engine draws others.
+    A sampled translation depends only on its request, seed included, and on the machine. Other engines draw others.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class CTranslate2Engine(Engine):
     ) -> None:
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute_type not in supported:
-            raise UserError(f"this CPU does not compute in {compute_type}; it can {', '.join(sorted(supported))}")
+            raise UserError(f"this CPU does not support {compute_type}; use one of {', '.join(sorted(supported))}")
         super().__init__(config, special, config.max_positions)
         self.name = f"CTranslate2 on cpu, {compute_type}"
         self.threads = threads or available_cores()
@@ -99,7 +98,7 @@ class CTranslate2Engine(Engine):
         self._names = [str(i) for i in range(max(config.vocab_size, config.source_vocab_size or 0))]
         self._translator = self._load(self._convert(), self.threads)
         self._batcher = Batcher(self.intake, self.threads)
-        self._under_way: list[UnderWay] = []
+        self._running: list[RunningBatch] = []
         self._pause = POLL_SECONDS
 
     @classmethod
@@ -111,14 +110,14 @@ class CTranslate2Engine(Engine):
         threads: int | None = None,
         alignment: AlignmentHeads | None = None,
     ) -> "CTranslate2Engine":
-        # Whoever asks for more precision wants what the model itself would say.
+        # A higher precision is chosen for the exact output of the model, so the whole vocabulary is used.
         shortlist = Shortlist.open(bundle.shortlist) if bundle.shortlist and compute_type == "int8" else None
         return cls(
             read_weights(bundle.weights), bundle.config.model, special, compute_type, threads, alignment, shortlist
         )
 
     def close(self) -> None:
-        """Give back the memory."""
+        """Free the memory."""
         self._translator.unload_model()
 
     @property
@@ -130,40 +129,40 @@ class CTranslate2Engine(Engine):
         return Waiting(number, request, options, self.check(request), len(request.prefix))
 
     def step(self) -> list[tuple[int, Answer]]:
-        """CTranslate2 cannot be stopped within a batch: one whose requests are all cancelled is finished in vain, and
-        others begin at once."""
+        """See `Engine.step`. CTranslate2 cannot stop a batch: one whose requests are all cancelled runs to its end, and
+        others start meanwhile."""
         answers, cancelled = self.intake.changes()
-        for each in self._under_way:
+        for each in self._running:
             each.numbers -= cancelled
-        self._under_way = [each for each in self._under_way if each.numbers]
-        self._begin_batches()
-        found = [answer for each in list(self._under_way) for answer in self._go_on(each)]
+        self._running = [each for each in self._running if each.numbers]
+        self._start_batches()
+        found = [answer for each in list(self._running) for answer in self._continue(each)]
         if found or answers:
             self._pause = POLL_SECONDS
-        elif self._under_way:
+        elif self._running:
             time.sleep(self._pause)
             self._pause = min(2 * self._pause, LONGEST_POLL)
         return [*answers, *found]
 
-    def _begin_batches(self) -> None:
-        """One more than there are workers, so that none has to wait."""
-        while len(self._under_way) <= self.threads:
+    def _start_batches(self) -> None:
+        """Keep one more batch running than there are workers, so that no worker is idle."""
+        while len(self._running) <= self.threads:
             batch = self._batcher.take()
             if not batch:
                 break
             job = self._job(batch)
-            self._under_way.append(UnderWay(job, {each.number for each in batch}, next(job)))
-        if not self._under_way:
+            self._running.append(RunningBatch(job, {each.number for each in batch}, next(job)))
+        if not self._running:
             self._batcher.restart()
 
-    def _go_on(self, batch: UnderWay) -> list[tuple[int, Hypotheses]]:
-        """The answers of a batch that is done."""
+    def _continue(self, batch: RunningBatch) -> list[tuple[int, Hypotheses]]:
+        """Resume a batch if its results are there; return its answers if it is finished."""
         if not all(result.done() for result in batch.awaited):
             return []
         try:
             batch.awaited = next(batch.job)
         except StopIteration as end:
-            self._under_way.remove(batch)
+            self._running.remove(batch)
             return [answer for answer in end.value if answer[0] in batch.numbers]
         return []
 
@@ -176,7 +175,7 @@ class CTranslate2Engine(Engine):
                 wait(result)
                 yield tuple(result.result().log_probs)
 
-    # What a batch needs, step by step.
+    # The stages of a batch.
 
     def _job(self, batch: list[Waiting]) -> Job:
         if len(batch) < FEW:
@@ -197,11 +196,11 @@ class CTranslate2Engine(Engine):
         ]
 
     def _branch(self, batch: list[Waiting]) -> Job:
-        """Diverse translations: the likeliest first tokens, each completed by a search of its own."""
+        """Find diverse translations: the likeliest first tokens, each completed by a search of its own."""
         options = batch[0].options
-        starts = yield from self._begin(batch, options.nbest)
+        starts = yield from self._find_starts(batch, options.nbest)
         answers: dict[int, list[Hypothesis]] = {each.number: [] for each in batch}
-        begun = []
+        branches = []
         for each, found in zip(batch, starts, strict=True):
             for start in found:
                 if start.complete or len(start.tokens) == each.limit:
@@ -209,17 +208,17 @@ class CTranslate2Engine(Engine):
                 else:
                     forced = replace(each.request, prefix=start.tokens)
                     longer = replace(options, prefix=options.prefix + 1)
-                    begun.append(replace(each, request=forced, options=longer, start=start.log_prob))
-        if begun:
-            for each, found in zip(begun, (yield from self._find(begun)), strict=True):
+                    branches.append(replace(each, request=forced, options=longer, start=start.log_prob))
+        if branches:
+            for each, found in zip(branches, (yield from self._find(branches)), strict=True):
                 answers[each.number].append(found[0])
         return [(number, tuple(rank(found))) for number, found in answers.items()]
 
     def _sample(self, each: Waiting) -> Job:
-        """Tokens drawn by chance. CTranslate2 seeds the chance of a worker once, when the worker first draws: so each
-        request has a worker of its own, and is waited for."""
+        """Sample translations. CTranslate2 seeds a worker only once, when it first draws: so each request has a worker
+        of its own, and is waited for."""
         search = each.request.search
-        ctranslate2.set_random_seed(search.seed % (2**32 - 1))  # the last number means: no seed
+        ctranslate2.set_random_seed(search.seed % (2**32 - 1))  # 2**32 - 1 means no seed
         call = self._submit(
             [each],
             each.limit,
@@ -235,15 +234,17 @@ class CTranslate2Engine(Engine):
         return [(each.number, tuple(call.read()[0]))]
 
     def _find(self, batch: Sequence[Waiting]) -> Finding:
-        """What ended in the search for each sentence."""
+        """Find the ended hypotheses of each sentence."""
         options = batch[0].options
         if not options.prefix or options.beam == 1:
             return (yield from self._find_free(batch))
-        starts = yield from self._begin(batch, options.beam)
+        starts = yield from self._find_starts(batch, options.beam)
         ends = [next((start for start in found[1:] if start.complete), None) for found in starts]
         plain = [each for each, end in zip(batch, ends, strict=True) if end is None]
-        # Where one has ended already, a search that must not end at once finds the others, one fewer than wanted.
-        later = replace(options, wanted=options.wanted - 1, min_length=max(options.min_length, options.prefix + 1))
+        # Where one has ended already, a search that must not end at once finds the others: one hypothesis fewer.
+        later = replace(
+            options, max_ended=options.max_ended - 1, min_length=max(options.min_length, options.prefix + 1)
+        )
         ended = [replace(each, options=later) for each, end in zip(batch, ends, strict=True) if end is not None]
         found_plain = iter((yield from self._find_free(plain)) if plain else [])
         found_later = iter((yield from self._find_free(ended)) if ended else [])
@@ -252,7 +253,7 @@ class CTranslate2Engine(Engine):
             if end is None:
                 found.append(next(found_plain))
             else:
-                rest = math.log1p(-math.exp(end.log_prob - each.start))  # what was left when the end was forbidden
+                rest = math.log1p(-math.exp(end.log_prob - each.start))  # the probability left without EOS
                 others = [with_log_prob(other, other.log_prob + rest, each) for other in next(found_later)]
                 found.append(rank([end, *others]))
         return [
@@ -260,20 +261,20 @@ class CTranslate2Engine(Engine):
             for each, start, all_ in zip(batch, starts, found, strict=True)
         ]
 
-    def _begin(self, batch: Sequence[Waiting], width: int) -> Finding:
-        """The likeliest tokens after the prefix of each sentence, an end among them as the hypothesis that it is."""
-        options = replace(batch[0].options, beam=width, wanted=width)
+    def _find_starts(self, batch: Sequence[Waiting], width: int) -> Finding:
+        """Find the likeliest tokens after the prefix of each sentence; EOS among them is a complete hypothesis."""
+        options = replace(batch[0].options, beam=width, max_ended=width)
         call = self._submit([replace(each, options=options) for each in batch], options.prefix + 1)
         yield call.awaited
         found = call.read()
         for each, starts in zip(batch, found, strict=True):
-            if options.prefix and len(starts) < width:  # CTranslate2 took the end away
-                starts.append((yield from self._end(each, starts[0])))
+            if options.prefix and len(starts) < width:  # CTranslate2 removed EOS
+                starts.append((yield from self._score_end(each, starts[0])))
         return [rank(starts) for starts in found]
 
-    def _end(self, sentence: Waiting, other: Hypothesis) -> Generator[list[Any], None, Hypothesis]:
-        """The end right after a prefix. Forbidding tokens multiplies the probabilities of all others by the same: how
-        much, another token tells."""
+    def _score_end(self, sentence: Waiting, other: Hypothesis) -> Generator[list[Any], None, Hypothesis]:
+        """The hypothesis that ends right after the prefix. Forbidding tokens scales the probabilities of all others by
+        the same factor, which is measured on another token."""
         source, prefix = sentence.request.source, sentence.request.prefix
         results = self._submit_pairs([(source, prefix), (source, other.tokens)])
         yield results
@@ -283,8 +284,10 @@ class CTranslate2Engine(Engine):
         return with_log_prob(hypothesis, end + other.log_prob - token, sentence)
 
     def _find_free(self, batch: Sequence[Waiting]) -> Finding:
-        """All are searched up to the largest limit among them. A search that ended before its sentence's own limit is
-        the same with that limit, which matters in its own step only; the others are made again."""
+        """Search all up to the largest limit in the batch, and repeat those that reached their own limit.
+
+        A limit has no effect before it is reached, so the others are the same as with their own limits.
+        """
         limit = max(each.limit for each in batch)
         call = self._submit(batch, limit)
         yield call.awaited
@@ -307,7 +310,7 @@ class CTranslate2Engine(Engine):
     def _find_again(
         self, batch: Sequence[Waiting], limits: Mapping[int, int], exponent: float
     ) -> Generator[list[Any], None, dict[int, list[Hypothesis]]]:
-        """Some sentences of a batch, by their places in it, up to limits of their own."""
+        """Search some sentences of a batch again, each up to its own limit; both mappings are by index in the batch."""
         groups: dict[int, list[int]] = {}
         for i, limit in limits.items():
             groups.setdefault(limit, []).append(i)
@@ -318,7 +321,7 @@ class CTranslate2Engine(Engine):
             i: found for limit, group in groups.items() for i, found in zip(group, calls[limit].read(), strict=True)
         }
 
-    # Talking to CTranslate2.
+    # Calls to CTranslate2.
 
     def _convert(self) -> dict[str, bytes]:
         files = convert(self._weights, self.config, self.special, self._compute_type == "int8", self._alignment)
@@ -334,7 +337,7 @@ class CTranslate2Engine(Engine):
             compute_type=self._compute_type,
             inter_threads=workers,
             intra_threads=1,
-            max_queued_batches=-1,  # a full queue would block, and not hear Ctrl-C
+            max_queued_batches=-1,  # a full queue would block Ctrl-C
             files=files,
         )
 
@@ -351,12 +354,12 @@ class CTranslate2Engine(Engine):
         prefixes = [self._name(each.request.prefix) for each in batch] if options.prefix else None
         common = {
             "beam_size": options.beam,
-            "patience": options.wanted / options.beam,
-            "num_hypotheses": options.wanted,
+            "patience": options.max_ended / options.beam,
+            "num_hypotheses": options.max_ended,
             "length_penalty": exponent,
             "suppress_sequences": [[name] for name in self._name((*self.special.forbidden, *options.banned))],
             "return_end_token": True,
-            "max_input_length": 0,  # nothing is cut off
+            "max_input_length": 0,  # no truncation
             "max_decoding_length": limit,
             "min_decoding_length": min(options.min_length, limit),
             "return_scores": True,

@@ -1,9 +1,9 @@
-"""The fast path of a step, in Triton: attention through tables of places, and the best continuations.
+"""Triton kernels for a decoding step: attention over the paged cache, add-and-norm, and top-k over the vocabulary.
 
-Each kernel has its plain counterpart (in `model.cache.Operations`, and `search.candidates`), which is its oracle in the
-tests. No program looks at another sentence's data, and nothing waits for the host.
+Each kernel has a plain PyTorch counterpart (in `model.cache.Operations`, and `search.candidates`), which is its oracle
+in the tests. No program reads another sentence's data, and nothing synchronises with the host.
 
-Letters as elsewhere; a block is so many positions, keys or tokens at a time.
+The shape letters are those of the package; `_BLOCK` is a size rounded up to what a program processes at a time.
 """
 
 import math
@@ -19,15 +19,15 @@ from hark.errors import HarkError
 from hark.model.cache import Kept, Operations, Rows
 
 POSITIONS = 16
-"""Of a hypothesis, looked at together: most are short."""
+"""Positions of a hypothesis per iteration: most hypotheses are short."""
 KEYS = 32
-"""Of a memory, looked at together."""
+"""Keys of the memory per iteration."""
 BLOCK = 128
-"""Tokens of the vocabulary whose best logit is found first."""
+"""Tokens of the vocabulary per block; the first pass finds the best logit of each block."""
 BLOCKS = 32
-"""Such blocks that one program reads."""
+"""Blocks per program."""
 WIDEST = 16
-"""The widest beam whose candidates are found by a kernel."""
+"""The maximum beam width for which a kernel finds the candidates."""
 
 
 @triton.jit
@@ -36,8 +36,8 @@ def history_kernel(
     H: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     K_BLOCK: tl.constexpr, V_BLOCK: tl.constexpr, POSITIONS: tl.constexpr,
 ):  # fmt: skip
-    """One head of one row, by one warp: keep the new key and value, and look at all up to there, with a running softmax
-    (Dao et al., 2022). No other row looks at this row's new place before the next step."""
+    """Self-attention of one head of one row, by one warp: store the new key and value, and attend to all positions so
+    far with an online softmax (Dao et al., 2022). No other row reads this row's new place before the next step."""
     row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     k_columns, v_columns = tl.arange(0, K_BLOCK), tl.arange(0, V_BLOCK)
     k_real, v_real = k_columns < K, v_columns < V
@@ -49,7 +49,7 @@ def history_kernel(
     new_v = tl.load(new_v_at + row * v_stride + v_offsets, mask=v_real, other=0.0)
     tl.store(k_at + here * (H * K) + k_offsets, new_k, mask=k_real)
     tl.store(v_at + here * (H * V) + v_offsets, new_v, mask=v_real)
-    # The newest comes first: then there is always something to see.
+    # Start with the newest key, so that the softmax is never empty.
     top = tl.sum(q * new_k.to(tl.float32), 0)
     total = top * 0.0 + 1.0
     out = new_v.to(tl.float32)
@@ -71,13 +71,13 @@ def history_kernel(
 
 
 def in_rows(x_RHK: Tensor) -> Tensor:
-    """With the heads of a row side by side; rows may lie apart, as slices of a wider product do."""
+    """Make the heads of each row contiguous; rows may be strided, as slices of a wider product are."""
     return x_RHK if x_RHK.stride()[1:] == (x_RHK.shape[2], 1) else x_RHK.contiguous()
 
 
 def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
     if rows.bias_HTS is not None:
-        raise HarkError("our decoding kernels know no bias of attention scores; decode without kernels")
+        raise HarkError("the decoding kernels do not support attention biases; use kernels=False")
     (n, heads, k_width), v_width = q_RHK.shape, v_RHK.shape[-1]
     q_RHK, k_RHK, v_RHK = in_rows(q_RHK), in_rows(k_RHK), in_rows(v_RHK)
     places_RT = rows.places_RT.contiguous()
@@ -97,7 +97,7 @@ def memory_kernel(
     H: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
     W_BLOCK: tl.constexpr, K_BLOCK: tl.constexpr, V_BLOCK: tl.constexpr, KEYS: tl.constexpr,
 ):  # fmt: skip
-    """All hypotheses of a sentence over its memory, for one head: the memory is read once."""
+    """Cross-attention of all hypotheses of a sentence, for one head: the memory is read once."""
     sentence, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     w = tl.arange(0, W_BLOCK)
     k_columns, v_columns = tl.arange(0, K_BLOCK), tl.arange(0, V_BLOCK)
@@ -123,14 +123,14 @@ def memory_kernel(
         total = total * shrink + tl.sum(p, 1)
         out = out * shrink[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
         top = new_top
-    # The slot of nobody has no memory: zero, not a division by zero.
+    # The padding slot has no memory: avoid dividing by zero.
     out = out / tl.where(total == 0.0, 1.0, total)[:, None]
     at = out_at + rows[:, None] * (H * V) + head * V + v_columns[None, :]
     tl.store(at, out.to(out_at.dtype.element_ty), mask=real & v_real)
 
 
 def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
-    """`longest_memory` is not needed: each program knows its sentence's length."""
+    """Cross-attention. Does not use `longest_memory`: each program reads its sentence's length."""
     (sentences, width, heads, k_width), v_width = q_BWHK.shape, kept.values_PHK.shape[-1]
     q_RHK = in_rows(q_BWHK.flatten(0, 1))
     out_BWHK = q_BWHK.new_empty(sentences, width, heads, v_width)
@@ -178,8 +178,8 @@ def block_best_kernel(
     logits_at, best_at, top_at, total_at, vocabulary, n_blocks, n_chunks,
     BLOCK: tl.constexpr, BLOCKS: tl.constexpr, ROUND: tl.constexpr,
 ):  # fmt: skip
-    """The best logit of each block of tokens, and what the softmax's sum needs; the only pass over all logits. Knowing
-    that rows begin, and end, at multiples of `ROUND`, it reads several numbers at a time."""
+    """Find the best logit of each block of tokens, and partial sums of the softmax; the only pass over all logits.
+    Rows start and end at multiples of `ROUND`, so that loads are vectorised."""
     row, chunk = tl.program_id(0).to(tl.int64), tl.program_id(1)
     vocabulary = tl.multiple_of(vocabulary, ROUND)
     blocks = chunk * BLOCKS + tl.arange(0, BLOCKS)
@@ -202,8 +202,8 @@ def choose_kernel(
     W: tl.constexpr, W_BLOCK: tl.constexpr, N_BLOCKS: tl.constexpr, N_CHUNKS: tl.constexpr, C: tl.constexpr,
     C_BLOCK: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The best C continuations of one sentence. They lie in the C blocks whose best is best: of any other block, C
-    continuations are as good or better."""
+    """Find the best C continuations of one sentence. They are in the C blocks with the highest maxima: for any other
+    block, there are C continuations at least as good."""
     sentence = tl.program_id(0).to(tl.int64)
     w = tl.arange(0, W_BLOCK)
     rows = sentence * W + w
@@ -225,12 +225,12 @@ def choose_kernel(
     every = tl.arange(0, W_BLOCK * N_BLOCKS)
     c = tl.arange(0, C_BLOCK)
     chosen_row = tl.zeros([C_BLOCK], tl.int32)
-    chosen_block = tl.full([C_BLOCK], N_BLOCKS, tl.int32)  # beyond the vocabulary: nothing
+    chosen_block = tl.full([C_BLOCK], N_BLOCKS, tl.int32)  # beyond the vocabulary: none chosen
     chosen_shift = tl.full([C_BLOCK], float("-inf"), tl.float32)
     used = tl.zeros([W_BLOCK * N_BLOCKS], tl.int32)
     for i in range(C):
         at = tl.argmax(tl.where(used == 1, float("-inf"), best), 0)
-        # When only -inf is left, argmax may come back to a block that was taken; that is then left out.
+        # When only -inf is left, argmax may return a block that was already chosen; skip it.
         fresh = tl.max(tl.where((every == at) & (used == 0), 1, 0), 0) == 1
         row, block = at // N_BLOCKS, at % N_BLOCKS
         mine = (c == i) & fresh
@@ -249,7 +249,7 @@ def choose_kernel(
     for i in range(C):
         here = each == tl.argmax(x, 0)
         tl.store(out_log_prob + sentence * C + i, tl.max(x, 0))
-        # Of nothing, a token that exists all the same.
+        # If there is no candidate left, store a valid token id.
         token = tl.minimum(tl.sum(tl.where(here, all_tokens, 0), 0), vocabulary - 1)
         tl.store(out_tokens + sentence * C + i, token.to(tl.int64))
         tl.store(out_rows + sentence * C + i, tl.sum(tl.where(here, all_rows, 0), 0).to(tl.int64))

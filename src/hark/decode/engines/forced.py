@@ -1,4 +1,4 @@
-"""Forced passes over given translations, many at a time: the log-probability of each token, and where it looked at."""
+"""Forced decoding of existing translations, in batches: the log-probabilities and cross-attention of their tokens."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from hark.model.patterns import Attend, Packed, scaled_dot_product_attention
 from hark.text.vocabulary import SpecialIds
 
 BATCH_TOKENS = 1 << 12
-"""Target tokens of a pass."""
+"""Target tokens per forward pass."""
 
 Member = TypeVar("Member")
 
 
 @dataclass(frozen=True, eq=False)
 class PackedText:
-    """Sentences end to end."""
+    """Sentences packed end to end."""
 
     tokens_N: Tensor
     positions_N: Tensor
     places_N: Tensor
-    """Where each token's keys lie in a cache, if told where those of each sentence begin."""
+    """The place of each token's keys in the cache, if `starts` are those of the sentences."""
     cu: Tensor
     longest: int
 
@@ -41,23 +41,23 @@ class PackedText:
         tokens_N = np.fromiter(chain.from_iterable(sentences), np.int64, int(cu[-1]))
         positions_N = np.arange(cu[-1]) - np.repeat(cu[:-1], lengths)
         places_N = positions_N + np.repeat(np.broadcast_to(starts, len(lengths)), lengths)
-        # In one piece, which costs the host least.
+        # One transfer, which costs the host least.
         tokens, positions, places = send(np.stack([tokens_N, positions_N, places_N]), device)
         return cls(tokens, positions, places, send(cu.astype(np.int32), device), int(lengths.max()))
 
     def slots(self) -> tuple[Tensor, Tensor]:
-        """Where the tokens of each sentence stand, as rows of one length, and which of them are real."""
+        """The indices of each sentence's tokens, padded to rows of one length, and a mask of the real ones."""
         at = torch.arange(self.longest, device=self.cu.device)
         real = at < self.cu.diff()[:, None]
         return (self.cu[:-1, None] + at).where(real, 0), real
 
     def encode(self, model: Transformer) -> Tensor:
-        """The memory of each sentence, end to end."""
+        """The memories of the sentences, packed end to end."""
         return model.encode(self.tokens_N, self.positions_N, Packed(self.cu, self.cu, self.longest))
 
 
 def in_batches(members: Iterable[Member], tokens_of: Callable[[Member], int], exact: bool) -> Iterator[list[Member]]:
-    """As many together as a pass takes; one by one where results must be independent of batch composition."""
+    """Group members into batches for one pass each; one by one if results must be independent of the batch."""
     batch: list[Member] = []
     tokens = 0
     for each in members:
@@ -74,7 +74,7 @@ def in_batches(members: Iterable[Member], tokens_of: Callable[[Member], int], ex
 def score(
     model: Transformer, special: SpecialIds, pairs: Sequence[Pair], device: torch.device
 ) -> list[tuple[float, ...]]:
-    """The log-probability of each target token, EOS included."""
+    """Return the log-probability of each target token, EOS included."""
     source = PackedText.of([source for source, _ in pairs], device)
     target = PackedText.of([(special.start, *target) for _, target in pairs], device)
     expected = PackedText.of([(*target, special.end) for _, target in pairs], device)
@@ -87,13 +87,13 @@ def score(
 
 
 def read(model: Transformer, source: PackedText, target: PackedText, cross: Attend) -> Tensor:
-    """The decoder's last layer."""
+    """Return the output of the decoder's last layer."""
     own = Packed(target.cu, target.cu, target.longest, causal=True)
     return model.decode(target.tokens_N, source.encode(model), target.positions_N, own, cross)
 
 
 class Translated(NamedTuple):
-    """A source and what was found for it."""
+    """A source and its translation, in tokens."""
 
     source: Sequence[int]
     tokens: Sequence[int]
@@ -108,28 +108,28 @@ def align(
     found: Sequence[Translated],
     device: torch.device,
 ) -> list[NDArray[np.float32]]:
-    """Where each token of a translation looked at, `attention_TS` of each.
+    """Return the cross-attention of each translation, `attention_TS`.
 
-    A translation that was cut off has no step that reads its last token, as while it was searched for.
+    As in the search, no step reads the last token of a truncated translation.
     """
     source = PackedText.of([each.source for each in found], device)
     target = PackedText.of([(special.start, *each.tokens) for each in found], device)
     cross = Packed(target.cu, source.cu, max(source.longest, target.longest))
     layers, heads = count(), list(alignment.heads)
-    seen: list[Tensor] = []
+    recorded: list[Tensor] = []
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Cross-attention; in one layer the weights of some heads besides, as a rectangle."""
+        """Cross-attention; in the alignment layer, also record the weights of the alignment heads, padded."""
         if next(layers) == alignment.layer:
             (q_slots, _), (k_slots, k_real) = target.slots(), source.slots()
             q_BTHK, k_BSHK = q[:, heads][q_slots], k[:, heads][k_slots]
-            nothing_BSHK = k_BSHK[..., :0]  # the weights alone are wanted
+            nothing_BSHK = k_BSHK[..., :0]  # only the weights are needed
             _, weights_BHTS = scaled_dot_product_attention(q_BTHK, k_BSHK, nothing_BSHK, k_real[:, None, None])
-            seen.append(weights_BHTS.mean(1))
+            recorded.append(weights_BHTS.mean(1))
         return cross(q, k, v)
 
     read(model, source, target, attend)
-    steps_BTS = seen[0].float().cpu().numpy()
+    steps_BTS = recorded[0].float().cpu().numpy()
     return [
         alignment.of_tokens(steps_TS[: len(each.tokens) + each.complete, : len(each.source)], len(each.tokens))
         for each, steps_TS in zip(found, steps_BTS, strict=True)

@@ -1,4 +1,4 @@
-"""Requests as searches: one, or one for each sample, or a look at first tokens and then a branch for each."""
+"""Splits requests into searches: one, one per sample, or one for the first tokens and then one per branch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from hark.decode.request import Hypothesis, Request, length_penalty
 from hark.decode.search import Ended
 
 COLUMNS = 512
-"""Tokens of a source or an output that lanes have room for at least. Few need more; each other room is a lane of its
-own."""
+"""Minimum length in tokens, of sources and outputs, that lanes are sized for. Few sentences need more; each larger size
+is a lane of its own."""
 
 
 Kind = Literal["search", "sample", "look", "branch"]
 
 
 class DecodeJob(NamedTuple):
-    """One search. Its last two fields follow from the others; `make` knows how, and many look at them."""
+    """One search. `make` computes the last two fields, which are read often, from the others."""
 
     number: int
-    """Of the request."""
+    """The number of the request."""
     request: Request
     kind: Kind
     rows: int
-    """The width of its beam."""
+    """The beam width."""
     keep: int
     limit: int
     forced: Sequence[int]
@@ -51,13 +51,13 @@ class DecodeJob(NamedTuple):
         length = len(request.source)
         longest = max(limit, length)
         columns = COLUMNS if longest <= COLUMNS else power_of_two(longest)
-        given, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
-        shape = LaneShape(width, keep, columns, given, banned, kind == "sample")
+        n_forced, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
+        shape = LaneShape(width, keep, columns, n_forced, banned, kind == "sample")
         return cls(number, request, kind, width, keep, limit, forced, start, part, length + width * limit, shape)
 
     @property
     def nbest(self) -> int:
-        """Hypotheses that are wanted of this search."""
+        """Number of hypotheses to return from this search."""
         match self.kind:
             case "search":
                 return self.request.search.nbest
@@ -69,7 +69,7 @@ class DecodeJob(NamedTuple):
     def arrival(self, memory: int) -> Arrival:
         request, search = self.request, self.request.search
         patience = search.patience if self.kind in ("search", "branch") else 1.0
-        return Arrival(  # by position, as often as this is done
+        return Arrival(  # positional arguments are faster, and this is called often
             self.number,
             self.limit,
             search.min_length,
@@ -77,7 +77,7 @@ class DecodeJob(NamedTuple):
             self.forced,
             self.start,
             request.banned,
-            int(self.rows * patience + 0.5),  # wanted
+            int(self.rows * patience + 0.5),  # max_ended
             self.nbest,
             search.alpha,
             memory,
@@ -89,26 +89,26 @@ class DecodeJob(NamedTuple):
         )
 
     def drawn(self) -> list[float]:
-        """Chance is a function of the seed, the source, the number of the sample and the position, and nothing else."""
+        """Random numbers for each position, which depend only on the seed, the source and the index of the sample."""
         seeds = np.random.SeedSequence([self.request.search.seed, self.part, *self.request.source])
         return [float(each) for each in np.random.Generator(np.random.PCG64(seeds)).random(self.limit)]
 
 
 @dataclass(eq=False, slots=True)
 class OpenAnswer:
-    """What is there so far of the answer to a request that needs several searches."""
+    """The partial answer to a request that may need several searches."""
 
     open: int
-    """Searches that have not ended."""
+    """Number of unfinished searches."""
     found: dict[int, list[Ended]] = field(default_factory=dict)
-    """By the part of the request."""
+    """Ended hypotheses by part of the request."""
 
     def ended(self) -> list[Ended]:
         return [each for part in sorted(self.found) for each in self.found[part]]
 
 
 def ranked(ended: Sequence[Ended], request: Request) -> list[Hypothesis]:
-    """Hypotheses of what ended, by score."""
+    """Convert ended hypotheses and sort them by score."""
     hypotheses = [hypothesis_of(each, request) for each in ended]
     return sorted(hypotheses, key=lambda each: -each.score) if len(hypotheses) > 1 else hypotheses
 
@@ -119,7 +119,7 @@ def hypothesis_of(ended: Ended, request: Request) -> Hypothesis:
 
 
 def jobs_of(number: int, request: Request, limit: int) -> list[DecodeJob]:
-    """The searches that a request needs to begin with."""
+    """The initial searches of a request."""
     search, prefix = request.search, request.prefix
     if search.sample:
         return [
@@ -131,7 +131,7 @@ def jobs_of(number: int, request: Request, limit: int) -> list[DecodeJob]:
 
 
 def branches_of(look: DecodeJob, firsts: Sequence[Ended], limit: int) -> list[DecodeJob]:
-    """After the most probable first tokens are known: a search for each that is not the end already."""
+    """A search for each of the likeliest first tokens that does not end there."""
     beam = look.request.search.beam
     return [
         DecodeJob.make(look.number, look.request, "branch", beam, beam, limit, first.tokens, first.log_prob, part)

@@ -1,9 +1,9 @@
-"""A lane: searches of one shape that are stepped together, in tables whose shapes never change.
+"""A lane: searches of one shape that are stepped together, in tables of fixed shapes.
 
-A sentence has a slot of the lane from when it enters until it is done. A step works on a list of slots: it selects what
-it needs from the tables, and puts the outcome back. So the same tables serve steps of any number of sentences, and a
-step of a given size can be recorded in a CUDA graph, its list of slots being the only thing that changes. Slot `slots`
-is nobody's; it fills lists up.
+A sentence occupies a slot of the lane until it is finished. A step takes a list of slots, gathers their state from the
+tables, and scatters the new state back. So the same tables serve steps of any number of sentences, and a step of a
+given size can be captured in a CUDA graph, with the list of slots as its only input. Slot number `slots` is unused; it
+pads the lists.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,75 +25,75 @@ from hark.model.cache import Cache, CachedDecoder, Rows
 from hark.text.vocabulary import SpecialIds
 
 BLOCK_ROWS = 32
-"""Rows of a step where results must be independent of batch composition. Below 16, matrix products were seen to add in
-another order."""
+"""Rows per step if results must be independent of the batch. Below 16, matrix products were seen to sum in another
+order."""
 SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
-"""Sentences that recorded steps are made for."""
+"""Numbers of sentences for which steps are captured."""
 
 Choose = Callable[[Tensor, Tensor], Candidates]
-"""Logits and log-probabilities so far: the best continuations."""
+"""From logits and the log-probabilities so far to the best continuations."""
 
 
 class LaneShape(NamedTuple):
-    """What searches must have in common to share a lane."""
+    """The parameters that searches must share to be in one lane."""
 
     width: int
     keep: int
-    """Ended hypotheses that are kept of a sentence."""
+    """Number of ended hypotheses to keep per sentence."""
     columns: int
-    """The longest output, or source."""
+    """Maximum length of output or source."""
     forced: int
-    """Tokens that can be given; 0: to none is any given."""
+    """Maximum number of forced tokens; 0: none."""
     banned: int
     sampled: bool
 
 
 class Arrival(NamedTuple):
-    """A search on its way in, in plain numbers. The names are those of `Terms`."""
+    """The parameters of a new search, as plain numbers. The names are those of `Terms`."""
 
     number: int
-    """Of its request."""
+    """The number of its request."""
     limit: int
     min_length: int
     prefix: int
     forced: Sequence[int]
     start: float
     banned: Sequence[int]
-    wanted: int
+    max_ended: int
     nbest: int
     alpha: float
     memory: int
     """The first place of its memory in the cache."""
     memory_length: int
     drawn: Sequence[float]
-    """Of sampling: a number between 0 and 1 for each position."""
+    """For sampling: a random number between 0 and 1 for each position."""
     temperature: float
     top_k: int
     top_p: float
 
 
-INTEGERS = ("limit", "min_length", "prefix", "wanted", "nbest", "memory", "memory_length", "top_k")
+INTEGERS = ("limit", "min_length", "prefix", "max_ended", "nbest", "memory", "memory_length", "top_k")
 FLOATS = ("start", "alpha", "temperature", "top_p")
-"""The fields of `Arrival` that are numbers. A lane has a table of either kind for all its sentences, because what comes
-in one piece costs the host little: on a GPU each piece is a transfer, and a kernel that puts it in its place."""
+"""The scalar fields of `Arrival`. A lane has one table of each kind for all its sentences, to save work on the host: on
+a GPU each table costs a transfer and a kernel launch."""
 
-NOBODY = Arrival(-1, 1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
-"""Whose terms the slot of nobody has, so that its numbers are finite."""
+PADDING = Arrival(-1, 1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
+"""The terms of the padding slot, chosen so that its numbers stay finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What all lanes of an engine share."""
+    """The parts that all lanes of an engine share: decoder, cache and settings."""
 
     decoder: CachedDecoder
     cache: Cache
     choose: Choose
     special: SpecialIds
     exact: bool
-    """Whether results must be independent of batch composition, to the last bit."""
+    """Whether results must be independent of the batch, to the last bit."""
     graph_pool: torch.cuda.MemPool | None
-    """Memory that recorded steps share, because only one runs at a time; None: steps are not recorded. It stays when
-    all of them have been evicted, which a mere handle does not."""
+    """Memory shared by captured steps, since only one runs at a time; None: steps are not captured. A MemPool outlives
+    the eviction of all of them, which a mere handle does not."""
     watch: Watch | None = None
 
     @property
@@ -106,7 +106,7 @@ class Machine:
         return torch.tensor(self.special.forbidden, device=self.device)
 
     def logits(self, hidden_RD: Tensor) -> Tensor:
-        """In float32, also of 16-bit factors: rounded to 16 bits, many of them would be equal."""
+        """Logits in float32, also for 16-bit weights: rounded to 16 bits, many would be equal."""
         model = self.decoder.model
         weight_VD, bias_V = model.output_weight, model.output_bias
         if hidden_RD.is_cuda and hidden_RD.dtype != torch.float32:
@@ -117,7 +117,7 @@ class Machine:
 
 
 class Lane:
-    """`quick_step` does what `step` does, in other ways."""
+    """Searches of one shape. `quick_step` is a faster implementation of `step`."""
 
     def __init__(
         self,
@@ -131,31 +131,31 @@ class Lane:
         self.integers_CB = torch.zeros(len(INTEGERS) + 1, slots + 1, dtype=torch.long, device=device)
         self.floats_CB = torch.zeros(len(FLOATS), slots + 1, device=device)
         self.terms, self.memory_B, self.memory_lengths_B = self.tables()
-        which_B, _ = self.put_terms(np.array([slots]), [NOBODY._replace(memory=machine.cache.nowhere)])
+        which_B, _ = self.put_terms(np.array([slots]), [PADDING._replace(memory=machine.cache.nowhere)])
         self.fresh = init(self.terms.select(which_B), shape.width, shape.keep, machine.special.start)
-        """A search before its first step."""
+        """The state of a search before its first step."""
         self.beams = self.fresh.room(slots + 1)
         self.beams.done_B.fill_(True)
         self.places_BWT = torch.full(
             (slots + 1, shape.width, shape.columns), machine.cache.nowhere, dtype=torch.int32, device=device
         )
         self.trace_BTW = torch.zeros(slots + 1, shape.columns + 1, shape.width, dtype=torch.int32, device=device)
-        """Choices at each position; the last column is for those who are done."""
+        """The choices at each position; finished sentences write to the last column."""
         self.recorded: dict[int, RecordedStep] = {}
         self.free = list(range(slots))[::-1]
         self.clock = 0
         self.occupied = np.zeros(slots, bool)
-        self.numbers = np.full(slots + 1, NOBODY.number, np.int64)
-        """The request that each slot's search belongs to."""
+        self.numbers = np.full(slots + 1, PADDING.number, np.int64)
+        """The request number of the search in each slot."""
         self.tenancy = np.zeros(slots, np.int64)
-        """Counts the searches that had the slot."""
+        """How many searches have occupied each slot."""
         self.since = np.zeros(slots, np.int64)
-        """The clock when the slot was taken."""
+        """The clock when the slot was occupied."""
         self.memory_lengths = np.zeros(slots, np.int64)
 
     def tables(self) -> tuple[Terms, Tensor, Tensor]:
-        """The terms of all slots, and where their memories lie and how long they are: rows of the tables of numbers,
-        and what is no single number."""
+        """The terms of all slots, and the places and lengths of their memories; scalars are views into the two tables
+        of numbers."""
         shape, (*integers, forced_B) = self.shape, self.integers_CB
         integer, real = dict(zip(INTEGERS, integers, strict=True)), dict(zip(FLOATS, self.floats_CB, strict=True))
         chance = (
@@ -176,7 +176,7 @@ class Lane:
             forced_BT=forced_B.new_zeros(self.slots + 1, shape.forced),
             start_B=real["start"],
             banned_BM=forced_B.new_zeros(self.slots + 1, shape.banned),
-            wanted_B=integer["wanted"],
+            max_ended_B=integer["max_ended"],
             nbest_B=integer["nbest"],
             alpha_B=real["alpha"],
             chance=chance,
@@ -184,7 +184,7 @@ class Lane:
         return terms, integer["memory"], integer["memory_length"]
 
     def put_terms(self, slots: NDArray[np.int64], arrivals: Sequence[Arrival]) -> tuple[Tensor, Tensor]:
-        """Write what searches were asked into the tables; their slots, and their log-probabilities to begin with."""
+        """Write the terms of new searches to the tables; return their slots and initial log-probabilities."""
         device, terms, columns = self.machine.device, self.terms, Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]
         forced = [len(each.forced) for each in arrivals]
         integers = np.array([*(getattr(columns, name) for name in INTEGERS), forced, slots], np.int64)
@@ -195,7 +195,7 @@ class Lane:
         self.floats_CB.index_copy_(1, which_B, floats_CB)
 
         def fill(table: Tensor, rows: object, filler: int = 0) -> None:
-            """With rows of different lengths, filled up."""
+            """Write rows of different lengths, padded with `filler`."""
             kind = np.float64 if table.is_floating_point() else np.int64
             array = np.full((len(arrivals), table.shape[1]), filler, kind)
             for number, row in enumerate(cast(Sequence[Sequence[float]], rows)):
@@ -212,7 +212,7 @@ class Lane:
 
     @torch.no_grad()
     def admit(self, arrivals: Sequence[Arrival]) -> list[int]:
-        """Begin searches; the slots that they have now."""
+        """Start searches and return their slots."""
         slots = np.array([self.free.pop() for _ in arrivals], np.int64)
         which_B, start_B = self.put_terms(slots, arrivals)
         self.beams.put(which_B, self.fresh.repeated(len(arrivals)))
@@ -224,7 +224,7 @@ class Lane:
         return slots.tolist()
 
     def steps(self, times: int) -> None:
-        """Take all sentences on by some steps."""
+        """Advance all sentences by some steps."""
         if not self.machine.exact:
             self.step_together(times)
             self.clock += times
@@ -235,8 +235,8 @@ class Lane:
             self.clock += 1
 
     def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
-        """Slots in blocks of one size, and bounds on positions and memory lengths: the next powers of two of each
-        sentence itself, so that batch composition does not matter."""
+        """Group slots into blocks of one size, each with bounds on positions and memory lengths: the next powers of two
+        of each sentence's own, so that they are independent of the batch."""
         size = max(1, BLOCK_ROWS // self.shape.width)
         groups: dict[tuple[int, int], list[int]] = {}
         for slot in np.flatnonzero(self.occupied).tolist():
@@ -251,7 +251,7 @@ class Lane:
         return blocks
 
     def step_together(self, times: int) -> None:
-        """All sentences at once, filled up to one of a few sizes."""
+        """Step all sentences at once, padded to one of a few sizes."""
         here = np.flatnonzero(self.occupied)
         size = next(each for each in (*SIZES, self.slots) if each >= len(here))
         which = np.full(size, self.slots, np.int64)
@@ -267,7 +267,7 @@ class Lane:
 
     @torch.no_grad()
     def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
-        """One step of some slots. `positions` bounds how far they have come, and `longest_memory` their sources."""
+        """Step some slots once. `positions` bounds their output lengths, and `longest_memory` their source lengths."""
         if self.quick_step is not None:
             self.quick_step(self, which_B)
             return
@@ -305,24 +305,24 @@ class Lane:
         self.trace_BTW[which_B, column_B] = after.choices_BW.int()
         self.beams.put(which_B, after)
 
-    def ask(self) -> "tuple[NDArray[np.int64], Later]":
-        """Who is done; and the tenants that this is said of."""
+    def fetch_done(self) -> "tuple[NDArray[np.int64], Later]":
+        """Start copying the finished flags; return them with the tenancy that they refer to."""
         done_B = self.beams.done_B
         return self.tenancy.copy(), Later(done_B if done_B.is_cuda else done_B.clone())
 
     def done(self, tenancy: NDArray[np.int64], later: Later) -> list[int]:
-        """Slots whose present tenants are done."""
+        """The slots whose current searches are finished."""
         done_B = later.get()[0][:-1].numpy()
         return np.flatnonzero(done_B & self.occupied & (self.tenancy == tenancy)).tolist()
 
     def vacate(self, slots: Sequence[int]) -> None:
-        """Free slots, whatever their searches have found."""
-        self.occupied[slots], self.numbers[slots] = False, NOBODY.number
+        """Free slots and discard their results."""
+        self.occupied[slots], self.numbers[slots] = False, PADDING.number
         self.free.extend(slots)
 
     @torch.no_grad()
     def release(self, slots: Sequence[int]) -> Later:
-        """Free slots; what their searches found is on its way."""
+        """Free slots and start copying their results."""
         which = np.array(slots, np.int64)
         longest = int((self.clock - self.since[which]).max())
         self.vacate(slots)
@@ -333,12 +333,12 @@ class Lane:
 
 
 def power_of_two(length: int) -> int:
-    """The next one, from 16 on; of nothing, nothing."""
+    """Round up to a power of two, at least 16; 0 stays 0."""
     return max(16, 1 << (int(length) - 1).bit_length()) if length else 0
 
 
 class RecordedStep:
-    """A lane's step of so many slots, as a CUDA graph. It is tried out on the slot of nobody, which harms none."""
+    """A lane's step for a fixed number of slots, captured as a CUDA graph; warm-up runs on the padding slot."""
 
     def __init__(self, lane: Lane, size: int, pool: torch.cuda.MemPool) -> None:
         self.which_B = torch.full((size,), lane.slots, device=lane.machine.device)
@@ -350,7 +350,7 @@ class RecordedStep:
                 lane.step(*shape)
         torch.cuda.current_stream().wait_stream(side)
         self.graph = torch.cuda.CUDAGraph()
-        # Other threads, of a server say, may go on using the device.
+        # Other threads, such as a server's, may keep using the device.
         with torch.cuda.graph(self.graph, pool=pool.id, capture_error_mode="thread_local"):  # type: ignore[arg-type]
             lane.step(*shape)
 

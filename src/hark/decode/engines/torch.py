@@ -1,13 +1,13 @@
-"""Our own engine: continuous batching for an encoder-decoder, in PyTorch.
+"""Hark's own engine: continuous batching for an encoder-decoder, in PyTorch.
 
-Searches enter as there is room, are stepped together, and leave as soon as they are done, whoever they stand beside.
+Searches enter as memory becomes free, are stepped together, and leave as soon as they are finished.
 
-**What is guaranteed.** On a CPU in float32 a sentence's tokens and scores are, bit for bit, those of the sentence
-alone, independent of batch composition and order. Matrix products of other shapes may add in another order, so every
-product has the same shape whoever is there: sentences are encoded one by one, and steps are made in blocks of a fixed
-number of rows, filled up with rows of nobody, of sentences whose lengths lie between the same two powers of two. On a
-GPU everything goes at once, and the last bits, and with them a close decision now and then, depend on the batch;
-`benchmarks/decode_speed.py --crowd` measures how often.
+**Guarantees.** On a CPU in float32 a sentence's tokens and scores are bit-for-bit those of the sentence decoded alone,
+independent of batch composition and order. Matrix products of different shapes may sum in a different order, so every
+product has a fixed shape: sentences are encoded one by one, and steps run in padded blocks of a fixed number of rows,
+of sentences whose lengths lie between the same two powers of two. On a GPU all sentences are batched together, so the
+last bits, and occasionally a close decision, depend on the batch; `benchmarks/decode_speed.py --crowd` measures how
+often.
 """
 
 import copy
@@ -40,24 +40,26 @@ from hark.model.cache import SPARE, Cache, CachedDecoder
 from hark.text.vocabulary import SpecialIds
 
 ENTER = 512
-"""Searches that enter at once, for each step of a round: others are stepped while the host prepares the next."""
+"""Maximum searches to admit at once, per step of a round: the device steps others while the host prepares these."""
 STEPS_BY_ROWS = ((1024, 2), (0, 4))
-"""Steps of a round on a GPU, where at least so many rows are in flight: a step of few rows is so short that the host
-looks less often who is done. `benchmarks/decode_speed.py --stream N --steps-at-once K` tries others."""
+"""(minimum rows in flight, steps per round) on a GPU: steps of few rows are so short that the host checks less often
+for finished searches. `benchmarks/decode_speed.py --stream N --steps-at-once K` tries other values."""
 Done = tuple[int, Request, list[Hypothesis]]
-"""A request that is answered, and what was found for it."""
+"""The number of a finished request, the request and its hypotheses."""
 LANES = 8
-"""Shapes of searches that have tables, and recorded steps, at a time; the one that was used longest ago makes way."""
+"""Maximum number of lanes; the least recently used idle one is evicted."""
 
 
 class TorchEngine(Engine):
-    """An `Engine` of a model on a device. The model's weights must not change afterwards.
+    """An `Engine` that decodes with PyTorch. The model's weights must not change afterwards.
 
-    `places` bounds the tokens, of sources and of hypotheses, that are in flight; `rows` bounds the hypotheses.
-    `alignment` names the heads that answers' attention comes from: all of the last layer but one, if not given.
-    `graphs` records steps in CUDA graphs, and `kernels` uses our own kernels; both are on where there is a GPU.
-    `steps_at_once` is the steps between two looks at who is done: by `STEPS_BY_ROWS` if not given. A `watch` sees every
-    step; that is for a CPU in float32.
+    rows: maximum hypotheses in flight.
+    places: maximum tokens in flight, of sources and hypotheses together.
+    alignment: the heads that the attention of answers is read from; by default all heads of the penultimate layer.
+    graphs: capture steps in CUDA graphs; on by default on a GPU.
+    kernels: use hark's Triton kernels; on by default on a GPU.
+    steps_at_once: steps between two checks for finished searches; by default `STEPS_BY_ROWS`.
+    watch: hooks that see every step; only on a CPU in float32.
     """
 
     widest = SPARE
@@ -78,10 +80,10 @@ class TorchEngine(Engine):
     ) -> None:
         config = model.config
         super().__init__(config, special, config.max_positions if config.positions != "none" else None)
-        self.device = torch.empty(0, device=device).device  # with its number, if there may be several
+        self.device = torch.empty(0, device=device).device  # with its index, if there may be several
         on_gpu = self.device.type == "cuda"
         if on_gpu:
-            torch.cuda.set_device(self.device)  # where Triton and CUDA graphs work
+            torch.cuda.set_device(self.device)  # Triton and CUDA graphs use the current device
         self.dtype = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and on_gpu) else torch.float32
         self.model = model.eval()
         if (self.device, self.dtype) != (model.output_weight.device, model.output_weight.dtype):
@@ -96,22 +98,22 @@ class TorchEngine(Engine):
         self.exact = not on_gpu and not self.kernels and self.dtype == torch.float32
         self.watch = watch
         if watch is not None and not self.exact:
-            raise HarkError(f"{self.name}: only an engine for the CPU in float32 can be watched")
+            raise HarkError(f"{self.name}: watch requires an engine on the CPU in float32")
         self.lag = 1 if on_gpu else 0
-        """Rounds that the host is ahead: it asks who is done without waiting, starts the next steps, and only then
-        looks. A search that is done stays as it is meanwhile."""
+        """Rounds by which the host runs ahead: it starts to copy the finished flags, launches the next steps, and only
+        then reads the flags. Finished searches do not change in the meantime."""
         self.scheduler: Scheduler[DecodeJob] = Scheduler(self.intake, self.places, self.rows)
         self.open: dict[int, OpenAnswer] = {}
-        """Requests that have begun and were neither answered nor cancelled."""
+        """Running requests."""
         self.lanes: dict[LaneShape, Lane] = {}
-        """The one that was used longest ago comes first."""
+        """Least recently used first."""
         self.tenants: dict[Lane, dict[int, Entered[DecodeJob]]] = {}
-        """Who has which slot."""
-        self.asked: deque[list[tuple[Lane, NDArray[np.int64], Later]]] = deque()
+        """The running search in each slot."""
+        self.flags: deque[list[tuple[Lane, NDArray[np.int64], Later]]] = deque()
         self.fetched: deque[tuple[list[Entered[DecodeJob]], Later]] = deque()
 
     def affordable(self) -> int:
-        """Places that fit in 40% of the memory that is free; the rest is for logits and the encoder."""
+        """The number of places that fit in 40% of the free memory; the rest is for logits and the encoder."""
         free, _ = torch.cuda.mem_get_info(self.device)
         config = self.config
         place = config.n_decoder_layers * config.n_heads * (config.k_width + config.v_width) * self.dtype.itemsize
@@ -120,7 +122,7 @@ class TorchEngine(Engine):
     @cached_property
     @torch.no_grad()
     def machine(self) -> Machine:
-        """Made when first needed: scoring does without it."""
+        """The decoder and its cache; created when first needed, because scoring does not need it."""
         cache = Cache.empty(self.config, self.places, self.device, self.dtype)
         pool = torch.cuda.MemPool() if self.graphs else None
         operations, choose = (self.watch.operations() if self.watch is not None else None), candidates
@@ -132,12 +134,10 @@ class TorchEngine(Engine):
         return Machine(decoder, cache, choose, self.special, self.exact, pool, self.watch)
 
     def close(self) -> None:
-        """Give back the memory that decoding needed; the weights are the model's."""
+        """Free the memory used for decoding; the weights belong to the model."""
         self.lanes.clear()
         self.tenants.clear()
         self.__dict__.pop("machine", None)
-
-    # Requests in, answers out.
 
     @property
     def room(self) -> int:
@@ -147,32 +147,32 @@ class TorchEngine(Engine):
         limit = self.check(request)
         jobs = jobs_of(number, request, limit)
         needed = jobs[0].places
-        if request.search.diverse:  # a search for each branch follows
+        if request.search.diverse:  # one search per branch follows
             needed = max(needed, len(request.source) + request.search.beam * limit)
         if needed > self.places:
             raise UserError(
-                f"a sentence needs room for {needed} tokens, and there is room for {self.places}; "
-                "split it, or use a smaller beam"
+                f"sentence needs cache space for {needed} tokens, but the cache holds {self.places}; "
+                "split it or use a smaller beam"
             )
         return jobs
 
     def step(self) -> list[tuple[int, Answer]]:
-        refused, cancelled = self.intake.changes()
+        rejected, cancelled = self.intake.changes()
         if cancelled:
             self.drop(cancelled)
         self.admit()
         self.advance()
-        on_the_way, running = len(self.fetched), self.scheduler.running > 0
-        while len(self.asked) > (self.lag if running else 0):
+        in_transit, running = len(self.fetched), self.scheduler.running > 0
+        while len(self.flags) > (self.lag if running else 0):
             self.retire()
-        # What was just asked for would have to be waited for.
+        # Skip the results whose copies started in this round: reading them would wait for the device.
         done: list[Done] = []
-        for _ in range(on_the_way if self.lag and running else len(self.fetched)):
+        for _ in range(in_transit if self.lag and running else len(self.fetched)):
             done += self.finish()
-        return [*refused, *self.complete(done)] if done or refused else []
+        return [*rejected, *self.complete(done)] if done or rejected else []
 
     def drop(self, numbers: Collection[int]) -> None:
-        """Forget requests that have begun; their slots and places are free at once."""
+        """Drop running requests and free their slots and places."""
         for number in numbers:
             self.open.pop(number, None)
         self.scheduler.line = deque(job for job in self.scheduler.line if job.number not in numbers)
@@ -202,7 +202,10 @@ class TorchEngine(Engine):
             self.tenants[lane].update(zip(slots, group, strict=True))
 
     def make_lane(self, shape: LaneShape, used: set[LaneShape]) -> bool:
-        """Whether there is a lane of a shape, which is made if need be. `used` are not to be evicted, and it is one."""
+        """Create a lane for a shape if there is none; return False if no lane can be evicted for it.
+
+        Lanes in `used` are not evicted; the shape is added to it.
+        """
         if shape not in self.lanes:
             if len(self.lanes) >= LANES:
                 idle = (each for each, lane in self.lanes.items() if each not in used and not self.tenants[lane])
@@ -227,7 +230,7 @@ class TorchEngine(Engine):
 
     @torch.no_grad()
     def remember(self, entered: Sequence[Entered[DecodeJob]]) -> None:
-        """Encode sources, and put their keys and values at their places."""
+        """Encode sources and write their keys and values to the cache."""
         for batch in ([each] for each in entered) if self.exact else (entered,):
             sources = [each.job.request.source for each in batch]
             text = PackedText.of(sources, self.device, [each.start for each in batch])
@@ -236,12 +239,12 @@ class TorchEngine(Engine):
             self.machine.decoder.remember(memory_ND, text.places_N, self.machine.cache)
 
     def advance(self) -> None:
-        """Start the next steps, and ask who is done after them."""
+        """Launch the next steps, and start copying the finished flags."""
         lanes = [lane for lane, tenants in self.tenants.items() if tenants]
         for lane in lanes:
             lane.steps(self.steps_of(len(self.tenants[lane]) * lane.shape.width))
         if lanes:
-            self.asked.append([(lane, *lane.ask()) for lane in lanes])
+            self.flags.append([(lane, *lane.fetch_done()) for lane in lanes])
 
     def steps_of(self, rows: int) -> int:
         if self.steps_at_once is not None:
@@ -249,8 +252,8 @@ class TorchEngine(Engine):
         return next(steps for least, steps in STEPS_BY_ROWS if rows >= least) if self.lag else 1
 
     def retire(self) -> None:
-        """Let those go who were done when last asked about; their room is free at once."""
-        for lane, tenancy, later in self.asked.popleft():
+        """Remove finished searches, start copying their results, and free their memory."""
+        for lane, tenancy, later in self.flags.popleft():
             slots = lane.done(tenancy, later)
             if slots:
                 left = [self.tenants[lane].pop(slot) for slot in slots]
@@ -259,25 +262,25 @@ class TorchEngine(Engine):
                     self.scheduler.leave(each)
 
     def finish(self) -> Iterator[Done]:
-        """Read what was found; the requests whose answers are complete with it."""
+        """Read the results of finished searches; yield the requests that they complete."""
         left, later = self.fetched.popleft()
         *endings, trace = later.get()
         nbest, end = [each.job.nbest for each in left], self.special.end
         for entered, ended in zip(left, best(Endings(*endings), trace, nbest, end), strict=True):
             job = entered.job
             answer = self.open.get(job.number)
-            if answer is None:  # it was cancelled
+            if answer is None:  # cancelled
                 continue
             if job.kind != "search":
-                self.put_together(job, answer, ended)
+                self.add_part(job, answer, ended)
                 ended = answer.ended()
             answer.open -= 1
             if not answer.open:
                 del self.open[job.number]
                 yield job.number, job.request, ranked(ended, job.request)
 
-    def put_together(self, job: DecodeJob, answer: OpenAnswer, ended: list[Ended]) -> None:
-        """A part of an answer; after a look at first tokens, a search for each of them follows."""
+    def add_part(self, job: DecodeJob, answer: OpenAnswer, ended: list[Ended]) -> None:
+        """Add the result of one search to an answer; a "look" job instead queues a branch for each first token."""
         if job.kind != "look":
             answer.found[job.part] = ended
             return
@@ -288,14 +291,14 @@ class TorchEngine(Engine):
         answer.found.update({part: [each] for part, each in enumerate(ended) if over(each, limit)})
 
     def complete(self, done: Sequence[Done]) -> Iterator[tuple[int, Hypotheses]]:
-        """Answers, with attention where it was asked for: that of all in one pass."""
-        asked = [
+        """Yield the answers, with attention if requested; the attention of all is computed together."""
+        to_align = [
             Translated(request.source, each.tokens, each.complete)
             for _, request, found in done
             if request.attention
             for each in found
         ]
-        attention = iter(self.align(asked) if asked else ())
+        attention = iter(self.align(to_align) if to_align else ())
         for number, request, found in done:
             if request.attention:
                 found = [replace(each, attention_TS=next(attention)) for each in found]
@@ -304,7 +307,7 @@ class TorchEngine(Engine):
             yield number, tuple(found)
 
     def align(self, found: Sequence[Translated]) -> list[NDArray[np.float32]]:
-        """Where each token of given translations looked at. Those of like length share a pass."""
+        """Return the cross-attention of each token of the translations; those of similar length share a pass."""
         order = sorted(range(len(found)), key=lambda i: len(found[i].tokens))
         aligned: dict[int, NDArray[np.float32]] = {}
         for batch in in_batches(order, lambda i: len(found[i].tokens) + 1, self.exact):

@@ -1,4 +1,4 @@
-"""Arrays between host and device, without either waiting for the other."""
+"""Asynchronous copies between host and device."""
 
 import numpy as np
 import torch
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Later:
-    """Tensors on their way to the host."""
+    """Tensors that are being copied to the host; `get` waits for them."""
 
     def __init__(self, *tensors: Tensor) -> None:
         self.event: torch.cuda.Event | None = None
@@ -26,6 +26,6 @@ class Later:
 
 
 def send(array: NDArray[np.generic], device: torch.device) -> Tensor:
-    """To the device without waiting for it."""
+    """Copy an array to the device without synchronising."""
     tensor = torch.from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor

@@ -1,4 +1,4 @@
-"""Requests that wait for CTranslate2, and which of them make the next batch."""
+"""The batching of queued requests for CTranslate2."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,29 +8,29 @@ from hark.decode.request import Request
 from hark.errors import UserError
 
 SENTENCES = 32
-"""In a batch of greedy search; fewer leave matrix products thin, more fall out of the cache."""
+"""Maximum sentences in a batch of greedy search: smaller matrix products are slow, larger ones miss the cache."""
 SEARCHED = 16
 """The same with a beam, where a sentence is several rows."""
 FIRST = 8
-"""The same for the first batch, so that its answers come at once; it doubles from batch to batch."""
+"""The same for the first batch, so that its answers come early; it doubles from batch to batch."""
 LAST = 16
-"""The same at least towards the end, where the rest is shared out so that no worker is left with a long batch."""
+"""Minimum size towards the end, where the rest is divided among the workers so that none is left with a long batch."""
 ROWS = 512
-"""Hypotheses in a batch at most, however wide the beam."""
+"""Maximum hypotheses in a batch, however wide the beam."""
 POOL_BATCHES = 8
-"""Requests to choose neighbours of like length from, in batches."""
+"""How many batches of requests to choose neighbours of similar length from."""
 BATCH_TOKENS = 4096
-"""Source tokens in a batch, padding included: bounds memory where sentences are very long."""
+"""Maximum source tokens in a batch, padding included: bounds memory if sentences are very long."""
 
 
 @dataclass(frozen=True)
 class CallOptions:
-    """What all sentences of one call to CTranslate2 share."""
+    """The options that all sentences of one call to CTranslate2 share."""
 
     kind: Literal["search", "sample", "branch"]
     beam: int
-    wanted: int
-    """Hypotheses that end before the search ends."""
+    max_ended: int
+    """The search stops when this many hypotheses have ended."""
     min_length: int
     banned: tuple[int, ...]
     attention: bool
@@ -44,38 +44,38 @@ class CallOptions:
     def of(cls, number: int, request: Request) -> "CallOptions":
         search = request.search
         banned, prefix = tuple(sorted(set(request.banned))), len(request.prefix)
-        # Whoever asks for several translations, or for words of theirs, gets the model's full choice.
+        # N-best lists, sampling, bans and prefixes use the full vocabulary.
         plain = search.nbest == 1 and not (search.sample or search.diverse or banned or prefix)
         common = search.min_length, banned, request.attention, prefix, plain and search.shortlist
-        if search.sample:  # chance must not depend on neighbours, so each stands alone
+        if search.sample:  # samples must be independent of the batch, so each request is a batch of its own
             return cls("sample", 1, search.nbest, *common, search.nbest, number)
-        # CTranslate2 takes a beam of 1 for greedy search, which knows one hypothesis.
-        wanted = int(search.beam * search.patience + 0.5) if search.beam > 1 else 1
+        # CTranslate2 runs greedy search for a beam of 1, which has only one hypothesis.
+        max_ended = int(search.beam * search.patience + 0.5) if search.beam > 1 else 1
         if search.diverse:
-            return cls("branch", search.beam, wanted, *common, search.nbest)
-        if wanted < search.nbest:
-            raise UserError(f"decode.nbest {search.nbest} with decode.beam 1, which finds one; raise decode.beam")
-        return cls("search", search.beam, wanted, *common)
+            return cls("branch", search.beam, max_ended, *common, search.nbest)
+        if max_ended < search.nbest:
+            raise UserError(f"decode.nbest {search.nbest} requires a beam of more than 1; raise decode.beam")
+        return cls("search", search.beam, max_ended, *common)
 
     @property
     def rows(self) -> int:
-        """Hypotheses of a sentence that are stepped together."""
+        """Hypotheses of a sentence that are decoded together."""
         return self.beam * self.nbest
 
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """A request on its way."""
+    """A queued request."""
 
     number: int
     request: Request
     options: CallOptions
     limit: int
-    """Tokens that the translation may have, its prefix and end included."""
-    given: int
-    """Tokens at its beginning that do not count: those of the request's prefix."""
+    """Maximum length of the translation in tokens, prefix and EOS included."""
+    uncounted: int
+    """Length of the request's prefix, which does not count in the score."""
     start: float = 0.0
-    """Log-probability of further tokens that it was made to begin with."""
+    """Log-probability of further tokens that it is forced to start with."""
 
     @property
     def length(self) -> int:
@@ -83,23 +83,23 @@ class Waiting:
 
 
 class Batcher:
-    """Chooses the next batch among the requests that wait."""
+    """Chooses the next batch among the queued requests."""
 
     def __init__(self, intake: Intake[Waiting], workers: int = 1) -> None:
         self._intake, self._workers = intake, workers
         self.restart()
 
     def restart(self) -> None:
-        """Begin small again, because nobody waits."""
+        """Start again with small batches, because the queue is empty."""
         self._size = FIRST
 
     @property
     def room(self) -> int:
-        """Requests that are missing for a good choice of neighbours."""
+        """Number of further requests needed for a good choice of neighbours."""
         return max(POOL_BATCHES, 4 * self._workers) * self._size - len(self._intake)
 
     def take(self) -> list[Waiting]:
-        """Whose turn it is, and those nearest to it in length, so that little is padded."""
+        """Take the next request and those closest to it in length, to minimise padding."""
         first = self._intake.first()
         if first is None:
             return []
@@ -110,7 +110,7 @@ class Batcher:
         ]
         others.sort(key=lambda each: abs(each.length - first.length))
         size = min(self._size, SENTENCES if first.options.rows == 1 else SEARCHED, max(1, ROWS // first.options.rows))
-        # Who keeps the queue full sends more; towards the end the rest is shared out among the workers.
+        # A long queue allows full batches; towards the end the rest is divided among the workers.
         size = min(size, max(LAST, len(self._intake) // (2 * self._workers)))
         batch, width = [first], first.length
         for each in others[: size - 1]:

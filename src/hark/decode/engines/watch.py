@@ -1,6 +1,6 @@
-"""Hooks into a search: what others may see, and change, while `TorchEngine` decodes. Looking inside is built on them.
+"""Hooks that observe and change a search while `TorchEngine` decodes; `hark.inspect` is built on them.
 
-Besides the package's legend, numbers are those of requests; -1 stands for a row that is nobody's.
+`numbers` are those of requests; -1 marks a padding row.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from hark.model.cache import Kept, Operations, Rows, history_attention, memory_a
 
 @dataclass(frozen=True, eq=False)
 class SearchStep:
-    """A step of some searches: what lived before, what there was to choose from, what lives after."""
+    """One step of a batch of searches: the beams before, the candidates, and the beams after."""
 
     before: Beams
     terms: Terms
@@ -26,27 +26,27 @@ class SearchStep:
 
 
 class Watch:
-    """Hooks that do nothing; a subclass overrides those that it needs. They are called in the thread that steps."""
+    """Hooks that do nothing, for subclasses to override. They are called in the thread that steps."""
 
     numbers: Sequence[int] = ()
-    """The request of each of the B sentences of the step under way."""
+    """The request number of each of the B sentences of the current step."""
 
     def memory(self, number: int, encode: Callable[[], Tensor]) -> Tensor:  # noqa: ARG002
-        """The memory of a request's source, (S, D), which `encode` computes."""
+        """Return the memory of a request's source, (S, D); `encode` computes it."""
         return encode()
 
     def attended(self, kind: Literal["decoder", "cross"], layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:  # noqa: ARG002
-        """The heads' outputs in one layer, before W^O, and their weights; what is returned takes the outputs' place."""
+        """Called with the heads' outputs in a layer, before W^O, and their weights; the result replaces the outputs."""
         return out_BWHK
 
     def stepped(self, step: SearchStep) -> None:
-        """A step was taken, and this was chosen."""
+        """Called after each step."""
 
     def answered(self, number: int, request: Request, hypotheses: Hypotheses) -> None:
-        """A request is done."""
+        """Called when a request is finished."""
 
     def operations(self) -> Operations:
-        """The plain operations of a step, with `attended` after them."""
+        """The plain operations of a step, followed by `attended`."""
 
         def history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
             found = history_attention(q_RHK, k_RHK, v_RHK, kept, rows)

@@ -1,1 +1,1 @@
-"""What each head of a model looks at, how well it aligns words, and what it is worth, over a corpus."""
+"""Analysis of a model's heads over a corpus: what they look at, how well they align words, and how much they matter."""

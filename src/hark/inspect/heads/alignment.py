@@ -1,9 +1,9 @@
-"""How well cross-attention aligns words: every head, every layer's mean, and the few heads that do it best together.
+"""Alignment error rates of cross-attention: of every head, of each layer's mean, and of the best combination of heads.
 
-A word of the translation is aligned with the source word that has most of its weight: the mean of its tokens' weights,
-summed over the tokens of a source word, as `hark translate --align` does. Rates are those of Och and Ney (2003).
+A word of the translation is aligned with the source word that has most of its weight: the mean over its tokens, summed
+over the tokens of the source word, as in `hark translate --align`. Error rates are those of Och and Ney (2003).
 
-Besides the package's legend: L layers, C candidates; T and S count words here.
+Shape suffixes in addition to the package's legend: L layers, C candidates; T and S are words here.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,22 +19,25 @@ from hark.inspect.heads.gold import Gold, error_rate
 
 STEPS: tuple[Step, ...] = get_args(Step)
 MOST = 6
-"""Heads in a combination; more have not been seen to help."""
+"""Maximum heads in a combination; more were never better."""
 
 Words = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """One pair: the weight of every head between its words, at either step, and what people say."""
+    """One sentence pair: the weights of every head between its words, at either step, and the gold alignment."""
 
     weights_LHTS: Mapping[Step, Words]
     gold: Gold
 
 
 def link_words(cross_LHTS: Words, source_shares: Words, target_shares: Words, gold: Gold) -> Linked:
-    """The attention of the decoder's steps between words. `..._shares` tell how much of each token is in each word;
-    the source's end is in none, and the decoder's start is not among the target's tokens."""
+    """Convert attention between tokens to attention between words.
+
+    `..._shares` are how much of each token is in each word; the source's EOS is in none, and the target tokens do not
+    include the start token.
+    """
     means = target_shares / np.maximum(target_shares.sum(0), 1e-9)
     tokens = len(target_shares)
     at: dict[Step, Words] = {"predicts": cross_LHTS[:, :, :tokens], "reads": cross_LHTS[:, :, 1 : tokens + 1]}
@@ -43,14 +46,14 @@ def link_words(cross_LHTS: Words, source_shares: Words, target_shares: Words, go
 
 @dataclass(frozen=True)
 class Combination:
-    """Heads whose mean weight aligns."""
+    """Heads whose mean weight gives the alignment."""
 
     step: Step
     heads: tuple[Head, ...]
     error: float
-    """Alignment error rate on the pairs that they were chosen by."""
+    """Alignment error rate on the pairs that they were chosen on."""
     held_out_error: float
-    """The same for heads that were chosen in the same way on one half of the pairs and measured on the other."""
+    """The error rate of heads chosen in the same way on one half of the pairs and measured on the other."""
 
     @property
     def in_one_layer(self) -> AlignmentHeads:
@@ -60,20 +63,20 @@ class Combination:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """What was found on a corpus with gold alignments."""
+    """The results on a corpus with gold alignments."""
 
     pairs: int
     errors_LH: Mapping[Step, NDArray[np.float64]]
     layer_errors_L: Mapping[Step, NDArray[np.float64]]
-    """Of the mean of a layer's heads."""
+    """Error rates of the mean of each layer's heads."""
     shares_LH: Mapping[Step, NDArray[np.float64]]
-    """Of a head's weight on the words that people link; over the words that they link to any."""
+    """Shares of each head's weight on linked words, over the target words that have a link."""
     best: Combination
     best_in_one_layer: Combination
 
 
 def measure_alignment(pairs: Sequence[Linked], advance: Callable[[], None] = lambda: None) -> Alignment:
-    """`advance` is called `ROUNDS` times."""
+    """Measure the alignment of all heads and choose the best combinations. `advance` is called `ROUNDS` times."""
     layers, heads = pairs[0].weights_LHTS["predicts"].shape[:2]
     every = [Head("cross", layer, number) for layer in range(layers) for number in range(heads)]
     by_layer = [every[layer * heads : (layer + 1) * heads] for layer in range(layers)]
@@ -96,7 +99,7 @@ ROUNDS = 3
 
 
 def choose(pairs: Sequence[Linked], groups: Sequence[Sequence[Head]]) -> Combination:
-    """The best combination of heads of one group, at one step."""
+    """Choose the best combination of heads from one of the groups, at one of the steps."""
     step, heads, error = choose_on(pairs, groups)
     halves = pairs[::2], pairs[1::2]
     if not halves[1]:
@@ -115,7 +118,7 @@ def choose_on(pairs: Sequence[Linked], groups: Sequence[Sequence[Head]]) -> tupl
 
 
 def add_greedily(pairs: Sequence[Linked], step: Step, group: Sequence[Head]) -> tuple[tuple[Head, ...], float]:
-    """The best head, then again and again the one that helps most, until none does."""
+    """Choose the best head, then add the one that helps most, until none does."""
     golds = [each.gold for each in pairs]
     candidates = [np.stack([sum_of(each, step, [head]) for head in group]) for each in pairs]
     totals = [np.zeros_like(each[0]) for each in candidates]
@@ -145,7 +148,7 @@ def rates(weights_CTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.flo
 
 
 def count(weights_CTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.float64]:
-    """Hits among the sure and the possible links, links made, and sure links, (4, C), over all pairs."""
+    """Count hits among the sure and the possible links, predicted links, and sure links, (4, C), over all pairs."""
     total = np.zeros((4, len(weights_CTS[0])))
     for candidates_CTS, gold in zip(weights_CTS, golds, strict=True):
         t, best_CT = np.arange(candidates_CTS.shape[1]), candidates_CTS.argmax(-1)

@@ -1,4 +1,4 @@
-"""Sentence pairs to look at a model with: what its encoder and decoder see of them."""
+"""Encodes sentence pairs for the analysis of a model's heads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from hark.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class HeadExample:
-    """A sentence and its translation by people."""
+    """A sentence and its reference translation."""
 
     line: int
-    """Where it stands in its files, from 0."""
+    """Its line in the files, from 0."""
     source_text: str
     target_text: str
     source: tuple[int, ...]
-    """As the encoder sees it, EOS last."""
+    """The encoder's input, EOS last."""
     target: tuple[int, ...]
-    """As the decoder reads it, the start token first. Step t reads token t and predicts the one after it."""
+    """The decoder's input, the start token first. Step t reads token t and predicts the next one."""
     expected: tuple[int, ...]
-    """What the decoder is to predict, EOS last."""
+    """The tokens that the decoder should predict, EOS last."""
 
     @property
     def pair(self) -> Pair:
@@ -33,26 +33,26 @@ class HeadExample:
 
 @dataclass(frozen=True)
 class HeadCorpus:
-    """Pairs that a model can read, and how many it cannot."""
+    """The sentence pairs that a model can process, and the number of all pairs read."""
 
     examples: tuple[HeadExample, ...]
     lines: int
-    """Pairs that were read."""
+    """Number of pairs read."""
 
     @property
     def left_out(self) -> int:
-        """Pairs of which a side is empty or has more tokens than the model has positions."""
+        """Number of pairs with a side that is empty or longer than the model's positions."""
         return self.lines - len(self.examples)
 
 
 def read_texts(files: tuple[str, str], languages: tuple[str, str], limit: int | None) -> list[tuple[str, str]]:
-    """The first `limit` pairs of two line-aligned files, or of one .tsv, .jsonl or .tmx and `-`."""
+    """Read the first `limit` pairs of two line-aligned files, or of one .tsv, .jsonl or .tmx file and `-`."""
     corpus = CorpusConfig(files[0], "" if files[1] == "-" else files[1])
     return list(islice(read_pairs(corpus, *languages), limit))
 
 
 def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabulary, positions: int) -> HeadCorpus:
-    """Pairs for a model that knows so many positions."""
+    """Encode pairs for a model with this many positions."""
     examples = []
     sides = zip(source.encode([each for each, _ in pairs]), target.encode([each for _, each in pairs]), strict=True)
     for line, ((text, other), (ids, other_ids)) in enumerate(zip(pairs, sides, strict=True)):
@@ -62,7 +62,5 @@ def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabul
         if ids and other_ids and max(len(seen), len(read)) <= positions:
             examples.append(HeadExample(line, text, other, seen, read, expected))
     if not examples:
-        raise UserError(
-            "no pair of sentences that the model can read: the text is empty, or its lines are far too long"
-        )
+        raise UserError("no usable sentence pairs: all are empty or too long for the model; give other text")
     return HeadCorpus(tuple(examples), len(pairs))

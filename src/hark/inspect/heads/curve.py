@@ -1,4 +1,4 @@
-"""The quality that is left as heads are removed, the least important first: a curve as one SVG."""
+"""Draws loss and BLEU against the number of heads removed, least important first, as one SVG."""
 
 from collections.abc import Sequence
 from html import escape
@@ -12,12 +12,12 @@ WIDTH = 640
 
 
 def draw(report: HeadReport, points: Sequence[Point]) -> str:
-    """One chart of the loss, and one of BLEU if it was measured."""
+    """Draw a chart of the loss, and one of BLEU if it was measured."""
     charts = [("Loss, nats per target token", [(point.removed, point.nll) for point in points])]
     if all(point.score is not None for point in points):
         charts.append(("BLEU", [(point.removed, point.score or 0.0) for point in points]))
     sentences = report.importance.sentences if report.importance else report.sentences
-    text = f"{sentences:,} sentence pairs of {report.corpus}; nothing is retrained"
+    text = f"{sentences:,} sentence pairs of {report.corpus}; no retraining"
     parts = [
         f'<text class="title" x="{GAP}" y="32">{escape(report.model)} without its least important heads</text>',
         f'<text x="{GAP}" y="50">{escape(text)}</text>\n',

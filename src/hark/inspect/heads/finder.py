@@ -1,4 +1,4 @@
-"""The head finder: what every head of a model does on a corpus, how well it aligns words, and what it is worth."""
+"""The head finder: what every head does on a corpus, how well it aligns words, and how much it matters."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -20,9 +20,9 @@ from hark.model import Transformer
 from hark.text.vocabulary import Vocabulary
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
-"""From what is being done, and in how many parts, to what is to be called for each part."""
+"""Takes the name of a task and its number of parts; returns a context manager of a function to call for each part."""
 Words = tuple[Sequence[str], Sequence[str]]
-"""Of the source and of the target."""
+"""The words of the source and of the target."""
 
 
 def quietly(_: str, __: int) -> AbstractContextManager[Callable[[], None]]:
@@ -31,13 +31,13 @@ def quietly(_: str, __: int) -> AbstractContextManager[Callable[[], None]]:
 
 @dataclass(frozen=True)
 class FoundHead:
-    """What is known of one head."""
+    """The results for one head."""
 
     head: Head
     measures: dict[Measure, float]
     named: Named
     errors: dict[Step, float]
-    """Alignment error rates of a head over the memory, if there were gold alignments."""
+    """Alignment error rates of a cross-attention head, if there are gold alignments."""
     effect: HeadEffect | None
 
     def to_tree(self) -> dict[str, Any]:
@@ -57,11 +57,11 @@ class FoundHead:
 
 @dataclass(frozen=True)
 class Importance:
-    """What the heads of a model are worth to it."""
+    """The importance of a model's heads."""
 
     sentences: int
     nll: float
-    """Of the whole model."""
+    """The loss of the whole model, in nats per token."""
     curve: tuple[Point, ...]
 
     def to_tree(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Importance:
 
 @dataclass(frozen=True)
 class HeadReport:
-    """What was found of a model."""
+    """The results for all heads of a model."""
 
     model: str
     corpus: str
@@ -82,7 +82,7 @@ class HeadReport:
     importance: Importance | None
 
     def to_tree(self) -> dict[str, Any]:
-        """For JSON. Layers and heads count from 1 here."""
+        """Convert to JSON values. Layers and heads count from 1 here."""
         return {
             "model": self.model,
             "corpus": self.corpus,
@@ -113,7 +113,7 @@ def alignment_tree(alignment: Alignment) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Finder:
-    """A model and what it takes to read text for it."""
+    """Analyses the heads of a model."""
 
     model: Transformer
     source: Vocabulary
@@ -121,7 +121,7 @@ class Finder:
     progress: Progress = quietly
 
     def look(self, corpus: HeadCorpus, gold: Sequence[tuple[Words, Gold]] | None) -> tuple[HeadTally, Alignment | None]:
-        """Read a corpus once. `gold` has the words and links of every line of it."""
+        """Measure all heads in one pass over a corpus. `gold` has the words and links of each of its lines."""
         tally, linked = HeadTally(), []
         source_marks_V, target_marks_V = marks_of(self.source), marks_of(self.target)
         matchers = WordMatcher(self.source), WordMatcher(self.target)
@@ -145,7 +145,7 @@ class Finder:
             nll, effects = measure_effects(self.model, examples, advance)
         curve: list[Point] = []
         if with_curve:
-            with self.progress("removing more and more", len(points_of(heads))) as advance:
+            with self.progress("removing more heads", len(points_of(heads))) as advance:
                 curve = prune(self.model, examples, effects, score, advance)
         return effects, Importance(len(examples), nll, tuple(curve))
 
@@ -153,7 +153,7 @@ class Finder:
 def match(
     example: HeadExample, attention: Attention, source: WordMatcher, target: WordMatcher, words: Words, gold: Gold
 ) -> list[Linked]:
-    """A pair with its links, unless its words are not those of its tokens."""
+    """Link the words of a pair; empty if its words do not match its tokens."""
     shares = source.shares(example.source, words[0]), target.shares(example.target[1:], words[1])
     if shares[0] is None or shares[1] is None:
         return []
@@ -163,7 +163,7 @@ def match(
 def put_together(
     tally: HeadTally, alignment: Alignment | None, effects: dict[Head, HeadEffect]
 ) -> tuple[FoundHead, ...]:
-    """All that is known, head by head."""
+    """Combine all results by head."""
     found = []
     for head, measures in tally.means().items():
         errors: dict[Step, float] = {}

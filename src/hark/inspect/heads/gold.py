@@ -1,4 +1,4 @@
-"""Alignments by people: which word of a translation stands for which word of its source, and how far ours is off."""
+"""Gold word alignments: reading them, and the alignment error rate."""
 
 import re
 from collections.abc import Sequence
@@ -21,22 +21,22 @@ CLITIC = re.compile(r"['’](?:s|re|ve|ll|d|m|t)", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """The links of one pair: which target word (row) and source word (column) belong together."""
+    """The links of one sentence pair, between target words (rows) and source words (columns)."""
 
     sure_TS: NDArray[np.bool_]
     possible_TS: NDArray[np.bool_]
-    """The sure ones among them."""
+    """Includes the sure links."""
 
 
 def read_gold(path: Path, words: Sequence[tuple[Sequence[str], Sequence[str]]], reversed_: bool = False) -> list[Gold]:
-    """Links of pairs of given words, line by line: `3-4` is sure and `3p4` (or `3?4`) possible.
+    """Read the links of sentence pairs, one line each: `3-4` is sure and `3p4` (or `3?4`) possible.
 
-    They are written source-target; `reversed_`, target-source. Words count from 1, or from 0 where the file has a 0.
+    Links are source-target, or target-source with `reversed_`. Words count from 1, or from 0 if the file contains a 0.
     """
     with ByteStream(path) as stream:
         lines = list(read_lines(stream))
     if len(lines) < len(words):
-        raise UserError(f"{path}: has {len(lines)} lines for {len(words)} pairs; they must match line by line")
+        raise UserError(f"{path}: {len(lines)} lines for {len(words)} sentence pairs; give one line per pair")
     links = [read_links(line, path, number) for number, line in enumerate(lines, start=1)]
     first = 0 if any(0 in (one, other) for line in links for one, _, other in line) else 1
     return [
@@ -50,7 +50,7 @@ def read_links(line: str, path: Path, number: int) -> list[tuple[int, str, int]]
     for word in line.split():
         match = LINK.fullmatch(word)
         if match is None:
-            raise UserError(f"{path}:{number}: {word!r} is no link; a line is of the form 1-1 2p3")
+            raise UserError(f"{path}:{number}: {word!r} is not a link; use the format 1-1 2p3")
         found.append((int(match[1]), match[2], int(match[3])))
     return found
 
@@ -67,10 +67,14 @@ def make_gold(
     for one, kind, other in links:
         s, t = (other - first, one - first) if reversed_ else (one - first, other - first)
         if s >= len(source) or t >= len(target):
-            way = "leave --gold-reversed out?" if reversed_ else "are its links target-source? Then add --gold-reversed"
+            remedy = (
+                "if links are source-target, remove --gold-reversed"
+                if reversed_
+                else "if links are target-source, add --gold-reversed"
+            )
             raise UserError(
-                f"{where}: the link {one}{kind}{other} leads out of the pair, which has {len(source)} source and "
-                f"{len(target)} target words; {way}"
+                f"{where}: link {one}{kind}{other} is out of range: the pair has {len(source)} source and "
+                f"{len(target)} target words; {remedy}"
             )
         possible_TS[t, s] = True
         sure_TS[t, s] |= kind == "-"
@@ -83,9 +87,10 @@ def error_rate(sure_hits: float, possible_hits: float, links: float, sure: float
 
 
 def detokenise(words: Sequence[str]) -> str:
-    """Tokenised text as people write it, roughly: signs close up with the words that they belong to.
+    """Detokenise text approximately: attach punctuation to the words that it belongs to.
 
-    For text of which only the words are known, so that a model sees what it was trained on. No character is changed.
+    Used if only the tokenised text is available, so that the model's input resembles its training data. No character is
+    changed.
     """
     text, glued, quoted = "", True, False
     for word in words:

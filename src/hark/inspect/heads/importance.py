@@ -1,7 +1,7 @@
-"""What heads are worth: how much worse the model predicts without each of them, and without ever more of them.
+"""Importance of heads: how much the loss rises without each head, and without more and more of them.
 
-Worse is a higher loss: nats for each target token of translations by people, the end included. Heads are removed for
-good (their output is zero), and nothing is trained again.
+The loss is in nats per target token of reference translations, EOS included. Heads are removed by setting their outputs
+to zero; the model is not retrained.
 """
 
 import math
@@ -19,16 +19,16 @@ from hark.inspect.heads.corpus import HeadExample
 from hark.model import Transformer, padded_layout
 
 BATCH_TOKENS = 1024
-"""Fewer than for attention: each has as many logits as the vocabulary has pieces."""
+"""Fewer than for attention: each token has logits for the whole vocabulary."""
 POINTS = 25
-"""Of the curve, at the most."""
+"""Maximum points of the curve."""
 
 Score = Callable[[Transformer], float]
 
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """What the removal of a head adds to the loss, and half of its 95% interval."""
+    """The increase in loss when a head is removed, and half of its 95% confidence interval."""
 
     nll: float
     interval: float
@@ -45,7 +45,7 @@ class Point:
 
 @torch.no_grad()
 def losses(model: Transformer, examples: Sequence[HeadExample]) -> NDArray[np.float64]:
-    """The negative log-probability of each translation, in nats."""
+    """Return the negative log-probability of each translation, in nats."""
     device = model.output_weight.device
     found = np.zeros(len(examples))
     for batch in batches([each.pair for each in examples], BATCH_TOKENS):
@@ -75,7 +75,7 @@ def every_head(model: Transformer) -> list[Head]:
 def measure_effects(
     model: Transformer, examples: Sequence[HeadExample], advance: Callable[[], None] = lambda: None
 ) -> tuple[float, dict[Head, HeadEffect]]:
-    """The loss of the whole model, and what each head's removal adds to it. `advance` is called for each head."""
+    """Return the loss of the whole model, and the increase without each head. `advance` is called for each head."""
     tokens = np.array([len(each.expected) for each in examples], float)
     whole = losses(model, examples)
     found = {}
@@ -86,14 +86,14 @@ def measure_effects(
 
 
 def effect(added: NDArray[np.float64], tokens: NDArray[np.float64]) -> HeadEffect:
-    """The mean by token of what is added to each sentence's loss; sentences, not tokens, are drawn independently."""
+    """The mean increase per token; the interval treats sentences, not tokens, as independent samples."""
     mean = added.sum() / tokens.sum()
     spread = math.sqrt(((added - mean * tokens) ** 2).sum() * len(added) / max(1, len(added) - 1))
     return HeadEffect(float(mean), float(1.96 * spread / tokens.sum()))
 
 
 def points_of(heads: int) -> list[int]:
-    """Numbers of removed heads that make a curve, from none to all."""
+    """The numbers of removed heads for the points of the curve, from none to all."""
     return sorted({round(each) for each in np.linspace(0, heads, min(heads + 1, POINTS))})
 
 
@@ -104,9 +104,9 @@ def prune(
     score: Score | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Point]:
-    """The model without its 0, 1, 2, ... least important heads, by their effects one at a time.
+    """Measure the model without its 0, 1, 2, ... least important heads, ordered by their individual effects.
 
-    `advance` is called for each of `points_of` as many heads.
+    `advance` is called once for each of `points_of(len(effects))`.
     """
     order = sorted(effects, key=lambda head: effects[head].nll)
     tokens = sum(len(each.expected) for each in examples)

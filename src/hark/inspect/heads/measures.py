@@ -1,4 +1,4 @@
-"""Where a head looks, in figures: the mean, over the steps of a corpus, of what its weights say at each step."""
+"""Measures of where heads look: means of properties of their weights over all steps of a corpus."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,24 +11,24 @@ from hark.inspect.attention import KINDS, Attention, Head, Kind
 from hark.text.vocabulary import SPACE, Vocabulary
 
 Measure = Literal["previous", "same", "next", "near", "start", "end", "punctuation", "entropy", "evenness", "distance"]
-"""All but the last three are shares of a head's weight. They overlap: what is at the previous token is also near."""
+"""All but the last three are shares of a head's weight. They overlap: the previous token is also near."""
 NEAR = 2
-"""Tokens to either side that count as near."""
+"""Tokens on either side that count as near."""
 
 Array = NDArray[np.float64]
 Steps = tuple[NDArray[np.floating], NDArray[np.bool_]]
-"""A value at each step, (L, H, T), and which steps count."""
+"""A value for each step, (L, H, T), and a mask of the steps that count."""
 
 
 @dataclass
 class HeadTally:
-    """Sums over steps, for each kind and measure and by layer and head, and how many steps each is a sum of."""
+    """Sums of measures over steps, by layer and head, with the number of steps of each sum."""
 
     sums_LH: dict[tuple[Kind, Measure], Array] = field(default_factory=dict)
     steps: dict[tuple[Kind, Measure], int] = field(default_factory=dict)
 
     def add(self, attention: Attention, source_marks_S: NDArray[np.bool_], target_marks_T: NDArray[np.bool_]) -> None:
-        """Count a pair; the marks tell which tokens of what the encoder and the decoder read are punctuation."""
+        """Add a sentence pair; the masks mark the punctuation in the inputs of the encoder and the decoder."""
         for kind in KINDS:
             marks = target_marks_T if kind == "decoder" else source_marks_S
             for measure, (values_LHT, counts_T) in measure_weights(kind, attention.of(kind), marks).items():
@@ -38,7 +38,7 @@ class HeadTally:
                 self.steps[key] = self.steps.get(key, 0) + int(counts_T.sum())
 
     def means(self) -> dict[Head, dict[Measure, float]]:
-        """Of each head. A measure that no step of the corpus could be asked for is left out."""
+        """The mean measures of each head. A measure that applies to no step of the corpus is omitted."""
         found: dict[Head, dict[Measure, float]] = {}
         for (kind, measure), sums_LH in self.sums_LH.items():
             if steps := self.steps[kind, measure]:
@@ -50,11 +50,11 @@ class HeadTally:
 def measure_weights(
     kind: Kind, weights_LHTS: NDArray[np.float32], marks_S: NDArray[np.bool_]
 ) -> Mapping[Measure, Steps]:
-    """What one sentence's weights say. `marks_S` tells which keys are punctuation.
+    """Measure the weights of one sentence. `marks_S` marks the keys that are punctuation.
 
-    A step counts only if it has a choice, and where what is asked for is there. The start of the decoder and the end of
-    the source are not counted where they are also the token itself or its neighbour. Cross-attention has no same place
-    in the other sentence: places are counted from the diagonal of the two.
+    A step counts only if it has more than one key, and only for measures whose key exists. The decoder's start and the
+    source's EOS do not count if they are the token itself or its neighbour. Cross-attention connects two sentences, so
+    its offsets are counted from the diagonal.
     """
     n_queries, n_keys = weights_LHTS.shape[-2:]
     at_T = np.arange(n_queries)
@@ -87,7 +87,7 @@ def measure_weights(
 
 
 def marks_of(vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """For each id whether it is punctuation: signs, no letters or digits, no bytes and no special ids."""
+    """Mark the ids that are punctuation: no letters or digits, no byte tokens, no special tokens."""
     ids = range(vocabulary.vocab_size)
     bare = (piece.lstrip(SPACE) for piece in vocabulary.pieces(ids))
     return np.array(

@@ -1,4 +1,4 @@
-"""The heads of a model as one SVG, for documents: no script, light or dark as the reader's machine is."""
+"""Draws the heads of a model as one SVG for documents: no scripts, light or dark by the reader's settings."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -11,19 +11,19 @@ from hark.pages.picture import picture
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 120, 40, 4
 LINE = 15
-"""That a cell grows by for an error rate or a bar."""
+"""Extra height of a cell for an error rate; half of it for a bar."""
 LEFT, MARGIN = 40, 24
 NARROWEST = 660
-"""Of the picture, so that its notes have room."""
+"""Minimum width of the picture, to fit the notes."""
 PANELS: dict[Kind, str] = {
     "encoder": "Encoder: a source token looks at the source",
     "decoder": "Decoder: a target token looks at the translation so far",
-    "cross": "Decoder over the memory: a target token looks at the source",
+    "cross": "Cross-attention: a target token looks at the source",
 }
 
 
 def draw(report: HeadReport) -> str:
-    """The whole picture: a grid of layers by heads for each of attention's three uses, and a legend."""
+    """Draw the whole picture: a grid of layers by heads for each of the three kinds of attention, and a legend."""
     heads = 1 + max(each.head.number for each in report.heads)
     width = max(NARROWEST, 2 * MARGIN + LEFT + heads * (CELL_WIDTH + GAP) - GAP)
     title = f"What the heads of {report.model} look at"
@@ -48,11 +48,11 @@ def on_card(title: str, width: int, height: int, content: str) -> str:
 
 
 def subtitles(report: HeadReport) -> Iterator[str]:
-    yield f"{report.sentences:,} sentence pairs of {report.corpus}, their translations by people"
+    yield f"{report.sentences:,} sentence pairs of {report.corpus}, with reference translations"
     if report.alignment is not None:
         best = report.alignment.best_in_one_layer
         names = ", ".join(short_name(head) for head in best.heads)
-        yield f"Words are aligned best at the step that {best.step} them, by {names}: error rate {best.error:.3f}"
+        yield f"Best alignment: heads {names}, at the step that {best.step} a word: error rate {best.error:.3f}"
 
 
 def short_name(head: Head) -> str:
@@ -64,7 +64,7 @@ def chosen_heads(report: HeadReport) -> Sequence[Head]:
 
 
 def longest_bar(report: HeadReport) -> float | None:
-    """The effect that is drawn as a whole bar; none if no effect was measured."""
+    """The effect drawn as a full bar; None if no effects were measured."""
     effects = [each.effect.nll for each in report.heads if each.effect]
     return max(*effects, 1e-9) if effects else None
 
@@ -108,12 +108,12 @@ def draw_cell(found: FoundHead, height: int, chosen: bool, worth: float | None) 
 
 
 def strength(found: FoundHead) -> float:
-    """How strongly a cell is coloured: the surer its name, the stronger."""
+    """The opacity of a cell: higher for a clearer role."""
     return round((0.05 if found.named.partly else 0.18) + 0.5 * min(1.0, found.named.share), 2)
 
 
 def explain(found: FoundHead) -> str:
-    """All figures of a head, for those who point at it."""
+    """All measures of a head, for the tooltip."""
     figures = [f"{measure} {value:.2f}" for measure, value in found.measures.items()]
     figures += [f"AER {error:.3f} ({step})" for step, error in found.errors.items()]
     figures += [f"effect {found.effect.nll:+.4f} ± {found.effect.interval:.4f}"] if found.effect else []
@@ -134,13 +134,13 @@ def draw_legend(report: HeadReport, width: int) -> tuple[str, int]:
             )
             parts.append(f'<text x="{x + 18}" y="{y + 10}">{title}</text>')
             x += size
-    notes = ["The number is the share of a head's weight that goes there; of “all over”, how evenly it is spread."]
+    notes = ["The number is the share of the head's weight on it; for “all over”, how evenly the weight is spread."]
     if report.alignment is not None:
         notes.append(
-            "AER: alignment error rate, at the better of two steps. Outlined: the heads that align best together."
+            "AER: alignment error rate, at the better of the two steps. Outlined: the best combination of heads."
         )
     if (worth := longest_bar(report)) is not None:
-        notes.append(f"The bar is what removing a head adds to the loss; the longest is {worth:.3f} nats a token.")
+        notes.append(f"Bar: increase in loss when the head is removed; the longest is {worth:.3f} nats per token.")
     for note in notes:
         y += 22
         parts.append(f'<text y="{y + 8}">{escape(note)}</text>')

@@ -1,4 +1,4 @@
-"""What a head does, in a word: the most specific thing that most of its weight can be said to do."""
+"""Names the role of a head: the most specific description of most of its weight."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ TITLES: dict[Role, str] = {
     "punctuation": "punctuation",
     "translation": "word to translate",
     "written": "word just written",
-    "near": "near tokens",
+    "near": "nearby tokens",
     "broad": "all over",
     "mixed": "mixed",
 }
-"""For people."""
+"""Display names."""
 DIAGONAL: dict[Role, str] = {
     "previous": "before the diagonal",
     "same": "the diagonal",
     "next": "after the diagonal",
     "near": "near the diagonal",
 }
-"""What the same are called between two sentences, which have no places in common."""
+"""Display names for cross-attention, where positions are relative to the diagonal."""
 PARTLY: dict[Role, str] = {
     "previous": "previous",
     "same": "itself",
@@ -42,9 +42,9 @@ PARTLY: dict[Role, str] = {
     "written": "just written",
 }
 NAMED = 0.5
-"""A head is called by what at least this share of its weight does."""
+"""Minimum share of a head's weight for a role."""
 BROAD = 0.75
-"""Or by its breadth, if its entropy is this share of what it could be."""
+"""Minimum evenness (entropy as a share of its maximum) of a broad head."""
 PRECISE: tuple[Literal["previous", "same", "next", "start", "end", "punctuation"], ...] = (
     "previous",
     "same",
@@ -56,17 +56,17 @@ PRECISE: tuple[Literal["previous", "same", "next", "start", "end", "punctuation"
 
 
 FAINT = 0.2
-"""A head of many things is said to do partly what at least this share of its weight does."""
+"""Minimum share of a mixed head's weight for its partial role."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """A role and how much of it: the share of weight; of `broad` its evenness, of `mixed` its largest share."""
+    """A role with its share of weight; for `broad` the evenness, for `mixed` the largest share."""
 
     role: Role
     share: float
     partly: Role | None = None
-    """Of a mixed head: what its largest share does."""
+    """The role of a mixed head's largest share."""
 
     def title(self, kind: Kind) -> str:
         if self.partly is not None:
@@ -75,13 +75,13 @@ class Named:
 
 
 def name(measures: Mapping[Measure, float], translation: float = 0.0, written: float = 0.0) -> Named:
-    """The role of a head by its measures, and by its shares on linked words at the step that predicts and reads."""
+    """Name a head by its measures, and by its shares of weight on linked words at the steps that predict and read."""
     shares: dict[Role, float] = {each: measures.get(each, 0.0) for each in PRECISE}
     shares |= {"translation": translation, "written": written}
     role, share = max(shares.items(), key=lambda each: each[1])
     if share >= NAMED:
         return Named(role, share)
-    # Words that belong together are mostly near the diagonal: to say that they are linked says more.
+    # Linked words are mostly near the diagonal; the link is the more specific description.
     links = role in ("translation", "written") and share >= FAINT
     if measures.get("near", 0.0) >= NAMED and not links:
         return Named("near", measures["near"])

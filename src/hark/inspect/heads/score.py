@@ -1,4 +1,4 @@
-"""BLEU of a model on few sentences, for curves: what the search finds, with nothing put right afterwards."""
+"""BLEU of a model on a few sentences, for curves: raw search output, without retries or repairs."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from hark.text.vocabulary import Vocabulary
 
 
 def bleu(examples: Sequence[HeadExample], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Score:
-    """A function from a model to the BLEU of its translations, by sacreBLEU."""
+    """Return a function that computes the BLEU of a model's translations with sacreBLEU."""
     metric = make_measures(choose_tokenisation(language))["bleu"]
     references = [each.target_text for each in examples]
 

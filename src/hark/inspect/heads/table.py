@@ -1,4 +1,4 @@
-"""What was found of a model's heads, as rows and lines for a terminal."""
+"""Prints the report on a model's heads as a table for the terminal."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ WHEN: dict[Step, str] = {"predicts": "predicting a word", "reads": "reading a wo
 
 
 def rows(report: HeadReport) -> Iterator[list[str]]:
-    """A header, and a row for each head. Columns of what was not measured are left out."""
+    """Yield a header and a row for each head. Columns that were not measured are omitted."""
     aligned = report.alignment is not None
     weighed = report.importance is not None
     yield [
@@ -36,24 +36,24 @@ def effect(found: FoundHead) -> str:
 
 
 def notes(report: HeadReport) -> Iterator[str]:
-    """What the rows mean, and what was found of all heads together."""
-    left_out = f" ({report.left_out:,} more left out: empty or too long)" if report.left_out else ""
+    """Yield the legend of the table and the results for all heads together."""
+    left_out = f" ({report.left_out:,} more skipped: empty or too long)" if report.left_out else ""
     yield f"{report.sentences:,} sentence pairs of {report.corpus}{left_out}"
-    yield "share: of a head's weight, or how even it is; entropy in bits; distance in tokens"
+    yield "share: fraction of the head's weight, or its evenness; entropy in bits; distance in tokens"
     if report.importance is not None:
-        loss = f"{report.importance.nll:.4f} nats a token on {report.importance.sentences:,} pairs"
-        yield f"effect: what removing the head adds to the loss, which is {loss}; ±: half of the 95% interval"
+        loss = f"{report.importance.nll:.4f} nats per token on {report.importance.sentences:,} pairs"
+        yield f"effect: increase in loss when the head is removed; the loss is {loss}; ±: half of the 95% interval"
     if (alignment := report.alignment) is not None:
         yield f"AER: alignment error rate on {alignment.pairs:,} pairs, at the step that predicts or reads a word"
         for step in STEPS:
             errors = alignment.layer_errors_L[step]
             layers = "  ".join(f"{number}: {error:.3f}" for number, error in enumerate(errors, start=1))
-            yield f"mean of a layer's heads, {WHEN[step]}:  {layers}"
+            yield f"AER of each layer's mean, {WHEN[step]}:  {layers}"
         yield f"best heads of one layer: {describe(alignment.best_in_one_layer)}"
-        yield f"best heads of any layers: {describe(alignment.best)}"
+        yield f"best heads of all layers: {describe(alignment.best)}"
 
 
 def describe(best: Combination) -> str:
     names = ", ".join(short_name(head) for head in best.heads)
-    held_out = f"chosen on one half, measured on the other: {best.held_out_error:.3f}"
+    held_out = f"held out: {best.held_out_error:.3f}"
     return f"{names}, {WHEN[best.step]}: AER {best.error:.3f} ({held_out})"

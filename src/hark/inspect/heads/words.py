@@ -1,4 +1,4 @@
-"""From tokens to the words of a gold alignment, whatever the two think of spaces and punctuation."""
+"""Maps tokens to the words of a gold alignment, even if they split spaces and punctuation differently."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from hark.text.vocabulary import SPACE, Vocabulary
 
 
 class WordMatcher:
-    """Shares of a vocabulary's tokens in given words, by the bytes that both are written with."""
+    """Computes how a vocabulary's tokens overlap with words, by their bytes."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         ids = range(vocabulary.vocab_size)
@@ -23,9 +23,9 @@ class WordMatcher:
         self.spaces_V = (self.sizes_V == 0) & ~special_V
 
     def shares(self, tokens: Sequence[int], words: Sequence[str]) -> NDArray[np.float32] | None:
-        """How much of each token (row) is in each word (column), from 0 to 1; marks of ours are in none.
+        """Return how much of each token (row) is in each word (column), from 0 to 1; special tokens are in no word.
 
-        A token that is a space alone belongs to the word after it. None where tokens and words are not of one text.
+        A space token belongs to the word after it. Returns None if tokens and words are not of the same text.
         """
         sizes = self.sizes_V[list(tokens)]
         token_ends, word_ends = sizes.cumsum(), np.cumsum([len(normalise(word).encode()) for word in words])

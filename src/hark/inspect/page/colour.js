@@ -1,4 +1,4 @@
-// Colours as numbers, because canvases and exported pictures cannot ask the style sheet.
+// Colours as numbers, because canvases and exported pictures cannot use the style sheet.
 
 const clamp = (x) => Math.min(1, Math.max(0, x));
 
@@ -10,7 +10,7 @@ function linear(x) {
   return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
 }
 
-/** From OKLab, in which equal steps look equal (Ottosson, 2020), to sRGB between 0 and 1. */
+/** Convert OKLab, which is perceptually uniform (Ottosson, 2020), to sRGB between 0 and 1. */
 function rgbOfOklab([lightness, a, b]) {
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
@@ -37,14 +37,14 @@ function oklabOfRgb(rgb) {
 const hex = (rgb) => "#" + rgb.map((x) => Math.round(255 * x).toString(16).padStart(2, "0")).join("");
 const rgbOfHex = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16) / 255);
 
-/** The colour of a head: hues all around, equally light. */
+/** The colour of a head: evenly spaced hues of equal lightness. */
 export function headColour(number, count, dark) {
   const hue = ((190 + (360 * number) / Math.max(count, 1)) * Math.PI) / 180;
   const [lightness, chroma] = dark ? [0.76, 0.115] : [0.56, 0.125];
   return hex(rgbOfOklab([lightness, chroma * Math.cos(hue), chroma * Math.sin(hue)]));
 }
 
-/** 256 colours from the first of some to the last, as bytes. */
+/** A gradient of 256 colours through the given ones, as bytes. */
 export function ramp(...colours) {
   const stops = colours.map((each) => oklabOfRgb(rgbOfHex(each)));
   return Array.from({ length: 256 }, (_, at) => {
@@ -57,7 +57,7 @@ export function ramp(...colours) {
 
 export const hexOfBytes = (bytes) => hex(bytes.map((x) => x / 255));
 
-/** What canvases and pictures need of the style sheet, for the scheme that is on. */
+/** The style sheet's colours and font in the current colour scheme, for canvases and pictures. */
 export class Theme {
   constructor(root) {
     const style = getComputedStyle(root);
@@ -71,12 +71,12 @@ export class Theme {
     this.signed = ramp(this.minus, this.card, this.accent);
   }
 
-  /** The colour of a share between 0 and 1; small ones are lifted, so that they can be seen at all. */
+  /** The colour of a share between 0 and 1; small shares are boosted to stay visible. */
   shade(share) {
     return this.ramp[Math.round(255 * clamp(share) ** 0.6)];
   }
 
-  /** What can be read on such a shade: ink, or the colour of the card. */
+  /** A readable text colour on that shade: ink, or the colour of the card. */
   onShade(share) {
     const [r, g, b] = this.shade(share);
     return (0.299 * r + 0.587 * g + 0.114 * b > 128) === this.dark ? this.card : this.ink;

@@ -1,4 +1,4 @@
-// Elements from plain values. Text is always text: nothing on the page is ever parsed as HTML.
+// Helpers for building elements. Text is always inserted as text, never parsed as HTML.
 
 const PEEK = 30;
 
@@ -12,7 +12,7 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** One of several choices: buttons side by side, one of which is on. Arrow keys move between them. */
+/** A radio group: buttons side by side, one of which is on. Arrow keys move between them. */
 export function choice(label, options, current, choose) {
   const group = el("div", { class: "choice", role: "radiogroup", "aria-label": label });
   const buttons = options.map(({ value, text, title, colour }) => {
@@ -32,14 +32,14 @@ export function choice(label, options, current, choose) {
   return group;
 }
 
-/** A switch with its words beside it. */
+/** A switch with a label. */
 export function toggle(text, on, change, title) {
   const button = el("button", { type: "button", class: "toggle", role: "switch", "aria-checked": on, title }, text);
   button.addEventListener("click", () => change(!on));
   return button;
 }
 
-/** Arrow keys, Home and End move the focus within a group, which takes one stop of the Tab key. */
+/** Roving tabindex: arrow keys, Home and End move the focus within a group, which is one Tab stop. */
 export function roving(group, members, moved = () => {}) {
   group.addEventListener("keydown", (event) => {
     const all = members();
@@ -57,14 +57,14 @@ export function roving(group, members, moved = () => {}) {
   });
 }
 
-/** Scrolls a row of things sideways so that one of them is seen, and a little of the next. The page itself stays. */
+/** Scrolls a row horizontally so that a member is visible, and a little of the next. Does not scroll the page. */
 export function revealIn(row, member) {
   const [frame, box] = [row.getBoundingClientRect(), member.getBoundingClientRect()];
   if (box.left - PEEK < frame.left) row.scrollLeft += box.left - PEEK - frame.left;
   else if (box.right + PEEK > frame.right) row.scrollLeft += box.right + PEEK - frame.right;
 }
 
-/** Puts the focus back where it was after a group was made anew: on what has the same data-value. */
+/** Restores the focus after a group is rebuilt: to the element with the same data-value. */
 export function keepingFocus(container, remake) {
   const focused = container.contains(document.activeElement) ? document.activeElement : null;
   const key = focused && focused.dataset.value;
@@ -74,7 +74,7 @@ export function keepingFocus(container, remake) {
   }
 }
 
-/** A number with a real minus. */
+/** Format a number with a real minus sign. */
 export const figure = (number, decimals) => number.toFixed(decimals).replace("-", "−");
 export const quoted = (text) => `“${text}”`;
 export const percent = (share) => {

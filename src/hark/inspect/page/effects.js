@@ -1,10 +1,10 @@
-// What was measured: a word is hidden, or a head taken away, and the translation is looked at again.
+// Measured effects: how the translation changes when a word is hidden or a head removed.
 
 import { el, figure, percent, quoted, roving } from "./dom.js";
 import { KIND_WORDS } from "./look.js";
 
 export class EffectsView {
-  /** `measure`, where the page is served, takes a change and gives its effect; a page in a file has none. */
+  /** `measure` maps a change to its effect if the page is served; a page in a file has none. */
   constructor(look, store, shell, measure = null) {
     Object.assign(this, { look, store, shell, measure });
     this.element = el("div", { class: "view effects" });
@@ -16,7 +16,7 @@ export class EffectsView {
 
   async render() {
     if (!this.effects) {
-      this.element.replaceChildren(el("p", { class: "soft" }, "Nothing was measured for this page: it was made with --quick, or with --changes 0."));
+      this.element.replaceChildren(el("p", { class: "soft" }, "Nothing was measured for this page: it was made with --quick or --changes 0."));
       return;
     }
     const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.value : null;
@@ -65,7 +65,7 @@ export class EffectsView {
       text.append(button);
     });
     roving(text, () => buttons);
-    const says = "The stronger the colour, the more the translation depends on it.";
+    const says = "Stronger colour means that the translation depends more on the word.";
     return el("section", {}, el("h3", {}, "Hide a word"), el("p", { class: "soft" }, says), text);
   }
 
@@ -98,11 +98,11 @@ export class EffectsView {
       to.focus();
     });
     const says = [
-      "By how much the log-probability of the translation changes without it.",
-      `Measured: the ${heads.length} of ${headsInAll} heads that a gradient says matter most here.`,
-      "Layer and head count from 1.",
+      "Change in the log-probability of the translation when the head is removed.",
+      `Measured for the ${heads.length} of ${headsInAll} heads with the largest gradients.`,
+      "Names are layer:head, counted from 1.",
     ].join(" ");
-    return el("section", {}, el("h3", {}, "Take a head away"), el("p", { class: "soft" }, says), list);
+    return el("section", {}, el("h3", {}, "Remove a head"), el("p", { class: "soft" }, says), list);
   }
 
   outcome(effect) {
@@ -110,7 +110,7 @@ export class EffectsView {
     const what =
       effect.word !== undefined
         ? `${quoted(head.source.words[effect.word])} hidden`
-        : `head ${effect.layer + 1}:${effect.head + 1} (${KIND_WORDS[effect.kind].name}) taken away`;
+        : `head ${effect.layer + 1}:${effect.head + 1} (${KIND_WORDS[effect.kind].name}) removed`;
     const before = el("p", { class: "text small", dir: "auto" });
     head.written.words.forEach((word, at) => {
       if (head.written.marks[head.written.wordOf.indexOf(at)]) return;
@@ -123,7 +123,7 @@ export class EffectsView {
     });
     const after = effect.text
       ? el("p", { class: "text small", dir: "auto" }, marked(head.shown, effect.text))
-      : el("p", { class: "soft" }, "What is translated then was not searched for; hark look --changes asks for more.");
+      : el("p", { class: "soft" }, "Not translated again; raise hark look --changes for more translations.");
     const score = (value) => (value === null || value === undefined ? "" : `score ${figure(value, 2)}`);
     const half = (title, value, text, note) => {
       const over = el("p", { class: "over" }, title, el("span", { class: "figure" }, score(value)));
@@ -136,14 +136,14 @@ export class EffectsView {
       el(
         "div",
         { class: "two" },
-        half("as it was", head.score, before, "Words that are less likely now are marked."),
-        half("now", effect.score, after, effect.text === head.shown && "The same translation."),
+        half("before", head.score, before, "Words that become less likely are highlighted."),
+        half("after", effect.score, after, effect.text === head.shown && "The same translation."),
       ),
     );
   }
 }
 
-/** A text with the words marked that another does not have in the same order (longest common subsequence). */
+/** The new text, with words marked that are not in a longest common subsequence with the old one. */
 function marked(before, after) {
   const [one, other] = [before.split(" "), after.split(" ")];
   const length = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));

@@ -1,9 +1,9 @@
-// All heads of all layers as small pictures.
+// All heads of all layers as thumbnails.
 
 import { el, roving } from "./dom.js";
 import { KINDS, KIND_WORDS } from "./look.js";
 
-/** Pixels of a picture's side, as large as the page allows. */
+/** The side of a thumbnail in pixels, as large as the page allows. */
 const sideOf = (heads) => (heads <= 4 ? 128 : heads <= 8 ? 100 : 56);
 
 export class GridView {
@@ -52,7 +52,7 @@ export class GridView {
     return el("section", {}, el("h3", {}, KIND_WORDS[kind].name), el("p", { class: "soft" }, KIND_WORDS[kind].says), table);
   }
 
-  /** Draw one picture, when it comes into view. */
+  /** Draw a thumbnail when it comes into view. */
   async fill(button) {
     const { kind, layer, head, canvas, what, name } = this.pending.get(button);
     const { words, marks } = this.store;
@@ -73,13 +73,13 @@ export class GridView {
     }
   }
 
-  /** All pictures, also those that nobody has scrolled to. */
+  /** Draw all thumbnails, including those never scrolled into view. */
   async complete() {
     await Promise.all([...this.pending.keys()].map((button) => this.fill(button)));
   }
 }
 
-/** A table as a picture of a fixed size; where it has more cells than pixels, each pixel shows the strongest. */
+/** Draw a table at a fixed size; if it has more cells than pixels, each pixel shows the maximum. */
 function thumbnail(canvas, table, height, width, pixels, theme) {
   const side = Math.round(pixels * (window.devicePixelRatio || 1));
   [canvas.width, canvas.height] = [side, side];
@@ -105,11 +105,11 @@ function thumbnail(canvas, table, height, width, pixels, theme) {
   context.putImageData(image, 0, 0);
 }
 
-/** In a word or two what a head does in this sentence, where it is plain: more than half of its weight, on average. */
+/** A short label for what a head does in this sentence, if that has more than half of its weight on average. */
 function habitOf(table, kind, rows, columns) {
   const width = columns.length;
   const mean = (where) => rows.reduce((sum, _, i) => sum + (table[i * width + where(i)] ?? 0), 0) / rows.length;
-  // A row of the decoder is about the word being written, and column i is the word before it.
+  // A row of the decoder is the word being written, and column i is the word before it.
   const before = kind === "decoder" ? 0 : -1;
   const habits = [];
   if (kind !== "cross") {

@@ -1,4 +1,4 @@
-// Two columns of words and lines between them, as in the paper's figures 3 to 5.
+// Attention as lines between two columns of words, as in the paper's figures 3 to 5.
 
 import { el, quoted } from "./dom.js";
 import { widthOf } from "./pen.js";
@@ -7,16 +7,16 @@ import { Stage } from "./stage.js";
 const ROW = 28;
 const TOP = 44;
 const GAP = [110, 320];
-const SMALLEST = 0.02; // fainter lines would only make a fog
+const SMALLEST = 0.02; // minimum weight to draw; fainter lines only blur the picture
 const SIZE = 15;
-const MOST = 2400; // lines at once; of a long sentence the strongest are drawn
+const MOST = 2400; // maximum lines; for a long sentence only the strongest are drawn
 
 export class LinesView {
   constructor(look, store, shell) {
     Object.assign(this, { look, store, shell });
-    this.stage = new Stage(this, "Lines between words. Up and down choose a word, left and right a column, Enter holds it.");
-    this.said = el("p", { class: "said", "aria-live": "polite" });
-    this.element = el("div", { class: "view" }, this.said, this.stage.element);
+    this.stage = new Stage(this, "Lines between words. Up and down select a word, left and right a column, Escape clears the selection.");
+    this.summary = el("p", { class: "said", "aria-live": "polite" });
+    this.element = el("div", { class: "view" }, this.summary, this.stage.element);
     this.pointed = null;
   }
 
@@ -34,7 +34,7 @@ export class LinesView {
     this.beyond = Math.ceil(widest(this.columns)) + 12 * this.tables.length + 70;
     this.edges = null;
     this.stage.lay(theme);
-    this.say();
+    this.describe();
   }
 
   size(available) {
@@ -46,7 +46,7 @@ export class LinesView {
     return [Math.max(wide, available), TOP + ROW * length + 16];
   }
 
-  /** The word whose lines are shown alone: what is pointed at, else what is held. */
+  /** The word whose lines alone are shown: the one under the pointer, or else the selected one. */
   get chosen() {
     return this.pointed ?? this.store.held;
   }
@@ -74,7 +74,7 @@ export class LinesView {
 
     for (const { table, i, j, weight } of this.visible(chosen)) {
       const [from, to] = [y(i), y(j)];
-      if (!seen(i) && !seen(j)) continue; // a line that only passes by says nothing
+      if (!seen(i) && !seen(j)) continue; // both ends are out of view
       const [a, b] = [left + 10, right - 10];
       const bend = (b - a) * 0.42;
       const alpha = Math.min(1, 0.05 + 0.95 * weight ** (chosen ? 0.6 : 0.9));
@@ -108,7 +108,7 @@ export class LinesView {
     column(this.columns, "column", right, "left");
   }
 
-  /** Beside a word that is looked at: a square for each head, as strong as its weight, and the weight in figures. */
+  /** Beside a linked word: a square for each head, shaded by its weight, and the weight as a number. */
   squares(pen, chosen, at, x, y, strength, align) {
     const direction = align === "right" ? -1 : 1;
     const width = this.columns.length;
@@ -121,7 +121,7 @@ export class LinesView {
     pen.text(after, y + 4, strength.toFixed(2), { size: 12, fill: pen.theme.soft, align: direction < 0 ? "right" : "left" });
   }
 
-  /** Lines worth drawing, faint ones first. */
+  /** The lines to draw, faint ones first. */
   visible(chosen) {
     this.edges ??= edgesOf(this.tables, this.rows.length, this.columns.length);
     if (!chosen) return this.edges.slice(-MOST);
@@ -138,7 +138,7 @@ export class LinesView {
     if (pointed?.side === this.pointed?.side && pointed?.at === this.pointed?.at) return;
     this.pointed = pointed;
     this.stage.draw();
-    this.say();
+    this.describe();
   }
 
   pick() {
@@ -179,15 +179,15 @@ export class LinesView {
     return false;
   }
 
-  say() {
+  describe() {
     const chosen = this.valid(this.chosen);
     if (!this.tables.length) {
-      this.said.textContent = "No head is on; choose some above.";
+      this.summary.textContent = "No head is selected; select some above.";
       return;
     }
     if (!chosen) {
-      const few = this.edges?.length > MOST ? ` Of ${this.edges.length} lines the strongest ${MOST} are drawn.` : "";
-      this.said.textContent = `Point at a word to see its lines alone; click to hold it.${few}`;
+      const few = this.edges?.length > MOST ? ` Only the strongest ${MOST} of ${this.edges.length} lines are drawn.` : "";
+      this.summary.textContent = `Point at a word to see only its lines; click to select it.${few}`;
       return;
     }
     const [axis, other] = chosen.side === "row" ? [this.rows, this.columns] : [this.columns, this.rows];
@@ -199,7 +199,7 @@ export class LinesView {
       .map(({ weight, at }) => `${quoted(other[at].label)} ${weight.toFixed(2)}`);
     const verb = chosen.side === "row" ? "looks at" : "is looked at by";
     const several = this.tables.length > 1 ? ` (mean of ${this.tables.length} heads)` : "";
-    this.said.textContent = `${quoted(axis[chosen.at].label)} ${verb} ${named.join(", ") || "nothing that is shown"}${several}`;
+    this.summary.textContent = `${quoted(axis[chosen.at].label)} ${verb} ${named.join(", ") || "nothing shown here"}${several}`;
   }
 
   picture() {

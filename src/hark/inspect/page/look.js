@@ -1,33 +1,33 @@
-// What was recorded: the words, the weights of every head, the steps of the search, what was measured.
+// The recorded data: words, attention weights of every head, the steps of the search, and measured effects.
 //
-// Numbers come in blocks (hark/inspect/pack.py) that are unpacked when they are first asked for.
+// Arrays come in blocks (hark/inspect/pack.py) that are unpacked on first use.
 
 export const KINDS = ["cross", "encoder", "decoder"];
 
-/** The three uses of attention, in plain words: who looks, at what. */
+/** Descriptions of the three kinds of attention. */
 export const KIND_WORDS = {
   cross: {
     name: "Translation → source",
     rows: "word being written",
     columns: "word of the source",
-    says: "Each word, at the moment it is written, looks at the words of the source.",
+    says: "When a word is written, it looks at the words of the source.",
   },
   encoder: {
     name: "Source → source",
     rows: "word of the source",
     columns: "word of the source",
-    says: "Before anything is written, the words of the source look at each other, and so learn what they mean here.",
+    says: "Before anything is written, the words of the source look at each other to take in their context.",
   },
   decoder: {
     name: "Translation → itself",
     rows: "word being written",
     columns: "word written before",
-    says: "Each word, at the moment it is written, looks back at what has been written so far.",
+    says: "When a word is written, it looks back at the translation so far.",
   },
 };
 
 export class Look {
-  /** `head` is what stands in the page as JSON, `bytes` the blocks end to end. */
+  /** `head` is the JSON in the page, `bytes` the concatenated blocks. */
   constructor(head, bytes) {
     this.head = head;
     this.bytes = bytes;
@@ -60,7 +60,7 @@ export class Look {
     );
     const count = shape.reduce((one, other) => one * other, 1);
     if (type === "u8") return { shape, scale, values: plain };
-    // First the high bytes of all numbers, then the low ones.
+    // All high bytes come first, then all low bytes.
     const values = type === "i16" ? new Int16Array(count) : new Uint16Array(count);
     for (let i = 0; i < count; i++) values[i] = (plain[i] << 8) | plain[count + i];
     return { shape, scale, values };
@@ -70,7 +70,7 @@ export class Look {
     return this.head.layers[kind];
   }
 
-  /** Decimals to which weights are known: two of 8 bits, four of 16. */
+  /** Decimals of the weights: two for 8 bits, four for 16. */
   get decimals() {
     return this.head.blocks["weights/cross/0"].type === "u8" ? 2 : 4;
   }
@@ -87,7 +87,7 @@ export class Look {
     return this.axes.get(key);
   }
 
-  /** Weights of some heads, one table each, or their mean: rows x columns, in the groups that are shown. */
+  /** Weights of some heads, one table each, or their mean: rows x columns, by the groups shown. */
   async tablesOf(kind, layer, heads, shown, mean = false) {
     const rows = this.axis(kind, "rows", shown);
     const columns = this.axis(kind, "columns", shown);
@@ -110,7 +110,7 @@ export class Look {
     const shown = { words: true, marks: true };
     const columns = this.axis("cross", "columns", shown);
     const last = this.head.written.tokens.length - 1;
-    // Some heads tell what a word stands for when it is predicted, others when it is read, a step later.
+    // Some heads align a word at the step that predicts it, others at the next step, which reads it.
     const late = (at) => (step === "reads" ? Math.min(at + 1, last) : at);
     const rows = this.axis("cross", "rows", shown).map(({ members }) => ({ members: members.map(late) }));
     const block = await this.block(`weights/cross/${layer}`);
@@ -137,7 +137,7 @@ export class Look {
   }
 }
 
-/** The tokens of a text as groups: one by one, or by word. What is read is what was written, one place later. */
+/** The tokens of a text as groups: one by one, or by word. The decoder reads what was written, shifted by one. */
 function groups(spelling, words, read) {
   const { tokens, marks, wordOf } = spelling;
   const one = (members, text, mark, joined) => ({ members, text, mark, joined, label: labelOf(text, mark, joined) });
@@ -153,7 +153,7 @@ function groups(spelling, words, read) {
     found = tokens.map((text, at) => one([at], text, marks[at], at > 0 && wordOf[at] === wordOf[at - 1]));
   }
   if (!read) return found;
-  // The last token that was written is never read, so its group ends one earlier, or is not there at all.
+  // The last written token is never read, so its group is one shorter, or absent.
   const last = tokens.length - 1;
   const shifted = found
     .map((group) => ({ ...group, members: group.members.filter((at) => at < last).map((at) => at + 1) }))
@@ -166,7 +166,7 @@ function labelOf(text, mark, joined) {
   return joined ? `·${text}` : text;
 }
 
-/** Weights between groups: the mean over the tokens that look, the sum over those that are looked at. */
+/** Weights between groups: the mean over the tokens of a row, the sum over the tokens of a column. */
 function grouped({ values, shape, scale }, head, rows, columns) {
   const [, height, width] = shape;
   const table = new Float32Array(rows.length * columns.length);

@@ -1,5 +1,4 @@
-// Puts the views together: `mount(root, look)` makes the whole page inside an element. The page in a file, a notebook and
-// a server use it alike.
+// The page: `mount(root, look)` builds all views inside an element. Used by the page in a file, notebooks and servers.
 
 import { choice, el, keepingFocus, revealIn, roving, toggle } from "./dom.js";
 import { Theme } from "./colour.js";
@@ -18,53 +17,53 @@ const VIEWS = [
     name: "sentence",
     tab: "Translation",
     make: SentenceView,
-    says: "Point at a word of the translation: the words of the source that it came from light up. The model writes the translation from its beginning to its end, a piece at a time, and at each moment it can look at the whole source.",
+    says: "Point at a word of the translation to see which words of the source it came from. The model writes the translation from start to end, one token at a time, and can look at the whole source at every step.",
   },
   {
     name: "grid",
     tab: "All heads",
     make: GridView,
-    says: "A head is one way of looking; the model has many, and nobody told them what to do. Each small picture is one head: a row for each word that looks, a column for each word that it may look at, coloured where it does. Choose one to open it.",
+    says: "An attention head is one way of looking at words. The model has many, and each learnt its role by itself. Each thumbnail is one head: rows are the words that look, columns the words they look at; stronger colour means more weight. Click one to open it.",
   },
   {
     name: "lines",
     tab: "Lines",
     make: LinesView,
-    says: "Each line joins a word on the left to the words it looks at, on the right. The stronger the line, the more it looks. Colours tell heads apart.",
+    says: "Lines connect each word on the left to the words on the right that it looks at. Stronger lines mean more weight. Each head has its own colour.",
   },
   {
     name: "matrix",
     tab: "Table",
     make: MatrixView,
-    says: "The same in numbers. The word at the left of a row looks at the words above the columns; the weights of a row add up to 1, start and end included.",
+    says: "The same weights as numbers. The word at the left of a row looks at the words above the columns; the weights of a row add up to 1, including start and end.",
   },
   {
     name: "why",
     tab: "Why",
     make: WhyView,
-    says: "Where one number of the table comes from: equation 1 of the paper, step by step, with the numbers of this very sentence.",
+    says: "How one weight of the table is computed: equation 1 of the paper, step by step, with the numbers of this sentence.",
   },
   {
     name: "search",
     tab: "Search",
     make: SearchView,
-    says: "The translation is written a piece at a time. At each step the model says how likely every possible next piece is. The search keeps the few best beginnings (the beam), follows them, and drops the rest. The bold path won.",
+    says: "The translation is written one token at a time. At each step the model gives a probability to every possible next token. Beam search keeps the few best hypotheses (the beam), extends them, and drops the rest. The bold path won.",
   },
   {
     name: "effects",
     tab: "What if",
     make: EffectsView,
-    says: "Attention shows where the model looked, not what made the difference. That can be measured: take something away, and look at what changes.",
+    says: "Attention shows where the model looked, not what made the difference. That can be measured: remove something and see what changes.",
   },
 ];
 
-const WHOLE_WORDS = "Join the pieces that the model cuts words into";
-const START_AND_END = "Show the marks of start and end, which heads with nothing to do often look at";
-const AVERAGE = "One set of lines: the mean of the heads that are on";
+const WHOLE_WORDS = "Merge the tokens of each word";
+const START_AND_END = "Show the start and end tokens, which heads often look at when they have nothing to do";
+const AVERAGE = "One set of lines: the mean of the selected heads";
 const WITH_HEADS = ["lines", "matrix", "why"];
 const WITH_WORDS = ["grid", "lines", "matrix"];
 
-/** What is chosen on the page. Views read it, and set it; every change is drawn. */
+/** The state of the page. Views read and set it; every change triggers a redraw. */
 class Store {
   constructor(initial, changed) {
     Object.assign(this, {
@@ -102,12 +101,12 @@ class Store {
   }
 }
 
-/** `seams.measure`, where something can be measured live, takes a change and gives its effect. */
+/** `seams.measure`, if effects can be measured live, maps a change to its effect. */
 export function mount(root, look, seams = {}) {
   const { head } = look;
   const all = Array.from({ length: head.heads }, (_, at) => at);
   const [first] = head.alignment.heads;
-  const long = head.source.tokens.length > 48; // with all heads at once there would be more lines than one can see
+  const long = head.source.tokens.length > 48; // with all heads there would be too many lines to see
   const initial = { layer: head.alignment.layer, heads: long ? [first] : all, head: first, ...head.open };
   const store = new Store(initial, () => draw());
   const shell = { theme: null };
@@ -116,7 +115,7 @@ export function mount(root, look, seams = {}) {
   const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
   const says = el("p", { class: "says lead" });
   const caption = el("div", { class: "caption" });
-  const tools = el("div", { class: "toolbar", role: "group", "aria-label": "What is shown" });
+  const tools = el("div", { class: "toolbar", role: "group", "aria-label": "Display options" });
   const stage = el("div", { class: "panels" });
   const saving = el("div", { class: "saving", role: "group", "aria-label": "Save this view" });
   const scheme = el("button", { type: "button", class: "quiet scheme" });
@@ -136,7 +135,7 @@ export function mount(root, look, seams = {}) {
     caption,
     tools,
     stage,
-    el("footer", {}, "Made by ", el("code", {}, "hark look"), ". Everything is in this file; nothing is fetched from anywhere."),
+    el("footer", {}, "Made by ", el("code", {}, "hark look"), ". This file is self-contained; it makes no network requests."),
   );
 
   const views = new Map();
@@ -179,7 +178,7 @@ export function mount(root, look, seams = {}) {
     return render();
   }
 
-  /** One after the other: unpacking takes its time, and what was asked for last must be drawn last. */
+  /** Render one at a time: unpacking is asynchronous, and the latest request must be drawn last. */
   const work = { running: false, again: false };
   async function render() {
     work.again = true;
@@ -197,8 +196,8 @@ export function mount(root, look, seams = {}) {
     }
   }
 
-  function retheme(wanted) {
-    root.dataset.theme = wanted;
+  function retheme(name) {
+    root.dataset.theme = name;
     shell.theme = new Theme(root);
     scheme.textContent = shell.theme.dark ? "Light" : "Dark";
     scheme.setAttribute("aria-label", `Switch to ${shell.theme.dark ? "light" : "dark"} colours`);
@@ -210,7 +209,7 @@ export function mount(root, look, seams = {}) {
   return retheme(dark.matches ? "dark" : "light");
 }
 
-/** What a preset is about, and how its heads were found. */
+/** The description of a preset, and how its heads were found. */
 function captionOf(look, store) {
   const { preset } = look.head;
   if (!preset || store.view !== "lines") return [];
@@ -220,11 +219,11 @@ function captionOf(look, store) {
     const { held } = look.head.open;
     button.addEventListener("click", () => store.set({ kind: "encoder", layer, heads: [head], head, mean: false, held }));
     const gives = ` gives ${weight < 0.1 ? "only " : ""}${weight.toFixed(2)} ${about}`;
-    return el("li", {}, button, `${gives}; at the same distances elsewhere ${usual.toFixed(2)}.`);
+    return el("li", {}, button, `${gives}; its mean weight at the same distances is ${usual.toFixed(2)}.`);
   });
   const count = look.layers("encoder") * look.head.heads;
-  const how = `After figure ${preset.figure} of the paper. Found by measurement: of ${count} heads of the encoder, the ones that look there most, beyond their habit.`;
-  const back = el("button", { type: "button", class: "quiet" }, "As it was first shown");
+  const how = `After figure ${preset.figure} of the paper. Of the ${count} encoder heads, these give the most weight to those words, compared with their usual weight at the same distances.`;
+  const back = el("button", { type: "button", class: "quiet" }, "Reset view");
   back.addEventListener("click", () => store.set({ words: true, marks: true, ...look.head.open }));
   return [el("h2", {}, preset.title), el("p", { class: "soft" }, how), el("ul", {}, found), back];
 }
@@ -238,14 +237,14 @@ function toolsOf(look, store, shell, all) {
       { value: "needed", text: "What it needed (measured)" },
       { value: "looked", text: "Where it looked (attention)" },
     ];
-    found.push(group("Show", choice("What the lines show", options, store.mode, (mode) => store.set({ mode }))));
+    found.push(group("Show", choice("Meaning of the lines", options, store.mode, (mode) => store.set({ mode }))));
   }
   if (WITH_HEADS.includes(view)) {
     const kinds = KINDS.map((value) => ({ value, text: KIND_WORDS[value].name, title: KIND_WORDS[value].says }));
     const chooseKind = (to) => store.set({ kind: to, layer: Math.min(layer, look.layers(to) - 1) });
     const layers = Array.from({ length: look.layers(kind) }, (_, value) => ({ value, text: value + 1 }));
     found.push(
-      group("Who looks at whom", choice("Who looks at whom", kinds, kind, chooseKind)),
+      group("Attention", choice("Attention", kinds, kind, chooseKind)),
       group("Layer", choice("Layer", layers, layer, (to) => store.set({ layer: to }))),
       view === "lines" ? group("Heads", headToggles(look, store, shell, all)) : group("Head", headChoice(look, store, shell, all)),
     );
@@ -264,7 +263,7 @@ function toolsOf(look, store, shell, all) {
 }
 
 function headToggles(look, store, shell, all) {
-  const group = el("div", { class: "chips", role: "group", "aria-label": "Heads that are shown" });
+  const group = el("div", { class: "chips", role: "group", "aria-label": "Heads shown" });
   for (const number of all) {
     const on = store.heads.includes(number);
     const state = { "aria-pressed": on, "aria-label": `Head ${number + 1}`, "data-value": `head ${number}` };
@@ -285,11 +284,11 @@ function headToggles(look, store, shell, all) {
 
 function headChoice(look, store, shell, all) {
   const options = all.map((value) => ({ value, text: value + 1, colour: shell.theme.head(value, all.length) }));
-  if (store.view === "matrix") options.push({ value: "mean", text: "Average", title: "The mean of all heads of the layer" });
+  if (store.view === "matrix") options.push({ value: "mean", text: "Average", title: "The mean of all heads in the layer" });
   return choice("Head", options, store.head, (head) => store.set({ head, ...(head === "mean" ? {} : { heads: [head] }) }));
 }
 
-/** The page in a file: everything stands in the document. */
+/** The entry point of the page in a file: all data is in the document. */
 export function open() {
   const head = JSON.parse(document.getElementById("hark-head").textContent);
   const look = Look.fromBase64(head, document.getElementById("hark-blocks").textContent);

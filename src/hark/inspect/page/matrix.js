@@ -1,28 +1,28 @@
-// The weights as a table: rows look, columns are looked at.
+// The weights as a table: the words of the rows look at the words of the columns.
 
 import { el, quoted } from "./dom.js";
 import { hexOfBytes } from "./colour.js";
 import { widthOf } from "./pen.js";
 import { Stage } from "./stage.js";
 
-const CELLS = 4900; // as many are drawn one by one into a picture; more become an image in it
+const CELLS = 4900; // maximum cells to draw one by one; larger tables are drawn as an image
 const SLANT = -55;
 const CELL = [3, 64];
 
 export class MatrixView {
   constructor(look, store, shell) {
     Object.assign(this, { look, store, shell });
-    this.stage = new Stage(this, "Table of weights. Arrow keys move, Enter holds the row, plus and minus zoom, w asks why.");
-    this.said = el("p", { class: "said", "aria-live": "polite" });
-    this.why = el("button", { type: "button", class: "quiet" }, "Why this number?");
-    this.why.addEventListener("click", () => this.ask());
+    this.stage = new Stage(this, "Table of weights. Arrow keys move, Enter locks the row, plus and minus zoom, w explains the weight.");
+    this.summary = el("p", { class: "said", "aria-live": "polite" });
+    this.why = el("button", { type: "button", class: "quiet" }, "Why this weight?");
+    this.why.addEventListener("click", () => this.openWhy());
     const zoom = (label, text, by) => {
       const button = el("button", { type: "button", class: "quiet", "aria-label": label, title: label }, text);
       button.addEventListener("click", () => this.zoom(by));
       return button;
     };
     const tools = el("span", { class: "tools" }, this.why, zoom("Zoom out", "−", 0.8), zoom("Zoom in", "+", 1.25));
-    this.element = el("div", { class: "view" }, el("div", { class: "saidbar" }, this.said, tools), this.stage.element);
+    this.element = el("div", { class: "view" }, el("div", { class: "saidbar" }, this.summary, tools), this.stage.element);
     this.pointed = null;
     this.zoomed = 1;
   }
@@ -42,7 +42,7 @@ export class MatrixView {
     this.lean = Math.ceil(widest(this.columns) * Math.cos((SLANT * Math.PI) / 180)) + 12;
     this.bitmap = null;
     this.stage.lay(theme);
-    this.say();
+    this.describe();
   }
 
   size(available) {
@@ -99,7 +99,7 @@ export class MatrixView {
     this.labels(pen, region, labelX, labelY);
   }
 
-  /** The weights themselves, where a cell is large enough. */
+  /** The weights as numbers, if cells are large enough. */
   figures(pen) {
     const { theme } = pen;
     for (let i = 0; i < this.rows.length; i++) {
@@ -115,10 +115,10 @@ export class MatrixView {
   labels(pen, region, labelX, labelY) {
     const { cell, gutter, crown, chosen } = this;
     const { theme } = pen;
-    // Paper behind the labels, so that cells do not show through.
+    // A background behind the labels, so that cells do not show through.
     pen.rect(labelX - gutter, labelY - crown, region.width + 2, crown - 2, { fill: theme.card });
     pen.rect(labelX - gutter, labelY - crown, gutter - 2, region.height + crown, { fill: theme.card });
-    const every = Math.max(1, Math.ceil(11 / cell)); // where cells are narrower than words, only some are named
+    const every = Math.max(1, Math.ceil(11 / cell)); // if cells are smaller than labels, only some are labelled
     this.rows.forEach((row, i) => {
       const y = crown + (i + 0.5) * cell;
       if (y < labelY || y > region.y + region.height + cell || (i % every && chosen?.i !== i)) return;
@@ -160,10 +160,10 @@ export class MatrixView {
     if (pointed?.i === this.pointed?.i && pointed?.j === this.pointed?.j) return;
     this.pointed = pointed;
     this.stage.draw();
-    this.say();
+    this.describe();
   }
 
-  /** Hold the row that is pointed at, or let it go. */
+  /** Lock the row under the pointer, or unlock it. */
   pick() {
     const { lockedRow } = this.store;
     const { chosen } = this;
@@ -208,7 +208,7 @@ export class MatrixView {
         this.zoom(0.8);
         return true;
       case "w":
-        this.ask();
+        this.openWhy();
         return true;
       case "Escape":
         this.store.set({ cell: null, lockedRow: null });
@@ -226,8 +226,8 @@ export class MatrixView {
     this.stage.draw();
   }
 
-  /** Open the view that explains the chosen number: of tokens, so that a word stands for the strongest of its own. */
-  async ask() {
+  /** Open the view that explains the chosen weight. It shows tokens, so the strongest pair of the two words is used. */
+  async openWhy() {
     const { kind, layer, head } = this.store;
     const cell = this.chosen ?? strongest(this.table, this.columns.length);
     const tokens = { words: false, marks: true };
@@ -243,17 +243,17 @@ export class MatrixView {
     this.store.set({ view: "why", head: which, why: { i: best.i, j: best.j } });
   }
 
-  say() {
+  describe() {
     const { chosen } = this;
     const { lockedRow } = this.store;
     if (!chosen) {
-      this.said.textContent = "Point at a square for its number; click to hold its row.";
+      this.summary.textContent = "Point at a cell to see its weight; click to lock its row.";
       return;
     }
     const [row, column] = [this.rows[chosen.i], this.columns[chosen.j]];
-    const held = lockedRow === null ? "" : " (row held; Escape lets it go)";
+    const locked = lockedRow === null ? "" : " (row locked; press Escape to unlock)";
     const value = this.value(chosen.i, chosen.j).toFixed(this.look.decimals);
-    this.said.textContent = `${quoted(row.label)} looks at ${quoted(column.label)}: ${value}${held}`;
+    this.summary.textContent = `${quoted(row.label)} looks at ${quoted(column.label)}: ${value}${locked}`;
   }
 
   picture() {

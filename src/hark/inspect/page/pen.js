@@ -1,4 +1,4 @@
-// One way to draw, two kinds of paper: a canvas for the screen and for PNG, and SVG. A view draws once, with a pen.
+// One drawing interface with two back ends: a canvas, for the screen and PNG, and SVG.
 //
 // Text is set on its baseline. `align` is left, right or center; `turn` is in degrees around the text's origin.
 
@@ -25,7 +25,7 @@ export class CanvasPen {
     }
   }
 
-  /** A straight line, or cubic curves end to end: the first point, then two control points and an end for each. */
+  /** A straight line, or joined cubic curves: the first point, then two control points and an end point for each. */
   path(points, { stroke, width = 1, alpha = 1, dash = [] } = {}) {
     const { context } = this;
     context.globalAlpha = alpha;
@@ -118,12 +118,12 @@ export class SvgPen {
 }
 
 const fromTheRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
-/** Words of a script that runs from right to left, so that signs around them stand on their proper side. */
+/** Isolate right-to-left text, so that punctuation around it is on the correct side. */
 const isolated = (words) => (fromTheRight.test(words) ? `\u2067${words}\u2069` : words);
 const short = (number) => String(Math.round(number * 100) / 100);
 const opaque = (alpha) => (alpha === 1 ? null : Math.round(alpha * 1000) / 1000);
 const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-/** Also without the characters that no XML file may contain. */
+/** Escape text for XML, and replace the characters that XML does not allow. */
 const escaped = (value) =>
   String(value)
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")
@@ -135,7 +135,7 @@ function fontOf(theme, size, weight, italic, family) {
 
 const measuring = { context: null, widths: new Map() };
 
-/** How wide words are, in the page's font. */
+/** The width of a text in the page's font. */
 export function widthOf(theme, words, size = 14, weight = 400) {
   const key = `${size} ${weight} ${words}`;
   let width = measuring.widths.get(key);

@@ -1,10 +1,10 @@
-// A view as a file: SVG, or PNG at twice the size. What is drawn with a pen is drawn again; what the browser laid out
-// as elements (words, bars, cards) is read back from where it stands.
+// Exports a view as SVG, or as PNG at twice the size. Pen drawings are drawn again; elements laid out by the browser
+// (words, bars, cards) are read back from their positions.
 
 import { CanvasPen, SvgPen } from "./pen.js";
 
 const MARGIN = 24;
-const LARGEST = 12000; // pixels of a side: browsers refuse canvases that are much larger
+const LARGEST = 12000; // maximum side in pixels: browsers reject much larger canvases
 
 export function svgFile({ width, height, paint }, theme) {
   const pen = new SvgPen(theme);
@@ -38,7 +38,7 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-/** Elements as they stand on the screen, for a pen. An element with a method `paint` of its own draws itself. */
+/** Elements as laid out on the screen, for a pen. An element with its own `paint` method draws itself. */
 export function pictureOf(element) {
   const box = element.getBoundingClientRect();
   return {
@@ -48,7 +48,7 @@ export function pictureOf(element) {
   };
 }
 
-/** A computed colour as every program reads it, and how much of it covers. */
+/** Convert a computed colour to hex and alpha, which every program can read. */
 function plain(colour) {
   const numbers = (colour.match(/[\d.]+(?:e-?\d+)?%?/g) ?? []).map((each) => parseFloat(each) / (each.endsWith("%") ? 100 : 1));
   const [red, green, blue, alpha = 1] = numbers;

@@ -1,11 +1,11 @@
-// Lines between two texts, one above the other, that cross no word: straight through the gap between the texts where
-// nothing stands in the way, else around, along the gaps between lines and down the margin.
+// Routes lines between two texts, one above the other, without crossing words: directly through the gap between the
+// texts where nothing is in the way, otherwise along the gaps between lines and down the margin.
 
-export const MARGIN = 9; // how far outside the text a line goes down
+export const MARGIN = 9; // distance of vertical lines from the text
 const RADIUS = 7;
-const STUB = 12; // how far a line leaves a text before it turns
+const STUB = 12; // distance from the text before the first turn
 
-/** Boxes of all words of the two texts, and the word whose lines they are, which chooses the margin. */
+/** Takes the boxes of all words of the two texts, and the chosen word, which determines the margin to use. */
 export class Router {
   constructor(upper, lower, here) {
     this.upper = upper;
@@ -15,7 +15,7 @@ export class Router {
     this.margin = centre(here) - left < right - centre(here) ? left - MARGIN : right + MARGIN;
   }
 
-  /** From the lower edge of a word of the upper text to the upper edge of one of the lower text. */
+  /** A path from the bottom of a word in the upper text to the top of a word in the lower text. */
   path(from, to) {
     const below = Math.min(...this.upper.filter((box) => box.top >= from.bottom - 1).map((box) => box.top));
     const above = Math.max(...this.lower.filter((box) => box.bottom <= to.top + 1).map((box) => box.bottom));
@@ -39,7 +39,7 @@ export class Router {
 
 const centre = (box) => (box.left + box.right) / 2;
 
-/** Straight lines from point to point with round corners, as curves end to end: what `path` of a pen wants. */
+/** Straight lines between points with rounded corners, as cubic curves for a pen's `path`. */
 function rounded(points) {
   const found = [...points[0]];
   const straight = ([x, y]) => found.push(...found.slice(-2), x, y, x, y);

@@ -1,4 +1,4 @@
-// How the translation was found: the steps of beam search.
+// The steps of beam search, as a tree.
 
 import { el, figure, percent, quoted } from "./dom.js";
 import { pictureOf } from "./picture.js";
@@ -9,21 +9,21 @@ const ROW = 32;
 const TOP = 18;
 const SIZE = 14;
 const GAP = 44; // between columns
-const PACE = 900; // milliseconds a step, when it plays by itself
+const INTERVAL = 900; // milliseconds per step during playback
 
 export class SearchView {
   constructor(look, store, shell) {
     Object.assign(this, { look, store, shell });
     this.beam = look.head.beam;
     this.last = this.beam.steps.length - 1;
-    this.begun = beginnings(this.beam);
-    this.stage = new Stage(this, "The tree of beginnings. Left and right go from step to step, up and down from one beginning to another.");
+    this.hypotheses = hypothesisTexts(this.beam);
+    this.stage = new Stage(this, "Tree of hypotheses. Left and right move between steps, up and down between hypotheses.");
     this.slider = el("input", { type: "range", min: 0, max: this.last, step: 1, "aria-label": "Step of the search" });
     this.slider.addEventListener("input", () => store.set({ step: Number(this.slider.value) }));
     this.count = el("output", { class: "count", "aria-live": "polite" });
     this.player = el("button", { type: "button", class: "quiet" }, "Play");
     this.player.addEventListener("click", () => this.play());
-    this.cards = el("div", { class: "cards", role: "radiogroup", "aria-label": "Beginnings that are alive" });
+    this.cards = el("div", { class: "cards", role: "radiogroup", "aria-label": "Live hypotheses" });
     this.looking = el("div", { class: "looking" });
     this.below = el("div", {}, this.cards, this.looking);
     const bar = el("div", { class: "slider" }, this.player, this.slider, this.count);
@@ -33,7 +33,7 @@ export class SearchView {
 
   async render() {
     const { store, beam } = this;
-    store.step ??= this.mostOpen();
+    store.step ??= this.initialStep();
     const { step } = store;
     const row = Math.min(store.beamRow, beam.steps[step].logProbs.length - 1);
     this.slider.value = step;
@@ -48,8 +48,8 @@ export class SearchView {
     await this.showLooking(step, row);
   }
 
-  /** To begin with: the step at which the model was least sure of what won, after the first, which has one beginning. */
-  mostOpen() {
+  /** The initial step: the one where the winning token had the lowest probability, except the first step. */
+  initialStep() {
     const chosen = this.beam.path.map((rank, at) => {
       const [row, token] = this.beam.steps[at].next[rank];
       return this.beam.steps[at].likely[row].find(([each]) => each === token)?.[1] ?? 0;
@@ -66,7 +66,7 @@ export class SearchView {
       this.timer = setInterval(() => {
         if (this.store.step >= this.last || this.store.view !== "search") this.play();
         else this.store.set({ step: this.store.step + 1 });
-      }, PACE);
+      }, INTERVAL);
     }
     this.player.textContent = this.timer ? "Pause" : "Play";
   }
@@ -77,7 +77,7 @@ export class SearchView {
     return text.startsWith(" ") ? text.slice(1) : /^[\p{P}\p{S}]+$/u.test(text) ? text : `·${text}`;
   }
 
-  /** Where the nodes stand: a column a step, a row a hypothesis, and below them those that ended. */
+  /** Lay out the nodes: one column per step, one row per hypothesis, with ended hypotheses below. */
   layOut(theme) {
     const { steps } = this.beam;
     const nodes = [{ column: 0, row: 0, label: "⟨start⟩", parent: null, mark: true, onPath: true }];
@@ -91,10 +91,10 @@ export class SearchView {
         const node = { column: at + 1, parent: alive[row], token, logProb, onPath };
         if (fate === "ends") {
           const score = logProb / ((5 + at + 1) / 6) ** this.beam.alpha;
-          const said = this.beam.tokens[token] === "" ? "⟨end⟩" : this.label(token);
-          // After the last step nobody is alive, so that its rows are free.
+          const text = this.beam.tokens[token] === "" ? "⟨end⟩" : this.label(token);
+          // After the last step no hypothesis is live, so its rows are free.
           const place = (at === this.last ? 0 : this.beam.width) + ended++;
-          Object.assign(node, { row: place, label: `${said} ${figure(score, 2)}`, ended: true });
+          Object.assign(node, { row: place, label: `${text} ${figure(score, 2)}`, ended: true });
         } else {
           Object.assign(node, { row: next.length, label: this.label(token) });
           next.push(node);
@@ -129,7 +129,7 @@ export class SearchView {
       const [fromX, fromY] = at(node.parent);
       const [toX, toY] = at(node);
       const start = fromX + widthOf(theme, node.parent.label, SIZE, node.parent.onPath ? 600 : 400) + 6;
-      // Straight on until its column ends, so that it crosses no longer word of another row.
+      // Straight to the end of the column, so that it does not cross a longer word in another row.
       const turn = Math.max(start, toX - GAP + 6);
       const bend = (toX - 6 - turn) / 2;
       const look = node.onPath
@@ -194,7 +194,7 @@ export class SearchView {
     return false;
   }
 
-  /** One live hypothesis: what it says so far, and what may come next. */
+  /** One live hypothesis: its text so far, and the likeliest next tokens. */
   card(step, row, on) {
     const { steps, tokens } = this.beam;
     const fates = new Map(steps[step].next.filter(([from]) => from === row).map(([, token, , fate]) => [token, fate]));
@@ -203,7 +203,7 @@ export class SearchView {
       const fill = el("i");
       fill.style.width = `${Math.max(0.5, 100 * p)}%`;
       const word = tokens[token] === "" ? "⟨end⟩" : this.label(token);
-      const means = { lives: "goes on", ends: "ends", dropped: "dropped" }[fate];
+      const means = { lives: "kept", ends: "ended", dropped: "dropped" }[fate];
       return el(
         "li",
         { class: fate, title: means },
@@ -213,11 +213,11 @@ export class SearchView {
         el("span", { class: "fate", "aria-label": means }, { lives: "→", ends: "■", dropped: "" }[fate]),
       );
     });
-    const said = this.begun[step][row].trim();
+    const text = this.hypotheses[step][row].trim();
     const card = el(
       "button",
       { type: "button", class: "card", role: "radio", "aria-checked": on, tabindex: on ? 0 : -1 },
-      el("span", { class: "begun", dir: "auto" }, said || "⟨start⟩"),
+      el("span", { class: "begun", dir: "auto" }, text || "⟨start⟩"),
       el("span", { class: "soft" }, `log-probability ${figure(steps[step].logProbs[row], 2)}`),
       el("ul", {}, bars),
     );
@@ -232,7 +232,7 @@ export class SearchView {
     return card;
   }
 
-  /** Where the chosen hypothesis looks at this step. */
+  /** Show where the chosen hypothesis looks at this step. */
   async showLooking(step, row) {
     const { shape, scale, values } = await this.look.block("beam");
     const { source } = this.look.head;
@@ -251,11 +251,11 @@ export class SearchView {
     const best = weights.indexOf(Math.max(...weights));
     const mark = source.marks[source.wordOf.indexOf(best)];
     const most = quoted(mark ? `⟨${mark}⟩` : source.words[best]);
-    const said = `To choose what comes next, it looks most at ${most} (${weights[best].toFixed(2)}).`;
+    const summary = `To predict the next token, it looks most at ${most} (${weights[best].toFixed(2)}).`;
     this.looking.replaceChildren(
-      el("h3", {}, "Where this beginning looks in the source"),
+      el("h3", {}, "Where this hypothesis looks in the source"),
       text,
-      el("p", { class: "soft", "aria-live": "polite" }, said),
+      el("p", { class: "soft", "aria-live": "polite" }, summary),
     );
     if (this.focusCard) {
       this.focusCard = false;
@@ -278,7 +278,7 @@ export class SearchView {
   }
 }
 
-/** A pen that draws elsewhere. */
+/** A pen that draws at an offset. */
 function shift(pen, dx, dy) {
   return {
     theme: pen.theme,
@@ -289,8 +289,8 @@ function shift(pen, dx, dy) {
   };
 }
 
-/** For each step the text of each live hypothesis. */
-function beginnings({ steps, tokens }) {
+/** The text of each live hypothesis at each step. */
+function hypothesisTexts({ steps, tokens }) {
   const all = [[""]];
   for (const { next } of steps) {
     const before = all[all.length - 1];

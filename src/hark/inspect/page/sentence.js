@@ -1,12 +1,12 @@
-// The opening view: the sentence and its translation. Point at a word, and see where it came from.
+// The first view: the sentence and its translation. Point at a word to see where it came from.
 
 import { el, percent, quoted, roving } from "./dom.js";
 import { CanvasPen } from "./pen.js";
 import { Router } from "./route.js";
 
 const KEY =
-  "Needed: the share of its chance that is lost when the word of the source is hidden. Looked at: the share of attention.";
-const SHOWN = 0.08; // shares below this are not worth a line
+  "Needed: how much of its probability is lost when the source word is hidden. Looked at: its share of the attention.";
+const SHOWN = 0.08; // minimum share to draw a line for
 
 export class SentenceView {
   constructor(look, store, shell) {
@@ -50,11 +50,11 @@ export class SentenceView {
 
   async render() {
     if (!this.written.words.length || !this.source.words.length) {
-      this.panel.replaceChildren(el("p", { class: "soft" }, "There are no words to join: one of the two texts is empty."));
+      this.panel.replaceChildren(el("p", { class: "soft" }, "There are no words to connect: one of the two texts is empty."));
       return;
     }
     this.shares = await sharesOf(this.look);
-    if (this.store.chosenWord === null) this.store.chosenWord = this.mostTelling();
+    if (this.store.chosenWord === null) this.store.chosenWord = this.initialWord();
     this.show();
   }
 
@@ -75,8 +75,8 @@ export class SentenceView {
     return this.look.head.written.words.map((_, t) => table(t, chosen.at));
   }
 
-  /** To begin with: a word that came from one other and moved far, since it shows best that order is not kept. */
-  mostTelling() {
+  /** The initial choice: a word that came from one source word and moved far, to show that word order changes. */
+  initialWord() {
     const { words } = this.written;
     const count = this.source.words.length;
     let best = { moved: -1, at: words[0]?.at ?? 0 };
@@ -181,14 +181,14 @@ export class SentenceView {
     const { mode } = this;
     const why =
       mode === "looked"
-        ? "It looked at no word in particular."
+        ? "Its attention is spread over many words."
         : side === "written"
-          ? "No single word of the source was needed: whichever one is hidden, the model still expects this word here."
-          : "Nothing in the translation needed it: with this word hidden, the model still expects every word it wrote.";
+          ? "It needed no single word of the source: whichever one is hidden, the model still expects this word here."
+          : "No word of the translation needed it: with this word hidden, the model still expects every word it wrote.";
     return el("div", {}, el("h3", {}, title), el("p", { class: "soft" }, why));
   }
 
-  /** That attention is not explanation; and beside it what was measured. */
+  /** A reminder that attention is not explanation, with the measured effect. */
   lesson(chosen, rows) {
     const { effects, source, written } = this.look.head;
     const says = "Attention shows where the model looked. It is not an explanation of what it wrote.";
@@ -200,7 +200,7 @@ export class SentenceView {
       const sentence = [`Measured: with ${quoted(source.words[hidden])} hidden`];
       if (at !== undefined) {
         const [before, after] = [effects.logProbs, effect.logProbs].map((each) => Math.exp(sumOf(each, written, at)));
-        sentence.push(`, the chance of ${quoted(written.words[at])} goes from ${percent(before)} to ${percent(after)}`);
+        sentence.push(`, the probability of ${quoted(written.words[at])} changes from ${percent(before)} to ${percent(after)}`);
       }
       if (effect.text) {
         const same = effect.text === this.look.head.shown;
@@ -214,7 +214,7 @@ export class SentenceView {
   }
 }
 
-/** Short sentences in large letters; a pair that fits on one line each does. */
+/** The font size: larger for short sentences, and small enough to keep each text on one line where possible. */
 function sizeOf({ sentence, shown }) {
   const length = Math.max(sentence.length, shown.length);
   return length <= 76 ? 27 : length <= 94 ? 23 : length <= 400 ? 21 : 17;
@@ -224,7 +224,7 @@ function sumOf(logProbs, spelling, word) {
   return spelling.wordOf.reduce((sum, each, at) => (each === word ? sum + logProbs[at] : sum), 0);
 }
 
-/** Between words: which share of its attention went there; and which share of its chance is lost if that is hidden. */
+/** For each pair of words: the share of attention, and the share of probability lost when the source word is hidden. */
 async function sharesOf(look) {
   const { effects, source, written } = look.head;
   const attention = await look.alignment();

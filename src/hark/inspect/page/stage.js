@@ -1,12 +1,11 @@
-// A canvas as large as what is seen of a drawing that may be much larger: only what is in view is drawn, so that a
-// sentence of 512 tokens scrolls as one of five. It takes the focus, and tells its owner what is pointed at and which
-// keys are pressed.
+// A scrolling viewport on a large drawing: only the visible part is drawn, so that a sentence of 512 tokens scrolls as
+// smoothly as one of five. It is focusable, and passes pointer and key events to its owner.
 
 import { el } from "./dom.js";
 import { CanvasPen } from "./pen.js";
 
 export class Stage {
-  /** `owner` has `size() -> [width, height]`, `paint(pen, region)`, and if it likes `point(x, y)`, `pick()`, `key(name)`. */
+  /** `owner` has `size() -> [width, height]`, `paint(pen, region)`, and optionally `point(x, y)`, `pick()`, `key(name)`. */
   constructor(owner, label, role = "application") {
     this.owner = owner;
     this.canvas = el("canvas", { "aria-hidden": true });
@@ -32,7 +31,7 @@ export class Stage {
     );
   }
 
-  /** After the size of the drawing may have changed. */
+  /** Update the layout after the size of the drawing may have changed. */
   lay(theme) {
     this.theme = theme;
     const [width, height] = this.owner.size(this.element.clientWidth);
@@ -62,7 +61,7 @@ export class Stage {
     this.owner.paint(new CanvasPen(context, this.theme), region);
   }
 
-  /** Scroll so that a part of the drawing is seen, with some room around it; `gutter` is covered at the left and top. */
+  /** Scroll a part of the drawing into view; `gutter` is the area covered at the left and top. */
   reveal(x, y, width, height, gutter = [0, 0]) {
     const { element } = this;
     const along = (start, length, from, size, covered) => {
@@ -73,13 +72,13 @@ export class Stage {
     element.scrollTop = along(y, height, element.scrollTop, element.clientHeight, gutter[1]);
   }
 
-  /** The whole drawing, for paper that is so wide, or wider if need be. */
+  /** The whole drawing, laid out for the available width, or wider if necessary. */
   picture(available) {
     const [width, height] = this.owner.size(available);
     const paint = (pen) => {
       this.owner.size(available);
       this.owner.paint(pen, { x: 0, y: 0, width, height });
-      this.owner.size(this.element.clientWidth); // what is on the screen stays as it is
+      this.owner.size(this.element.clientWidth); // restore the layout on the screen
     };
     return { width, height, paint };
   }

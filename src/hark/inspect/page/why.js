@@ -1,12 +1,12 @@
-// How one weight comes about: query, key, product, mask, softmax, and what the value adds (the paper's equation 1).
+// How one weight is computed: query, key, product, mask, softmax, and the contribution of the value (equation 1).
 
 import { el, figure, percent, quoted } from "./dom.js";
 
 const MISSING =
-  "The vectors of this head are not in this file: the sentence is long, and they would make it too large. A shorter sentence has those of all heads.";
+  "The vectors of this head are not in this file: with a long sentence they would make it too large. Pages of shorter sentences have them for all heads.";
 const ROUNDED =
-  "All numbers are rounded. The steps are computed here from vectors in 16 bits, so a last digit may differ from the table.";
-const LISTED = 9; // words of the softmax that are listed by name
+  "All numbers are rounded. The steps are computed from 16-bit vectors, so the last digit may differ from the table.";
+const LISTED = 9; // maximum tokens to list by name
 
 export class WhyView {
   constructor(look, store, shell) {
@@ -39,8 +39,8 @@ export class WhyView {
     if (why && why.i < this.rows.length && why.j < this.columns.length) return why;
     const width = this.columns.length;
     const marked = (at) => this.rows[Math.floor(at / width)].mark || this.columns[at % width].mark;
-    const spoken = this.weights.map((weight, at) => (marked(at) ? 0 : weight));
-    const at = spoken.indexOf(spoken.reduce((one, other) => Math.max(one, other), 0));
+    const unmarked = this.weights.map((weight, at) => (marked(at) ? 0 : weight));
+    const at = unmarked.indexOf(unmarked.reduce((one, other) => Math.max(one, other), 0));
     return { i: Math.floor(at / width), j: at % width };
   }
 
@@ -54,7 +54,7 @@ export class WhyView {
     };
     const causal = this.store.kind === "decoder";
     const weight = this.weights[i * this.columns.length + j].toFixed(this.look.decimals);
-    const blocked = causal && j > i ? " (it comes later, so it must not be seen)" : "";
+    const blocked = causal && j > i ? " (it comes later, so it is masked)" : "";
     const seen = (row) => ({ why: { i: row, j: causal ? Math.min(j, row) : j } });
     return el(
       "div",
@@ -82,7 +82,7 @@ export class WhyView {
       "div",
       { class: "missing" },
       el("p", {}, MISSING),
-      buttons.length ? el("p", {}, "Heads of this kind that are here, as layer and head: ", buttons) : null,
+      buttons.length ? el("p", {}, "Available heads of this kind, as layer:head: ", buttons) : null,
     );
   }
 
@@ -91,8 +91,8 @@ export class WhyView {
     const [row, column] = [this.rows[this.cell.i].label, this.columns[this.cell.j].label];
     return step(
       "1",
-      "Do they fit?",
-      `The word that looks asks with its query. Every word that it may look at answers with its key. Both are ${q.length} numbers, which the model learnt to make of words. Where the two point the same way their product is large.`,
+      "Do they match?",
+      `The token that looks has a query; every token it may look at has a key. Both are vectors of ${q.length} numbers, computed with learnt weights. If the two point in the same direction, their product is large.`,
       this.strips([
         [`query of ${quoted(row)}`, q],
         [`key of ${quoted(column)}`, k],
@@ -136,20 +136,20 @@ export class WhyView {
       );
     });
     const line = (words, share) => {
-      const told = el("td", {}, el("span", { class: "bar none" }), el("span", { class: "figure" }, share));
-      return el("tr", { class: "others" }, el("th", { scope: "row" }, words), el("td", {}), told);
+      const cell = el("td", {}, el("span", { class: "bar none" }), el("span", { class: "figure" }, share));
+      return el("tr", { class: "others" }, el("th", { scope: "row" }, words), el("td", {}), cell);
     };
     const others = rest.reduce((sum, at) => sum + weights[at], 0);
     if (rest.length) rows.push(line(`${rest.length} others together`, others.toFixed(3)));
     if (masked) rows.push(line(`${masked} later, masked`, "0"));
     const titles = ["looked at", "score", "weight"].map((title) => el("th", {}, title));
     const mask = causal
-      ? "What comes later is masked: while it writes, the model must not see what it has not written yet."
-      : "Nothing is masked here: every word may be looked at.";
+      ? "Later tokens are masked: the model cannot see what it has not written yet."
+      : "Nothing is masked here: every token is visible.";
     return step(
       "2",
-      "Better than the others?",
-      `Every word has a score. The softmax turns them into shares that add up to 1; a score that is higher by one gets 2.7 times the share. ${mask}`,
+      "How do they compare?",
+      `Every token has a score. The softmax turns the scores into weights that add up to 1; a score higher by 1 gives 2.7 times the weight. ${mask}`,
       el("div", { class: "wide" }, el("table", { class: "scores" }, el("thead", {}, el("tr", {}, titles)), el("tbody", {}, rows))),
     );
   }
@@ -158,38 +158,38 @@ export class WhyView {
     const { v, added, output, share } = this.numbers;
     const column = this.columns[this.cell.j].label;
     const weight = this.numbers.weights[this.cell.j];
-    const here = ` of what this head passes on here${share < 0 ? " (it points the other way)" : ""}.`;
+    const here = ` of what this head passes on here${share < 0 ? " (it points in the opposite direction)" : ""}.`;
     return step(
       "3",
-      "What does it pass on?",
-      "Every word also offers a value: what it has to say. The head passes on the sum of all values, each multiplied by its weight.",
+      "What is passed on?",
+      "Every token also has a value: the information that it passes on. The output of the head is the sum of all values, each multiplied by its weight.",
       this.strips([
         [`value of ${quoted(column)}`, v],
         [`× ${weight.toFixed(3)}`, added, v],
-        ["sum over all words", output],
+        ["sum over all tokens", output],
       ]),
       el("p", { class: "sum" }, `${quoted(column)} makes up `, el("b", {}, percent(Math.max(0, share))), here),
     );
   }
 
-  /** Vectors as strips of colour, one square a number. Arrow keys go from number to number. */
+  /** Vectors as colour strips, one square per number. Arrow keys move from number to number. */
   strips(vectors) {
-    const said = el("p", { class: "number soft", "aria-live": "polite" }, "Point at a square for its number.");
+    const readout = el("p", { class: "number soft", "aria-live": "polite" }, "Point at a square to see its value.");
     const rows = vectors.map(([name, vector, like]) => {
       const canvas = el("canvas", { class: "strip", "aria-hidden": true });
       drawStrip(canvas, vector, Math.max(...(like ?? vector).map(Math.abs)), this.shell.theme);
       return el("div", { class: "row" }, el("span", { class: "name" }, name), canvas);
     });
     const count = vectors[0][1].length;
-    const label = `${vectors.map(([name]) => name).join(", ")}: left and right go through their ${count} numbers`;
+    const label = `${vectors.map(([name]) => name).join(", ")}: left and right move through their ${count} numbers`;
     const group = el("div", { class: "strips", tabindex: 0, role: "application", "aria-label": label }, rows);
     let at = -1;
     const show = (to) => {
       at = Math.min(count - 1, Math.max(0, to));
       group.style.setProperty("--at", (at + 0.5) / count);
       group.classList.add("pointed");
-      const told = vectors.map(([name, vector]) => `${name} ${figure(vector[at], 3)}`);
-      said.textContent = `number ${at + 1} of ${count}: ${told.join(" · ")}`;
+      const values = vectors.map(([name, vector]) => `${name} ${figure(vector[at], 3)}`);
+      readout.textContent = `number ${at + 1} of ${count}: ${values.join(" · ")}`;
     };
     group.addEventListener("pointermove", (event) => {
       const box = rows[0].querySelector("canvas").getBoundingClientRect();
@@ -202,7 +202,7 @@ export class WhyView {
       event.preventDefault();
       show(to);
     });
-    return el("div", {}, group, said);
+    return el("div", {}, group, readout);
   }
 
   footnote() {
@@ -215,7 +215,7 @@ function step(number, title, says, ...rest) {
   return el("section", { class: "step" }, heading, el("p", { class: "says" }, says), ...rest);
 }
 
-/** Equation 1 for one row, step by step. */
+/** Compute equation 1 for one row, step by step. */
 function compute(vectors, { i, j }, causal) {
   const [q, k, v] = [vectors.q(i), vectors.k(j), vectors.v(j)];
   const dot = (one, other) => one.reduce((sum, x, at) => sum + x * other[at], 0);
