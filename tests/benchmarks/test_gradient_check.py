@@ -21,14 +21,14 @@ def make() -> Training:
     """A model that has learnt to attend to the source."""
     torch.manual_seed(1)
     training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS["eager"])
-    for _ in range(120):
+    for _ in range(150):
         padded, tokens = batch(32)
         training.step([padded], tokens, rate=5e-3)
     return training
 
 
 def check(training: Training) -> Agreement:
-    padded, tokens = batch(320)
+    padded, tokens = batch(640)
     return agreement(training, TorchTransformer(MODEL), [padded], tokens)
 
 
