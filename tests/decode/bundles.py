@@ -1,4 +1,4 @@
-"""Bundles of untrained models: what they say is nonsense, but everything around it is real."""
+"""Bundles of untrained models: their output is nonsense, but everything else is real."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""The search again, for one sentence, in plain Python and without stopping early: what ours must equal.
+"""A naive beam search for one sentence, in plain Python and without early stopping: the oracle for the search.
 
-And the search of ours driven by a stub: logits that are a function of the tokens so far.
+Also runs the real search on stub models, whose logits are a function of the tokens so far.
 """
 
 import math
@@ -20,11 +20,11 @@ from hark.text.tokenizer import BOS, EOS, SPECIAL
 FORBIDDEN = torch.tensor(SPECIAL.forbidden)
 
 Logits = Callable[[tuple[int, ...]], Tensor]
-"""Of the next token, given the output so far."""
+"""The logits of the next token, given the output so far."""
 
 
 def stub(seed: int, vocabulary: int) -> Logits:
-    """Logits by chance, the same for the same tokens."""
+    """Random logits, the same for the same tokens."""
 
     def logits(tokens: tuple[int, ...]) -> Tensor:
         chance = random.Random(repr((seed, tokens)))
@@ -64,7 +64,7 @@ def terms_of(asked: Sequence[Arrival], columns: int = 16) -> Terms:
 
 
 def search(models: Sequence[Logits], asked: Sequence[Arrival], width: int, more_steps: int = 0) -> list[list[Ended]]:
-    """Our functions, over stubs; `more_steps` goes on after all is over."""
+    """Run the real search on stub models; `more_steps` continues after all sentences are finished."""
     terms = terms_of(asked)
     keep = max(width, *(each.nbest for each in asked))
     beams = init(terms, width, keep, BOS)
@@ -91,7 +91,7 @@ def ended_with(tokens: tuple[int, ...], log_prob: float) -> Ended:
 
 
 def naive_search(model: Logits, asked: Arrival, width: int) -> list[tuple[float, Ended]]:
-    """The walk over candidates, word by word as it is defined; all that ended, ranked."""
+    """Beam search by its definition; returns all ended hypotheses, ranked."""
     live: list[tuple[tuple[int, ...], float]] = [(tuple(asked.forced), asked.start)]
     ended: list[tuple[float, Ended]] = []
     while live and len(ended) < asked.max_ended:

@@ -1,4 +1,4 @@
-"""Engines without a model: what they answer is known beforehand, so that a test can say what must come of it."""
+"""Stub engines without a model, with known answers."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,18 +31,18 @@ def tokenizer() -> Tokenizer:
 
 
 Reply = Callable[[str, Request], str | Sequence[str] | Hypothesis]
-"""From what a request says, in words, to what the engine answers: text, the best and others, or a hypothesis."""
+"""From the text of a request to the engine's answer: one text, several with the best first, or a hypothesis."""
 
 
 class Stub(Engine):
-    """Answers as a function of the text tells it, several requests at a time and not in order."""
+    """Answers with a function of the text, several requests at a time and out of order."""
 
     name = "stub"
 
-    def __init__(self, answer: Reply = lambda text, _: text, crowd: int = 5, seed: int = 1) -> None:
+    def __init__(self, answer: Reply = lambda text, _: text, batch_size: int = 5, seed: int = 1) -> None:
         config = ModelConfig(vocab_size=tokenizer().vocab_size)
         super().__init__(config, tokenizer().special, config.max_positions)
-        self.answer, self.crowd, self.chance = answer, crowd, random.Random(seed)
+        self.answer, self.batch_size, self.chance = answer, batch_size, random.Random(seed)
         self.requests: list[Request] = []
         self.asked: list[str] = []
         self.held: list[tuple[int, Request]] = []
@@ -51,29 +51,29 @@ class Stub(Engine):
 
     @property
     def room(self) -> int:
-        return self.crowd - len(self.intake) - len(self.held)
+        return self.batch_size - len(self.intake) - len(self.held)
 
     def prepare(self, number: int, request: Request) -> tuple[int, Request]:
         self.check(request)
         return number, request
 
     def step(self) -> list[tuple[int, Answer]]:
-        refused, cancelled = self.intake.changes()
+        rejected, cancelled = self.intake.changes()
         self.held = [each for each in self.held if each[0] not in cancelled]
-        while len(self.held) < self.crowd and len(self.intake):
+        while len(self.held) < self.batch_size and len(self.intake):
             first = self.intake.first()
             if first is not None and self.intake.take(first[0]):
                 self.held.append(first)
         self.most = max(self.most, len(self.held))
         some = [self.held.pop(self.chance.randrange(len(self.held)))] if self.held else []
-        return [*refused, *(self.reply(*each) for each in some)]
+        return [*rejected, *(self.reply(*each) for each in some)]
 
     def reply(self, number: int, request: Request) -> tuple[int, tuple[Hypothesis, ...]]:
         text = tokenizer().decode([request.source])[0]
         self.requests.append(request)
         self.asked.append(text)
-        given = self.answer(text, request)
-        texts = [given] if isinstance(given, str | Hypothesis) else list(given)
+        answer = self.answer(text, request)
+        texts = [answer] if isinstance(answer, str | Hypothesis) else list(answer)
         return number, tuple(
             each if isinstance(each, Hypothesis) else hypothesis(each, request, rank) for rank, each in enumerate(texts)
         )
@@ -87,7 +87,7 @@ class Stub(Engine):
 
 
 def hypothesis(text: str, request: Request, rank: int = 0, complete: bool = True, score: float = -1.0) -> Hypothesis:
-    """A hypothesis of a text; its attention looks at the source token at the same place."""
+    """A hypothesis with this text; each token attends to the source token at its own position."""
     tokens = tuple(tokenizer().encode([text])[0])
     attention = None
     if request.attention:
@@ -97,8 +97,10 @@ def hypothesis(text: str, request: Request, rank: int = 0, complete: bool = True
     return Hypothesis(tokens, score - rank, score - rank, complete, attention)
 
 
-def translator(answer: Reply = lambda text, _: text, max_length: int = 60, crowd: int = 5) -> tuple[Translator, Stub]:
-    engine = Stub(answer, crowd)
-    # Into the same language: a copy is then the very text, numbers included.
+def translator(
+    answer: Reply = lambda text, _: text, max_length: int = 60, batch_size: int = 5
+) -> tuple[Translator, Stub]:
+    engine = Stub(answer, batch_size)
+    # Into the same language, so that copied text is unchanged, including numbers.
     config = Config(data=DataConfig(source="en", target="en"), batches=BatchConfig(max_length=max_length))
     return Translator(engine, tokenizer(), tokenizer(), config), engine

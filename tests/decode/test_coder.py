@@ -1,4 +1,4 @@
-"""Text to tokens and back, as the tokenizer does it; what a request for a language looks like."""
+"""Encoding and decoding, and requests with language tags."""
 
 import numpy as np
 import pytest
@@ -21,22 +21,22 @@ CODER = Coder(tokenizer(), tokenizer())
 
 
 @given(st.text(max_size=30))
-def test_as_the_tokenizer_does(text: str) -> None:
+def test_encoding_equals_the_tokenizers(text: str) -> None:
     tokens = CODER.encode(text)
     assert tokens == tokenizer().encode([text])[0]
     assert CODER.decode(tuple(tokens)) == normalise(text)
 
 
 @given(st.lists(st.integers(0, 699), max_size=20))
-def test_whatever_a_model_says_is_one_line(tokens: list[int]) -> None:
+def test_decoded_text_is_one_line(tokens: list[int]) -> None:
     text = CODER.decode(tuple(tokens))
     assert text == " ".join(text.split())
-    if "\ufffd" not in text:  # broken bytes are replaced, by both, but not always by as many marks
+    if "\ufffd" not in text:  # both replace invalid bytes, but not always with the same number of characters
         assert text == " ".join(tokenizer().decode([tokens])[0].split())
 
 
 @given(st.text(max_size=30), st.integers(1, 40))
-def test_what_fits(text: str, limit: int) -> None:
+def test_fits_counts_tokens(text: str, limit: int) -> None:
     if CODER.fits(text, limit):
         assert len(CODER.encode(text)) <= limit
     else:
@@ -61,7 +61,7 @@ def test_a_model_of_one_pair_ignores_languages() -> None:
     assert CODER.prefix() == CODER.prefix("fr") == ()
 
 
-def test_the_encoders_input_begins_with_the_tag() -> None:
+def test_the_encoder_input_starts_with_the_tag() -> None:
     coder = many_to_many("source")
     assert coder.source_ids("the cat", "de")[0] == coder.source.tag("de")
     assert coder.source_ids("the cat", "de")[1:] == CODER.source_ids("the cat")
@@ -70,7 +70,7 @@ def test_the_encoders_input_begins_with_the_tag() -> None:
         coder.source_ids("the cat")
 
 
-def test_the_tag_takes_room() -> None:
+def test_the_tag_counts_as_a_token() -> None:
     tokens = len(CODER.encode("the cat sees a tree"))
     assert CODER.fits("the cat sees a tree", tokens)
     assert not many_to_many("source").fits("the cat sees a tree", tokens)
@@ -89,7 +89,7 @@ def test_requests_carry_tag_and_prefix() -> None:
 
 
 @pytest.mark.parametrize("tags", ["source", "target"])
-def test_tags_belong_to_no_word_when_words_are_linked(tags: LanguageTags) -> None:
+def test_language_tags_are_not_linked(tags: LanguageTags) -> None:
     coder = many_to_many(tags)
     attempt = whole_piece("the cat sees", (), DecodeConfig(), inner=False)
     requests = attempt.requests(coder, True, "de", "en")
@@ -97,7 +97,7 @@ def test_tags_belong_to_no_word_when_words_are_linked(tags: LanguageTags) -> Non
     first = len(coder.prefix("de"))
     attention_TS = np.zeros((len(tokens), len(requests[0].source)), np.float32)
     for t in range(len(tokens)):
-        # Every token looks at its own place, and even more at the tag.
+        # Every token attends to its own position, and even more to the tag.
         attention_TS[t, 0], attention_TS[t, max(0, t - first) + 1] = 0.6, 0.4
     candidate = best_candidate(attempt, requests, [(Hypothesis(tokens, -1.0, -1.0, True, attention_TS),)], coder, 1)
     assert candidate.text == "the cat sees"

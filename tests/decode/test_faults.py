@@ -1,4 +1,4 @@
-"""Loops, empties, absurd lengths and cut-off output are told from tokens."""
+"""Fault detection: loops, empty output, implausible lengths and truncation."""
 
 import pytest
 from hypothesis import given
@@ -19,19 +19,19 @@ def test_a_good_translation_has_no_faults() -> None:
     assert faults([1], [2, 3, 4, 5, 6]) == set()
 
 
-def test_nothing_came_out() -> None:
+def test_empty_output() -> None:
     assert faults(PLAIN, []) == {"empty", "length"}
     assert find_faults([5], [9], "a", "  ", True) == {"empty"}
 
 
-def test_cut_off() -> None:
+def test_truncated_output() -> None:
     assert faults(PLAIN, PLAIN, complete=False) == {"truncated"}
 
 
-def test_absurd_lengths() -> None:
+def test_implausible_lengths() -> None:
     assert faults(PLAIN, list(range(200, 280))) == {"length"}
     assert faults(list(range(200, 280)), PLAIN) == {"length"}
-    # Many tokens but few characters: spelled in bytes.
+    # Many tokens but few characters: encoded as bytes.
     assert find_faults(list(range(80)), [1, 2, 3], "x" * 30, "y" * 10, True) == set()
 
 
@@ -46,7 +46,7 @@ def test_every_long_repeat_is_a_loop(start: list[int], unit: list[int], times: i
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=40, unique=True))
-def test_what_does_not_repeat_is_no_loop(target: list[int]) -> None:
+def test_text_without_repeats_is_not_a_loop(target: list[int]) -> None:
     assert not is_looped([], target)
 
 
@@ -58,7 +58,7 @@ def test_a_source_may_repeat_itself() -> None:
     assert is_looped(ha * 4, ha * 30)
 
 
-def test_repeats_with_small_changes() -> None:
+def test_repeats_with_small_changes_are_loops() -> None:
     varied = [token for i in range(12) for token in (1, 2, 3, 4, 50 + i)]
     assert is_looped(list(range(60)), varied)
     assert not is_looped(varied, varied)

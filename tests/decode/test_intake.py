@@ -1,4 +1,4 @@
-"""The queue in front of an engine: in order, urgent before bulk, nobody starves, any thread may submit."""
+"""The request queue: in order, urgent before bulk, without starvation, thread-safe."""
 
 from threading import Thread
 
@@ -28,7 +28,7 @@ def ask(urgent: bool = False) -> Request:
 
 
 @given(st.lists(st.booleans(), max_size=60))
-def test_all_are_taken_once_and_each_kind_in_its_order(kinds: list[bool]) -> None:
+def test_all_requests_are_taken_once_and_each_kind_in_order(kinds: list[bool]) -> None:
     intake = Intake(prepare)
     for urgent in kinds:
         intake.submit(ask(urgent))
@@ -50,14 +50,14 @@ def test_all_are_taken_once_and_each_kind_in_its_order(kinds: list[bool]) -> Non
         urgent_left, bulk_left = urgent_left - urgent, bulk_left - (not urgent)
 
 
-def test_an_urgent_one_enters_first() -> None:
+def test_urgent_requests_enter_first() -> None:
     intake = Intake(prepare)
     for urgent in (False, False, True):
         intake.submit(ask(urgent))
     assert [take(intake)[0] for _ in range(3)] == [2, 0, 1]
 
 
-def test_what_is_refused_is_told_once_and_waits_nowhere() -> None:
+def test_rejected_requests_are_reported_once_and_not_queued() -> None:
     intake = Intake(prepare)
     bad, good = intake.submit(Request([])), intake.submit(ask())
     assert len(intake) == 1
@@ -67,7 +67,7 @@ def test_what_is_refused_is_told_once_and_waits_nowhere() -> None:
     assert take(intake)[0] == good
 
 
-def test_cancelled() -> None:
+def test_cancelled_requests_leave_the_queue() -> None:
     intake = Intake(prepare)
     first, second, bad = intake.submit(ask()), intake.submit(ask()), intake.submit(Request([]))
     assert take(intake)[0] == first

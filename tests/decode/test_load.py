@@ -1,4 +1,4 @@
-"""A bundle in memory: both engines, lazily, and without torch where it is not needed."""
+"""Loading a bundle: both engines, lazily, and without torch if it is not needed."""
 
 import subprocess
 import sys
@@ -100,7 +100,7 @@ def test_a_gpu_is_looked_for_only_where_there_is_a_sign_of_one(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("choice", "says"),
+    ("choice", "message"),
     [
         (
             {"engine": "ctranslate2", "device": "cuda"},
@@ -115,8 +115,8 @@ def test_a_gpu_is_looked_for_only_where_there_is_a_sign_of_one(monkeypatch: pyte
         ({"engine": "torch", "device": "tpu"}, "tpu: no such device"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(bundle: Path, choice: dict[str, str], says: str) -> None:
-    with pytest.raises(UserError, match=says):
+def test_impossible_choices_are_refused_in_one_line(bundle: Path, choice: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         hark.load(bundle, **choice).translate("The cat.")
 
 

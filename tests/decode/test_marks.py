@@ -35,7 +35,7 @@ def links(source: str, translation: str, *pairs: tuple[str, str]) -> list[Link]:
             [("today", "Heute"), ("have", "habe"), ("I", "ich"), ("it", "es.")],
             "<i>Heute</i> **habe** ich es.",
         ),
-        (  # a tag around two words whose translations stand apart
+        (  # a tag around two words whose translations are apart
             "<u>I <b>see</b> you</u> now",
             "Jetzt sehe ich dich",
             [("now", "Jetzt"), ("see", "sehe"), ("I", "ich"), ("you", "dich")],
@@ -46,13 +46,15 @@ def links(source: str, translation: str, *pairs: tuple[str, str]) -> list[Link]:
         ("(see ♥)", "(siehe)", [("(see", "(siehe)")], "(siehe) ♥"),
     ],
 )
-def test_places(source: str, translation: str, pairs: list[tuple[str, str]], expected: str) -> None:
+def test_marks_are_placed_by_the_alignment(
+    source: str, translation: str, pairs: list[tuple[str, str]], expected: str
+) -> None:
     placed = place(translation, source, marks_of(source), links(source, translation, *pairs))
     assert placed is not None
     assert placed.after == expected
 
 
-def test_a_word_without_a_link_has_its_opposite() -> None:
+def test_a_word_without_a_link_is_placed_by_its_position() -> None:
     source, translation = "click <b>here</b> now", "klick hier jetzt"
     found = place(
         translation, source, marks_of(source), links(source, translation, ("click", "klick"), ("now", "jetzt"))
@@ -61,11 +63,11 @@ def test_a_word_without_a_link_has_its_opposite() -> None:
     assert found.after.count("<b>") == found.after.count("</b>") == 1
 
 
-def test_without_any_link_there_is_no_place() -> None:
+def test_without_links_marks_are_not_placed() -> None:
     assert place("klick hier", "click <b>here</b>", marks_of("click <b>here</b>"), []) is None
 
 
-def test_marks_that_would_cross_have_no_place() -> None:
+def test_crossing_marks_are_not_placed() -> None:
     source, translation = "<b>one two</b> <i>three four</i>", "eins drei zwei vier"
     crossed = links(source, translation, ("one", "eins"), ("two", "zwei"), ("three", "drei"), ("four", "vier"))
     assert place(translation, source, marks_of(source), crossed) is None

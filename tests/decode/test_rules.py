@@ -1,4 +1,4 @@
-"""Rules: what may not be produced, and that chance follows the probabilities it was told to."""
+"""Constraints on tokens, and sampling."""
 
 import pytest
 import torch
@@ -16,19 +16,19 @@ DRAWS = 4000
 
 
 def shares(logits_V: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Tensor:
-    """How often each token is drawn, by numbers that are evenly spread between 0 and 1."""
+    """The frequency of each token, for random numbers evenly spaced between 0 and 1."""
     drawn_BT = (torch.arange(DRAWS, dtype=torch.float64)[:, None] + 0.5) / DRAWS
     settings = (torch.full((DRAWS,), temperature), torch.full((DRAWS,), top_k), torch.full((DRAWS,), top_p))
     beams = init(terms_of([ask()] * DRAWS), 1, 1, BOS)
     found = draw(logits_V.expand(DRAWS, -1), beams, Chance(drawn_BT, *settings))
     log_prob = logits_V.log_softmax(-1)[found.tokens_BC[:, 0]]
-    torch.testing.assert_close(found.log_prob_BC[:, 0], log_prob)  # the model's own, whatever the settings
+    torch.testing.assert_close(found.log_prob_BC[:, 0], log_prob)  # the model's, whatever the settings
     assert bool((found.log_prob_BC[:, 1] == -torch.inf).all())
     return torch.bincount(found.tokens_BC[:, 0], minlength=len(logits_V)) / DRAWS
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.0])
-def test_draws_follow_the_probabilities(temperature: float) -> None:
+def test_samples_follow_the_probabilities(temperature: float) -> None:
     logits = torch.randn(12)
     expected = (logits / temperature).softmax(-1)
     torch.testing.assert_close(shares(logits, temperature), expected, atol=1.5 / DRAWS, rtol=0)
@@ -36,7 +36,7 @@ def test_draws_follow_the_probabilities(temperature: float) -> None:
 
 @given(st.integers(1, 12), st.floats(0.05, 1.0), st.integers(0, 999))
 @settings(max_examples=30)
-def test_only_the_likeliest_are_drawn(top_k: int, top_p: float, seed: int) -> None:
+def test_only_the_likeliest_tokens_are_sampled(top_k: int, top_p: float, seed: int) -> None:
     logits = torch.randn(12, generator=torch.Generator().manual_seed(seed))
     p, order = logits.softmax(-1).sort(descending=True)
     p = p[:top_k] / p[:top_k].sum()
@@ -46,17 +46,17 @@ def test_only_the_likeliest_are_drawn(top_k: int, top_p: float, seed: int) -> No
     torch.testing.assert_close(shares(logits, 1.0, top_k, top_p), expected, atol=1.5 / DRAWS, rtol=0)
 
 
-def test_what_is_forbidden_is_never_a_candidate() -> None:
+def test_forbidden_tokens_are_never_candidates() -> None:
     terms = terms_of([ask(banned=(5, 7)), ask(min_length=1)])
     beams = init(terms, 2, 2, BOS)
     logits = forbid(torch.randn(2, 2, 9), beams, terms, FORBIDDEN, EOS)
     assert logits[0].isinf().nonzero()[:, 1].tolist() == [0, 1, 2, 5, 7] * 2
     assert logits[1].isinf().nonzero()[:, 1].tolist() == [0, 1, 2, EOS] * 2
     found = candidates(logits, beams.log_prob_BW)
-    torch.testing.assert_close(found.log_prob_BC[0].exp().sum(), torch.tensor(1.0))  # all four that are left
+    torch.testing.assert_close(found.log_prob_BC[0].exp().sum(), torch.tensor(1.0))  # all four remaining tokens
 
 
-def test_a_given_token_is_the_only_candidate() -> None:
+def test_a_forced_token_is_the_only_candidate() -> None:
     terms = terms_of([ask(forced=(6,), start=-1.5), ask()])
     beams = init(terms, 2, 2, BOS)
     free = candidates(torch.randn(2, 2, 9), beams.log_prob_BW)

@@ -12,14 +12,14 @@ from hark.decode.scheduler import Entered, Places, Scheduler
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=60), st.randoms(use_true_random=False))
-def test_places_are_given_once_and_come_back(events: list[tuple[int, bool]], chance: "object") -> None:
+def test_places_are_allocated_once_and_freed(events: list[tuple[int, bool]], chance: "object") -> None:
     places = Places(30)
     taken: dict[int, int] = {}
     for count, wants in events:
         if wants or not taken:
             start = places.take(count)
             used = {place for first, n in taken.items() for place in range(first, first + n)}
-            if start is None:  # then there is no such gap
+            if start is None:  # then no gap is large enough
                 free = [place not in used for place in range(30)]
                 assert not any(all(free[i : i + count]) for i in range(30 - count + 1))
             else:
@@ -36,7 +36,7 @@ def test_places_are_given_once_and_come_back(events: list[tuple[int, bool]], cha
 
 
 class Needs(NamedTuple):
-    """A search that needs so many places and rows."""
+    """A search with the places and rows that it needs."""
 
     number: int
     places: int
@@ -44,7 +44,7 @@ class Needs(NamedTuple):
 
 
 def scheduler(needs: Sequence[int], places: int = 20, rows: int = 8, wide: int = 0) -> Scheduler[Needs]:
-    """Each request needs so many places for its one search of two rows, or nine where it needs `wide` places."""
+    """One search per request, with these numbers of places and two rows, or nine rows if it needs `wide` places."""
     waiting: Intake[list[Needs]] = Intake(
         lambda number, request: [Needs(number, len(request.source), 9 if len(request.source) == wide else 2)]
     )
@@ -73,16 +73,16 @@ def test_first_come_first_served_within_bounds(needs: list[int], chance: "object
     assert line.running == 0
 
 
-def test_a_long_one_is_not_passed_by_short_ones() -> None:
+def test_short_searches_do_not_overtake_a_long_one() -> None:
     line = scheduler([5, 5, 20, 1, 1])
     first, second = line.enter(9)
     line.leave(first)
-    assert line.enter(9) == []  # the long one waits for room; the short ones behind it would fit
+    assert line.enter(9) == []  # the long search waits for memory; the short ones behind it would fit
     line.leave(second)
     assert places(line.enter(9)) == [20]
 
 
-def test_an_urgent_one_passes_bulk_that_waits_for_room() -> None:
+def test_urgent_requests_overtake_bulk_that_waits_for_memory() -> None:
     line = scheduler([18, 19, 20])
     (first,) = line.enter(9)
     line.intake.submit(Request([4] * 2, urgent=True))
@@ -91,13 +91,13 @@ def test_an_urgent_one_passes_bulk_that_waits_for_room() -> None:
     assert line.enter(9) == []
 
 
-def test_what_does_not_fit_for_another_reason_waits() -> None:
+def test_a_search_that_does_not_fit_waits() -> None:
     line = scheduler([3, 4])
     assert line.enter(9, lambda job: job.places != 3) == []
     assert places(line.enter(9)) == [3, 4]
 
 
-def test_what_a_request_needs_besides_comes_before_others() -> None:
+def test_further_searches_of_a_request_come_first() -> None:
     line = scheduler([20, 1, 2])
     (first,) = line.enter(9)
     line.leave(first)
@@ -105,7 +105,7 @@ def test_what_a_request_needs_besides_comes_before_others() -> None:
     assert places(line.enter(3)) == [7, 8, 1]
 
 
-def test_more_rows_than_there_are_go_alone() -> None:
+def test_a_search_with_more_rows_than_there_are_runs_alone() -> None:
     line = scheduler([1, 2, 3], rows=4, wide=2)
     (first,) = line.enter(9)
     line.leave(first)
@@ -116,7 +116,7 @@ def test_more_rows_than_there_are_go_alone() -> None:
     assert places(line.enter(9)) == [3]
 
 
-def test_one_that_is_cancelled_while_it_enters_takes_no_room() -> None:
+def test_a_search_cancelled_while_entering_takes_no_memory() -> None:
     line = scheduler([5, 6])
 
     def cancels(job: Needs) -> bool:

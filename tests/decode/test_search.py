@@ -1,4 +1,4 @@
-"""Search against a plain walk over candidates, and against trying everything, on small vocabularies."""
+"""Beam search against a naive search, and against exhaustive search, on small vocabularies."""
 
 import itertools
 
@@ -20,7 +20,7 @@ ALPHAS = st.sampled_from([0.0, 0.2, 0.6, 1.0, 2.0, 5.0])
 
 @st.composite
 def asked(draw: st.DrawFn, width: int) -> Arrival:
-    """Any search of a vocabulary of 7: three words."""
+    """Any search over a vocabulary of 7: three words."""
     forced = draw(st.lists(st.integers(4, 6), max_size=2))
     counted = draw(st.integers(0, len(forced)))  # at the end of `forced`, as of a branch
     max_ended = draw(st.integers(width, 2 * width))
@@ -45,15 +45,15 @@ def assert_same(ours: list[Ended], naive: list[tuple[float, Ended]], nbest: int)
 
 @given(st.data(), st.integers(1, 4), SEEDS)
 @settings(max_examples=150)
-def test_search_equals_the_walk_over_candidates(data: st.DataObject, width: int, seed: int) -> None:
-    """Which does not stop early: so stopping early changes nothing."""
+def test_search_equals_the_naive_search(data: st.DataObject, width: int, seed: int) -> None:
+    """The naive search does not stop early: so early stopping changes nothing."""
     request = data.draw(asked(width))
     model = stub(seed, 7)
     assert_same(search([model], [request], width)[0], naive_search(model, request, width), request.nbest)
 
 
 def everything(model: Logits, request: Arrival, words: range) -> list[tuple[float, Ended]]:
-    """Every output that there can be, ranked."""
+    """All possible outputs, ranked."""
     ended = []
     for length in range(1, request.limit + 1):
         for tokens in itertools.product((EOS, *words), repeat=length):
@@ -70,8 +70,8 @@ def everything(model: Logits, request: Arrival, words: range) -> list[tuple[floa
 
 @given(ALPHAS, st.integers(1, 4), st.integers(1, 5), SEEDS)
 @settings(max_examples=40)
-def test_a_wide_beam_equals_trying_everything(alpha: float, limit: int, nbest: int, seed: int) -> None:
-    width = 40  # more than there are outputs of two words and an end
+def test_a_wide_beam_equals_exhaustive_search(alpha: float, limit: int, nbest: int, seed: int) -> None:
+    width = 40  # more than the possible outputs of two words and EOS
     request = ask(limit=limit, max_ended=width, nbest=nbest, alpha=alpha)
     model = stub(seed, 6)
     assert_same(search([model], [request], width)[0], everything(model, request, range(4, 6)), nbest)
@@ -79,7 +79,7 @@ def test_a_wide_beam_equals_trying_everything(alpha: float, limit: int, nbest: i
 
 @given(st.data(), st.integers(1, 3), st.lists(SEEDS, min_size=2, max_size=4))
 @settings(max_examples=40)
-def test_the_batch_does_not_matter(data: st.DataObject, width: int, seeds: list[int]) -> None:
+def test_results_are_independent_of_the_batch(data: st.DataObject, width: int, seeds: list[int]) -> None:
     models = [stub(seed, 7) for seed in seeds]
     requests = [data.draw(asked(width)) for _ in seeds]
     together = search(models, requests, width)
@@ -88,7 +88,7 @@ def test_the_batch_does_not_matter(data: st.DataObject, width: int, seeds: list[
 
 @given(st.data(), st.integers(1, 3), SEEDS, st.integers(1, 4))
 @settings(max_examples=25)
-def test_what_is_done_stays_as_it_is(data: st.DataObject, width: int, seed: int, more: int) -> None:
+def test_finished_sentences_do_not_change(data: st.DataObject, width: int, seed: int, more: int) -> None:
     request, model = data.draw(asked(width)), stub(seed, 7)
     assert search([model], [request], width, more_steps=more) == search([model], [request], width)
 
@@ -105,8 +105,8 @@ def test_a_beam_of_one_is_greedy(seed: int) -> None:
     assert found[::2] == ended_with(tokens, 0.0)[::2]
 
 
-def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
-    """The end is certain at first; a beam of 2 would else wait for a second hypothesis until the limit."""
+def test_a_search_stops_when_no_live_hypothesis_can_be_better() -> None:
+    """EOS is certain at the first step; otherwise a beam of 2 would wait for a second hypothesis until the limit."""
     calls = []
 
     def model(tokens: tuple[int, ...]) -> torch.Tensor:
@@ -121,7 +121,7 @@ def test_a_search_stops_as_soon_as_nothing_can_be_better() -> None:
 
 
 @given(st.lists(st.integers(1, 12), max_size=9), st.integers(1, 4), SEEDS)
-def test_hypotheses_are_trace_back_choice_by_choice(lengths: list[int], width: int, seed: int) -> None:
+def test_hypotheses_are_traced_back_choice_by_choice(lengths: list[int], width: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
     trace_BTW = chance.integers(0, 50 * width, (3, 13, width)).astype(np.int32)
     sentences, last = chance.integers(0, 3, len(lengths)), chance.integers(0, 50 * width, len(lengths))

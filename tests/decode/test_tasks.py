@@ -1,4 +1,4 @@
-"""Tasks on an engine: each gets its own answers, may ask again, fails alone, and can be cancelled."""
+"""Tasks on an engine: each gets its own answers, may submit again, fails on its own, and can be cancelled."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -18,17 +18,17 @@ def ask(text: str) -> Request:
     return Request([*tokenizer().encode([text])[0], tokenizer().special.end])
 
 
-def say(tokens: Sequence[int]) -> str:
+def decode(tokens: Sequence[int]) -> str:
     return tokenizer().decode([tokens])[0]
 
 
 def conversation(name: int, rounds: Sequence[int]) -> Task[str]:
-    """Asks several things several times, each time about the answers before."""
-    heard = f"{name}"
+    """Submit several requests in several rounds, each depending on the answers before."""
+    received = f"{name}"
     for questions in rounds:
-        answers = yield [ask(f"{heard} {i}") for i in range(questions)]
-        heard += "".join(say(answer[0].tokens).replace(" ", "") for answer in answers)[:20]
-    return heard
+        answers = yield [ask(f"{received} {i}") for i in range(questions)]
+        received += "".join(decode(answer[0].tokens).replace(" ", "") for answer in answers)[:20]
+    return received
 
 
 def finish(tasks: Tasks[str], futures: Sequence["Future[list[str]]"]) -> None:
@@ -44,8 +44,8 @@ def alone(name: int, rounds: Sequence[int]) -> str:
 
 
 @given(st.lists(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=3), max_size=12), st.integers(1, 6))
-def test_every_task_gets_its_own_answers(groups: list[list[list[int]]], crowd: int) -> None:
-    tasks: Tasks[str] = Tasks(Stub(crowd=crowd))
+def test_every_task_gets_its_own_answers(groups: list[list[list[int]]], batch_size: int) -> None:
+    tasks: Tasks[str] = Tasks(Stub(batch_size=batch_size))
     futures = [
         tasks.begin([conversation(number, rounds) for rounds in group], list) for number, group in enumerate(groups)
     ]
@@ -65,7 +65,7 @@ def broken() -> Task[str]:
 
 
 @pytest.mark.parametrize(("bad", "error"), [(too_long, UserError), (broken, ValueError)])
-def test_one_that_fails_harms_no_other(bad: "object", error: type[Exception]) -> None:
+def test_a_failing_task_does_not_affect_others(bad: "object", error: type[Exception]) -> None:
     engine = Stub()
     tasks: Tasks[str] = Tasks(engine)
     futures = [tasks.begin([conversation(number, [2, 1])], list) for number in range(20)]
@@ -82,7 +82,7 @@ def test_one_that_fails_harms_no_other(bad: "object", error: type[Exception]) ->
     assert len(engine.intake) == 0
 
 
-def test_cancelled_futures_ask_no_more() -> None:
+def test_cancelled_futures_submit_no_more_requests() -> None:
     engine = Stub()
     tasks: Tasks[str] = Tasks(engine)
     gone, kept = (tasks.begin([conversation(number, [3, 3])], list) for number in range(2))
@@ -95,28 +95,28 @@ def test_cancelled_futures_ask_no_more() -> None:
     assert not engine.held
 
 
-def test_a_cancelled_group_begins_no_more_of_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_group_starts_no_more_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hark.decode.tasks.UNDER_WAY", 3)
-    begun: list[int] = []
+    started: list[int] = []
 
     def many() -> Iterator[Task[str]]:
         for number in range(100):
-            begun.append(number)
+            started.append(number)
             yield conversation(number, [1])
 
     tasks: Tasks[str] = Tasks(Stub())
     future = tasks.begin(many(), list)
-    assert begun == [0, 1, 2]
+    assert started == [0, 1, 2]
     tasks.step()
-    assert len(begun) == 4
+    assert len(started) == 4
     assert future.cancel()
     kept = tasks.begin([conversation(7, [2])], list)
     finish(tasks, [kept])
-    assert len(begun) == 4
+    assert len(started) == 4
 
 
 def test_urgent_tasks_submit_urgent_requests() -> None:
-    engine = Stub(crowd=1)
+    engine = Stub(batch_size=1)
     tasks: Tasks[str] = Tasks(engine)
     bulk = [tasks.begin([conversation(number, [1])], list) for number in range(5)]
     urgent = tasks.begin([conversation(9, [1, 1])], list, urgent=True)
@@ -126,7 +126,7 @@ def test_urgent_tasks_submit_urgent_requests() -> None:
     finish(tasks, bulk)
 
 
-def test_two_threads_begin_while_a_third_steps() -> None:
+def test_two_threads_begin_tasks_while_a_third_steps() -> None:
     tasks: Tasks[str] = Tasks(Stub())
     futures: list[Future[list[str]]] = []
 
@@ -142,8 +142,8 @@ def test_two_threads_begin_while_a_third_steps() -> None:
     assert sorted(future.result()[0] for future in futures) == sorted(alone(number, [1, 2]) for number in range(200))
 
 
-def test_tasks_of_the_same_key_are_asked_once() -> None:
-    engine = Stub(crowd=2)
+def test_of_tasks_with_the_same_key_one_runs() -> None:
+    engine = Stub(batch_size=2)
     tasks: Tasks[str] = Tasks(engine)
     first = [tasks.begin([conversation(1, [1])], list, keys=["same"]) for _ in range(5)]
     other = tasks.begin([conversation(2, [1]), conversation(1, [1])], list, keys=[None, "same"])
@@ -156,7 +156,7 @@ def test_tasks_of_the_same_key_are_asked_once() -> None:
     assert len(engine.asked) == asked
 
 
-def test_who_waits_for_a_cancelled_task_asks_by_itself() -> None:
+def test_a_task_waiting_for_a_cancelled_one_runs_on_its_own() -> None:
     tasks: Tasks[str] = Tasks(Stub())
     first = tasks.begin([conversation(1, [2])], list, keys=["same"])
     second = tasks.begin([conversation(1, [2])], list, keys=["same"])

@@ -1,4 +1,4 @@
-"""Text to text. The engines are stubs: what they answer is known, so nothing here depends on a model."""
+"""The translator on stub engines, whose answers are known, so that nothing here depends on a model."""
 
 import re
 import tracemalloc
@@ -39,20 +39,20 @@ DOCUMENT = st.builds(
 
 
 @given(DOCUMENT)
-def test_a_copy_is_the_very_text(document: str) -> None:
+def test_copied_text_is_unchanged(document: str) -> None:
     made, engine = translator(max_length=20)
     assert made.translate(document).text == document
     assert all(len(request.source) <= 20 for request in engine.requests)
 
 
 @given(st.text(max_size=80))
-@example("À\xadA")  # a sign that no model sees, beside a letter that this one does not know
-def test_so_it_is_with_any_text(text: str) -> None:
+@example("À\xadA")  # a character that no model sees, beside a letter that this one does not know
+def test_any_copied_text_is_unchanged(text: str) -> None:
     assert translator()[0].translate(text).text == text
 
 
 def shape(text: str) -> list[str]:
-    """All that must not change: the white space at the ends of lines and between them, and line ends."""
+    """The parts that must not change: whitespace at the ends of lines and between them, and line ends."""
     return [line[: len(line) - len(line.lstrip())] + "|" + line[len(line.rstrip()) :] for line in text.splitlines(True)]
 
 
@@ -73,16 +73,16 @@ def loop(_text: str, _: Request) -> str:
 
 
 @given(DOCUMENT, st.sampled_from([reverse, grow, nothing, loop]))
-def test_the_structure_stays_whatever_the_engine_says(document: str, answer) -> None:
+def test_structure_is_kept_whatever_the_engine_answers(document: str, answer) -> None:
     made, engine = translator(answer, max_length=20)
-    result = made.translate(document, Options(join=False))  # what is joined is wrapped anew
+    result = made.translate(document, Options(join=False))  # joined lines would be wrapped again
     assert shape(result.text) == shape(document)
     assert [each.source for each in result.sentences] == list(result.layout.sentences)
     for each in result.sentences:
         assert document[each.source_start : each.source_start + len(each.source)] == each.source
         assert result.text[each.start : each.start + len(each.text)] == each.text
         assert each.text.strip()
-    for item in ITEMS[:8]:  # the last may be written otherwise
+    for item in ITEMS[:8]:  # the last may be localised
         assert result.text.count(item) >= document.count(item), item
         if "changed" not in result.flags:
             assert result.text.count(item) == document.count(item), item
@@ -94,7 +94,7 @@ def test_a_quoted_attribute_of_a_tag_is_not_a_literal() -> None:
     assert '<x id="1"/>' in result.text
 
 
-def test_no_sentence_is_lost_or_doubled() -> None:
+def test_no_sentence_is_lost_or_repeated() -> None:
     text = "\n\n".join(f"  - The cat sees {a} house. The tree {b}!" for a in WORDS[:20] for b in WORDS[20:30])
     asked: list[str] = []
 
@@ -102,9 +102,9 @@ def test_no_sentence_is_lost_or_doubled() -> None:
         asked.append(source)
         return source.upper()
 
-    made, _ = translator(mark, crowd=40)
+    made, _ = translator(mark, batch_size=40)
     assert made.translate(text).text == re.sub(r"(The [^.!]*[.!])", lambda match: match[0].upper(), text)
-    assert len(asked) == len(set(asked)) == 30  # what is repeated is asked once
+    assert len(asked) == len(set(asked)) == 30  # repeated sentences are translated once
 
 
 SENTENCES = [
@@ -118,7 +118,7 @@ SENTENCES = [
 
 @pytest.mark.parametrize("source", SENTENCES)
 @pytest.mark.parametrize("vandal", ["spaces", "drops", "doubles", "drops all figures", "localises"])
-def test_protected_text_survives_any_vandal(source: str, vandal: str) -> None:
+def test_protected_text_survives_any_damage(source: str, vandal: str) -> None:
     def answer(text: str, _: Request) -> str:
         match vandal:
             case "spaces":
@@ -139,7 +139,7 @@ def test_protected_text_survives_any_vandal(source: str, vandal: str) -> None:
         assert result.flags == ("repaired",)
 
 
-def test_items_at_the_edges_and_text_without_words_are_not_shown_to_a_model() -> None:
+def test_items_at_the_edges_and_text_without_words_are_not_sent_to_the_model() -> None:
     made, engine = translator()
     made.translate('<x id="1"/> Save it <b>now</b> 👍\n{name}\n- 12.5 kg\n2014!')
     assert engine.asked == ["Save it now"]
@@ -147,7 +147,7 @@ def test_items_at_the_edges_and_text_without_words_are_not_shown_to_a_model() ->
     assert len(engine.asked) == 1
 
 
-def test_what_was_copied_says_so() -> None:
+def test_copied_text_is_flagged() -> None:
     made, _ = translator()
     assert made.translate("{name}: 5%").flags == ("copied",)
     result = made.translate("{name}. The cat.")
@@ -156,14 +156,14 @@ def test_what_was_copied_says_so() -> None:
     assert made.translate("").flags == ()
 
 
-def test_signs_after_an_item_stay_with_it() -> None:
+def test_punctuation_after_an_item_stays_with_it() -> None:
     made, engine = translator(lambda text, _: "Die Katze" if re.search(r"\d", text) else text.upper())
     result = made.translate("The {a}, which was old, and (see {b}) the cat")
     assert result.text == "THE {a}, WHICH WAS OLD, AND (SEE {b}) THE CAT"
     assert {"The", "which was old, and (see", "the cat"} <= set(engine.asked)
 
 
-def test_a_stand_in_is_never_a_number_of_the_text() -> None:
+def test_masks_are_never_numbers_of_the_text() -> None:
     made, engine = translator()
     result = made.translate("{a} has 317 and 428 of {b} here")
     assert result.text == "{a} has 317 and 428 of {b} here"
@@ -171,7 +171,7 @@ def test_a_stand_in_is_never_a_number_of_the_text() -> None:
     assert engine.asked[-1] == "539 has 317 and 428 of 650 here"
 
 
-def test_what_cannot_be_put_back_is_flagged() -> None:
+def test_items_that_cannot_be_restored_are_flagged() -> None:
     result = translator(lambda text, _: re.sub(r"\d+", "2013", text))[0].translate("In 2014 the cat was here.")
     assert result.text == "In 2013 the cat was here."
     assert result.flags == ("retried", "changed", "number")
@@ -179,7 +179,7 @@ def test_what_cannot_be_put_back_is_flagged() -> None:
     assert result.doubtful == ("changed", "number")
 
 
-def test_the_wider_search_may_find_one_without_fault() -> None:
+def test_a_wider_search_may_find_a_translation_without_faults() -> None:
     def answer(text: str, request: Request) -> list[str]:
         return [text.replace("2014", "2013"), text.replace("The", "Die")][: request.search.nbest]
 
@@ -192,7 +192,7 @@ def test_the_wider_search_may_find_one_without_fault() -> None:
 LONG = "the cat sees a red house, but it is not the old house of the committee"
 
 
-def test_a_loop_is_decoded_again_in_parts() -> None:
+def test_a_looped_translation_is_decoded_again_in_parts() -> None:
     made, engine = translator(lambda text, _: "the cat " * 12 if len(text) > 50 else text.upper())
     result = made.translate(LONG)
     assert result.text == LONG.upper()
@@ -200,31 +200,31 @@ def test_a_loop_is_decoded_again_in_parts() -> None:
     assert len(engine.asked) == 4
 
 
-def test_a_loop_that_stays_is_flagged_and_the_sources_own_is_none() -> None:
+def test_a_persistent_loop_is_flagged_but_not_one_of_the_source() -> None:
     made, _ = translator(lambda *_: "the cat " * 20)
     assert made.translate("see it").flags == ("retried", "looped", "length")
     assert translator()[0].translate("no no no no no no no no no no no no").flags == ()
 
 
-def test_an_empty_answer_leaves_the_source() -> None:
+def test_an_empty_answer_keeps_the_source() -> None:
     result = translator(nothing)[0].translate("  The cat sees it.\n")
     assert result.text == "  The cat sees it.\n"
     assert result.flags == ("retried", "untranslated", "empty")
 
 
-def test_an_answer_without_hypotheses_loses_nothing_either() -> None:
+def test_an_answer_without_hypotheses_keeps_the_source() -> None:
     result = translator(lambda *_: [])[0].translate("The cat sees {name}.")
     assert result.text == "The cat sees {name}."
     assert "untranslated" in result.flags
 
 
-def test_only_the_part_that_stays_empty_is_left() -> None:
+def test_only_the_empty_part_is_kept_untranslated() -> None:
     result = translator(lambda text, _: "" if "cat" in text else text.upper())[0].translate(LONG)
     assert result.text == "the cat sees a red house, BUT IT IS NOT THE OLD HOUSE OF THE COMMITTEE"
     assert "untranslated" in result.flags
 
 
-def test_truncated_is_told_only_if_a_safer_search_did_not_help() -> None:
+def test_truncated_is_flagged_only_if_a_safer_search_fails_too() -> None:
     def cut_off(text: str, request: Request) -> Hypothesis:
         return hypothesis(text[: request.search.max_extra], request, complete=request.search.max_extra > len(text))
 
@@ -248,13 +248,13 @@ def test_sentences_longer_than_in_training_are_cut_between_clauses() -> None:
     assert all(len(request.source) <= 16 for request in engine.requests)
 
 
-def test_what_is_no_word_is_copied_however_long_it_is() -> None:
+def test_long_text_without_words_is_copied() -> None:
     made, engine = translator(lambda text, _: text.upper())
     assert made.translate("x" * 100_000 + " is it").text == "x" * 100_000 + " IS IT"
     assert len(engine.asked) == 1
 
 
-def test_a_word_of_many_letters_is_translated_whole() -> None:
+def test_a_long_word_is_translated_as_a_whole() -> None:
     made, engine = translator(lambda text, _: text.upper())
     chance = Random(1)
     word = "".join(chain.from_iterable(chance.sample(ascii_lowercase, 25) for _ in range(19)))
@@ -263,7 +263,7 @@ def test_a_word_of_many_letters_is_translated_whole() -> None:
     assert len(engine.asked) > 7
 
 
-def test_what_is_no_word_is_copied_and_flagged() -> None:
+def test_unbroken_data_is_copied_and_flagged() -> None:
     made, engine = translator(lambda text, _: text.upper())
     blob = "QUJD/+" * 2000
     for options in (Options(), Options(split=False)):
@@ -274,7 +274,7 @@ def test_what_is_no_word_is_copied_and_flagged() -> None:
     assert made.translate(blob * 20).text == blob * 20
 
 
-def test_of_a_long_line_a_few_sentences_are_under_way_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_line_has_few_sentences_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hark.decode.tasks.UNDER_WAY", 50)
     made, engine = translator(lambda text, _: text.upper())
     line = " ".join(f"the cat sees {number} small red houses." for number in range(1000))
@@ -289,7 +289,7 @@ def test_of_a_long_line_a_few_sentences_are_under_way_at_a_time(monkeypatch: pyt
 
 
 class TestCapitals:
-    def test_the_better_of_two_is_kept(self) -> None:
+    def test_the_better_of_both_cases_is_kept(self) -> None:
         def german(text: str, request: Request) -> Hypothesis:
             if text.startswith("THE"):
                 return hypothesis("DIE CAT", request, score=-9.0)
@@ -302,12 +302,12 @@ class TestCapitals:
         assert engine.asked[0] == "THE STREET 317 IS OLD"
         assert engine.asked[1] == "The street 317 is old"
 
-    def test_as_it_is_if_that_scores_better(self) -> None:
+    def test_capitals_are_kept_if_they_score_better(self) -> None:
         made, _ = translator(lambda text, request: hypothesis(text, request, score=-1.0 if text.isupper() else -2.0))
         result = made.translate("THE CAT SEES THE HOUSE")
         assert (result.text, result.flags) == ("THE CAT SEES THE HOUSE", ())
 
-    def test_abbreviations_are_left_alone(self) -> None:
+    def test_abbreviations_are_unchanged(self) -> None:
         made, engine = translator()
         made.translate("NATO and the EU. UNESCO.")
         assert sorted(engine.asked) == ["NATO and the EU.", "UNESCO."]
@@ -322,17 +322,17 @@ class TestMore:
         options = Options(DecodeConfig(nbest=4))
         result = made.translate("The cat. The {a} tree.\n", options)
         texts = [each.text for each in result.alternatives]
-        # One that lost {a} is no alternative.
+        # A translation that lost {a} is not an alternative.
         assert texts == ["THE CAT. THE {a} TREE.\n", "the cat. the {a} tree.\n"]
         assert [each.score for each in result.alternatives] == sorted(
             (each.score for each in result.alternatives), reverse=True
         )
 
-    def test_alignment_on_request_in_positions_of_the_text(self) -> None:
+    def test_alignment_has_offsets_in_the_text(self) -> None:
         made, engine = translator(lambda text, _: text)
         text = "  - The cat <b>sees</b> it.\n\tA {name} house!"
         assert made.translate(text).links == ()
-        assert not engine.requests[1].attention  # of the first the alignment is needed, to place the tags
+        assert not engine.requests[1].attention  # the first needs the alignment to place the tags
         links = made.translate(text, Options(align=True)).links
         assert [text[slice(*link.source)] for link in links] == [
             "The",
@@ -348,18 +348,18 @@ class TestMore:
         assert targets == [text[slice(*link.source)] for link in links]
         assert all(link.weight == 1.0 for link in links)
 
-    def test_alignment_through_stand_ins_and_capitals(self) -> None:
+    def test_alignment_through_masks_and_capitals(self) -> None:
         made, _ = translator(lambda text, _: text.replace("{name}", ""))
         text = "the cat {name} is on it"
         links = made.translate(text, Options(align=True)).links
         assert [text[slice(*link.source)] for link in links] == text.split()
 
-    def test_nothing_is_protected_if_not_wanted(self) -> None:
+    def test_protect_false_protects_nothing(self) -> None:
         made, engine = translator(lambda text, _: text.replace("{name}", "{Name}"))
         result = made.translate("The {name} was 12.5 kg", Options(protect=False))
         assert (result.text, len(engine.asked)) == ("The {Name} was 12.5 kg", 1)
 
-    def test_lines_are_sentences_if_wanted(self) -> None:
+    def test_split_false_keeps_lines_whole(self) -> None:
         made, engine = translator()
         result = made.translate("The cat. A tree!  \n- It is. So\tbe it.", Options(split=False))
         assert sorted(engine.asked) == ["It is. So", "The cat. A tree!", "be it."]
@@ -375,7 +375,7 @@ class TestMore:
 
 
 class TestStream:
-    def test_order_is_kept_and_texts_are_taken_as_needed(self) -> None:
+    def test_order_is_kept_and_texts_are_read_lazily(self) -> None:
         taken = 0
 
         def endless() -> Iterator[str]:
@@ -384,7 +384,7 @@ class TestStream:
                 taken += 1
                 yield f"The cat {WORDS[taken % 40]}." if taken % 3 else f" {number}\n"
 
-        made, engine = translator(lambda text, _: text.upper(), crowd=7)
+        made, engine = translator(lambda text, _: text.upper(), batch_size=7)
         results = list(islice(made.stream(endless(), window=50), 300))
         assert [each.text for each in results] == [each.source.upper() for each in results]
         assert taken < 300 + 60
@@ -392,7 +392,7 @@ class TestStream:
 
     def test_memory_does_not_grow(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tasks, "REMEMBERED", 50)  # full soon
-        made, engine = translator(crowd=3)
+        made, engine = translator(batch_size=3)
         lines = (f"The cat {number} sees https://a.b/{number}." for number in range(900))
         stream = made.stream(lines, window=30)
         peaks = []
@@ -406,12 +406,12 @@ class TestStream:
         tracemalloc.stop()
         assert peaks[2] < peaks[1] * 1.5
 
-    def test_a_pause_hands_out_what_is_there(self) -> None:
-        """As with somebody who types: a line, a blank line, a pause; then the next."""
+    def test_translations_are_yielded_while_input_pauses(self) -> None:
+        """As at a terminal: a line, a blank line, a pause, then the next."""
         given_out: list[str] = []
 
         class Typed:
-            """Its third line comes when the second was answered."""
+            """Its third line arrives after the second is answered."""
 
             lines = iter(["The cat.", "", "A tree."])
             number = 0
@@ -427,11 +427,11 @@ class TestStream:
             def ready(self) -> bool:
                 return self.number != 2
 
-        for each in translator(crowd=100)[0].stream(Typed()):
+        for each in translator(batch_size=100)[0].stream(Typed()):
             given_out.append(each.text)
         assert given_out == ["The cat.", "", "A tree."]
 
-    def test_an_error_of_the_texts_comes_after_all_that_was_before_it(self) -> None:
+    def test_an_error_of_the_iterable_is_raised_after_earlier_translations(self) -> None:
         def texts() -> Iterator[str]:
             yield from ("The cat.", "A tree.")
             raise ValueError("line 3")
@@ -442,7 +442,7 @@ class TestStream:
             next(stream)
 
     @pytest.mark.parametrize("wrong", [None, 3, b"the cat", ["the cat"]])
-    def test_what_is_no_text_is_named_by_its_place_and_shifts_nothing(self, wrong: object) -> None:
+    def test_an_item_that_is_not_a_string_is_named_by_its_position(self, wrong: object) -> None:
         made, _ = translator()
         answers = made.stream(["the cat", "a tree", wrong, "the dog"])  # type: ignore[list-item]
         assert [next(answers).text, next(answers).text] == ["the cat", "a tree"]
@@ -460,15 +460,15 @@ class TestStream:
         assert urgent.result().text == "We run."
         assert any(each.urgent for each in engine.requests)
 
-    def test_options_belong_to_a_text(self) -> None:
+    def test_options_are_per_text(self) -> None:
         made, engine = translator()
         narrow, wide = (made.submit("The cat.", Options(DecodeConfig(beam=beam))) for beam in (1, 7))
         while not (narrow.done() and wide.done()):
             made.step()
         assert {each.search.beam for each in engine.requests} == {1, 7}
 
-    def test_a_stream_that_is_left_cancels_the_rest(self) -> None:
-        made, engine = translator(crowd=50)
+    def test_closing_a_stream_cancels_the_rest(self) -> None:
+        made, engine = translator(batch_size=50)
         stream = made.stream(["The cat."] * 50)
         next(stream)
         stream.close()  # type: ignore[attr-defined]
@@ -479,7 +479,7 @@ class TestStream:
         assert len(engine.asked) == asked < 50
 
 
-def test_the_vocabulary_of_these_tests_knows_what_they_need() -> None:
-    """Otherwise words would count as unknown, and be copied whatever an engine says."""
+def test_the_test_vocabulary_knows_all_words_used() -> None:
+    """Otherwise words would count as unknown, and be copied whatever the engine answers."""
     assert tokenizer().vocab_size == 700
     assert translator()[0].coder.unknown("".join(WORDS) + '{}<>/%$"=?.@:;!') == ""

@@ -1,4 +1,4 @@
-"""A real browser without a network, and pages open in it."""
+"""A real browser without a network, and pages opened in it."""
 
 import base64
 import os
@@ -20,13 +20,13 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """The browser of this machine. Where there is none the test is skipped, unless HARK_BROWSER says that it must be
-    there; `make test` installs it where it can."""
+    """Start this machine's Chromium. Without one the test is skipped, or fails if HARK_BROWSER is "required";
+    `make test` installs it if possible."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         missing = pytest.fail if os.environ.get("HARK_BROWSER") == "required" else pytest.skip
-        missing("there is no Chromium on this machine: apt-get install chromium")
+        missing("Chromium is not installed: apt-get install chromium")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield browser
@@ -34,7 +34,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Opened:
-    """A page from disk, and everything that it did wrong."""
+    """A page opened from disk, and all its errors."""
 
     def __init__(self, context: Any) -> None:
         self.page = context.new_page()
@@ -52,7 +52,7 @@ class Opened:
         self.page.wait_for_selector("#view-sentence .panel > *", state="attached")
 
     def show(self, view: str) -> Any:
-        """Open a view by its tab; its panel."""
+        """Open a view by its tab; return its panel."""
         self.page.click(f"#tab-{view}")
         panel = self.page.locator(f"#view-{view}")
         panel.wait_for()
@@ -60,7 +60,7 @@ class Opened:
         return panel
 
     def settle(self) -> None:
-        """Until what was asked for is drawn."""
+        """Wait until everything is drawn."""
         self.page.wait_for_selector("#hark-look[aria-busy=false]")
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
@@ -68,7 +68,7 @@ class Opened:
         return str(self.page.inner_text(f"#view-{view} .said"))
 
     def inked(self, selector: str) -> int:
-        """How many different colours a canvas has: one, if nothing is drawn on it."""
+        """The number of different colours on a canvas: one if it is empty."""
         self.page.wait_for_function("(selector) => document.querySelector(selector).width > 0", arg=selector)
         return int(
             self.page.eval_on_selector(
@@ -81,7 +81,7 @@ class Opened:
         )
 
     def saved(self, kind: str) -> tuple[str, bytes]:
-        """The name and the bytes of the file that a button for saving gives; a real download takes a second."""
+        """The name and bytes of the file that a save button produces; a real download takes a second."""
         name, text = self.page.evaluate(
             """(label) => new Promise((done) => {
               const [click, make] = [HTMLAnchorElement.prototype.click, URL.createObjectURL];
@@ -100,6 +100,6 @@ class Opened:
         return name, base64.b64decode(text)
 
     def outside(self) -> list[str]:
-        """What was asked of the network, or of other files."""
+        """Requests to the network or to other files."""
         own = self.requests[:1]
         return [url for url in self.requests if url not in own and not re.match("(data|blob):", url)]

@@ -1,4 +1,4 @@
-"""What several tests of looking inside share."""
+"""Shared fixtures: a trained bundle."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.inspect.taught import teach
 
 @pytest.fixture(scope="session")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle that says sentences backwards; a few seconds to make, once a session."""
+    """A bundle that reverses sentences; trained once per session, in a few seconds."""
     return teach(tmp_path_factory.mktemp("taught") / "backwards")
 
 

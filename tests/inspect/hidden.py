@@ -1,4 +1,4 @@
-"""Hiding source words from a model for good: the tokens are left out, and the model is told where the others stood."""
+"""Hides source words from a model: omits their tokens, and keeps the positions of the others."""
 
 import copy
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from hark.model.positions import Positions, Rotation
 def without_words(
     model: Transformer, source: Sequence[int], hidden: Collection[int]
 ) -> tuple[Transformer, tuple[int, ...]]:
-    """A model, and the source for it, in which nobody sees the source tokens at some positions."""
+    """Return a model and a source without the tokens at some positions."""
     kept = [position for position in range(len(source)) if position not in hidden]
     found = copy.deepcopy(model)
     found.source_positions = Kept(model.source_positions, torch.tensor(kept))
@@ -21,7 +21,7 @@ def without_words(
 
 
 class Kept(Positions):
-    """Positions of the tokens that are left, as they were when all were there."""
+    """The original positions of the remaining tokens."""
 
     def __init__(self, positions: Positions, kept: Tensor) -> None:
         super().__init__()

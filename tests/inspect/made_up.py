@@ -1,5 +1,5 @@
-"""Recordings without a model: of any size at once, and with numbers that fit each other. Weights are the softmax of the
-recorded queries and keys, and the search is a plausible one."""
+"""Recordings without a model, of any size, with consistent numbers: weights are the softmax of the recorded queries and
+keys, and the search is plausible."""
 
 import math
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def make_recording(
     beam: int = 2,
     length: int | None = None,
 ) -> Recording:
-    """Of a sentence and what was written; with `length`, so many tokens of each."""
+    """Make a recording of a sentence and its translation; with `length`, of this many tokens each."""
     rng = np.random.default_rng(7)
     source_ids, written_ids = (
         fitted([*tokenizer.encode_one(text), EOS], length, tokenizer) for text in (source, written)
@@ -74,7 +74,7 @@ def fitted(ids: list[int], length: int | None, tokenizer: Tokenizer) -> list[int
 
 
 def make_vectors(rng: np.random.Generator, layers: int, rows: int, columns: int, heads: int, width: int) -> Vectors:
-    # Large enough that the softmax is peaked, as that of a trained model is.
+    # Large enough for a peaked softmax, as in a trained model.
     q, k, v = (
         rng.normal(0, scale, (layers, length, heads, width)).astype(np.float32)
         for scale, length in ((1.8, rows), (1.8, columns), (1.0, columns))
@@ -93,7 +93,7 @@ def weights_of(vectors: Vectors, causal: bool = False) -> NDArray[np.float32]:
 def make_steps(
     rng: np.random.Generator, written_ids: Sequence[int], beam: int, source: int, tokenizer: Tokenizer
 ) -> tuple[Step, ...]:
-    """What is written stays in the first row; others come and go."""
+    """The translation stays in the first row; the other rows change."""
     steps = []
     first, alive = tokenizer.n_special + 256, 1
     for position, token in enumerate(written_ids):

@@ -1,7 +1,7 @@
-"""The model once more: the paper's formulas in numpy and float64, written without a look at ours.
+"""A reference model: the paper's formulas in numpy and float64, written independently of `hark.model`.
 
-One sentence pair at a time, with sinusoidal positions and ReLU; heads can be silenced, and source positions hidden, in
-the plainest way: by setting to zero, and by masking.
+One sentence pair at a time, with sinusoidal positions and ReLU; heads can be removed by zeroing their outputs, and
+source positions hidden by masking.
 """
 
 import math
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Reference:
-    """A model's weights, and what its last run attended to: a list of (H, T, S) by kind."""
+    """A model's weights, and the attention of its last run: a list of (H, T, S) by kind."""
 
     model: Transformer
     silenced: Collection[Head] = ()

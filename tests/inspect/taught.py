@@ -1,5 +1,4 @@
-"""A bundle whose model has learnt something: to say the words of a sentence backwards. So it is known beforehand which
-word came from which."""
+"""A bundle whose model has learnt to reverse the words of a sentence, so that the correct alignment is known."""
 
 import random
 from dataclasses import replace
@@ -24,23 +23,23 @@ SETTINGS = [
 ]  # fmt: skip
 
 
-def say_backwards(sentence: str) -> str:
+def reverse_words(sentence: str) -> str:
     return " ".join(reversed(sentence.split()))
 
 
 def teach(folder: Path, steps: int = 400) -> Path:
-    """Train for a few seconds, and write the bundle."""
+    """Train for a few seconds and write the bundle."""
     torch.manual_seed(0)
     chance = random.Random(0)
     config = configfile.load(None, SETTINGS)
     model = Transformer(config.model)
     optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
-    # A rate that falls to nothing lets it learn its lesson whatever way a CPU rounds.
+    # A learning rate that decays to zero makes training converge however a CPU rounds.
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, steps)
     for _ in range(steps):
         sentences = [" ".join(chance.sample(WORDS, chance.randrange(2, 7))) for _ in range(32)]
         sources = [[*ids, EOS] for ids in tokenizer().encode(sentences)]
-        targets = [[BOS, *ids, EOS] for ids in tokenizer().encode([say_backwards(each) for each in sentences])]
+        targets = [[BOS, *ids, EOS] for ids in tokenizer().encode([reverse_words(each) for each in sentences])]
         source_BS, target_BT = (
             torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
             for rows in (sources, targets)

@@ -1,4 +1,4 @@
-"""Without heads: the same as silencing them by hand, in a pass and in a search."""
+"""Removing heads equals zeroing their outputs, in a forced pass and in a search."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,14 +37,14 @@ def log_probs(model: Transformer, source: list[int], target: list[int]) -> np.nd
 
 @pytest.mark.parametrize("heads", HEADS, ids=lambda heads: f"{len(heads)} {heads[0].kind}")
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre", "d_v": 6}])
-def test_a_head_without_columns_is_a_head_without_output(heads: list[Head], changes: dict[str, Any]) -> None:
+def test_zero_columns_remove_a_heads_output(heads: list[Head], changes: dict[str, Any]) -> None:
     model = build(**changes)
     found = log_probs(without_heads(model, heads), SOURCE, TARGET)
     np.testing.assert_allclose(found, Reference(model, heads).run(SOURCE, TARGET), atol=1e-4)
     assert np.abs(found - log_probs(model, SOURCE, TARGET)).max() > 1e-3
 
 
-def test_only_what_changes_is_copied_and_the_model_stays() -> None:
+def test_only_changed_matrices_are_copied_and_the_model_is_unchanged() -> None:
     model = build()
     before = {name: each.clone() for name, each in model.state_dict().items()}
     found = without_heads(model, [Head("cross", 1, 2)])
@@ -54,13 +54,13 @@ def test_only_what_changes_is_copied_and_the_model_stays() -> None:
     assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
 
 
-def test_a_silent_head_is_still_observed() -> None:
+def test_a_removed_head_is_still_observed() -> None:
     model = build()
     whole, found = (
         observe(model, SOURCE, TARGET),
         observe(without_heads(model, [Head("encoder", 1, 2)]), SOURCE, TARGET),
     )
-    np.testing.assert_allclose(found.encoder_LHSS, whole.encoder_LHSS, atol=1e-6)  # nothing comes before it
+    np.testing.assert_allclose(found.encoder_LHSS, whole.encoder_LHSS, atol=1e-6)  # nothing before it changed
     assert np.abs(found.cross_LHTS - whole.cross_LHTS).max() > 1e-3
 
 
@@ -72,7 +72,7 @@ def searched(model: Transformer, source: Sequence[int]) -> Hypothesis:
 
 
 def expected_log_prob(reference: Reference, found: Hypothesis) -> float:
-    """What a search says of what it found: padding, unknown and start are never chosen from, the end not too early."""
+    """The log-probability as a search computes it: padding, unknown and start are forbidden, and so is an early EOS."""
     log_probs_TV = reference.run(SOURCE, [BOS, *found.tokens])
     log_probs_TV[:, :EOS] = log_probs_TV[:4, EOS] = -np.inf
     log_probs_TV -= np.log(np.exp(log_probs_TV).sum(-1, keepdims=True))
@@ -80,7 +80,7 @@ def expected_log_prob(reference: Reference, found: Hypothesis) -> float:
     return float(sum(log_probs_TV[t, token] for t, token in enumerate(tokens)))
 
 
-def test_the_search_goes_without_the_heads() -> None:
+def test_the_search_runs_without_the_heads() -> None:
     model, heads = build(), HEADS[3]
     found = searched(without_heads(model, heads), SOURCE)
     assert found.log_prob == pytest.approx(expected_log_prob(Reference(model, heads), found), abs=1e-4)
@@ -95,6 +95,6 @@ def test_the_search_goes_without_the_heads() -> None:
         (Head("decoder", -1, 0), "decoder 0:1"),
     ],
 )
-def test_a_head_that_is_not_there(head: Head, words: str) -> None:
+def test_a_missing_head_is_refused(head: Head, words: str) -> None:
     with pytest.raises(UserError, match=f"{words}.*: no such head; the model has 2 such layers of 4 heads"):
         without_heads(build(), [head])

@@ -1,4 +1,4 @@
-"""Recorded attention is that of the formula, whoever a sentence is recorded together with."""
+"""Recorded attention equals the formula, independent of the batch."""
 
 from typing import Any
 
@@ -31,15 +31,15 @@ def test_weights_are_those_of_the_formula_in_float64(changes: dict[str, Any]) ->
         assert weights.dtype == np.float32
         np.testing.assert_allclose(weights, np.stack(reference.weights[kind]), atol=1e-5)
         np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-6)
-    assert np.ptp(found.cross_LHTS) > 0.05  # not all alike, so that a mix-up of heads or rows would show
+    assert np.ptp(found.cross_LHTS) > 0.05  # not uniform, so that mixed-up heads or rows would be noticed
 
 
-def test_nothing_is_seen_of_what_comes_later() -> None:
+def test_later_tokens_are_masked() -> None:
     later = np.triu(np.ones((4, 4), bool), k=1)
     assert not observe(build(), SOURCE, TARGET).decoder_LHTT[..., later].any()
 
 
-def test_the_model_is_as_it_was() -> None:
+def test_the_model_is_unchanged() -> None:
     model = build()
     before = {name: each.clone() for name, each in model.state_dict().items()}
     inputs = torch.tensor([SOURCE]), torch.tensor([TARGET])
@@ -52,7 +52,7 @@ def test_the_model_is_as_it_was() -> None:
 
 @settings(max_examples=10)
 @given(st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=9), st.integers(0, 99))
-def test_company_does_not_matter_and_order_is_kept(lengths: list[tuple[int, int]], seed: int) -> None:
+def test_attention_is_independent_of_the_batch_and_in_order(lengths: list[tuple[int, int]], seed: int) -> None:
     model, chance = build(), np.random.default_rng(seed)
     pairs = [(chance.integers(4, 40, s).tolist(), chance.integers(4, 40, t).tolist()) for s, t in lengths]
     with pytest.MonkeyPatch.context() as patch:
@@ -70,7 +70,7 @@ def assert_same(one: Attention, other: Attention) -> None:
 
 
 @given(st.lists(st.integers(1, 30), max_size=30), st.integers(1, 100), st.integers(1, 900))
-def test_batches_are_of_all_and_bounded(lengths: list[int], tokens: int, cells: int) -> None:
+def test_batches_are_complete_and_bounded(lengths: list[int], tokens: int, cells: int) -> None:
     found = list(batches([([0] * length, [0]) for length in lengths], tokens, cells))
     assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
     for batch in found:
@@ -86,5 +86,5 @@ def test_windows_keep_the_order_and_are_bounded(lengths: list[int]) -> None:
         assert sum(len(target) ** 2 for _, target in window[:-1]) < WINDOW_CELLS
 
 
-def test_a_head_is_named_as_people_count() -> None:
+def test_head_names_count_from_one() -> None:
     assert str(Head("cross", 4, 2)) == "cross 5:3"

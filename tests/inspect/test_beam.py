@@ -1,4 +1,4 @@
-"""Every step of a watched search, against the model asked anew about each hypothesis."""
+"""Every step of a recorded search, against separate passes of the model for each hypothesis."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def watched(model: Transformer) -> tuple[TorchEngine, SearchRecorder]:
 
 @torch.no_grad()
 def next_log_probs(model: Transformer, source: Sequence[int], begun: Sequence[int]) -> torch.Tensor:
-    """After a beginning, by a pass over all of it; padding, unknown and start are never produced."""
+    """Log-probabilities after a prefix, by a full pass; padding, unknown and start are forbidden."""
     source_BS, target_BT = torch.tensor([[*source]]), torch.tensor([[BOS, *begun]])
     layout = padded_layout(torch.tensor([len(source)]), torch.tensor([len(begun) + 1]))
     logits_V = model(source_BS, target_BT, layout)[0, -1]
@@ -36,7 +36,7 @@ def next_log_probs(model: Transformer, source: Sequence[int], begun: Sequence[in
 
 
 def check_steps(model: Transformer, search: RecordedSearch) -> int:
-    """Follow all hypotheses from step to step; how many candidates were checked."""
+    """Follow all hypotheses from step to step; return the number of candidates checked."""
     source, width = search.request.source, search.request.search.beam
     alive: list[tuple[int, ...]] = [()]
     checked = 0
@@ -72,13 +72,13 @@ def check_steps(model: Transformer, search: RecordedSearch) -> int:
     return checked
 
 
-def test_every_step_is_what_the_model_says(loaded: Loaded) -> None:
+def test_every_step_equals_the_models_output(loaded: Loaded) -> None:
     recording = record(loaded, SENTENCE)
     assert check_steps(loaded.model, recording.search) > 30
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_so_is_a_search_that_is_cut_off(beam: int) -> None:
+def test_every_step_of_a_truncated_search(beam: int) -> None:
     model = build(max_positions=40)
     engine, recorder = watched(model)
     list(engine.run([Request([7, 9, 30, EOS], DecodeConfig(beam=beam, max_extra=4))]))
@@ -87,8 +87,8 @@ def test_so_is_a_search_that_is_cut_off(beam: int) -> None:
     assert len(search.steps) <= 8
 
 
-def test_several_searches_side_by_side() -> None:
-    """Each is noted as it would be alone, and what the engine answers is what it answers unwatched."""
+def test_several_searches_in_one_batch() -> None:
+    """Each is recorded as if it were alone, and the answers are those of an unwatched engine."""
     model = build()
     requests = [
         Request([5, 9, 30, 14, EOS], DecodeConfig(beam=4, nbest=4, max_extra=6)),

@@ -1,4 +1,4 @@
-"""Changed models searched side by side say what each says by itself."""
+"""Changed models searched in one batch give the same translations as separately."""
 
 from typing import Any
 
@@ -31,8 +31,8 @@ def alone(loaded: Loaded, recording: Recording, change: Change) -> Any:
     return hypotheses[0]
 
 
-def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
-    """Every head of the model and every word: more than fit in a block, of all kinds."""
+def test_translations_equal_those_of_each_changed_model(loaded: Loaded, recording: Recording) -> None:
+    """Every head of the model and every word: more than fit in a block."""
     changes: list[Change] = [*importance(loaded.model, recording), *recording.source.text_words]
     found = translations(Variants(loaded.model, recording), changes)
     assert len(found) == len(changes) == 10 + 6
@@ -44,11 +44,11 @@ def test_as_each_by_itself(loaded: Loaded, recording: Recording) -> None:
     assert len({hypothesis.tokens for hypothesis in found}) > 6
 
 
-def test_the_model_is_as_it_was(loaded: Loaded, recording: Recording) -> None:
+def test_the_model_is_unchanged(loaded: Loaded, recording: Recording) -> None:
     before = {name: each.clone() for name, each in loaded.model.state_dict().items()}
     translations(Variants(loaded.model, recording), [Head("cross", 1, 0), 2])
     assert all(bool((each == before[name]).all()) for name, each in loaded.model.state_dict().items())
 
 
-def test_nothing_to_do(loaded: Loaded, recording: Recording) -> None:
+def test_no_changes(loaded: Loaded, recording: Recording) -> None:
     assert translations(Variants(loaded.model, recording), []) == []

@@ -1,4 +1,4 @@
-"""What is measured, against what is known: the model says words backwards, so each word is needed by its own copy."""
+"""Measured effects against known ones: the model reverses the words, so each word is needed by its own copy."""
 
 import copy
 
@@ -33,13 +33,13 @@ def effects(loaded: Loaded, recording: Recording) -> Effects:
     return measure(loaded.model, recording, coder.decode, 2)
 
 
-def test_before_anything_is_taken_away(recording: Recording, effects: Effects) -> None:
+def test_log_probs_of_the_unchanged_model(recording: Recording, effects: Effects) -> None:
     # The search forbids padding, unknown and start before the softmax; scoring does not.
     assert sum(effects.log_probs) == pytest.approx(recording.hypothesis.log_prob, abs=0.02)
     assert len(effects.log_probs) == len(recording.written_ids)
 
 
-def test_a_hidden_word_is_missed_where_it_is_said(recording: Recording, effects: Effects) -> None:
+def test_hiding_a_word_lowers_the_probability_of_its_copy(recording: Recording, effects: Effects) -> None:
     assert {effect.change for effect in effects.words} == set(recording.source.text_words)
     for effect in effects.words:
         assert isinstance(effect.change, int)
@@ -48,7 +48,7 @@ def test_a_hidden_word_is_missed_where_it_is_said(recording: Recording, effects:
         assert recording.written.words[missed] == recording.source.words[effect.change]
 
 
-def test_the_greatest_come_first_and_are_translated_again(recording: Recording, effects: Effects) -> None:
+def test_the_largest_effects_come_first_and_are_translated_again(recording: Recording, effects: Effects) -> None:
     for found in (effects.words, effects.heads):
         losses = [effect.loss(effects.log_probs) for effect in found]
         assert losses == sorted(losses, reverse=True)
@@ -58,9 +58,7 @@ def test_the_greatest_come_first_and_are_translated_again(recording: Recording, 
         assert recording.source.words[effect.change] not in effect.text.split()  # type: ignore[index]
 
 
-def test_what_is_measured_is_what_the_changed_model_says(
-    loaded: Loaded, recording: Recording, effects: Effects
-) -> None:
+def test_effects_equal_those_of_the_changed_model(loaded: Loaded, recording: Recording, effects: Effects) -> None:
     word, head = effects.words[0].change, effects.heads[0].change
     assert isinstance(word, int)
     assert isinstance(head, Head)
@@ -83,7 +81,7 @@ def loss_of(model: Transformer, recording: Recording) -> float:
     return float(F.cross_entropy(model(source, read, layout)[0], written[0], reduction="sum"))
 
 
-def test_importance_is_the_slope_of_the_loss(loaded: Loaded, recording: Recording) -> None:
+def test_importance_is_the_gradient_of_the_loss(loaded: Loaded, recording: Recording) -> None:
     """By a gate's definition: the head's columns of W^O a little larger, and a little smaller. In float64, so that the
     steps can be small: over larger ones a ReLU may bend the loss."""
     found = importance(loaded.model, recording)
@@ -100,7 +98,7 @@ def test_importance_is_the_slope_of_the_loss(loaded: Loaded, recording: Recordin
         assert found[head] == pytest.approx(abs(losses[0] - losses[1]) / 2e-6, rel=0.01, abs=1e-4)
 
 
-def test_progress_is_told_as_often_as_it_was_said(
+def test_advance_is_called_as_often_as_counted(
     loaded: Loaded, recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "WORDS", 4)
@@ -116,4 +114,4 @@ def test_a_sentence_of_one_word(loaded: Loaded) -> None:
     recording = record(loaded, "cat")
     coder = Coder(loaded.source_vocabulary, loaded.target_vocabulary)
     found = measure(loaded.model, recording, coder.decode, 1)
-    assert [effect.change for effect in found.words] == [0]  # the end is still there to be seen
+    assert [effect.change for effect in found.words] == [0]  # EOS is still visible

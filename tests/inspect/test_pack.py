@@ -1,4 +1,4 @@
-"""What is packed comes out again, to rounding; here it is decoded as the page's script does it."""
+"""Packed arrays are decoded as in the page's script, and equal the originals up to rounding."""
 
 import base64
 import zlib
@@ -24,7 +24,7 @@ def unpack(pack: Pack, name: str) -> Any:
 
 
 @pytest.mark.parametrize("bits", [8, 16])
-def test_shares_to_half_a_step(bits: Any) -> None:
+def test_shares_are_rounded_to_half_a_step(bits: Any) -> None:
     shares = np.random.default_rng(1).dirichlet(np.ones(5), (3, 4)).astype(np.float32)
     shares[0, 0] = [0, 0, 1, 0, 0]
     pack = Pack()
@@ -36,7 +36,7 @@ def test_shares_to_half_a_step(bits: Any) -> None:
 
 
 @given(st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=40))
-def test_signed_numbers_to_half_a_step(numbers: list[float]) -> None:
+def test_signed_numbers_are_rounded_to_half_a_step(numbers: list[float]) -> None:
     array = np.array(numbers, np.float32)
     pack = Pack()
     pack.add_signed("some", array)
@@ -44,7 +44,7 @@ def test_signed_numbers_to_half_a_step(numbers: list[float]) -> None:
     assert np.abs(unpack(pack, "some") - array).max() <= 0.5001 * largest / 32767
 
 
-def test_blocks_lie_end_to_end() -> None:
+def test_blocks_are_contiguous() -> None:
     pack = Pack()
     arrays = {f"block {number}": np.full((number, 2), number / 9, np.float32) for number in range(1, 6)}
     for name, array in arrays.items():
@@ -64,7 +64,7 @@ def test_any_memory_order() -> None:
     np.testing.assert_allclose(unpack(pack, "sliced"), array[:, ::2], atol=1e-4)
 
 
-def test_weights_of_a_causal_head_take_less_room() -> None:
+def test_weights_of_a_causal_head_compress_better() -> None:
     weights = np.random.default_rng(3).dirichlet(np.ones(64), (2, 64)).astype(np.float32)
     whole, causal = Pack(), Pack()
     whole.add_shares("a", weights, 16)

@@ -56,12 +56,12 @@ def write(page: Page, folder: Path) -> Path:
 
 
 def table_of(recording: Recording, kind: str, layer: int, head: int) -> Any:
-    """Weights between words, by another way than the page's."""
+    """Weights between words, computed independently of the page."""
     assert kind == "encoder"  # both sides are the same words
     return by_word(recording.attention.encoder_LHSS, recording.source)[layer, head]
 
 
-def test_every_view_renders_and_asks_nothing_of_the_network(opened: Opened, file: Path) -> None:
+def test_every_view_renders_without_network_requests(opened: Opened, file: Path) -> None:
     opened.goto(file)
     for view in VIEWS:
         panel = opened.show(view)
@@ -82,7 +82,7 @@ def test_pointing_at_a_word_shows_what_it_needed(opened: Opened, file: Path, rec
     opened.goto(file)
     page = opened.page
     words = page.locator("#view-sentence .written .word")
-    for number in (0, 2):  # hiding source word i was made to cost token i of the translation its chance
+    for number in (0, 2):  # hiding source word i makes token i of the translation unlikely
         at = next(at for at, word in enumerate(recording.written.word_of) if word == number)
         words.nth(number).hover()
         tied = page.locator("#view-sentence .source .word.tied").all_inner_texts()
@@ -121,13 +121,13 @@ def test_heads_of_the_grid_open_by_mouse_and_keyboard(opened: Opened, file: Path
     assert page.locator('[aria-label="Layer"] [aria-checked=true]').inner_text() == "2"
 
 
-def test_lines_say_the_weights_of_a_word(opened: Opened, file: Path, recording: Recording) -> None:
+def test_lines_describe_the_weights_of_a_word(opened: Opened, file: Path, recording: Recording) -> None:
     opened.goto(file)
     page = opened.page
     opened.show("lines")
     page.click("[data-value=encoder]")
     page.locator('[aria-label="Layer"] button').first.click()
-    page.click('.chip[aria-label="Head 2"]')  # leaves the first
+    page.click('.chip[aria-label="Head 2"]')  # only the first stays on
     opened.settle()
     row = table_of(recording, "encoder", 0, 0)[1]
     best = int(row.argmax())
@@ -162,7 +162,7 @@ def test_lines_say_the_weights_of_a_word(opened: Opened, file: Path, recording: 
     assert opened.said("lines") == "No head is selected; select some above."
 
 
-def test_the_table_tells_exact_values_locks_rows_and_zooms(opened: Opened, file: Path, recording: Recording) -> None:
+def test_the_table_shows_exact_values_locks_rows_and_zooms(opened: Opened, file: Path, recording: Recording) -> None:
     opened.goto(file)
     page = opened.page
     opened.show("matrix")
@@ -211,7 +211,7 @@ def test_the_table_tells_exact_values_locks_rows_and_zooms(opened: Opened, file:
     assert f"“the” looks at “the”: {mean[0, 0]:.4f}" in opened.said("matrix")
 
 
-def test_why_comes_to_the_same_number_as_the_table(opened: Opened, file: Path, recording: Recording) -> None:
+def test_why_computes_the_weight_of_the_table(opened: Opened, file: Path, recording: Recording) -> None:
     opened.goto(file)
     page = opened.page
     opened.show("why")
@@ -247,7 +247,7 @@ def test_why_comes_to_the_same_number_as_the_table(opened: Opened, file: Path, r
     assert "number 1 of 8" in page.inner_text("#view-why .number >> nth=0")
 
 
-def test_the_matrix_asks_why(opened: Opened, file: Path, recording: Recording) -> None:
+def test_the_matrix_opens_why(opened: Opened, file: Path, recording: Recording) -> None:
     opened.goto(file)
     page = opened.page
     opened.show("matrix")
@@ -255,7 +255,7 @@ def test_the_matrix_asks_why(opened: Opened, file: Path, recording: Recording) -
     for key in ("ArrowDown", "ArrowRight", "w"):
         page.keyboard.press(key)
     page.locator("#view-why .step").first.wait_for()
-    # Of the tokens of the two words those between which most weight is.
+    # The pair of tokens of the two words with the most weight.
     rows, columns = recording.written.tokens_of(0), recording.source.tokens_of(1)
     weights_TS = recording.attention.cross_LHTS[1, 0]
     row, column = max(((i, j) for i in rows for j in columns), key=lambda cell: weights_TS[cell])
@@ -303,7 +303,7 @@ def test_the_slider_steps_through_the_search(opened: Opened, file: Path, recordi
     assert page.inner_text("#view-search output") == f"step {steps - 1} of {steps}"
 
 
-def test_what_was_measured_is_told(opened: Opened, file: Path, recording: Recording) -> None:
+def test_measured_effects_are_shown(opened: Opened, file: Path, recording: Recording) -> None:
     opened.goto(file)
     page = opened.page
     opened.show("effects")
@@ -321,10 +321,12 @@ def test_what_was_measured_is_told(opened: Opened, file: Path, recording: Record
     assert page.locator("#view-effects .headline .figure").first.inner_text() == f"−{lost:.2f}"
 
 
-def test_words_come_apart_and_marks_are_hidden(opened: Opened, file: Path, recording: Recording) -> None:
+def test_words_split_into_tokens_and_special_tokens_can_be_hidden(
+    opened: Opened, file: Path, recording: Recording
+) -> None:
     opened.goto(file)
     page = opened.page
-    opened.show("why")  # tells tokens, always
+    opened.show("why")  # always shows tokens
     assert page.locator("#why-column option").count() == len(recording.source_ids)
     opened.show("lines")
     height = "() => document.querySelector('#view-lines .space').clientHeight"
@@ -457,7 +459,7 @@ def test_sentences_of_any_length(opened: Opened, tmp_path: Path, length: int) ->
         opened.settle()
         side = "scrollTop" if view == "lines" else "scrollLeft"
         assert stage.evaluate(f"(stage) => stage.{side}") > 0 or view == "matrix"
-        # What is off the screen is not drawn: the canvas stays as large as what is seen.
+        # Only the visible part is drawn: the canvas stays as large as the viewport.
         assert page.eval_on_selector(f"#view-{view} canvas", "(canvas) => canvas.height") < 1000
         assert opened.inked(f"#view-{view} canvas") > 1
 
@@ -474,11 +476,11 @@ def test_scripts(opened: Opened, tmp_path: Path, source: str, written: str, dire
     for side, text, direction in zip(("source", "written"), (source, written), directions, strict=True):
         paragraph = page.locator(f"#view-sentence .text.{side}")
         assert paragraph.text_content() == text
-        # The browser tells by the text itself where it begins.
+        # The browser determines the direction from the text.
         boxes = [word.bounding_box()["x"] for word in paragraph.locator(".word").all()[:2]]
         assert (boxes[1] < boxes[0]) == (direction == "rtl")
     page.locator("#view-sentence .written .word").first.focus()
-    page.keyboard.press("ArrowLeft" if directions[1] == "rtl" else "ArrowRight")  # the next word, wherever it stands
+    page.keyboard.press("ArrowLeft" if directions[1] == "rtl" else "ArrowRight")  # the next word in reading order
     assert page.locator("#view-sentence .written .word").nth(1).get_attribute("aria-pressed") == "true"
     for view in VIEWS:
         opened.show(view)
@@ -501,7 +503,7 @@ def test_html_in_the_sentence_is_text(opened: Opened, tmp_path: Path) -> None:
     assert opened.outside() == []
 
 
-def test_a_notebook_shows_it(opened: Opened, recording: Recording, tmp_path: Path) -> None:
+def test_a_notebook_displays_the_page(opened: Opened, recording: Recording, tmp_path: Path) -> None:
     made = render(recording, tokenizer())
     (tmp_path / "notebook.html").write_text(f"<!doctype html><p>cell</p>{made._repr_html_()}", encoding="utf-8")
     opened.wrong.clear()
@@ -513,8 +515,8 @@ def test_a_notebook_shows_it(opened: Opened, recording: Recording, tmp_path: Pat
     assert opened.wrong == []
 
 
-def test_a_server_serves_the_modules_as_they_are_and_measures_live(context: Any, recording: Recording) -> None:
-    """The same page from a server: modules are imported one by one, and what was not measured is asked for."""
+def test_a_server_can_serve_the_modules_and_measure_live(context: Any, recording: Recording) -> None:
+    """The same page from a server: modules are imported one by one, and missing effects are measured on request."""
     whole = render(recording, tokenizer(), make_effects(recording)).html
     data = "".join(re.findall(r'<script type="(?:application/json|text/plain)".*?</script>', whole, re.DOTALL))
     start = """
@@ -559,13 +561,13 @@ def test_128_tokens_of_the_base_model_stay_under_3_mb() -> None:
     assert len(page.html.encode()) < 3_000_000
     head = json.loads(re.search(r'id="hark-head">(.*?)</script>', page.html)[1])  # type: ignore[index]
     assert all(f"weights/{kind}/5" in head["blocks"] for kind in ("encoder", "decoder", "cross"))
-    # Vectors of those heads are there that were measured; there is no room for those of all.
+    # The vectors of measured heads are included; those of all heads do not fit.
     assert "vectors/cross/0/0/q" in head["blocks"]
     assert len([name for name in head["blocks"] if name.startswith("vectors/")]) < 3 * 3 * 6 * 8
 
 
-def test_modules_import_only_what_stands_before_them() -> None:
-    """Put end to end they must run in order; and none is left out."""
+def test_modules_import_only_earlier_modules() -> None:
+    """Concatenated, they must run in order; and none is missing."""
     assert {file.stem for file in FOLDER.glob("*.js")} == set(MODULES)
     for number, name in enumerate(MODULES):
         text = (FOLDER / f"{name}.js").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page on a phone: nothing is wider than the screen, tabs stand in one row, and lines cross no word."""
+"""The page on a phone: nothing is wider than the screen, tabs are in one row, and lines cross no word."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +48,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """As many layers and heads as the model has that comes with hark."""
+    """Pages with as many layers and heads as the model that comes with hark."""
     folder = tmp_path_factory.mktemp("phone")
     found = {}
     for name, (source, written) in TEXTS.items():
@@ -73,7 +73,7 @@ def test_nothing_is_wider_than_the_screen(phone: Opened, pages: dict[str, Path],
     assert phone.wrong == []
 
 
-def test_tabs_stand_in_one_row_and_the_open_one_is_seen(phone: Opened, pages: dict[str, Path]) -> None:
+def test_tabs_are_in_one_row_and_the_open_one_is_visible(phone: Opened, pages: dict[str, Path]) -> None:
     phone.goto(pages["long"])
     for view in (*VIEWS, VIEWS[0]):
         phone.show(view)
@@ -84,7 +84,7 @@ def test_tabs_stand_in_one_row_and_the_open_one_is_seen(phone: Opened, pages: di
         assert open_one["x"] + open_one["width"] <= WIDTH
 
 
-def test_of_twelve_layers_the_chosen_one_is_seen(phone: Opened, pages: dict[str, Path]) -> None:
+def test_the_chosen_layer_of_twelve_is_visible(phone: Opened, pages: dict[str, Path]) -> None:
     phone.goto(pages["long"])
     phone.show("lines")
     phone.page.click("[data-value=encoder]")
@@ -98,7 +98,7 @@ def test_of_twelve_layers_the_chosen_one_is_seen(phone: Opened, pages: dict[str,
         assert chosen["x"] + chosen["width"] <= row["x"] + row["width"] + 1
 
 
-def test_a_table_that_is_too_wide_scrolls_in_its_box(phone: Opened, pages: dict[str, Path]) -> None:
+def test_a_wide_table_scrolls_in_its_box(phone: Opened, pages: dict[str, Path]) -> None:
     phone.goto(pages["one long word"])
     phone.page.locator("#view-sentence .written .word").nth(1).click()
     box = "#view-sentence .wide"

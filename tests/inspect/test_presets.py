@@ -1,4 +1,4 @@
-"""Heads are found by what they do, and not by where they stand."""
+"""Preset heads are found by their weights, wherever they are in the model."""
 
 from dataclasses import replace
 
@@ -48,15 +48,15 @@ def test_the_planted_head_is_found(name: PresetName, planted: tuple[int, int], e
     assert found.score > 0.3
 
 
-def test_each_kind_of_pair_has_a_head_of_its_own(english: Tokenizer) -> None:
+def test_each_kind_of_pair_gets_its_own_head(english: Tokenizer) -> None:
     preset = PRESETS["structure"]
     recording = make_recording(english, sentence_of("structure", "en"), "the dog", layers=2, heads=2)
     heads = [found.head for found in find_heads(recording, preset)]
     assert len(heads) == len(set(heads)) == 2
 
 
-def test_a_habit_is_no_find() -> None:
-    """A head that always looks two back has weight on a pair at that distance, and scores nothing."""
+def test_a_positional_head_scores_nothing() -> None:
+    """A head that always looks two words back has weight on a pair at that distance, but scores nothing."""
     back = np.eye(6, k=-2)
     assert score(back, [(4, 2)]) == (1.0, 1.0)
     once = np.zeros((6, 6))
@@ -64,7 +64,7 @@ def test_a_habit_is_no_find() -> None:
     assert score(once, [(4, 2)]) == (1.0, 0.0)
 
 
-def test_the_pairs_are_the_words_that_are_meant() -> None:
+def test_the_pairs_name_the_intended_words() -> None:
     def words(name: PresetName, kind: int) -> list[tuple[str, str]]:
         split = PRESETS[name].sentence.split()
         return [(split[one], split[other]) for one, other in PRESETS[name].arcs[kind].pairs]
@@ -86,5 +86,5 @@ def test_other_languages_and_other_words_are_refused(english: Tokenizer) -> None
         sentence_of("anaphora", "de")
     assert sentence_of("anaphora", "en-GB").endswith("tired.")
     other = make_recording(english, "the dog slept.", "the dog")
-    with pytest.raises(UserError, match="give one of your own"):
+    with pytest.raises(UserError, match="splits the preset's sentence differently; give your own sentence"):
         find_heads(other, PRESETS["anaphora"])

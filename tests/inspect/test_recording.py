@@ -1,4 +1,4 @@
-"""A recording is of the translation that hark gives, and what it holds is what the model computed."""
+"""A recording has hark's translation, and the values that the model computed."""
 
 import math
 from pathlib import Path
@@ -13,13 +13,13 @@ from hark.inspect.recording import record
 from hark.model import Transformer
 from hark.text.tokenizer import BOS, EOS
 from tests.inspect.reference import Reference
-from tests.inspect.taught import say_backwards
+from tests.inspect.taught import reverse_words
 
 SENTENCES = [
     "the small cat sees red house",
     "old tree runs here",
     "Katze Dach more file",
-    "runs",  # too short for what it learnt: what it says is wrong, and recorded as it is
+    "runs",  # shorter than in training: the translation is wrong, and recorded as it is
     "the cat sees the cat",
     "more more more more more more more",
     "THE OLD TREE RUNS HERE",
@@ -27,20 +27,20 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_the_translation_is_that_of_every_engine(sentence: str, taught: Path, loaded: Loaded) -> None:
+def test_the_translation_equals_that_of_every_engine(sentence: str, taught: Path, loaded: Loaded) -> None:
     recording = record(loaded, sentence)
     ours = loaded.translate(sentence)
     assert recording.translation == ours.text
     assert recording.translation == Loaded(taught, "ctranslate2", precision="float32").translate(sentence).text
     if not ours.flags:
         assert recording.shown == ours.text
-        # The same search, in every bit; but a text's score is a mean, which is rounded once more.
+        # The same search, bit for bit; but a text's score is a mean, which is rounded once more.
         assert recording.hypothesis.score == pytest.approx(ours.score, rel=1e-15)
         assert recording.notes == ()
 
 
 @pytest.mark.parametrize("beam", [1, 3, 8])
-def test_so_it_is_with_another_beam(beam: int, loaded: Loaded) -> None:
+def test_the_translation_with_another_beam(beam: int, loaded: Loaded) -> None:
     recording = record(loaded, SENTENCES[0], beam=beam)
     assert recording.translation == loaded.translate(SENTENCES[0], beam=beam).text
     assert max(len(step.log_prob_W) for step in recording.search.steps) == beam
@@ -52,7 +52,7 @@ def test_tokens_and_words(loaded: Loaded) -> None:
     assert recording.written_ids == (*recording.hypothesis.tokens, EOS)
     assert recording.read_ids == (BOS, *recording.hypothesis.tokens)
     assert recording.source.words == (*SENTENCES[0].split(), "")
-    assert recording.written.words == (*say_backwards(SENTENCES[0]).split(), "")
+    assert recording.written.words == (*reverse_words(SENTENCES[0]).split(), "")
     assert recording.languages == ("en", "de")
     assert recording.model == "backwards"
 
@@ -80,8 +80,8 @@ def test_weights_come_from_the_recorded_vectors(loaded: Loaded) -> None:
         assert vectors.v_LSHK.shape[1] == weights.shape[-1]
 
 
-def test_the_model_looks_where_it_must(loaded: Loaded) -> None:
-    """It has learnt to say words backwards, so that the heads that align must find the word that is said."""
+def test_alignment_heads_find_the_translated_word(loaded: Loaded) -> None:
+    """The model reverses the words, so the alignment heads must find the word being written."""
     recording = record(loaded, SENTENCES[0])
     layers, _, rows, _ = recording.attention.cross_LHTS.shape
     best_LT = recording.attention.cross_LHTS.mean(1).argmax(-1)
@@ -96,33 +96,33 @@ def test_the_model_looks_where_it_must(loaded: Loaded) -> None:
     assert max(found) >= 0.8 * (rows - 1)
 
 
-def test_of_several_sentences_the_first_is_shown(loaded: Loaded) -> None:
+def test_the_first_of_several_sentences_is_shown(loaded: Loaded) -> None:
     recording = record(loaded, "The cat sees. The tree runs here.\nMore.")
     assert recording.sentence == "The cat sees."
     assert recording.notes[0] == "the text has several sentences; this page shows the first"
 
 
-def test_what_is_put_together_is_said(loaded: Loaded) -> None:
+def test_a_note_says_if_the_translation_has_several_parts(loaded: Loaded) -> None:
     """A sentence that is too long for the model is translated in parts, and one of them is shown."""
     sentence = " ".join(["the cat sees small red house"] * 8)
     recording = record(loaded, sentence)
     assert recording.translation == loaded.translate(sentence, split=False).text
-    assert any("hark translate gives" in note for note in recording.notes)
+    assert any("hark translate prints" in note for note in recording.notes)
 
 
 @pytest.mark.parametrize(("text", "message"), [("", "no text"), (" \n\t", "no text"), ("2014", "nothing to translate")])
-def test_refused_in_one_line(text: str, message: str, loaded: Loaded) -> None:
+def test_invalid_input_is_refused_in_one_line(text: str, message: str, loaded: Loaded) -> None:
     with pytest.raises(UserError, match=message):
         record(loaded, text)
 
 
-def test_chance_is_left_out(loaded: Loaded) -> None:
-    """A model whose own settings draw tokens is looked at as if they searched."""
+def test_sampling_is_turned_off(loaded: Loaded) -> None:
+    """A model whose settings sample tokens is recorded with a search."""
     recording = record(loaded, SENTENCES[1], sample=True)
     assert recording.translation == loaded.translate(SENTENCES[1]).text
 
 
-def test_the_model_is_as_it_was(loaded: Loaded) -> None:
+def test_the_model_is_unchanged(loaded: Loaded) -> None:
     model: Transformer = loaded.model
     before = {name: each.clone() for name, each in model.state_dict().items()}
     record(loaded, SENTENCES[0])

@@ -1,4 +1,4 @@
-"""Changed models in one batch say what each says by itself: by the formulas in numpy, and by masking."""
+"""Changed models in one batch equal separate ones: by the formulas in numpy, and by masking."""
 
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -37,7 +37,7 @@ class Words:
 
 @dataclass
 class Sentence:
-    """Of a recording, what variants need."""
+    """The parts of a recording that variants need."""
 
     source: Words
     source_ids: tuple[int, ...] = SOURCE
@@ -73,7 +73,7 @@ def test_each_row_is_the_formula_with_its_own_change(
 
 
 @pytest.mark.parametrize("positions", ["learned", "rotary", "none", "sinusoidal"])
-def test_leaving_out_is_masking_with_all_kinds_of_positions(positions: str) -> None:
+def test_omitting_tokens_equals_masking_for_all_position_kinds(positions: str) -> None:
     model = build(positions=positions)
     layout = padded_layout(torch.tensor([len(SOURCE)]), torch.tensor([len(READ)]))
     for word, hidden in HIDDEN.items():
@@ -86,7 +86,7 @@ def test_leaving_out_is_masking_with_all_kinds_of_positions(positions: str) -> N
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_memories_are_computed_once_and_shared_where_the_encoder_is_as_it_is() -> None:
+def test_memories_are_cached_and_shared_by_decoder_changes() -> None:
     model = build()
     encoded: list[int] = []
     encode = model.encode
@@ -103,12 +103,12 @@ def test_memories_are_computed_once_and_shared_where_the_encoder_is_as_it_is() -
     assert encoded == [3]
 
 
-def test_the_source_is_read_without_the_hidden_word() -> None:
+def test_the_source_omits_the_hidden_word() -> None:
     variants = make_variants(build())
     assert variants.source(2) == (5, 9, 30, EOS)
     assert variants.source(Head("encoder", 0, 0)) == variants.source(None) == SOURCE
 
 
-def test_something_must_be_left_to_see() -> None:
+def test_hiding_every_word_is_refused() -> None:
     with pytest.raises(UserError, match="every word of the source is hidden"):
         make_variants(build(), {0: tuple(range(6))}).memories([0])

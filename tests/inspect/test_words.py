@@ -1,4 +1,4 @@
-"""Tokens make up words, as people would say it."""
+"""Tokens are grouped into words as a reader expects."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ def spell(text: str) -> Spelling:
     [
         ("the cat", ["the", "cat"]),
         ("(the cat), it.", ["(", "the", "cat", ")", ",", "it", "."]),
-        ("don't new-big", ["don't", "new-big"]),  # signs inside a word stay there
+        ("don't new-big", ["don't", "new-big"]),  # punctuation inside a word stays there
         ("... !", ["...", "!"]),
         (ARABIC, ARABIC.split()),
         (CHINESE, list(CHINESE)),
@@ -30,11 +30,11 @@ def spell(text: str) -> Spelling:
 def test_words(text: str, words: list[str]) -> None:
     found = spell(text)
     assert "".join(found.words) == "".join(words)
-    if "..." not in text:  # how many tokens that is, is the tokenizer's business
+    if "..." not in text:  # its number of tokens depends on the tokenizer
         assert list(found.words) == [*words, ""]
 
 
-def test_marks_are_words_of_their_own() -> None:
+def test_special_tokens_are_words_of_their_own() -> None:
     found = Spelling.of([BOS, *tokenizer().encode_one("the cat"), EOS], tokenizer())
     assert [found.marks[found.tokens_of(word)[0]] for word in range(4)] == ["start", "", "", "end"]
     assert found.text_words == (1, 2)
@@ -42,7 +42,7 @@ def test_marks_are_words_of_their_own() -> None:
     assert tagged.marks == ("2de", "end")
 
 
-def test_bytes_are_read_where_they_can_be() -> None:
+def test_printable_bytes_are_shown_as_characters() -> None:
     ids = [european().n_special + byte for byte in "!é".encode()]
     assert Spelling.of(ids, european()).tokens == ("!", "‹C3›", "‹A9›")
 
@@ -54,8 +54,8 @@ def test_spaces() -> None:
 
 
 @given(st.text(st.sampled_from("abc the.,!?() -'猫在ال7é\u0e01<>"), max_size=30))
-def test_nothing_is_lost(text: str) -> None:
-    """Words with their spaces are the text; each token is in one word; words stand in order."""
+def test_no_text_is_lost(text: str) -> None:
+    """Words with their spaces make up the text; each token is in one word; words are in order."""
     found = spell(text)
     joined = "".join(
         (" " if spaced and number else "") + word

@@ -1,4 +1,4 @@
-"""The search for one sentence, as plainly as it can be written: no cache, no batch, the whole model at every step."""
+"""A beam search for one sentence, written as simply as possible: no cache, no batch, the whole model at every step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Ended:
 
 
 def random_model(config: ModelConfig, seed: int = 0, sharpness: float = 3.0, ends: float = 1.5) -> Transformer:
-    """Random weights whose choices are clear, and whose translations end: a freshly made model finds all tokens nearly
-    alike, so that every choice is a near tie, and says nothing about a search."""
+    """A model with random weights that makes clear choices and ends its translations: a freshly initialised model gives
+    all tokens nearly the same probability, so that every choice is nearly a tie and tests nothing."""
     torch.manual_seed(seed)
     model = Transformer(config).eval().requires_grad_(False)
     for weight in model.parameters():
@@ -43,7 +43,7 @@ def weights_of(model: Transformer) -> dict[str, NDArray[np.float32]]:
 
 
 def logits(model: Transformer, source: Sequence[int], targets: Sequence[Sequence[int]]) -> Tensor:
-    """After the start and after each token, of several targets of one length."""
+    """The logits after the start token and after each token, for several targets of the same length."""
     target_BT = torch.tensor([[BOS, *target] for target in targets])
     layout = padded_layout(
         torch.tensor([len(source)] * len(targets)), torch.tensor([target_BT.shape[1]] * len(targets))
@@ -53,13 +53,13 @@ def logits(model: Transformer, source: Sequence[int], targets: Sequence[Sequence
 
 
 def log_probs(model: Transformer, source: Sequence[int], target: Sequence[int]) -> list[float]:
-    """Of each token of a translation, its end included."""
+    """The log-probability of each token of a translation, EOS included."""
     log_prob_TV = logits(model, source, [target])[0].log_softmax(-1)
     return [float(log_prob_TV[i, token]) for i, token in enumerate([*target, EOS])]
 
 
 def next_log_probs(model: Transformer, request: Request, live: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Of every token after each live hypothesis; what is forbidden is so before the softmax."""
+    """The log-probabilities of every token after each live hypothesis; tokens are forbidden before the softmax."""
     logits_WV = logits(model, request.source, live)[:, -1].clone()
     logits_WV[:, [*range(EOS), *request.banned]] = -torch.inf
     if len(live[0]) < request.search.min_length:
@@ -69,8 +69,8 @@ def next_log_probs(model: Transformer, request: Request, live: Sequence[Sequence
 
 
 def beam_search(model: Transformer, request: Request, limit: int | None = None) -> list[Ended]:
-    """Every hypothesis that ended, the best first."""
-    width, wanted = request.search.beam, int(request.search.beam * request.search.patience + 0.5)
+    """Return all ended hypotheses, best first."""
+    width, max_ended = request.search.beam, int(request.search.beam * request.search.patience + 0.5)
     limit = limit or request.limit
     live, ended = [(tuple(request.prefix), 0.0)], []
 
@@ -93,6 +93,6 @@ def beam_search(model: Transformer, request: Request, limit: int | None = None) 
             if tokens[-1] == EOS or length == limit:
                 end(tokens, log_prob)
         live = [each for each in candidates if each[0][-1] != EOS][:width]
-        if len(ended) >= wanted:
+        if len(ended) >= max_ended:
             break
     return sorted(ended, key=lambda each: -each.score)

@@ -1,4 +1,4 @@
-"""The kernels of bookkeeping against the plain functions, run by Triton's interpreter: any state, any candidates."""
+"""The bookkeeping kernels against the plain functions, in Triton's interpreter, for any state and candidates."""
 
 import random
 from dataclasses import replace
@@ -65,7 +65,7 @@ def test_whole_searches_step_for_step(width: int, more: int, seed: int) -> None:
     chance, keep = random.Random(seed), width + more
     arrivals = [some_arrival(chance, keep, number) for number in range(SLOTS)]
     ours, plain = lane(width, keep, arrivals), lane(width, keep, arrivals)
-    which = torch.tensor([2, 0, SLOTS, 1])  # in any order, nobody among them
+    which = torch.tensor([2, 0, SLOTS, 1])  # in any order, with a padding slot
     numbers = torch.Generator().manual_seed(seed)
     for _ in range(7):
         logits = torch.cat([some_logits(numbers, width), torch.zeros(1, width, VOCABULARY)])[which]
@@ -77,7 +77,7 @@ def test_whole_searches_step_for_step(width: int, more: int, seed: int) -> None:
 
 
 def step_plainly(plain: Lane, which: torch.Tensor, logits: torch.Tensor) -> None:
-    """`Lane.step`, but for the logits, which are given."""
+    """`Lane.step` with the given logits."""
     beams, terms = plain.beams.select(which), plain.terms.select(which)
     found = candidates(forbid(logits, beams, terms, FORBIDDEN, EOS), beams.log_prob_BW)
     plain.machine = replace(plain.machine, choose=lambda *_: found)
@@ -85,7 +85,7 @@ def step_plainly(plain: Lane, which: torch.Tensor, logits: torch.Tensor) -> None
 
 
 def assert_same(ours: Lane, plain: Lane) -> None:
-    """All that anybody may look at: done sentences' hypotheses, and others' rows that hold one."""
+    """Compare all visible state: hypotheses of finished sentences, and live rows of the others."""
     mine, theirs = ours.beams, plain.beams
     for slot in range(SLOTS):
         assert mine.done_B[slot] == theirs.done_B[slot]
@@ -118,7 +118,7 @@ def test_rows_of_a_step() -> None:
     assert log_prob.tolist()[:2] == [[0.0, -torch.inf]] * 2
 
 
-def test_shapes_that_they_are_made_for() -> None:
+def test_supported_shapes() -> None:
     assert fast.serve(LaneShape(4, 4, 512, 0, 0, False))
     assert not fast.serve(LaneShape(1, 1, 512, 0, 0, True))
     assert not fast.serve(LaneShape(17, 17, 512, 0, 0, False))

@@ -1,4 +1,4 @@
-"""What CTranslate2 says, as hypotheses of ours: its scores undone, our penalty and order, and whether it is enough."""
+"""Conversion of CTranslate2's results: scores, length penalty, ranking, and whether the n best are certain."""
 
 from itertools import combinations
 from types import SimpleNamespace
@@ -23,8 +23,8 @@ def waiting(prefix: int = 0, start: float = 0.0, **search: Any) -> Waiting:
     return Waiting(0, request, CallOptions.of(0, request), 20, prefix, start)
 
 
-def said(*hypotheses: tuple[list[str], float], exponent: float, attention: Any = None) -> Any:
-    """A result as CTranslate2 has it, which scores by log-probability over length to some power."""
+def result_of(*hypotheses: tuple[list[str], float], exponent: float, attention: Any = None) -> Any:
+    """A result in CTranslate2's format, scored by log-probability over length to some power."""
     names = [each for each, _ in hypotheses]
     scores = [log_prob / len(each) ** exponent for each, log_prob in hypotheses]
     found = SimpleNamespace(hypotheses=names, scores=scores, attention=attention)
@@ -38,9 +38,9 @@ def read(sentence: Waiting, result: Any, exponent: float, first: list[Any] | Non
 
 @pytest.mark.parametrize("exponent", [1e-3, 0.6, 3.0])
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-def test_scores_are_ours_whatever_theirs_were_divided_by(exponent: float, alpha: float) -> None:
+def test_scores_use_our_penalty_whatever_the_exponent(exponent: float, alpha: float) -> None:
     short, long = (["11", END], -2.0), (["11", "12", "13", END], -3.5)
-    found = read(waiting(alpha=alpha), said(short, long, exponent=exponent), exponent)
+    found = read(waiting(alpha=alpha), result_of(short, long, exponent=exponent), exponent)
     assert {each.tokens: each.log_prob for each in found} == {
         (11,): pytest.approx(-2),
         (11, 12, 13): pytest.approx(-3.5),
@@ -51,34 +51,34 @@ def test_scores_are_ours_whatever_theirs_were_divided_by(exponent: float, alpha:
     assert all(each.complete for each in found)
 
 
-def test_what_was_cut_off_is_not_complete_and_a_lost_end_is_none() -> None:
-    result = said((["11", "12"], -1.0), (["13", END], 10 * REMOVED), exponent=1.0)
+def test_truncated_hypotheses_are_incomplete_and_removed_eos_is_dropped() -> None:
+    result = result_of((["11", "12"], -1.0), (["13", END], 10 * REMOVED), exponent=1.0)
     (only,) = read(waiting(), result, 1.0)
     assert (only.tokens, only.complete) == ((11, 12), False)
 
 
-def test_tokens_that_were_given_cost_their_likelihood_but_no_length() -> None:
+def test_forced_tokens_count_in_log_prob_but_not_in_length() -> None:
     sentence = waiting(prefix=2, start=-1.5)
-    (only,) = read(sentence, said((["4", "5", "11", END], -2.0), exponent=1.0), 1.0)
+    (only,) = read(sentence, result_of((["4", "5", "11", END], -2.0), exponent=1.0), 1.0)
     assert only.log_prob == pytest.approx(-3.5)
     assert only.score == pytest.approx(-3.5 / length_penalty(2, sentence.request.search.alpha))
 
 
-def test_attention_of_the_first_step_is_the_one_that_was_asked_for_apart() -> None:
+def test_attention_of_the_first_step_comes_from_the_separate_call() -> None:
     wrong, right = [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]], [0.0, 1.0, 0.0]
-    result = said((["11", END], -1.0), exponent=1.0, attention=[wrong])
+    result = result_of((["11", END], -1.0), exponent=1.0, attention=[wrong])
     first = SimpleNamespace(result=lambda: SimpleNamespace(attention=[[right]]))
     (only,) = read(waiting(), result, 1.0, [first])
     assert only.attention_TS is not None
     np.testing.assert_allclose(only.attention_TS[0], right)
 
 
-# Few lengths, so that several are the longest, and more than a beam of 4 wants.
+# Few lengths, so that several hypotheses are the longest, and more of them than a beam of 4 keeps.
 lengths_and_log_probs = st.lists(st.tuples(st.sampled_from([1, 2, 6, 12]), st.floats(-3, -0.1)), min_size=4, max_size=7)
 
 
 @given(lengths_and_log_probs, st.integers(1, 3), st.sampled_from([0.0, 0.6, 1.0]))
-def test_settled_means_that_nothing_dropped_could_have_been_among_the_best(ended, nbest, alpha) -> None:
+def test_settled_means_that_no_dropped_hypothesis_is_among_the_best(ended, nbest, alpha) -> None:
     sentence = waiting(beam=4, nbest=nbest, alpha=alpha)
     max_ended = sentence.options.max_ended
     everything = [
@@ -88,7 +88,7 @@ def test_settled_means_that_nothing_dropped_could_have_been_among_the_best(ended
     longest = max(len(each.tokens) for each in everything)
     for kept in combinations(everything, min(max_ended, len(everything))):
         dropped = [each for each in everything if each not in kept]
-        # What CTranslate2 drops is less likely than all that it keeps, and not all that is longest.
+        # CTranslate2 drops hypotheses less likely than all that it keeps, and never all of the longest.
         if any(drop.log_prob > keep.log_prob for drop in dropped for keep in kept):
             continue
         if max(len(each.tokens) for each in kept) < longest:

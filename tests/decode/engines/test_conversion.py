@@ -1,4 +1,4 @@
-"""A model as CTranslate2 sees it: the same numbers, whatever its settings."""
+"""Conversion to CTranslate2: the same numbers for all model settings."""
 
 from dataclasses import replace
 from typing import Any
@@ -58,7 +58,7 @@ def test_the_same_log_probabilities(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, {"tie": "none"}, {"activation": "swiglu", "d_k": 9, "d_v": 4}])
-def test_int8_is_what_ctranslate2_would_make_itself(changes: dict[str, Any]) -> None:
+def test_int8_equals_ctranslate2s_own_quantisation(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     weights = weights_of(random_model(config))
     assert scores(convert(weights, config, SPECIAL, int8=True), "int8") == scores(
@@ -67,10 +67,10 @@ def test_int8_is_what_ctranslate2_would_make_itself(changes: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
-def test_weights_stored_in_int8_are_those_that_loading_would_make(changes: dict[str, Any]) -> None:
+def test_weights_stored_in_int8_equal_quantisation_on_load(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     weights = weights_of(random_model(config))
-    weights["encoder.layers.0.self_attention.w_q.weight"][3] = 0  # a row with nothing to scale
+    weights["encoder.layers.0.self_attention.w_q.weight"][3] = 0  # a row of zeros, which has no scale
     stored = store(weights, "int8")
     for alignment in (None, AlignmentHeads(1 % config.n_decoder_layers, (3, 1))):
         whole, wide = (convert(each, config, SPECIAL, int8=True, alignment=alignment) for each in (stored, weights))
@@ -79,7 +79,7 @@ def test_weights_stored_in_int8_are_those_that_loading_would_make(changes: dict[
     assert convert(stored, config, SPECIAL, int8=False) == convert({**weights, **restored}, config, SPECIAL, int8=False)
 
 
-def test_a_shared_matrix_is_there_once() -> None:
+def test_a_shared_matrix_is_stored_once() -> None:
     config = replace(SMALL, vocab_size=5000)
     weights = weights_of(random_model(config))
     apart = weights_of(random_model(replace(config, tie="none")))
@@ -91,7 +91,7 @@ def test_a_shared_matrix_is_there_once() -> None:
     assert 2 * matrix < three - one < 2.5 * matrix
 
 
-def test_sinusoids_are_the_models() -> None:
+def test_sinusoids_equal_the_models() -> None:
     assert np.abs(sinusoids(300, 64) - positions.sinusoids(300, 64).numpy()).max() < 1e-6
 
 

@@ -1,4 +1,4 @@
-"""CTranslate2 held to our search: against the plainest search there is, and against our own engine."""
+"""The CTranslate2 engine against the oracle and against the torch engine."""
 
 import random
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES)
-def test_the_same_search(changes: dict[str, Any], model: Transformer, engine: CTranslate2Engine) -> None:
+def test_search_equals_the_oracle(changes: dict[str, Any], model: Transformer, engine: CTranslate2Engine) -> None:
     search = DecodeConfig(**{"max_extra": 8} | changes)
     requests = [Request(source, search) for source in sentences(16)]
     answers = dict(engine.run(requests))
@@ -120,7 +120,7 @@ def test_each_sentence_keeps_its_own_limit(model: Transformer, engine: CTranslat
     for number, request in enumerate(requests):
         assert_same(answers[number], beam_search(model, request)[:2])
         cut += not answers[number][0].complete
-    assert 5 < cut < 35  # both kinds are there
+    assert 5 < cut < 35  # both kinds occur
 
 
 @pytest.mark.parametrize("beam", [1, 2, 4])
@@ -142,7 +142,7 @@ def test_prefixes_and_banned_tokens(beam: int, model: Transformer, engine: CTran
         assert_same(answers[number], beam_search(model, request, limit)[: request.search.nbest])
         assert all(not set(each.tokens[len(request.prefix) :]) & set(request.banned) for each in answers[number])
         ended_at_once += any(bool(request.prefix) and each.tokens == tuple(request.prefix) for each in answers[number])
-    assert ended_at_once  # which CTranslate2 by itself does not let happen
+    assert ended_at_once  # CTranslate2 alone does not allow it
 
 
 @pytest.mark.parametrize("prefix", [(), (9, 11)])
@@ -171,7 +171,7 @@ def test_diverse(prefix: tuple[int, ...], model: Transformer, engine: CTranslate
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_every_kind_of_model(changes: dict[str, Any]) -> None:
-    """Step by step, with its cache, CTranslate2 goes other ways than when it scores."""
+    """Decoding with a cache uses other code in CTranslate2 than scoring."""
     config = replace(CONFIG, tie="all", **changes) if "tie" not in changes else replace(CONFIG, **changes)
     model = random_model(config)
     engine = CTranslate2Engine(weights_of(model), config, SPECIAL, "float32", threads=1)
@@ -182,7 +182,7 @@ def test_every_kind_of_model(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_200_sentences_as_our_own_engine(beam: int, learnt: Transformer) -> None:
+def test_200_sentences_equal_the_torch_engine(beam: int, learnt: Transformer) -> None:
     requests = [Request(each, DecodeConfig(beam=beam)) for each in sentences(200, 5, 10, vocabulary=23)]
     theirs = dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32").run(requests))
     ours = dict(TorchEngine(learnt, SPECIAL, precision="float32").run(requests))
@@ -192,7 +192,7 @@ def test_200_sentences_as_our_own_engine(beam: int, learnt: Transformer) -> None
     assert np.mean([len(answer[0].tokens) for answer in ours.values()]) > 2
 
 
-def test_int8_says_nearly_the_same(learnt: Transformer) -> None:
+def test_int8_gives_nearly_the_same(learnt: Transformer) -> None:
     requests = [Request(each) for each in sentences(100, 6, 8, vocabulary=23)]
     whole, floating = (
         dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, compute_type).run(requests))
@@ -207,7 +207,7 @@ def everything(vocabulary: int) -> Shortlist:
     return Shortlist(tokens, np.zeros(vocabulary, np.uint8), tokens[:0])
 
 
-def test_a_shortlist_of_everything_changes_nothing(learnt: Transformer) -> None:
+def test_a_full_shortlist_changes_nothing(learnt: Transformer) -> None:
     requests = [Request(each) for each in sentences(40, 6, 8, vocabulary=23)]
     plain, listed = (
         dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "int8", shortlist=each).run(requests))
@@ -219,8 +219,8 @@ def test_a_shortlist_of_everything_changes_nothing(learnt: Transformer) -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_a_shortlist_is_the_search_without_all_other_tokens(beam: int, learnt: Transformer) -> None:
-    # A token's successor, which is right, or its predecessor, which is not; and some that any sentence may have.
+def test_a_shortlist_equals_banning_all_other_tokens(beam: int, learnt: Transformer) -> None:
+    # A token's successor, which is correct, or its predecessor, which is not; and some that any sentence may contain.
     chance = random.Random(4)
     candidates = [token + chance.choice([1, -1]) for token in range(24)]
     common = [EOS, 9, 10]
@@ -240,7 +240,7 @@ def test_a_shortlist_is_the_search_without_all_other_tokens(beam: int, learnt: T
         assert found.score == pytest.approx(expected.score, abs=1e-3)
         (_, (free,)) = next(plain.run([request]))
         restricted += free.tokens != found.tokens
-        # It is for many plain searches alone: few, and whoever wants more, get the model's full choice.
+        # It applies only to large batches of plain searches: others use the full vocabulary.
         (_, (alone,)) = next(listed.run([request] * (FEW - 1)))
         assert alone.tokens == free.tokens
         for change in ({"search": replace(request.search, shortlist=False)}, {"prefix": (5,)}, {"banned": (6,)}):
@@ -278,8 +278,8 @@ def test_attention(beam: int, alignment: AlignmentHeads | None, model: Transform
 
 
 @pytest.mark.parametrize("step", ["predicts", "reads"])
-def test_attention_is_that_of_our_own_engine(step: Step, learnt: Transformer) -> None:
-    """Of translations that end by themselves, unlike those above."""
+def test_attention_equals_the_torch_engines(step: Step, learnt: Transformer) -> None:
+    """For translations that end with EOS, unlike those above."""
     alignment = AlignmentHeads(0, (1, 0), step)
     requests = [Request(each, attention=True) for each in sentences(12, 6, 8, vocabulary=23)]
     theirs = dict(
@@ -302,11 +302,11 @@ def test_score(model: Transformer, engine: CTranslate2Engine, monkeypatch: pytes
         assert each == pytest.approx(log_probs(model, source, target), abs=1e-4)
 
 
-def test_the_score_of_what_was_found_is_that_of_the_search(learnt: Transformer) -> None:
+def test_scoring_a_found_translation_equals_its_search_score(learnt: Transformer) -> None:
     engine = CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32")
     (best,) = next(engine.run([Request([5, 6, 7, EOS])]))[1]
     assert best.complete
-    # The model gives padding, unknown and start next to nothing, and the search gives them nothing.
+    # The model gives padding, unknown and start almost no probability, and the search gives them none.
     assert sum(next(engine.score([([5, 6, 7, EOS], best.tokens)]))) == pytest.approx(best.log_prob, abs=0.1)
 
 
@@ -322,7 +322,7 @@ class TestSampling:
         assert self.drawn(engine) != self.drawn(engine, seed=6)
         assert len(set(self.drawn(engine))) > 1
 
-    def test_company_does_not_matter(self, engine: CTranslate2Engine) -> None:
+    def test_samples_are_independent_of_the_batch(self, engine: CTranslate2Engine) -> None:
         requests = [Request(each, replace(self.SEARCH, seed=i)) for i, each in enumerate(sentences(4, 10))]
         together = {number: [each.tokens for each in answer] for number, answer in engine.run(requests)}
         for number, request in enumerate(requests):
@@ -335,14 +335,14 @@ class TestSampling:
             steps = [next_log_probs(model, request, [tokens[:i]])[0][token] for i, token in enumerate(tokens)]
             assert each.log_prob == pytest.approx(sum(steps), abs=1e-3)
 
-    def test_from_one_token_there_is_no_chance(self, model: Transformer, engine: CTranslate2Engine) -> None:
+    def test_top_k_one_is_greedy(self, model: Transformer, engine: CTranslate2Engine) -> None:
         request = Request([5, 6, 7, 8, EOS], DecodeConfig(beam=1, max_extra=5))
         assert self.drawn(engine, top_k=1, nbest=1) == [beam_search(model, request)[0].tokens]
         assert self.drawn(engine, top_p=1e-6, nbest=1) == [beam_search(model, request)[0].tokens]
 
 
 class TestStream:
-    def test_without_end(self, engine: CTranslate2Engine) -> None:
+    def test_infinite_stream(self, engine: CTranslate2Engine) -> None:
         taken = 0
 
         def endless() -> Iterator[Request]:
@@ -355,12 +355,12 @@ class TestStream:
         assert len({number for number, _ in first}) == 200
         assert taken < 2000
 
-    def test_nothing(self, engine: CTranslate2Engine) -> None:
+    def test_empty_stream(self, engine: CTranslate2Engine) -> None:
         assert engine.step() == []
         assert list(engine.run([])) == []
         assert list(engine.score([])) == []
 
-    def test_cancelled_while_under_way(self, engine: CTranslate2Engine) -> None:
+    def test_cancelled_while_running(self, engine: CTranslate2Engine) -> None:
         requests = [Request(source, DecodeConfig(max_extra=3)) for source in sentences(40)]
         whole = dict(engine.run(requests))
         numbers = [engine.submit(each) for each in requests]
@@ -375,7 +375,7 @@ class TestStream:
         for place in kept:
             assert [each.tokens for each in found[numbers[place]]] == [each.tokens for each in whole[place]]
 
-    def test_broken_off_and_begun_again(self, engine: CTranslate2Engine) -> None:
+    def test_closed_and_restarted(self, engine: CTranslate2Engine) -> None:
         requests = [Request(source, DecodeConfig(max_extra=3)) for source in sentences(40)]
         whole = dict(engine.run(requests))
         stream = engine.run(requests)
@@ -409,20 +409,20 @@ REFUSED: dict[str, Request] = {
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_refused_in_one_line(message: str, engine: CTranslate2Engine) -> None:
+def test_invalid_input_is_refused_in_one_line(message: str, engine: CTranslate2Engine) -> None:
     with pytest.raises(UserError, match=message) as refused:
         list(engine.run([REFUSED[message]]))
     assert "\n" not in str(refused.value)
 
 
-def test_the_last_position_is_the_last(engine: CTranslate2Engine) -> None:
-    """A limit beyond the table of positions is cut to it."""
+def test_the_limit_is_capped_at_the_last_position(engine: CTranslate2Engine) -> None:
+    """A limit beyond the table of positions is reduced to it."""
     request = Request(sentences(1, 11)[0], DecodeConfig(beam=1, max_extra=500, min_length=200))
     (best,) = next(engine.run([request]))[1]
     assert (len(best.tokens), best.complete) == (80, False)
 
 
-def test_a_cpu_that_cannot(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsupported_compute_type_is_refused(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
     with pytest.raises(UserError, match="this CPU does not support bfloat16; use one of float32, int8"):
         CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "bfloat16")

@@ -1,4 +1,4 @@
-"""The kernels of a step against their plain counterparts, run by Triton's interpreter."""
+"""The decoding kernels against their plain counterparts, in Triton's interpreter."""
 
 import random
 
@@ -91,7 +91,7 @@ def test_sum_and_norm(width: int, pre_norm: bool) -> None:
 @pytest.mark.parametrize("width", [320, 512])
 @torch.no_grad()
 def test_sum_and_norm_in_16_bits(width: int) -> None:
-    """The sum is exact but for its last bit, and so is its norm, which is not taken of the rounded sum."""
+    """The sum is exact except for its last bit, and so is the norm, which is not computed from the rounded sum."""
     norm = torch.nn.LayerNorm(width).bfloat16()
     x, s = torch.randn(2, 5, width).bfloat16()
     total, normed = fast.add_norm(x, s, norm, True)
@@ -120,7 +120,7 @@ def test_the_best_continuations(sentences: int, width: int, vocabulary: int, see
     assert bool(((ours.rows_BC >= 0) & (ours.rows_BC < width)).all())
 
 
-def test_wide_beams_are_left_to_the_plain_way() -> None:
+def test_wide_beams_use_the_plain_implementation() -> None:
     logits, log_prob = torch.randn(1, fast.WIDEST + 1, 50), torch.zeros(1, fast.WIDEST + 1)
     assert torch.equal(fast.choose(logits, log_prob).tokens_BC, candidates(logits, log_prob).tokens_BC)
 
@@ -138,8 +138,8 @@ def test_the_decoder_with_kernels_equals_one_without_a_cache(norm: str) -> None:
         sentence.reorder()
 
 
-def test_the_engine_with_kernels_translates_alike() -> None:
-    """Of a model that does not amplify rounding: BLAS rounds otherwise on every kind of CPU."""
+def test_the_engine_with_kernels_gives_the_same_translations() -> None:
+    """The model does not amplify rounding errors: BLAS rounds differently on different CPUs."""
     model, chance = random_model(small(tie="none")), random.Random(5)
     crowd = [
         Request(

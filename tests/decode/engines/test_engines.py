@@ -1,4 +1,4 @@
-"""What both engines promise: one bad request is one error, any thread may submit, and no id is known by its number."""
+"""Guarantees of both engines: one bad request is one error, any thread may submit, and special ids are arbitrary."""
 
 import random
 from collections.abc import Callable
@@ -51,9 +51,9 @@ def good(count: int, urgent: bool = False, seed: int = 1) -> list[Request]:
     ]
 
 
-def step_until(engine: Engine, wanted: int) -> dict[int, Answer]:
+def step_until(engine: Engine, count: int) -> dict[int, Answer]:
     found: dict[int, Answer] = {}
-    while len(found) < wanted:
+    while len(found) < count:
         found.update(engine.step())
     return found
 
@@ -64,7 +64,7 @@ def model() -> Transformer:
 
 
 @engines
-def test_one_bad_request_harms_no_other(make: Make, model: Transformer) -> None:
+def test_a_bad_request_does_not_affect_others(make: Make, model: Transformer) -> None:
     engine = make(model, SPECIAL)
     asked = good(1000)
     numbers = [engine.submit(each) for each in asked[:500]]
@@ -81,7 +81,7 @@ def test_one_bad_request_harms_no_other(make: Make, model: Transformer) -> None:
     assert engine.step() == []
 
 
-def test_a_beam_too_wide_and_no_room_are_errors_too(model: Transformer) -> None:
+def test_a_beam_too_wide_or_too_large_for_the_cache_is_an_error(model: Transformer) -> None:
     engine = TorchEngine(model, SPECIAL, places=200)
     bad = [engine.submit(Request([5, EOS], DecodeConfig(beam=beam))) for beam in (100, 200)]
     fine = engine.submit(Request([5, EOS], DecodeConfig(max_extra=2)))
@@ -126,7 +126,7 @@ def test_two_threads_submit_while_a_third_steps(make: Make, model: Transformer) 
 
 
 @engines
-def test_urgent_ones_do_not_wait_for_bulk_and_bulk_is_done_too(make: Make, model: Transformer) -> None:
+def test_urgent_requests_do_not_wait_for_bulk_and_bulk_finishes(make: Make, model: Transformer) -> None:
     engine = make(model, SPECIAL)
     if isinstance(engine, TorchEngine):
         engine.scheduler.rows = 16  # so that bulk has to wait
@@ -141,12 +141,12 @@ def test_urgent_ones_do_not_wait_for_bulk_and_bulk_is_done_too(make: Make, model
 
 
 @engines
-def test_special_ids_may_be_any(make: Make) -> None:
+def test_special_ids_are_not_hard_coded(make: Make) -> None:
     """The same model with its vocabulary renumbered: start is also padding, and EOS is 0, as in Marian's models."""
     config = replace(CONFIG, tie="all")
     plain = random_model(config)
     special = SpecialIds(pad=VOCABULARY - 1, unknown=1, start=VOCABULARY - 1, end=0)
-    order = list(range(VOCABULARY))  # the place of each old id
+    order = list(range(VOCABULARY))  # the new id of each old one
     order[SPECIAL.start], order[SPECIAL.end], order[SPECIAL.unknown] = special.start, special.end, special.unknown
     rest = sorted(set(range(VOCABULARY)) - {special.start, special.end, special.unknown})
     words = [SPECIAL.pad, *range(SPECIAL.end + 1, VOCABULARY)]
@@ -157,7 +157,7 @@ def test_special_ids_may_be_any(make: Make) -> None:
     state["embedding.weight"] = torch.empty_like(state["embedding.weight"])
     state["embedding.weight"][order] = plain.embedding.weight.detach()
     renumbered.load_state_dict(state)
-    pad = order[SPECIAL.pad]  # which is an ordinary word now, and forbidden in the other
+    pad = order[SPECIAL.pad]  # an ordinary word now, but forbidden in the other model
 
     def there(tokens: object) -> tuple[int, ...]:
         return tuple(order[token] for token in tokens)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Our engine: the search of a model without a cache gives the same, and so does any company, in any order."""
+"""The torch engine: equal to a search without a cache, and independent of batch and order."""
 
 import random
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ SEEDS = st.integers(0, 2**31)
 
 
 def lively(**changes: object) -> Transformer:
-    """A model whose output depends on what it reads, and which ends now and then."""
+    """A model whose output depends on its input, and which sometimes produces EOS."""
     torch.manual_seed(4)
     model = build(**{"tie": "none", **changes})
     last = model.decoder.layers[-1].feed_forward_residual.norm if model.config.norm == "post" else model.decoder.norm
@@ -36,8 +36,8 @@ def lively(**changes: object) -> Transformer:
         for weight in model.parameters():
             if weight.ndim == 2:
                 weight.mul_(4)
-        # The last norm's bias is in all that the projection sees. Words look past it, so that none is said always; the
-        # end looks at it, so that it comes up now and then.
+        # The last norm's bias is part of every input of the projection. Words ignore it, so that none is always
+        # produced; EOS uses it, so that it is sometimes produced.
         towards = last.bias / last.bias.norm()
         model.output_weight.sub_(torch.outer(model.output_weight @ towards, towards))
         model.output_weight[EOS] = 3.0 * towards / last.bias.norm() + 0.3 * model.output_weight[EOS]
@@ -86,7 +86,7 @@ def answers(engine: TorchEngine, requests: Sequence[Request]) -> list[list[tuple
 
 @given(requests(), st.randoms(use_true_random=False))
 @settings(max_examples=7)
-def test_any_company_and_any_order_give_the_same_bits(
+def test_results_are_bitwise_independent_of_batch_and_order(
     engine: TorchEngine, crowd: list[Request], chance: random.Random
 ) -> None:
     alone = [answers(engine, [each])[0] for each in crowd]
@@ -95,8 +95,8 @@ def test_any_company_and_any_order_give_the_same_bits(
     assert answers(engine, [crowd[i] for i in order]) == [alone[i] for i in order]
 
 
-def test_in_a_large_crowd_too(engine: TorchEngine) -> None:
-    """More than fit at once, so that rows are taken over by others."""
+def test_results_are_independent_of_a_large_batch(engine: TorchEngine) -> None:
+    """More than fit at once, so that rows are reused."""
     chance = random.Random(1)
     crowd = [
         Request(
@@ -108,13 +108,13 @@ def test_in_a_large_crowd_too(engine: TorchEngine) -> None:
     narrow = TorchEngine(engine.model, SPECIAL, rows=8, places=400)
     together = answers(engine, crowd)
     assert together == answers(narrow, crowd) == [answers(engine, [each])[0] for each in crowd]
-    # A model that says the same to all, or never comes to an end, would prove nothing.
+    # A model that always gives the same output, or never ends, would prove nothing.
     assert len({tokens for ((tokens, *_),) in together}) > 20
     assert 5 < sum(bool(complete) for ((*_, complete),) in together) < 35
 
 
 def uncached(model: Transformer, source: Sequence[int]) -> Logits:
-    """The whole model, for each hypothesis by itself."""
+    """Run the whole model for each hypothesis separately."""
 
     @torch.no_grad()
     def logits(tokens: tuple[int, ...]) -> Tensor:
@@ -149,7 +149,7 @@ def test_the_engine_equals_a_search_without_a_cache(changes: dict[str, object]) 
 
 @given(requests(count=3))
 @settings(max_examples=10)
-def test_what_is_asked_is_kept(engine: TorchEngine, asked: list[Request]) -> None:
+def test_requests_are_honoured(engine: TorchEngine, asked: list[Request]) -> None:
     for number, found in engine.run(asked):
         request = asked[number]
         assert 1 <= len(found) <= request.search.nbest
@@ -178,7 +178,7 @@ def test_scores_are_the_models_log_probabilities(engine: TorchEngine) -> None:
         assert found == pytest.approx(expected, abs=1e-4)
 
 
-def test_diverse_translations_begin_with_the_likeliest_tokens(engine: TorchEngine) -> None:
+def test_diverse_translations_start_with_the_likeliest_tokens(engine: TorchEngine) -> None:
     source = (5, 9, 14, 30, EOS)
     request = Request(source, DecodeConfig(beam=3, diverse=True, nbest=4, max_extra=3), prefix=(8,))
     found = dict(engine.run([request]))[0]
@@ -192,7 +192,7 @@ def test_diverse_translations_begin_with_the_likeliest_tokens(engine: TorchEngin
             assert mine.log_prob == pytest.approx(log_prob, abs=1e-5)
             continue
         own = Request(source, replace(request.search, diverse=False, nbest=1), prefix=(8, first))
-        # The same search with that token given: only, that it counts.
+        # The same search with that token forced, except that it counts.
         forced = naive_search(
             uncached(engine.model, source),
             ask(limit=request.limit, prefix=1, forced=(8, first), start=log_prob, max_ended=3),
@@ -203,7 +203,7 @@ def test_diverse_translations_begin_with_the_likeliest_tokens(engine: TorchEngin
         assert mine.tokens[:2] == own.prefix
 
 
-def test_samples_depend_on_the_seed_and_on_nothing_else(engine: TorchEngine) -> None:
+def test_samples_depend_only_on_the_seed(engine: TorchEngine) -> None:
     source = (5, 9, 14, 30, EOS)
     ask_for = DecodeConfig(sample=True, nbest=8, max_extra=3)
     first = answers(engine, [Request(source, ask_for)])[0]
@@ -215,7 +215,7 @@ def test_samples_depend_on_the_seed_and_on_nothing_else(engine: TorchEngine) -> 
     assert {tokens for tokens, *_ in few} <= {tokens for tokens, *_ in first}
 
 
-def test_sampling_with_one_token_to_draw_from_is_greedy(engine: TorchEngine) -> None:
+def test_sampling_with_top_k_one_is_greedy(engine: TorchEngine) -> None:
     source = (5, 9, 14, 30, EOS)
     greedy = answers(engine, [Request(source, DecodeConfig(beam=1, max_extra=3))])
     assert greedy == answers(engine, [Request(source, DecodeConfig(sample=True, top_k=1, max_extra=3))])
@@ -240,7 +240,7 @@ def test_attention_is_that_of_the_model(engine: TorchEngine) -> None:
 
 
 def test_attention_of_many_in_one_pass(engine: TorchEngine) -> None:
-    """The way of a GPU: translations of all lengths, some of them cut off, share passes."""
+    """As on a GPU: translations of all lengths, some of them truncated, share passes."""
     chance = random.Random(3)
     asked = [
         Request(
@@ -274,8 +274,8 @@ def finish(engine: TorchEngine, numbers: set[int]) -> dict[int, object]:
     return found
 
 
-def test_a_short_one_is_answered_before_a_long_one_ends(engine: TorchEngine) -> None:
-    """Also where the host is ahead: an answer on its way does not wait for the next to end."""
+def test_a_short_sentence_is_answered_before_a_long_one_ends(engine: TorchEngine) -> None:
+    """Also if the host runs ahead: an answer being copied does not wait for the next to end."""
     ahead = TorchEngine(engine.model, SPECIAL)
     ahead.lag = 1
     long, short = (
@@ -287,7 +287,7 @@ def test_a_short_one_is_answered_before_a_long_one_ends(engine: TorchEngine) -> 
     finish(ahead, {long})
 
 
-def test_a_run_that_was_left_does_not_trouble_the_next(engine: TorchEngine) -> None:
+def test_an_abandoned_run_does_not_affect_the_next(engine: TorchEngine) -> None:
     asked = [Request((*range(4, 4 + n), EOS), DecodeConfig(max_extra=2)) for n in range(1, 12)]
     run = engine.run(asked)
     next(run)
@@ -295,8 +295,8 @@ def test_a_run_that_was_left_does_not_trouble_the_next(engine: TorchEngine) -> N
     assert answers(engine, asked) == [answers(engine, [each])[0] for each in asked]
 
 
-def test_the_host_may_be_ahead(engine: TorchEngine) -> None:
-    """The way of a GPU: several steps at once, and who is done is known a round later, when others may be there."""
+def test_results_are_the_same_if_the_host_runs_ahead(engine: TorchEngine) -> None:
+    """As on a GPU: several steps at once, and finished sentences are known a round later, when slots may be reused."""
     chance = random.Random(6)
     crowd = [
         Request((*(chance.randrange(4, 40) for _ in range(chance.randint(0, 12))), EOS), DecodeConfig(max_extra=3))
@@ -311,7 +311,7 @@ def test_the_host_may_be_ahead(engine: TorchEngine) -> None:
 
 
 def test_cancelling_frees_slots_and_places(engine: TorchEngine) -> None:
-    """Of searches under way, samples and branches among them, and of such as wait."""
+    """For running searches, including samples and branches, and for waiting ones."""
     narrow = TorchEngine(engine.model, SPECIAL, rows=16, places=700)
     kinds = [
         DecodeConfig(max_extra=9, min_length=15),
@@ -342,7 +342,7 @@ def test_cancelling_frees_slots_and_places(engine: TorchEngine) -> None:
 
 
 def test_lanes_are_bounded(engine: TorchEngine) -> None:
-    """A client that asks for 40 widths of beam, one after another and all at once, fills no memory."""
+    """A client that uses 40 beam widths, one after another and all at once, does not fill the memory."""
     asked = [Request((5, 9, 14, EOS), DecodeConfig(beam=beam, max_extra=2)) for beam in range(1, 41)]
     many = TorchEngine(engine.model, SPECIAL)
     one_by_one = [answers(many, [each])[0] for each in asked]
@@ -356,8 +356,8 @@ def test_only_an_exact_engine_can_be_watched(engine: TorchEngine) -> None:
         TorchEngine(engine.model, SPECIAL, precision="bfloat16", watch=Watch())
 
 
-def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
-    """The way of a GPU, all sentences in one step, on a CPU: without blocks, the last bits may differ."""
+def test_batched_steps_give_nearly_the_same(engine: TorchEngine) -> None:
+    """As on a GPU, all sentences in one step: without blocks, the last bits may differ."""
     chance = random.Random(4)
     crowd = [
         Request(
@@ -386,13 +386,13 @@ def test_together_it_is_nearly_the_same(engine: TorchEngine) -> None:
         (Request((4,), DecodeConfig(beam=200)), "beam 200 exceeds"),
     ],
 )
-def test_what_cannot_be_decoded_is_refused(engine: TorchEngine, request_: Request, message: str) -> None:
+def test_invalid_requests_are_refused(engine: TorchEngine, request_: Request, message: str) -> None:
     with pytest.raises(UserError, match=message):
         list(engine.run([request_]))
 
 
 def test_bfloat16_on_a_cpu() -> None:
-    """Roughly the same, of a model in which nothing is close."""
+    """Roughly the same, for a model without close decisions."""
     model = build()
     exact, rough = TorchEngine(model, SPECIAL), TorchEngine(model, SPECIAL, precision="bfloat16")
     request = Request((5, 9, 14, 30, EOS), DecodeConfig(max_extra=3))

@@ -1,4 +1,4 @@
-"""Who stands beside whom in a batch for CTranslate2."""
+"""The batching of requests for CTranslate2."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -39,7 +39,7 @@ def batches(chooser: Batcher) -> Iterator[list[Waiting]]:
 
 
 def fed(stream: Sequence[Request], workers: int = 1) -> Iterator[list[Waiting]]:
-    """Batches of a stream whose client submits as there is room."""
+    """The batches of a stream whose client submits as there is room."""
     chooser, intake = batcher([], workers)
     rest = iter(stream)
     while True:
@@ -63,7 +63,7 @@ requests = st.lists(
 
 
 @given(requests)
-def test_everybody_is_taken_once_the_oldest_first_and_in_like_company(given_requests: list[Request]) -> None:
+def test_each_request_is_taken_once_oldest_first_in_uniform_batches(given_requests: list[Request]) -> None:
     waiting = set(range(len(given_requests)))
     for batch in batches(batcher(given_requests)[0]):
         assert min(waiting) == batch[0].number
@@ -77,10 +77,10 @@ def test_everybody_is_taken_once_the_oldest_first_and_in_like_company(given_requ
     assert not waiting
 
 
-def test_neighbours_are_of_like_length() -> None:
+def test_batches_have_similar_lengths() -> None:
     stream = [Request([4] * (10 if i % 2 else 100)) for i in range(1000)]
     lengths = [{each.length for each in batch} for batch in fed(stream)]
-    assert sum(len(each) > 1 for each in lengths) <= 2  # where the stream ends
+    assert sum(len(each) > 1 for each in lengths) <= 2  # at the end of the stream
 
 
 def test_the_first_batch_is_small_and_room_grows_with_the_batches() -> None:
@@ -95,7 +95,7 @@ def test_the_first_batch_is_small_and_room_grows_with_the_batches() -> None:
     assert len(chooser.take()) == FIRST
 
 
-def test_greedy_search_finds_one() -> None:
+def test_nbest_requires_a_beam() -> None:
     with pytest.raises(UserError, match=r"raise decode\.beam"):
         CallOptions.of(0, Request([3], DecodeConfig(beam=1, patience=2.0, nbest=2)))
 
@@ -109,7 +109,7 @@ def test_towards_the_end_batches_become_smaller() -> None:
         assert all(size <= LAST for size in sizes[-2:])
 
 
-def test_urgent_ones_come_first_and_bulk_has_its_turn() -> None:
+def test_urgent_requests_come_first_and_bulk_has_its_turn() -> None:
     bulk, urgent = Request([4] * 5), Request([4] * 9, DecodeConfig(beam=1), urgent=True)
     chooser, _ = batcher([bulk] * 40 + [urgent] * 2000)
     turns = [batch[0].request.urgent for batch, _ in zip(batches(chooser), range(2 * BULK_EVERY), strict=False)]

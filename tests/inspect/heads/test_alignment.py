@@ -1,4 +1,4 @@
-"""Alignment by attention, on attention made by hand: error rates by counting, and the best heads by trying all."""
+"""Alignment by handmade attention: error rates against counting, and the best heads against exhaustive search."""
 
 from itertools import combinations
 
@@ -25,7 +25,7 @@ def random_pairs(seed: int, pairs: int = 10) -> list[Linked]:
 
 
 def counted_rate(pairs: list[Linked], step: str, heads: list[tuple[int, int]]) -> float:
-    """The definition, in sets of links."""
+    """The error rate by its definition, with sets of links."""
     hits = made = sure = 0
     for pair in pairs:
         weights = sum(pair.weights_LHTS[step][layer, number] for layer, number in heads)  # type: ignore[index]
@@ -39,7 +39,7 @@ def counted_rate(pairs: list[Linked], step: str, heads: list[tuple[int, int]]) -
     return 1 - hits / (made + sure)
 
 
-def test_rates_are_what_counting_gives() -> None:
+def test_error_rates_equal_counting() -> None:
     pairs = random_pairs(1)
     found = measure_alignment(pairs)
     assert found.pairs == 10
@@ -53,7 +53,7 @@ def test_rates_are_what_counting_gives() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_combination_is_as_good_as_it_says_and_as_any_single_head(seed: int) -> None:
+def test_a_combination_is_no_worse_than_any_single_head(seed: int) -> None:
     pairs = random_pairs(seed)
     found = measure_alignment(pairs)
     every = [(layer, number) for layer in range(LAYERS) for number in range(HEADS)]
@@ -68,11 +68,11 @@ def test_a_combination_is_as_good_as_it_says_and_as_any_single_head(seed: int) -
         for size in (1, 2, 3)
         for some in combinations(every, size)
     )
-    assert tried - 1e-12 <= found.best.error <= tried + 0.1  # greedy: near the best, and never better than it
+    assert tried - 1e-12 <= found.best.error <= tried + 0.1  # greedy: close to the best, and never better
 
 
 def constructed(pairs: int, step: str) -> list[Linked]:
-    """Head 1:2 knows the even words and 1:3 the odd ones, each at one step; all else is noise."""
+    """Head 1:2 aligns the even words and 1:3 the odd ones, each at one step; the rest is noise."""
     chance = np.random.default_rng(3)
     found = []
     for _ in range(pairs):
@@ -88,7 +88,7 @@ def constructed(pairs: int, step: str) -> list[Linked]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_heads_that_complete_each_other_are_found(step: str) -> None:
+def test_complementary_heads_are_found(step: str) -> None:
     calls = []
     found = measure_alignment(constructed(20, step), lambda: calls.append(0))
     assert len(calls) == ROUNDS
@@ -99,8 +99,8 @@ def test_heads_that_complete_each_other_are_found(step: str) -> None:
     assert found.best_in_one_layer.in_one_layer == AlignmentHeads(0, (1, 2), found.best.step)
 
 
-def test_the_held_out_rate_does_not_flatter() -> None:
-    """On pure noise something is always chosen that looks good; on the other half it is as bad as all."""
+def test_the_held_out_rate_is_not_optimistic() -> None:
+    """On pure noise the chosen heads look good; on the other half they are as bad as all."""
     pairs = random_pairs(7, pairs=40)
     found = measure_alignment(pairs).best
     mean = np.mean([counted_rate(pairs, step, [(layer, n)]) for step in STEPS for layer in range(2) for n in range(3)])
@@ -108,15 +108,15 @@ def test_the_held_out_rate_does_not_flatter() -> None:
     assert abs(found.held_out_error - mean) < abs(found.error - mean)
 
 
-def test_one_pair_has_no_halves() -> None:
+def test_one_pair_has_no_held_out_half() -> None:
     found = measure_alignment(random_pairs(2, pairs=1)).best
     assert found.held_out_error == found.error
 
 
-def test_steps_become_words() -> None:
-    """Three tokens and the end, of two words each; step 0 reads the start."""
+def test_steps_are_merged_into_words() -> None:
+    """Three tokens and EOS, two words on each side; step 0 reads the start token."""
     steps_TS = np.array([[9, 1, 0, 0], [1, 8, 1, 0], [0, 2, 7, 1], [0, 0, 3, 7]], np.float32)
-    source = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], np.float32)  # two tokens, one token, the end
+    source = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], np.float32)  # two tokens, one token, EOS
     target = np.array([[1, 0], [0, 1], [0, 1]], np.float32)
     gold = Gold(np.eye(2, dtype=bool), np.eye(2, dtype=bool))
     found = link_words(steps_TS[None, None], source, target, gold).weights_LHTS
@@ -126,6 +126,6 @@ def test_steps_become_words() -> None:
 
 def test_shares_on_linked_words() -> None:
     weights = np.array([[[[0.5, 0.2], [0.1, 0.8], [0.3, 0.3]]]], np.float32)
-    possible = np.array([[1, 0], [0, 1], [0, 0]], bool)  # the last word is linked to none, and does not count
+    possible = np.array([[1, 0], [0, 1], [0, 0]], bool)  # the last word has no link, and does not count
     pair = Linked(dict.fromkeys(STEPS, weights), Gold(possible, possible))
     assert measure_alignment([pair]).shares_LH["reads"][0, 0] == pytest.approx((0.5 + 0.8) / 2)

@@ -1,4 +1,4 @@
-"""Links as they are written, the error rate as it is defined, and text put together without loss."""
+"""Reading links, the alignment error rate, and lossless detokenisation."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def written(folder: Path, *lines: str) -> Path:
     return path
 
 
-def test_sure_and_possible_from_one(tmp_path: Path) -> None:
+def test_sure_and_possible_links_count_from_one(tmp_path: Path) -> None:
     first, second = read_gold(written(tmp_path, "1-1 3p2 2?2", ""), WORDS)
     assert links(first.sure_TS) == {(0, 0)}
     assert links(first.possible_TS) == {(0, 0), (2, 1), (1, 1)}
@@ -31,13 +31,13 @@ def test_sure_and_possible_from_one(tmp_path: Path) -> None:
     assert not second.possible_TS.any()
 
 
-def test_from_zero_where_there_is_a_zero(tmp_path: Path) -> None:
+def test_links_count_from_zero_if_there_is_a_zero(tmp_path: Path) -> None:
     first, second = read_gold(written(tmp_path, "2-1", "0-0"), WORDS)
     assert links(first.sure_TS) == {(2, 1)}
     assert links(second.sure_TS) == {(0, 0)}
 
 
-def test_target_first(tmp_path: Path) -> None:
+def test_reversed_links(tmp_path: Path) -> None:
     first, _ = read_gold(written(tmp_path, "2-3", "1-1"), WORDS, reversed_=True)
     assert links(first.sure_TS) == {(2, 1)}
 
@@ -55,13 +55,13 @@ def test_target_first(tmp_path: Path) -> None:
         (["1-1"], False, ": 1 lines for 2 sentence pairs; give one line per pair"),
     ],
 )
-def test_what_is_wrong_is_said(lines: list[str], reversed_: bool, words: str, tmp_path: Path) -> None:
+def test_invalid_links_are_reported(lines: list[str], reversed_: bool, words: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=words):
         read_gold(written(tmp_path, *lines), WORDS, reversed_)
 
 
 def test_the_error_rate_of_an_example() -> None:
-    """Sure: {a, b}; possible: {a, b, c, d}; made: {a, c, e}. (1 + 2) of (3 + 2)."""
+    """Sure: {a, b}; possible: {a, b, c, d}; predicted: {a, c, e}. (1 + 2) of (3 + 2)."""
     assert error_rate(sure_hits=1, possible_hits=2, links=3, sure=2) == pytest.approx(1 - 3 / 5)
 
 
@@ -69,18 +69,18 @@ numbers = st.integers(0, 30)
 
 
 @given(st.sets(numbers), st.sets(numbers), st.sets(numbers))
-def test_properties_of_the_error_rate(sure: set[int], more: set[int], made: set[int]) -> None:
+def test_properties_of_the_error_rate(sure: set[int], more: set[int], predicted: set[int]) -> None:
     possible = sure | more
 
     def rate(links: set[int]) -> float:
         return error_rate(len(links & sure), len(links & possible), len(links), len(sure))
 
-    assert -1e-12 <= rate(made) <= 1
-    assert rate(sure | (made & possible)) == pytest.approx(0)  # all that is sure, and nothing that is not possible
-    if made and not made & possible:
-        assert rate(made) == 1
-    if made and made - possible:
-        assert rate(made & possible) <= rate(made) + 1e-12  # leaving out what is wrong never hurts
+    assert -1e-12 <= rate(predicted) <= 1
+    assert rate(sure | (predicted & possible)) == pytest.approx(0)  # all sure links, and only possible ones
+    if predicted and not predicted & possible:
+        assert rate(predicted) == 1
+    if predicted and predicted - possible:
+        assert rate(predicted & possible) <= rate(predicted) + 1e-12  # removing wrong links never hurts
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_properties_of_the_error_rate(sure: set[int], more: set[int], made: set[
         ('er sagte : " Nein " ; so .', 'er sagte: "Nein"; so.'),
     ],
 )
-def test_text_as_people_write_it(words: str, text: str) -> None:
+def test_detokenise(words: str, text: str) -> None:
     assert detokenise(words.split()) == text
 
 

@@ -1,4 +1,4 @@
-"""What heads are worth: losses as our engine scores them, effects where they are known beforehand."""
+"""Importance of heads: losses against the engine's scores, and effects against known ones."""
 
 import math
 
@@ -58,8 +58,8 @@ def test_effects_are_of_removing_one_head_each() -> None:
     assert abs(effects[head].nll) > 1e-4
 
 
-def test_the_interval_holds_what_it_promises() -> None:
-    """The mean of many samples lies in the interval of 95 in a hundred, more or less."""
+def test_the_interval_covers_95_percent() -> None:
+    """The mean of many samples lies in about 95 of 100 intervals."""
     chance = np.random.default_rng(4)
     inside = 0
     for _ in range(400):
@@ -70,7 +70,7 @@ def test_the_interval_holds_what_it_promises() -> None:
     assert 0.90 <= inside / 400 <= 0.98
 
 
-def test_the_curve_begins_with_the_whole_model_and_ends_without_attention() -> None:
+def test_the_curve_starts_with_the_whole_model_and_ends_without_heads() -> None:
     idle = Head("decoder", 0, 1)
     model, pairs = with_idle_head(idle), examples(5)
     nll, effects = measure_effects(model, pairs)
@@ -103,7 +103,7 @@ def test_a_curve_has_few_points_and_both_ends(heads: int) -> None:
     assert found == sorted(set(found))
 
 
-def test_bleu_is_that_of_what_the_search_finds() -> None:
+def test_bleu_is_that_of_the_search_output() -> None:
     from sacrebleu.metrics.bleu import BLEU
 
     from hark.config import DecodeConfig

@@ -1,4 +1,4 @@
-"""Heads made by hand get their names; measures are means over steps, counted one by one here."""
+"""Roles of handmade heads; measures against counting step by step."""
 
 import numpy as np
 import pytest
@@ -16,14 +16,14 @@ Weights = NDArray[np.float32]
 
 
 def looking_at(places: list[int], keys: int, share: float = 1.0) -> Weights:
-    """One head whose step t gives a share of its weight to a place, and the rest to all that it may be."""
+    """A head that gives a share of its weight at step t to one key, and spreads the rest over all visible keys."""
     rows = np.full((len(places), keys), (1 - share) / keys, np.float32)
     rows[np.arange(len(places)), places] += share
     return rows
 
 
 def role_of(kind: Kind, rows: Weights, marks: list[bool] | None = None) -> Named:
-    """What a head is called that looks so in a sentence; the heads of other kinds look everywhere."""
+    """The role of a head with these weights; the heads of other kinds look everywhere."""
     queries, keys = rows.shape
     evenly = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (queries, keys)}
     weights = {each: np.full((1, 1, *shape), 1 / shape[1], np.float32) for each, shape in evenly.items()}
@@ -39,7 +39,7 @@ def causal(rows: Weights) -> Weights:
     return normalised
 
 
-def test_a_perfect_head_gets_its_name() -> None:
+def test_an_ideal_head_gets_its_role() -> None:
     n = 9
     assert role_of("encoder", looking_at([0, *range(n - 1)], n)) == Named("previous", 1.0)
     assert role_of("encoder", looking_at([*range(1, n), 0], n)) == Named("next", 1.0)
@@ -50,7 +50,7 @@ def test_a_perfect_head_gets_its_name() -> None:
     assert role_of("cross", looking_at([n - 1] * 5, n)) == Named("end", 1.0)
 
 
-def test_a_head_that_does_it_mostly_tells_how_much() -> None:
+def test_the_share_of_a_role() -> None:
     found = role_of("encoder", looking_at([0, *range(19)], 20, share=0.9))
     assert found.role == "previous"
     assert found.share == pytest.approx(0.9 + 0.1 / 20, abs=1e-6)
@@ -72,14 +72,14 @@ def test_punctuation_near_and_broad_and_mixed() -> None:
     assert found.title("encoder") == "partly end"
 
 
-def test_alignment_outweighs_where_it_is_the_larger_share() -> None:
+def test_alignment_wins_if_its_share_is_larger() -> None:
     measures: dict[Measure, float] = {"previous": 0.1, "end": 0.3, "near": 0.4, "evenness": 0.2}
     assert name(measures, translation=0.6, written=0.2) == Named("translation", 0.6)
     assert name(measures, translation=0.2, written=0.7) == Named("written", 0.7)
     assert name(measures).role == "mixed"
 
 
-def test_cross_attention_is_placed_along_the_diagonal() -> None:
+def test_cross_attention_is_measured_from_the_diagonal() -> None:
     found = role_of("cross", looking_at([0, 2, 4, 6, 8], 9))
     assert found == Named("same", 1.0)
     assert found.title("cross") == "the diagonal"
@@ -87,7 +87,7 @@ def test_cross_attention_is_placed_along_the_diagonal() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(1, 12), st.integers(1, 12), st.sampled_from(["encoder", "decoder", "cross"]), st.integers(0, 999))
-def test_measures_are_what_counting_gives(queries: int, keys: int, kind: Kind, seed: int) -> None:
+def test_measures_equal_counting(queries: int, keys: int, kind: Kind, seed: int) -> None:
     if kind != "cross":
         queries = keys
     chance = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def test_measures_are_what_counting_gives(queries: int, keys: int, kind: Kind, s
 
 
 def counted(kind: Kind, weights: NDArray[np.float64], marks: NDArray[np.bool_]) -> dict[str, list[float | None]]:
-    """Each measure at each step, in plain loops; None where the step does not count."""
+    """Each measure at each step, in plain loops; None if the step does not count."""
     queries, keys = weights.shape
     found: dict[str, list[float | None]] = {}
 
@@ -134,7 +134,7 @@ def counted(kind: Kind, weights: NDArray[np.float64], marks: NDArray[np.bool_]) 
     return found
 
 
-def test_a_mean_is_by_step_and_not_by_sentence() -> None:
+def test_means_are_over_steps_not_sentences() -> None:
     same, other = looking_at([*range(3)], 3), looking_at([(t + 3) % 9 for t in range(9)], 9)
     tally = HeadTally()
     for rows in (same, other):

@@ -1,4 +1,4 @@
-"""The pictures: sound SVG, all by itself, that says what was found."""
+"""The pictures: valid, self-contained SVG that shows the results."""
 
 import re
 from dataclasses import replace
@@ -51,13 +51,13 @@ def report(with_all: bool = True, layers: int = 2, heads: int = 3) -> HeadReport
 def texts(svg: str) -> list[str]:
     tree = ElementTree.fromstring(svg)
     assert tree.tag == f"{SVG}svg"
-    assert not re.search(r"(?:href|src|url\(|@import|<script)", svg)  # nothing from elsewhere
+    assert not re.search(r"(?:href|src|url\(|@import|<script)", svg)  # no external resources
     assert "prefers-color-scheme: dark" in svg
     return ["".join(each.itertext()) for each in tree.iter(f"{SVG}text")]
 
 
 @pytest.mark.parametrize("with_all", [True, False])
-def test_every_head_is_drawn_with_its_name_and_share(with_all: bool) -> None:
+def test_every_head_is_drawn_with_its_role_and_share(with_all: bool) -> None:
     found = texts(grid_picture.draw(report(with_all)))
     assert found[0] == 'What the heads of a <model> & "more" look at'
     names = [each for each in found if re.fullmatch(r"\d:\d", each)]
@@ -66,10 +66,11 @@ def test_every_head_is_drawn_with_its_name_and_share(with_all: bool) -> None:
     for title in list(TITLES.values())[:6]:
         assert found.count(title) >= 3  # twice in the grids, once in the legend
     assert found.count("AER 0.31, reads") == (6 if with_all else 0)
-    assert any("by 2:1, 2:3: error rate 0.271" in each for each in found) == with_all
+    best = "Best alignment: heads 2:1, 2:3, at the step that reads a word: error rate 0.271"
+    assert any(best in each for each in found) == with_all
 
 
-def test_heads_that_align_are_outlined_and_bars_are_to_scale() -> None:
+def test_alignment_heads_are_outlined_and_bars_are_to_scale() -> None:
     svg = grid_picture.draw(report())
     assert svg.count('class="chosen"') == 2
     bars = [float(each) for each in re.findall(r'class="worth"[^>]*? width="([\d.]+)"', svg)]
@@ -78,16 +79,16 @@ def test_heads_that_align_are_outlined_and_bars_are_to_scale() -> None:
     assert 'class="chosen"' not in grid_picture.draw(report(with_all=False))
 
 
-def test_all_figures_of_a_head_are_told_to_who_points_at_it() -> None:
+def test_tooltips_have_all_measures_of_a_head() -> None:
     tree = ElementTree.fromstring(grid_picture.draw(report()))
-    told = [each.text or "" for each in tree.iter(f"{SVG}title")][1:]
-    assert len(told) == 18
-    assert told[0].startswith("encoder 1:1: previous token, 0.93 (previous 0.50, evenness 0.30")
-    assert told[-1].endswith("AER 0.420 (predicts), AER 0.310 (reads), effect +0.0150 ± 0.0020)")
+    tooltips = [each.text or "" for each in tree.iter(f"{SVG}title")][1:]
+    assert len(tooltips) == 18
+    assert tooltips[0].startswith("encoder 1:1: previous token, 0.93 (previous 0.50, evenness 0.30")
+    assert tooltips[-1].endswith("AER 0.420 (predicts), AER 0.310 (reads), effect +0.0150 ± 0.0020)")
 
 
 @pytest.mark.parametrize("heads", [1, 2, 16])
-def test_nothing_lies_outside_the_picture(heads: int) -> None:
+def test_nothing_is_outside_the_picture(heads: int) -> None:
     tree = ElementTree.fromstring(grid_picture.draw(report(heads=heads)))
     width, height = (float(tree.attrib[name]) for name in ("width", "height"))
     assert tree.attrib["viewBox"] == f"0 0 {width:.0f} {height:.0f}"
@@ -100,7 +101,7 @@ def test_nothing_lies_outside_the_picture(heads: int) -> None:
             assert 0 <= top + float(element.get("y", 0)) + float(element.attrib["height"]) <= height
         if element.tag == f"{SVG}text":
             assert 0 <= top + float(element.get("y", 0)) <= height
-            if element.get("class") != "share":  # at 6.2 units a letter
+            if element.get("class") != "share":  # at 6.2 units per letter
                 assert left + float(element.get("x", 0)) + 6.2 * len(element.text or "") <= width + 8
         for child in element:
             walk(child, left, top)
@@ -129,7 +130,7 @@ def test_the_table() -> None:
     assert found[0] == ["encoder 1:1", "previous token", "0.93", "1.25", "2.0", "", "", "-0.0050 ±0.0020"]
     assert found[-1] == ["cross 2:3", "punctuation", "0.93", "1.25", "2.0", "0.420", "0.310", "+0.0150 ±0.0020"]
     words = "\n".join(notes(report()))
-    assert "300 sentence pairs of val (2 more left out" in words
+    assert "300 sentence pairs of val (2 more skipped: empty or too long)" in words
     assert "2:1, 2:3, reading a word: AER 0.271 (held out: 0.283)" in words
     header, *_ = rows(report(with_all=False))
     assert header == ["head", "looks at", "share", "entropy", "distance"]

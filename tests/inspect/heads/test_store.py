@@ -1,4 +1,4 @@
-"""Stored heads: the bundle stays sound, and both engines align words by them."""
+"""Stored alignment heads: the bundle stays valid, and both engines align with them."""
 
 from pathlib import Path
 
@@ -31,10 +31,10 @@ def folder(tmp_path: Path) -> Path:
     return make_bundle(tmp_path / "model", "en", "de", "model.n_decoder_layers=3", "model.n_heads=4")
 
 
-def test_facts_and_card_say_so_and_all_else_is_as_it_was(folder: Path) -> None:
+def test_facts_and_card_change_and_nothing_else(folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     stored = store(Bundle.open(folder), best("reads", (1, 0), (1, 3)), 508, "gold")
-    bundle = Bundle.open(folder)  # which verifies it
+    bundle = Bundle.open(folder)  # verifies it
     assert bundle.facts.alignment == stored == AlignmentFacts(1, (0, 3), "reads", 0.27, 508, "gold")
     line = "- Alignment heads: 2:1, 2:4, at the step that reads a word; alignment error rate 0.270 on 508 pairs of gold"
     assert line in bundle.card.splitlines()
@@ -49,7 +49,7 @@ def test_facts_and_card_say_so_and_all_else_is_as_it_was(folder: Path) -> None:
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
-def test_where_a_file_can_have_one_name_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_hard_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError("no links here")
 
@@ -58,7 +58,7 @@ def test_where_a_file_can_have_one_name_only(folder: Path, monkeypatch: pytest.M
     Bundle.open(folder)
 
 
-def test_a_failure_leaves_the_old_bundle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_keeps_the_old_bundle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def interrupt(*_: object) -> None:
@@ -74,7 +74,7 @@ def test_a_failure_leaves_the_old_bundle(folder: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     "heads", [best("reads", (0, 1)), best("predicts", (2, 0), (2, 3)), best("reads", (1, 2), (1, 0))]
 )
-def test_both_engines_align_by_them_alike(heads: Combination, folder: Path) -> None:
+def test_both_engines_align_with_the_stored_heads(heads: Combination, folder: Path) -> None:
     before = attentions(folder, "torch")
     store(Bundle.open(folder), heads, 508, "gold")
     ours, theirs = attentions(folder, "torch"), attentions(folder, "ctranslate2")

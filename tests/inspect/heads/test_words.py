@@ -1,4 +1,4 @@
-"""Tokens find their words by the bytes that both are made of."""
+"""Tokens are matched to words by their bytes."""
 
 import numpy as np
 from hypothesis import given
@@ -24,14 +24,14 @@ def shares(text: str, words: list[str]) -> np.ndarray:
 def test_every_token_is_in_words_and_every_word_in_tokens(words: list[str], together: bool) -> None:
     found = shares(detokenise(words) if together else " ".join(words), words)
     np.testing.assert_allclose(found[:-1].sum(1), 1.0, atol=1e-6)
-    assert not found[-1].any()  # the mark of the end
+    assert not found[-1].any()  # EOS
     assert (found.sum(0) > 0).all()
     places = found @ np.arange(len(words))
     assert (np.diff(places[:-1]) >= -1e-6).all()  # in order
 
 
 @given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8))
-def test_words_between_spaces_are_merged_as_translations_are(words: list[str]) -> None:
+def test_words_between_spaces_are_merged_as_in_align(words: list[str]) -> None:
     tokens = tokenizer().encode_one(" ".join(words))
     pieces = tokenizer().pieces(tokens)
     attention = np.random.default_rng(len(tokens)).random((len(tokens), len(tokens) + 1)).astype(np.float32)
@@ -40,14 +40,14 @@ def test_words_between_spaces_are_merged_as_translations_are(words: list[str]) -
     np.testing.assert_allclose(ours, merge(attention, pieces, pieces), atol=1e-5)
 
 
-def test_a_sign_that_is_written_close_is_a_word_of_its_own() -> None:
+def test_attached_punctuation_is_a_word_of_its_own() -> None:
     found = shares("the cat.", ["the", "cat", "."])
     pieces = tokenizer().pieces(tokenizer().encode_one("the cat."))
     assert pieces[-1] == "."
     assert found[len(pieces) - 1].tolist() == [0, 0, 1]
 
 
-def test_other_words_are_refused() -> None:
+def test_words_of_another_text_give_none() -> None:
     assert MATCHER.shares(tokenizer().encode_one("the cat"), ["the", "cats"]) is None
     assert MATCHER.shares(tokenizer().encode_one("the cat"), []) is None
     assert MATCHER.shares([], ["the"]) is None
