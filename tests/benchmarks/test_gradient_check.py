@@ -28,7 +28,7 @@ def make() -> Training:
 
 
 def check(training: Training) -> Agreement:
-    padded, tokens = batch(320)
+    padded, tokens = batch(640)
     return agreement(training, TorchTransformer(MODEL), [padded], tokens)
 
 
