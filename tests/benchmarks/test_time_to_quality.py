@@ -2,9 +2,12 @@
 
 import json
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -208,7 +211,9 @@ def test_another_variant_is_refused(dataset: Path, tmp_path: Path) -> None:
     assert "Traceback" not in refused.stderr
 
 
-def test_saved_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Path) -> None:
+def test_saved_weights_of_both_are_scored_and_drawn(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from benchmarks.score_kept import find_saved, score_folder
 
     config, ours, theirs = settings(dataset), tmp_path / "ours", tmp_path / "hf"
@@ -221,9 +226,12 @@ def test_saved_weights_of_both_are_scored_and_drawn(dataset: Path, tmp_path: Pat
     assert list(score_folder(ours, None, [], CPU)) == []  # all of them have scores
     shown = ["--ours", str(ours)]
     if peers_has_transformers():
-        from benchmarks.marian_run import MarianRun
+        from benchmarks import marian_run
 
-        run = MarianRun(theirs, config, open_dataset(config.data), CPU, "eager", "ours")
+        # A clock that no load can slow down: 10 ms pass whenever it is read, once or twice per step.
+        ticks = count()
+        monkeypatch.setattr(marian_run, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 100, time=time.time))
+        run = marian_run.MarianRun(theirs, config, open_dataset(config.data), CPU, "eager", "ours")
         run.train(2e-3, [1e-3], [1e-3, 2e-3], None)
         kept = find_saved(theirs)
         assert [each.weights.parent.name for each in kept] == ["minute-0.001", "minute-0.002"]
