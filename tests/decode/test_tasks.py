@@ -96,7 +96,7 @@ def test_cancelled_futures_submit_no_more_requests() -> None:
 
 
 def test_a_cancelled_group_starts_no_more_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hark.decode.tasks.UNDER_WAY", 3)
+    monkeypatch.setattr("hark.decode.tasks.MAX_RUNNING", 3)
     started: list[int] = []
 
     def many() -> Iterator[Task[str]]:

@@ -275,7 +275,7 @@ def test_unbroken_data_is_copied_and_flagged() -> None:
 
 
 def test_a_long_line_has_few_sentences_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hark.decode.tasks.UNDER_WAY", 50)
+    monkeypatch.setattr("hark.decode.tasks.MAX_RUNNING", 50)
     made, engine = translator(lambda text, _: text.upper())
     line = " ".join(f"the cat sees {number} small red houses." for number in range(1000))
     future = made.submit(line)

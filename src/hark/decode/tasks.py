@@ -19,7 +19,7 @@ from hark.errors import HarkError
 Outcome = TypeVar("Outcome")
 Result = TypeVar("Result")
 Task = Generator[Sequence[Request], Sequence[Hypotheses], Outcome]
-UNDER_WAY = 4096
+MAX_RUNNING = 4096
 """Maximum tasks of one group at a time: more than any engine can use, far fewer than the sentences of a huge line."""
 
 
@@ -55,7 +55,7 @@ class _Running(Generic[Outcome]):
     """Tasks with the same key, which wait for this one instead of repeating its requests."""
 
 
-REMEMBERED = 1 << 10
+CACHED_OUTCOMES = 1 << 10
 """Number of outcomes to cache for later tasks with the same key."""
 
 
@@ -82,8 +82,8 @@ class Tasks(Generic[Outcome]):
     ) -> "Future[Result]":
         """Start tasks; `finish` turns their outcomes into one result. Cancelling the future cancels them.
 
-        The iterable is read lazily: at most `UNDER_WAY` tasks run at a time. Of tasks with the same key only one runs,
-        and all share its outcome; the key None is never shared.
+        The iterable is read lazily: at most `MAX_RUNNING` tasks run at a time. Of tasks with the same key only one
+        runs, and all share its outcome; the key None is never shared.
         """
         future: Future[Result] = Future()
         group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent)
@@ -120,7 +120,7 @@ class Tasks(Generic[Outcome]):
 
     def _start_more(self, group: _Group[Outcome]) -> None:
         """Start as many tasks of a group as may run at a time; conclude the group after its last."""
-        while not group.all_started and group.open < UNDER_WAY and not group.future.done():
+        while not group.all_started and group.open < MAX_RUNNING and not group.future.done():
             keyed = next(group.rest, None)
             if keyed is None:
                 group.all_started = True
@@ -142,7 +142,7 @@ class Tasks(Generic[Outcome]):
         except StopIteration as end:
             if running.key is not None:
                 self._leaders.pop(running.key, None)
-                if len(self._outcomes) >= REMEMBERED:
+                if len(self._outcomes) >= CACHED_OUTCOMES:
                     self._outcomes.clear()
                 self._outcomes[running.key] = end.value
             for each in (running, *running.followers):

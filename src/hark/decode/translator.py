@@ -119,28 +119,28 @@ class Translator:
         rest = iter(texts)
         place = 0
         ready = rest.ready if isinstance(rest, Arriving) else lambda: True
-        under_way: deque[Future[Translation]] = deque()
+        pending: deque[Future[Translation]] = deque()
         error: Exception | None = None
         ended = False
         try:
-            while not ended or under_way:
-                while under_way and under_way[0].done():
-                    yield under_way.popleft().result()
-                if not ended and len(under_way) < window and self.room > 0 and (not under_way or ready()):
+            while not ended or pending:
+                while pending and pending[0].done():
+                    yield pending.popleft().result()
+                if not ended and len(pending) < window and self.room > 0 and (not pending or ready()):
                     try:
                         text = next(rest)
                         place += 1
                         if not isinstance(text, str):
                             raise TypeError(f"text {place:,} is {describe_value(text)}, not a string")
-                        under_way.append(self.submit(text, options))
+                        pending.append(self.submit(text, options))
                     except StopIteration:
                         ended = True
                     except Exception as raised:
                         ended, error = True, raised
-                elif under_way:
+                elif pending:
                     self.step()
         finally:
-            for future in under_way:
+            for future in pending:
                 future.cancel()
         if error is not None:
             raise error

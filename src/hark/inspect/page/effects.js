@@ -65,8 +65,8 @@ export class EffectsView {
       text.append(button);
     });
     roving(text, () => buttons);
-    const says = "Stronger colour means that the translation depends more on the word.";
-    return el("section", {}, el("h3", {}, "Hide a word"), el("p", { class: "soft" }, says), text);
+    const description = "Stronger colour means that the translation depends more on the word.";
+    return el("section", {}, el("h3", {}, "Hide a word"), el("p", { class: "soft" }, description), text);
   }
 
   heads(chosen) {
@@ -97,12 +97,12 @@ export class EffectsView {
       event.preventDefault();
       to.focus();
     });
-    const says = [
+    const description = [
       "Change in the log-probability of the translation when the head is removed.",
       `Measured for the ${heads.length} of ${headsInAll} heads with the largest gradients.`,
       "Names are layer:head, counted from 1.",
     ].join(" ");
-    return el("section", {}, el("h3", {}, "Remove a head"), el("p", { class: "soft" }, says), list);
+    return el("section", {}, el("h3", {}, "Remove a head"), el("p", { class: "soft" }, description), list);
   }
 
   outcome(effect) {

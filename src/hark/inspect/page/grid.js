@@ -49,7 +49,7 @@ export class GridView {
       buttons[at + by].tabIndex = 0;
       buttons[at + by].focus();
     });
-    return el("section", {}, el("h3", {}, KIND_WORDS[kind].name), el("p", { class: "soft" }, KIND_WORDS[kind].says), table);
+    return el("section", {}, el("h3", {}, KIND_WORDS[kind].name), el("p", { class: "soft" }, KIND_WORDS[kind].description), table);
   }
 
   /** Draw a thumbnail when it comes into view. */

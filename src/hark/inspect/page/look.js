@@ -10,19 +10,19 @@ export const KIND_WORDS = {
     name: "Translation → source",
     rows: "word being written",
     columns: "word of the source",
-    says: "When a word is written, it looks at the words of the source.",
+    description: "When a word is written, it looks at the words of the source.",
   },
   encoder: {
     name: "Source → source",
     rows: "word of the source",
     columns: "word of the source",
-    says: "Before anything is written, the words of the source look at each other to take in their context.",
+    description: "Before anything is written, the words of the source look at each other to take in their context.",
   },
   decoder: {
     name: "Translation → itself",
     rows: "word being written",
     columns: "word written before",
-    says: "When a word is written, it looks back at the translation so far.",
+    description: "When a word is written, it looks back at the translation so far.",
   },
 };
 

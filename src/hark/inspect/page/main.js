@@ -17,43 +17,43 @@ const VIEWS = [
     name: "sentence",
     tab: "Translation",
     make: SentenceView,
-    says: "Point at a word of the translation to see which words of the source it came from. The model writes the translation from start to end, one token at a time, and can look at the whole source at every step.",
+    description: "Point at a word of the translation to see which words of the source it came from. The model writes the translation from start to end, one token at a time, and can look at the whole source at every step.",
   },
   {
     name: "grid",
     tab: "All heads",
     make: GridView,
-    says: "An attention head is one way of looking at words. The model has many, and each learnt its role by itself. Each thumbnail is one head: rows are the words that look, columns the words they look at; stronger colour means more weight. Click one to open it.",
+    description: "An attention head is one way of looking at words. The model has many, and each learnt its role by itself. Each thumbnail is one head: rows are the words that look, columns the words they look at; stronger colour means more weight. Click one to open it.",
   },
   {
     name: "lines",
     tab: "Lines",
     make: LinesView,
-    says: "Lines connect each word on the left to the words on the right that it looks at. Stronger lines mean more weight. Each head has its own colour.",
+    description: "Lines connect each word on the left to the words on the right that it looks at. Stronger lines mean more weight. Each head has its own colour.",
   },
   {
     name: "matrix",
     tab: "Table",
     make: MatrixView,
-    says: "The same weights as numbers. The word at the left of a row looks at the words above the columns; the weights of a row add up to 1, including start and end.",
+    description: "The same weights as numbers. The word at the left of a row looks at the words above the columns; the weights of a row add up to 1, including start and end.",
   },
   {
     name: "why",
     tab: "Why",
     make: WhyView,
-    says: "How one weight of the table is computed: equation 1 of the paper, step by step, with the numbers of this sentence.",
+    description: "How one weight of the table is computed: equation 1 of the paper, step by step, with the numbers of this sentence.",
   },
   {
     name: "search",
     tab: "Search",
     make: SearchView,
-    says: "The translation is written one token at a time. At each step the model gives a probability to every possible next token. Beam search keeps the few best hypotheses (the beam), extends them, and drops the rest. The bold path won.",
+    description: "The translation is written one token at a time. At each step the model gives a probability to every possible next token. Beam search keeps the few best hypotheses (the beam), extends them, and drops the rest. The bold path won.",
   },
   {
     name: "effects",
     tab: "What if",
     make: EffectsView,
-    says: "Attention shows where the model looked, not what made the difference. That can be measured: remove something and see what changes.",
+    description: "Attention shows where the model looked, not what made the difference. That can be measured: remove something and see what changes.",
   },
 ];
 
@@ -113,7 +113,7 @@ export function mount(root, look, seams = {}) {
 
   root.classList.add("hark-look");
   const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
-  const says = el("p", { class: "says lead" });
+  const description = el("p", { class: "says lead" });
   const caption = el("div", { class: "caption" });
   const tools = el("div", { class: "toolbar", role: "group", "aria-label": "Display options" });
   const stage = el("div", { class: "panels" });
@@ -131,7 +131,7 @@ export function mount(root, look, seams = {}) {
     ),
     ...head.notes.map((note) => el("p", { class: "notice" }, `${note}.`)),
     el("nav", {}, tabs, saving),
-    says,
+    description,
     caption,
     tools,
     stage,
@@ -169,7 +169,7 @@ export function mount(root, look, seams = {}) {
       button.setAttribute("aria-selected", on);
       button.tabIndex = on ? 0 : -1;
     }
-    says.textContent = VIEWS.find(({ name }) => name === store.view).says;
+    description.textContent = VIEWS.find(({ name }) => name === store.view).description;
     caption.replaceChildren(...captionOf(look, store));
     keepingFocus(tools, () => tools.replaceChildren(...toolsOf(look, store, shell, all)));
     tools.hidden = !tools.children.length;
@@ -240,7 +240,7 @@ function toolsOf(look, store, shell, all) {
     found.push(group("Show", choice("Meaning of the lines", options, store.mode, (mode) => store.set({ mode }))));
   }
   if (WITH_HEADS.includes(view)) {
-    const kinds = KINDS.map((value) => ({ value, text: KIND_WORDS[value].name, title: KIND_WORDS[value].says }));
+    const kinds = KINDS.map((value) => ({ value, text: KIND_WORDS[value].name, title: KIND_WORDS[value].description }));
     const chooseKind = (to) => store.set({ kind: to, layer: Math.min(layer, look.layers(to) - 1) });
     const layers = Array.from({ length: look.layers(kind) }, (_, value) => ({ value, text: value + 1 }));
     found.push(

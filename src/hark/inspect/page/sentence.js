@@ -191,8 +191,8 @@ export class SentenceView {
   /** A reminder that attention is not explanation, with the measured effect. */
   lesson(chosen, rows) {
     const { effects, source, written } = this.look.head;
-    const says = "Attention shows where the model looked. It is not an explanation of what it wrote.";
-    const parts = [el("p", {}, says)];
+    const description = "Attention shows where the model looked. It is not an explanation of what it wrote.";
+    const parts = [el("p", {}, description)];
     const hidden = chosen.side === "source" ? chosen.at : rows[0]?.where;
     const effect = effects && effects.words.find(({ word }) => word === hidden);
     if (effect) {

@@ -210,9 +210,9 @@ export class WhyView {
   }
 }
 
-function step(number, title, says, ...rest) {
+function step(number, title, description, ...rest) {
   const heading = el("h3", {}, el("span", { class: "count", "aria-hidden": true }, number), title);
-  return el("section", { class: "step" }, heading, el("p", { class: "says" }, says), ...rest);
+  return el("section", { class: "step" }, heading, el("p", { class: "says" }, description), ...rest);
 }
 
 /** Compute equation 1 for one row, step by step. */
