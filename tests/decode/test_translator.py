@@ -391,7 +391,7 @@ class TestStream:
         assert engine.most == 7
 
     def test_memory_does_not_grow(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(tasks, "REMEMBERED", 50)  # full soon
+        monkeypatch.setattr(tasks, "CACHED_OUTCOMES", 50)  # full soon
         made, engine = translator(batch_size=3)
         lines = (f"The cat {number} sees https://a.b/{number}." for number in range(900))
         stream = made.stream(lines, window=30)
