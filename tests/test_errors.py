@@ -36,7 +36,8 @@ def test_packages_that_need_torch_name_the_extra(room: str) -> None:
     assert f"hark.{room} requires torch: pip install 'hark-translate[train]'" in last
 
 
-CPU_ONLY = "--extra-index-url https://download.pytorch.org/whl/cpu"
+def test_the_cpu_build_of_torch_is_the_one_in_constraints() -> None:
+    assert errors.CPU_TORCH in (ROOT / "constraints.txt").read_text().splitlines()
 
 
 @pytest.mark.parametrize(
@@ -54,8 +55,8 @@ def test_linux_without_a_gpu_gets_torch_without_cuda(
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.setattr(errors, "NVIDIA", (tmp_path / "driver", tmp_path if gpu else tmp_path / "dxg"))
     monkeypatch.setattr(errors, "find_spec", lambda name: (torch and name == "torch") or None)
-    assert (CPU_ONLY in errors.how_to_install("train")) == cpu_only
-    assert CPU_ONLY not in errors.how_to_install("serve")
+    assert (errors.CPU_TORCH in errors.how_to_install("train")) == cpu_only
+    assert errors.CPU_TORCH not in errors.how_to_install("serve")
     assert errors.how_to_install("train").startswith("pip install 'hark-translate[train]'")
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 DISTRIBUTION = "hark-translate"
 """Name of the package on PyPI, where `hark` is an unrelated package."""
+CPU_TORCH = "torch==2.13.0"
+"""The version in constraints.txt. With pip it is a small CPU build; a looser requirement pulls gigabytes of CUDA."""
 NVIDIA = (Path("/proc/driver/nvidia"), Path("/dev/dxg"))
 """Paths that exist on Linux where PyTorch's CUDA build finds a GPU; the second is for WSL."""
 
@@ -42,7 +44,7 @@ def require(package: str, extra: str, needed_by: str) -> None:
 def how_to_install(extra: str) -> str:
     """The command that installs an extra, without gigabytes of CUDA libraries where there is no GPU."""
     command = f"pip install '{DISTRIBUTION}[{extra}]'"
-    # Outside Linux, PyPI's wheels of PyTorch come without CUDA.
+    # Outside Linux, the wheels of PyTorch come without CUDA.
     if extra != "train" or sys.platform != "linux" or find_spec("torch") or any(each.exists() for each in NVIDIA):
         return command
-    return f"{command} --extra-index-url https://download.pytorch.org/whl/cpu"
+    return f"{command} {CPU_TORCH}"
