@@ -27,7 +27,8 @@ from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
 from hark.decode.engines.conversion import convert
-from hark.decode.engines.ctranslate2 import ComputeType, CTranslate2Engine
+from hark.decode.engines.ctranslate2 import CTranslate2Engine
+from hark.decode.engines.ctranslate2_runtime import ComputeType
 from hark.decode.request import Request
 from hark.facts import Facts
 from hark.machine import available_cores

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.bundle import SHORTLIST, TOKENIZER, Bundle, write_bundle, write_files
-from hark.decode.engines.ctranslate2 import FEW
+from hark.decode.engines.ctranslate2_search import FEW
 from hark.decode.load import Loaded, open_engine
 from hark.decode.request import Request
 from hark.errors import UserError

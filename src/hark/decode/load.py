@@ -25,7 +25,7 @@ from hark.text.phrases import Phrases, open_phrases
 from hark.text.vocabulary import SpecialIds
 
 if TYPE_CHECKING:
-    from hark.decode.engines.ctranslate2 import ComputeType
+    from hark.decode.engines.ctranslate2_runtime import ComputeType
     from hark.model import Transformer
 
 EngineName = Literal["auto", "ctranslate2", "torch"]

@@ -15,7 +15,8 @@ import torch.nn.functional as F
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.decode.engines import ctranslate2 as engine_module
-from hark.decode.engines.ctranslate2 import FEW, CTranslate2Engine
+from hark.decode.engines.ctranslate2 import CTranslate2Engine
+from hark.decode.engines.ctranslate2_search import FEW
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request, length_penalty
 from hark.errors import UserError

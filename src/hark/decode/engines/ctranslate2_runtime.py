@@ -1,0 +1,146 @@
+"""CTranslate2's translators, loaded from a bundle's weights, and the calls to them. Does not import torch."""
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import ctranslate2  # type: ignore[import-untyped]
+
+from hark.config import ModelConfig
+from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engine import Pair
+from hark.decode.engines.call import Call
+from hark.decode.engines.conversion import convert
+from hark.decode.engines.waiting import BATCH_TOKENS, Waiting
+from hark.errors import UserError
+from hark.shortlist import Shortlist
+from hark.text.vocabulary import SpecialIds
+from hark.weights import Weights
+
+ComputeType = Literal["int8", "int16", "float32", "bfloat16"]
+
+POLL_SECONDS, LONGEST_POLL = 0.0005, 0.004
+"""Intervals for polling CTranslate2. Waiting inside CTranslate2 would block Ctrl-C."""
+BY_LOG_PROB = 1e-3
+"""An exponent of CTranslate2's length penalty that ranks by log-probability. Zero would change when searches end."""
+BY_LENGTH = 3.0
+"""An exponent that ranks long hypotheses first."""
+
+
+class Runtime:
+    """A loaded translator with one worker per thread. Calls return at once, with results to poll.
+
+    compute_type, threads, alignment and shortlist are those of `CTranslate2Engine`.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        config: ModelConfig,
+        special: SpecialIds,
+        compute_type: ComputeType,
+        threads: int,
+        alignment: AlignmentHeads,
+        shortlist: Shortlist | None,
+    ) -> None:
+        supported = ctranslate2.get_supported_compute_types("cpu")
+        if compute_type not in supported:
+            raise UserError(f"this CPU does not support {compute_type}; use one of {', '.join(sorted(supported))}")
+        self.config, self._special = config, special
+        self._compute_type = compute_type
+        self._weights, self._alignment, self._shortlist = weights, alignment, shortlist
+        self._names = [str(i) for i in range(max(config.vocab_size, config.source_vocab_size or 0))]
+        self._translator = self._load(self._convert(), threads)
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._translator.unload_model()
+
+    def submit(
+        self,
+        batch: Sequence[Waiting],
+        limit: int,
+        exponent: float = BY_LOG_PROB,
+        translator: Any = None,
+        **settings: Any,
+    ) -> Call:
+        """Translate a batch, each sentence up to `limit` tokens, ranked by `exponent`.
+
+        `settings` overrides arguments of `translate_batch`; `translator` is the loaded one by default.
+        """
+        options, translator = batch[0].options, translator or self._translator
+        sources = [self._name(each.request.source) for each in batch]
+        prefixes = [self._name(each.request.prefix) for each in batch] if options.prefix else None
+        common = {
+            "beam_size": options.beam,
+            "patience": options.max_ended / options.beam,
+            "num_hypotheses": options.max_ended,
+            "length_penalty": exponent,
+            "suppress_sequences": [[name] for name in self._name((*self._special.forbidden, *options.banned))],
+            "return_end_token": True,
+            "max_input_length": 0,  # no truncation
+            "max_decoding_length": limit,
+            "min_decoding_length": min(options.min_length, limit),
+            "return_scores": True,
+            "return_attention": options.attention,
+            "use_vmap": options.shortlist and self._shortlist is not None,
+            "asynchronous": True,
+        }
+        results = translator.translate_batch(sources, prefixes, **common | settings)
+        first = []
+        if options.attention and options.beam > 1:
+            first = translator.translate_batch(
+                sources,
+                beam_size=1,
+                max_input_length=0,
+                max_decoding_length=1,
+                return_end_token=True,
+                return_attention=True,
+                asynchronous=True,
+            )
+        return Call(batch, exponent, results, first, self._alignment, self._names[self._special.end])
+
+    def submit_pairs(self, pairs: Sequence[Pair]) -> list[Any]:
+        """Compute the log-probabilities of the targets."""
+        results: list[Any] = self._translator.score_batch(
+            [self._name(source) for source, _ in pairs],
+            [self._name(target) for _, target in pairs],
+            max_batch_size=BATCH_TOKENS,
+            batch_type="tokens",
+            max_input_length=0,
+            asynchronous=True,
+        )
+        return results
+
+    def load_single_worker(self) -> Any:
+        """Load another translator, with one worker and a random generator of its own."""
+        return self._load(self._files, 1)
+
+    def _convert(self) -> dict[str, bytes]:
+        files = convert(self._weights, self.config, self._special, self._compute_type == "int8", self._alignment)
+        return files | {"vmap.txt": self._shortlist.vocabulary_map()} if self._shortlist else files
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        return self._convert()
+
+    def _load(self, files: dict[str, bytes], workers: int) -> Any:
+        return ctranslate2.Translator(
+            "hark",
+            compute_type=self._compute_type,
+            inter_threads=workers,
+            intra_threads=1,
+            max_queued_batches=-1,  # a full queue would block Ctrl-C
+            files=files,
+        )
+
+    def _name(self, tokens: Sequence[int]) -> list[str]:
+        names = self._names
+        return [names[token] for token in tokens]
+
+
+def wait(result: Any) -> None:
+    """Wait for a result, and let Ctrl-C through."""
+    while not result.done():
+        time.sleep(POLL_SECONDS)
