@@ -27,10 +27,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.decode_sources import draw_sources
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines import forced
+from hark.decode.engines import forced, lane_tables
 from hark.decode.engines import lane as lanes
 from hark.decode.engines import torch as engines
-from hark.decode.engines.lane import Lane, LaneShape
+from hark.decode.engines.lane import Lane
+from hark.decode.engines.lane_tables import LaneShape
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.decode.scheduler import Scheduler
@@ -209,6 +210,7 @@ def main() -> None:
         with (
             Counting(clock) as mode,
             mode.transfers(lanes, "send"),
+            mode.transfers(lane_tables, "send"),
             mode.transfers(forced, "send"),
             mode.transfers(lanes, "Later"),
         ):

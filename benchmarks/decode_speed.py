@@ -31,7 +31,8 @@ from torch import Tensor
 from benchmarks.decode_sources import Source, draw_sources, read_sources
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.engines.forced import PackedText, Translated
-from hark.decode.engines.lane import Lane, LaneShape
+from hark.decode.engines.lane import Lane
+from hark.decode.engines.lane_tables import LaneShape
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Hypotheses, Request
 from hark.decode.state import Candidates

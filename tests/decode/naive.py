@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from hark.decode.engines.lane import Arrival
+from hark.decode.engines.lane_tables import Arrival
 from hark.decode.request import length_penalty
 from hark.decode.rules import forbid, force
 from hark.decode.search import Ended, advance, best, candidates, finished, init

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.decode.engines.lane import Arrival
+from hark.decode.engines.lane_tables import Arrival
 from hark.decode.request import length_penalty
 from hark.decode.search import Ended, trace_back
 from hark.text.tokenizer import EOS

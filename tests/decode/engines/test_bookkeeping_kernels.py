@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.decode.engines.lane import Arrival, Lane, LaneShape, Machine
+from hark.decode.engines.lane import Lane, Machine
+from hark.decode.engines.lane_tables import Arrival, LaneShape
 from hark.decode.rules import forbid
 from hark.decode.search import candidates
 from hark.model.cache import Cache, CachedDecoder

@@ -9,7 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from hark.decode.engines.lane import Lane, LaneShape
+from hark.decode.engines.lane import Lane
+from hark.decode.engines.lane_tables import LaneShape
 from hark.decode.state import Candidates
 from hark.model.cache import Rows
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from hark.decode.engines.lane import Arrival, LaneShape, power_of_two
+from hark.decode.engines.lane_tables import Arrival, LaneShape, power_of_two
 from hark.decode.request import Hypothesis, Request, length_penalty
 from hark.decode.search import Ended
 

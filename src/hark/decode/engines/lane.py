@@ -9,18 +9,18 @@ pads the lists.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hark.decode.engines.lane_tables import PADDING, Arrival, LaneShape, TermTables, power_of_two
 from hark.decode.engines.transfer import Later, send
 from hark.decode.engines.watch import SearchStep, Watch
 from hark.decode.rules import draw, forbid, force
 from hark.decode.search import advance, init
-from hark.decode.state import Candidates, Chance, Terms
+from hark.decode.state import Candidates
 from hark.model.cache import Cache, CachedDecoder, Rows
 from hark.text.vocabulary import SpecialIds
 
@@ -32,53 +32,6 @@ SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 40
 
 Choose = Callable[[Tensor, Tensor], Candidates]
 """From logits and the log-probabilities so far to the best continuations."""
-
-
-class LaneShape(NamedTuple):
-    """The parameters that searches must share to be in one lane."""
-
-    width: int
-    keep: int
-    """Number of ended hypotheses to keep per sentence."""
-    columns: int
-    """Maximum length of output or source."""
-    forced: int
-    """Maximum number of forced tokens; 0: none."""
-    banned: int
-    sampled: bool
-
-
-class Arrival(NamedTuple):
-    """The parameters of a new search, as plain numbers. The names are those of `Terms`."""
-
-    number: int
-    """The number of its request."""
-    limit: int
-    min_length: int
-    prefix: int
-    forced: Sequence[int]
-    start: float
-    banned: Sequence[int]
-    max_ended: int
-    nbest: int
-    alpha: float
-    memory: int
-    """The first place of its memory in the cache."""
-    memory_length: int
-    drawn: Sequence[float]
-    """For sampling: a random number between 0 and 1 for each position."""
-    temperature: float
-    top_k: int
-    top_p: float
-
-
-INTEGERS = ("limit", "min_length", "prefix", "max_ended", "nbest", "memory", "memory_length", "top_k")
-FLOATS = ("start", "alpha", "temperature", "top_p")
-"""The scalar fields of `Arrival`. A lane has one table of each kind for all its sentences, to save work on the host: on
-a GPU each table costs a transfer and a kernel launch."""
-
-PADDING = Arrival(-1, 1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
-"""The terms of the padding slot, chosen so that its numbers stay finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +81,10 @@ class Lane:
     ) -> None:
         self.machine, self.shape, self.slots, self.quick_step = machine, shape, slots, quick_step
         device = machine.device
-        self.integers_CB = torch.zeros(len(INTEGERS) + 1, slots + 1, dtype=torch.long, device=device)
-        self.floats_CB = torch.zeros(len(FLOATS), slots + 1, device=device)
-        self.terms, self.memory_B, self.memory_lengths_B = self.tables()
-        which_B, _ = self.put_terms(np.array([slots]), [PADDING._replace(memory=machine.cache.nowhere)])
+        self.tables = TermTables(shape, slots + 1, machine.special.forbidden[0], device)
+        self.terms = self.tables.terms
+        self.memory_B, self.memory_lengths_B = self.tables.memory_B, self.tables.memory_lengths_B
+        which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=machine.cache.nowhere)])
         self.fresh = init(self.terms.select(which_B), shape.width, shape.keep, machine.special.start)
         """The state of a search before its first step."""
         self.beams = self.fresh.room(slots + 1)
@@ -153,68 +106,11 @@ class Lane:
         """The clock when the slot was occupied."""
         self.memory_lengths = np.zeros(slots, np.int64)
 
-    def tables(self) -> tuple[Terms, Tensor, Tensor]:
-        """The terms of all slots, and the places and lengths of their memories; scalars are views into the two tables
-        of numbers."""
-        shape, (*integers, forced_B) = self.shape, self.integers_CB
-        integer, real = dict(zip(INTEGERS, integers, strict=True)), dict(zip(FLOATS, self.floats_CB, strict=True))
-        chance = (
-            Chance(
-                drawn_BT=self.floats_CB.new_zeros(self.slots + 1, shape.columns, dtype=torch.float64),
-                temperature_B=real["temperature"],
-                top_k_B=integer["top_k"],
-                top_p_B=real["top_p"],
-            )
-            if shape.sampled
-            else None
-        )
-        terms = Terms(
-            limit_B=integer["limit"],
-            min_length_B=integer["min_length"],
-            prefix_B=integer["prefix"],
-            forced_B=forced_B,
-            forced_BT=forced_B.new_zeros(self.slots + 1, shape.forced),
-            start_B=real["start"],
-            banned_BM=forced_B.new_zeros(self.slots + 1, shape.banned),
-            max_ended_B=integer["max_ended"],
-            nbest_B=integer["nbest"],
-            alpha_B=real["alpha"],
-            chance=chance,
-        )
-        return terms, integer["memory"], integer["memory_length"]
-
-    def put_terms(self, slots: NDArray[np.int64], arrivals: Sequence[Arrival]) -> tuple[Tensor, Tensor]:
-        """Write the terms of new searches to the tables; return their slots and initial log-probabilities."""
-        device, terms, columns = self.machine.device, self.terms, Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]
-        forced = [len(each.forced) for each in arrivals]
-        integers = np.array([*(getattr(columns, name) for name in INTEGERS), forced, slots], np.int64)
-        integers_CB = send(integers, device)
-        floats_CB = send(np.array([getattr(columns, name) for name in FLOATS], np.float32), device)
-        which_B = integers_CB[-1]
-        self.integers_CB.index_copy_(1, which_B, integers_CB[:-1])
-        self.floats_CB.index_copy_(1, which_B, floats_CB)
-
-        def fill(table: Tensor, rows: object, filler: int = 0) -> None:
-            """Write rows of different lengths, padded with `filler`."""
-            kind = np.float64 if table.is_floating_point() else np.int64
-            array = np.full((len(arrivals), table.shape[1]), filler, kind)
-            for number, row in enumerate(cast(Sequence[Sequence[float]], rows)):
-                array[number, : len(row)] = row
-            table.index_copy_(0, which_B, send(array, device))
-
-        if self.shape.forced:
-            fill(terms.forced_BT, columns.forced)
-        if self.shape.banned:
-            fill(terms.banned_BM, columns.banned, self.machine.special.forbidden[0])
-        if terms.chance is not None:
-            fill(terms.chance.drawn_BT, columns.drawn)
-        return which_B, floats_CB[FLOATS.index("start")]
-
     @torch.no_grad()
     def admit(self, arrivals: Sequence[Arrival]) -> list[int]:
         """Start searches and return their slots."""
         slots = np.array([self.free.pop() for _ in arrivals], np.int64)
-        which_B, start_B = self.put_terms(slots, arrivals)
+        which_B, start_B = self.tables.write(slots, arrivals)
         self.beams.put(which_B, self.fresh.repeated(len(arrivals)))
         self.beams.log_prob_BW[:, 0].index_copy_(0, which_B, start_B)
         self.occupied[slots], self.since[slots] = True, self.clock
@@ -330,11 +226,6 @@ class Lane:
         endings = self.beams.endings.select(which_B)
         trace = self.trace_BTW[:, : min(longest, self.shape.columns) + 1].index_select(0, which_B)
         return Later(endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, trace)
-
-
-def power_of_two(length: int) -> int:
-    """Round up to a power of two, at least 16; 0 stays 0."""
-    return max(16, 1 << (int(length) - 1).bit_length()) if length else 0
 
 
 class RecordedStep:

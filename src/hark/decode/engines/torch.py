@@ -2,6 +2,9 @@
 
 Searches enter as memory becomes free, are stepped together, and leave as soon as they are finished.
 
+The file is long because these three parts share the tables of running searches; the rest is in `jobs` (requests to
+searches), `lane` (steps) and `forced` (scoring and attention).
+
 **Guarantees.** On a CPU in float32 a sentence's tokens and scores are bit-for-bit those of the sentence decoded alone,
 independent of batch composition and order. Matrix products of different shapes may sum in a different order, so every
 product has a fixed shape: sentences are encoded one by one, and steps run in padded blocks of a fixed number of rows,
@@ -27,7 +30,8 @@ from hark.decode.engine import Engine, Pair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
 from hark.decode.engines.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
-from hark.decode.engines.lane import Lane, LaneShape, Machine
+from hark.decode.engines.lane import Lane, Machine
+from hark.decode.engines.lane_tables import LaneShape
 from hark.decode.engines.transfer import Later
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
