@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import importlib
 import json
 import os
 import signal
@@ -16,15 +15,13 @@ import pytest
 
 from hark import configfile
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
-from hark.data import Dataset, TokenStore, prepare
+from hark.data import Dataset, TokenStore, build, prepare
 from hark.data.corpus import read_pairs
 from hark.data.stages import until_full
 from hark.errors import HarkError, UserError
 from hark.text.normalise import normalise
 
 from .material import pairs, write
-
-preparing = importlib.import_module("hark.data.prepare")  # `hark.data.prepare` is the function
 
 # Loading the detector takes each process half a second; one test of the command line enables it.
 CLEAN = CleanConfig(language=1.0)
@@ -137,8 +134,8 @@ def test_dev_and_test_are_copied_unchanged(config, tmp_path):
 
 
 def test_the_result_is_independent_of_the_number_of_processes(config, tmp_path, monkeypatch):
-    monkeypatch.setattr(preparing, "CHUNK_PAIRS", 60)
-    monkeypatch.setattr(preparing, "SAMPLE", 700)  # less than all pairs
+    monkeypatch.setattr(build, "CHUNK_PAIRS", 60)
+    monkeypatch.setattr(build, "SAMPLE", 700)  # less than all pairs
     config = change(config, bpe_dropout=0.2, bpe_variants=2, shared_vocab=False, vocab_size=350)
     results = []
     for processes in (1, 2, 3):
@@ -384,8 +381,8 @@ def test_single_files_with_both_sides(config, tmp_path):
 
 
 def test_long_lines_make_small_chunks(monkeypatch):
-    monkeypatch.setattr(preparing, "CHUNK_CHARACTERS", 100)
-    chunks = list(preparing.cut_into_chunks(iter([("x" * 60, "y" * 60)] * 3 + [("a", "b")] * 3)))
+    monkeypatch.setattr(build, "CHUNK_CHARACTERS", 100)
+    chunks = list(build.cut_into_chunks(iter([("x" * 60, "y" * 60)] * 3 + [("a", "b")] * 3)))
     assert [len(chunk) for chunk in chunks] == [1, 1, 1, 3]
 
 
