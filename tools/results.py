@@ -6,12 +6,14 @@
 
 RUN is a run folder, or a copy of its config.toml and metrics.jsonl; several runs are one recipe with several seeds.
 scores.json is the output of `hark evaluate BUNDLE... --json`; several systems in it, or several files, give a mean and
-a standard deviation. The plot (NAME.svg) and the logs (NAME.jsonl, or NAME-RUN.jsonl for each run; the evaluations as
-NAME-scores.json, NAME-scores-2.json) are written next to the page.
+a standard deviation. The plot (NAME.svg) is written next to the page, and the logs to logs/SUBJECT/ below it:
+NAME.jsonl, or NAME-RUN.jsonl for each run; the evaluations as NAME-scores.json, NAME-scores-2.json. The subject is the
+first word of NAME unless --subject names another.
 """
 
 import argparse
 import json
+import shutil
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
@@ -218,7 +220,8 @@ def page(
 ) -> str:
     lines = [f"# {title}", "", *([about, ""] if about else []), row(["", ""]), row(["---", "---"])]
     lines += [row([name, value]) for name, value in facts(runs, commands)]
-    lines += [row(["log", ", ".join(f"[{each}]({each})" for each in logs)]), "", f"![Curves]({picture})", ""]
+    links = ", ".join(f"[{Path(each).name}]({each})" for each in logs)
+    lines += [row(["log" if len(logs) == 1 else "logs", links]), "", f"![Curves]({picture})", ""]
     if found.scores:
         lines += score_table(found, published, published_by)
     return "\n".join(lines).rstrip() + "\n"
@@ -236,16 +239,25 @@ def read_published(words: Sequence[str]) -> dict[tuple[str, str], float]:
     return found
 
 
+def store_logs(output: Path, subject: str, runs: Sequence[Trained], evaluations: Sequence[Path]) -> list[str]:
+    """Copy the logs of runs and evaluations to the folder of the subject; return their paths relative to the page."""
+    files = {
+        f"{output.stem if len(runs) == 1 else f'{output.stem}-{each.folder.name}'}.jsonl": each.folder.metrics
+        for each in runs
+    }
+    for number, evaluation in enumerate(evaluations, start=1):
+        files[f"{output.stem}-scores{f'-{number}' if number > 1 else ''}.json"] = evaluation
+    folder = Path("logs") / subject
+    (output.parent / folder).mkdir(parents=True, exist_ok=True)
+    for name, file in files.items():
+        shutil.copyfile(file, output.parent / folder / name)
+    return [(folder / name).as_posix() for name in files]
+
+
 def write(arguments: argparse.Namespace) -> None:
     output: Path = arguments.output
     runs = read_trained(arguments.runs)
-    stems = [output.stem] if len(runs) == 1 else [f"{output.stem}-{each.folder.name}" for each in runs]
-    for stem, each in zip(stems, runs, strict=True):
-        (output.parent / f"{stem}.jsonl").write_bytes(each.folder.metrics.read_bytes())
-    logs = [f"{stem}.jsonl" for stem in stems]
-    for number, evaluation in enumerate(arguments.evaluation, start=1):
-        logs.append(f"{output.stem}-scores{f'-{number}' if number > 1 else ''}.json")
-        (output.parent / logs[-1]).write_bytes(evaluation.read_bytes())
+    logs = store_logs(output, arguments.subject or output.stem.partition("-")[0], runs, arguments.evaluation)
     picture = output.with_suffix(".svg")
     picture.write_text(curves_picture.draw([each.run for each in runs]), encoding="utf-8")
     text = page(
@@ -267,6 +279,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="PAGE.md")
+    parser.add_argument("--subject", default="", help="folder of the logs (default: the first word of the page's name)")
     parser.add_argument("--title", default="")
     parser.add_argument("--about", default="", help="paragraph below the title")
     parser.add_argument("--command", action="append", default=[], help="command as typed; repeat for several")

@@ -24,7 +24,7 @@ def test_a_page_of_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> 
     runs = [trained(f"seed-{seed}", f"train.seed={seed}", "train.steps=4", "train.eval_steps=2") for seed in (1, 2)]
     (tmp_path / "scores.json").write_text(small_evaluation(20).to_json())
     words = ["--title", "Small", "--command", "hark train small.toml", "--evaluation", str(tmp_path / "scores.json")]
-    words += ["--published", f"lower_bleu:{SET.name}=41", "--published-by", "somebody"]
+    words += ["--subject", "toy", "--published", f"lower_bleu:{SET.name}=41", "--published-by", "somebody"]
     done = write_page(tmp_path, *(str(run.path) for run in runs), *words)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "small.md").read_text()
@@ -44,10 +44,10 @@ def test_a_page_of_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> 
     assert len(POOR) == len(GOOD)
     for run in runs:
         name = f"small-{run.name}.jsonl"
-        assert f"]({name})" in page
-        assert (tmp_path / name).read_bytes() == run.metrics.read_bytes()
-    assert "](small-scores.json)" in page
-    assert json.loads((tmp_path / "small-scores.json").read_text()) == tree
+        assert f"](logs/toy/{name})" in page
+        assert (tmp_path / "logs" / "toy" / name).read_bytes() == run.metrics.read_bytes()
+    assert "[small-scores.json](logs/toy/small-scores.json)" in page
+    assert json.loads((tmp_path / "logs" / "toy" / "small-scores.json").read_text()) == tree
     ElementTree.fromstring((tmp_path / "small.svg").read_text())
 
 
@@ -55,6 +55,10 @@ def test_differing_settings_are_listed(trained: Callable[..., RunDir], tmp_path:
     runs = [trained(f"warm-{steps}", "train.steps=2", f"train.warmup_steps={steps}") for steps in (5, 9)]
     assert write_page(tmp_path, *(str(run.path) for run in runs)).returncode == 0
     assert "| runs differ in | `train.warmup_steps` |" in (tmp_path / "small.md").read_text()
+    assert sorted(each.name for each in (tmp_path / "logs" / "small").iterdir()) == [
+        "small-warm-5.jsonl",
+        "small-warm-9.jsonl",
+    ]
 
 
 def test_scores_with_different_signatures_are_refused(trained: Callable[..., RunDir], tmp_path: Path) -> None:
