@@ -22,29 +22,29 @@ from hark.evaluate.evaluation import evaluate
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model
 from hark.machine import available_cores
-from hark.models import Known, list_models, shipped_folder
+from hark.models import InstalledModel, list_models, shipped_folder
 
 STARTS = 5
 HEADS = ("model", "MB", "BLEU", "chrF2", "sentences/s", "tokens/s", "start s", "everyday lines")
 
 
-def measure(known: Known) -> dict[str, Any]:
-    loaded = Loaded(known.folder, device="cpu")
-    source, target = known.pairs[0]
+def measure(model: InstalledModel) -> dict[str, Any]:
+    loaded = Loaded(model.folder, device="cpu")
+    source, target = model.pairs[0]
     held_out = sample_set(source)
     of_source, of_target = choose_tokenisation(source), choose_tokenisation(target)
-    result = evaluate([held_out], [Model(known.name, loaded)], of_source, of_target, 0, language=target)
+    result = evaluate([held_out], [Model(model.name, loaded)], of_source, of_target, 0, language=target)
     system = result.sets[0].systems[0]
     speed = system.output.speed
     assert speed is not None, "models are timed"
     lines = read_lines(LINES, f"{source}-{target}")
     failures = check_lines(loaded, lines)
     loaded.close()
-    command = [sys.executable, "-m", "hark", "translate", "-m", str(known.folder), GREETINGS[source]]
+    command = [sys.executable, "-m", "hark", "translate", "-m", str(model.folder), GREETINGS[source]]
     starts = [seconds(command) for _ in range(STARTS)]
     return {
-        "model": known.name,
-        "bytes": known.size,
+        "model": model.name,
+        "bytes": model.size,
         "test_set": {"name": held_out.name, "sentences": len(held_out)},
         "bleu": system.scores["bleu"].value,
         "chrf2": system.scores["chrf2"].value,

@@ -7,7 +7,7 @@ import pytest
 import hark
 from hark import configfile
 from hark.errors import UserError
-from hark.models import Known, choose, list_models, named_folder, places, user_folder
+from hark.models import InstalledModel, choose, list_models, named_folder, places, user_folder
 from tests.decode.bundles import make_bundle
 
 
@@ -45,11 +45,11 @@ def test_only_bundles_are_listed(home: Path) -> None:
     assert [each.name for each in list_models([here / "a"])] == ["a"]
 
 
-def known(*pairs: str) -> list[Known]:
-    return [Known(Path(pair), (tuple(pair.split("-", 1)),)) for pair in pairs]  # type: ignore[arg-type]
+def known(*pairs: str) -> list[InstalledModel]:
+    return [InstalledModel(Path(pair), (tuple(pair.split("-", 1)),)) for pair in pairs]  # type: ignore[arg-type]
 
 
-def names(models: list[Known]) -> list[str]:
+def names(models: list[InstalledModel]) -> list[str]:
     return [each.name for each in models]
 
 
@@ -60,15 +60,15 @@ def test_a_model_is_chosen_by_its_pair() -> None:
     assert names(choose("de", None, models)) == ["de-en"]
     assert names(choose("en-GB", "de_AT", models)) == ["en-de"]
     assert names(choose("en", "pt", [*known("en-pt-BR"), *models])) == ["en-pt-BR"]
-    both = [Known(Path("europe"), (("en", "pt"),)), Known(Path("brazil"), (("en", "pt-BR"),))]
+    both = [InstalledModel(Path("europe"), (("en", "pt"),)), InstalledModel(Path("brazil"), (("en", "pt-BR"),))]
     assert names(choose("en", "pt-BR", both)) == ["brazil"]  # an exact match wins
 
 
 def test_a_model_of_many_pairs_is_found_for_any_of_them() -> None:
     codes = ("de", "en", "fr", "pt-BR")
-    many = Known(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
+    many = InstalledModel(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
     models = [*known("en-de"), many]
-    assert choose("fr", "de", models) == [Known(Path("many"), (("fr", "de"),))]
+    assert choose("fr", "de", models) == [InstalledModel(Path("many"), (("fr", "de"),))]
     assert names(choose("en", "de", models)) == ["en-de", "many"]
     assert choose("fr", "pt", models)[0].pairs == (("fr", "pt-BR"),)
     assert choose(None, "de", [many])[0].pairs == (("en", "de"), ("fr", "de"), ("pt-BR", "de"))
@@ -94,7 +94,7 @@ def test_no_models_at_all(home: Path) -> None:
     with pytest.raises(UserError, match=f"no models installed; put one into {home}/home/.local/share/hark/models"):
         choose("en", "de", [])
     with pytest.raises(UserError, match="no models installed"):
-        choose("en", "de", [Known(Path("broken"), problem="broken")])
+        choose("en", "de", [InstalledModel(Path("broken"), problem="broken")])
 
 
 def test_a_model_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -264,12 +264,12 @@ class DecodeConfig(Section):
     seed: int = setting(1, "sampling: the same seed gives the same translation", any_seed())
 
     @property
-    def wanted(self) -> int:
+    def max_ended(self) -> int:
         """Finished hypotheses that end a search; half is rounded up, as in CTranslate2."""
         return int(self.beam * self.patience + 0.5)
 
     def check(self) -> None:
-        if not self.sample and not self.diverse and self.nbest > self.wanted:
+        if not self.sample and not self.diverse and self.nbest > self.max_ended:
             raise SettingError("nbest", f"{self.nbest} is more than beam {self.beam} can return; raise decode.beam")
         if not self.top_p:
             raise SettingError("top_p", "0 leaves no tokens to sample; use 1 for all")

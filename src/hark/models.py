@@ -16,7 +16,7 @@ from hark.text.detector import base_language
 
 
 @dataclass(frozen=True)
-class Known:
+class InstalledModel:
     """An installed model. It is verified when it is opened."""
 
     folder: Path
@@ -72,7 +72,7 @@ def shipped_folder() -> Path:
     return Path(__file__).parent / "models_data"
 
 
-def list_models(folders: Sequence[Path] | None = None) -> list[Known]:
+def list_models(folders: Sequence[Path] | None = None) -> list[InstalledModel]:
     """List every bundle in the given folders or in `places()`; a folder may also be a bundle itself."""
     models = []
     for place in folders if folders is not None else places():
@@ -84,12 +84,12 @@ def list_models(folders: Sequence[Path] | None = None) -> list[Known]:
     return models
 
 
-def describe_model(folder: Path) -> Known:
+def describe_model(folder: Path) -> InstalledModel:
     try:
         facts = read_facts(folder)
     except UserError as error:
-        return Known(folder, problem=str(error))
-    return Known(folder, facts.pairs, facts.summary)
+        return InstalledModel(folder, problem=str(error))
+    return InstalledModel(folder, facts.pairs, facts.summary)
 
 
 def named_folder(name: str) -> Path:
@@ -123,7 +123,7 @@ def why_no_model(run: RunDir) -> str:
     return f"the run has no model yet; wait for step {first:,}" + (f", or use {remedy}" if remedy else "")
 
 
-def choose(source: str | None, target: str | None, models: Sequence[Known]) -> list[Known]:
+def choose(source: str | None, target: str | None, models: Sequence[InstalledModel]) -> list[InstalledModel]:
     """The models for a language pair, each with its matching pairs; None matches any language.
 
     Prefers models with exactly these codes to models of the same base languages. Raises an error if there are neither.

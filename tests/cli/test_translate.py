@@ -18,7 +18,7 @@ from hark.cli import main
 from hark.cli.inputs import find_input
 from hark.cli.model_choice import DETECTED, choose_model, detect_source
 from hark.errors import UserError
-from hark.models import Known
+from hark.models import InstalledModel
 from tests.decode.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -408,8 +408,8 @@ def test_a_wrapped_paragraph_is_joined_by_default(hark: Hark) -> None:
 
 def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = ("de", "en", "fr")
-    many = Known(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
-    models = [Known(Path("small"), (("de", "en"),)), many]
+    many = InstalledModel(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
+    models = [InstalledModel(Path("small"), (("de", "en"),)), many]
     monkeypatch.setattr("hark.models.list_models", lambda: models)
     french = ["Bonjour, où est la gare, s'il vous plaît ?\n"]
     assert choose_model(None, None, "en", french)[0] == Path("many")

@@ -12,7 +12,7 @@ from hark.bundle import Bundle
 from hark.card import render
 from hark.cli.recipe import load_recipe
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.models import Known, list_models, shipped_folder
+from hark.models import InstalledModel, list_models, shipped_folder
 
 LARGEST = 25_000_000
 """The maximum size in bytes of a model in the package."""
@@ -36,7 +36,7 @@ main()
 """
 
 
-def shipped(pair: str) -> Known:
+def shipped(pair: str) -> InstalledModel:
     for each in list_models([shipped_folder()]):
         if each.name == pair:
             return each

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, get_args
 
 if TYPE_CHECKING:
-    from hark.models import Known
+    from hark.models import InstalledModel
 
 Candidates = list[tuple[str, str]]
 """Completions, each with a short description."""
@@ -15,7 +15,7 @@ def verbs() -> Candidates:
     return [(verb, "") for verb in VERBS]
 
 
-def usable_models() -> "list[Known]":
+def usable_models() -> "list[InstalledModel]":
     from hark.models import list_models
 
     return [each for each in list_models() if not each.problem]

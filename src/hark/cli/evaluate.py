@@ -146,11 +146,11 @@ def evaluate(
     if before:
         before.check([each.name for each in sets], metric)
     comet_model = Comet(find_checkpoint(comet)) if comet else None
-    written = read_systems(hypothesis or [], sets)
-    check_systems(models, written, pair)
+    from_files = read_systems(hypothesis or [], sets)
+    check_systems(models, from_files, pair)
     languages = pair or (models[0].pair if models else ("", ""))
     of_source, of_target = map(choose_tokenisation, languages)
-    systems: list[System] = [*models, *written]
+    systems: list[System] = [*models, *from_files]
     try:
         with shown_progress(len(systems) * sum(map(len, sets))) as advance:
             of_target = of_target if tokenise == "auto" else tokenise

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hark.inspect.heads.corpus import HeadCorpus, HeadExample
     from hark.inspect.heads.finder import Finder, HeadReport, Words
     from hark.inspect.heads.gold import Gold
-    from hark.inspect.heads.importance import HeadEffect, Score
+    from hark.inspect.heads.importance import HeadEffect, Scorer
 
 IMPORTANCE = 100
 """Sentence pairs on which the importance of heads is measured by default."""
@@ -190,7 +190,7 @@ def shown_progress(activity: str, total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bars.advance(bar)
 
 
-def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]") -> "Score":
+def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]") -> "Scorer":
     from hark.inspect.heads.score import bleu
 
     return bleu(examples, loaded.target_vocabulary, loaded.config.decode, loaded.config.data.target)

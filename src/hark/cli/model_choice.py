@@ -9,7 +9,7 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.decode.load import Loaded
-    from hark.models import Known
+    from hark.models import InstalledModel
 
 DETECTED = 1000
 """Characters at the beginning of a text used for language detection."""
@@ -47,7 +47,9 @@ def has_text(lines: Iterable[str]) -> bool:
     return not lines.ended() if isinstance(lines, ArrivingLines) else next(iter(lines), None) is not None
 
 
-def detect_source(candidates: set[str], lines: Iterable[str], known: "list[Known]") -> tuple[str, Iterable[str]]:
+def detect_source(
+    candidates: set[str], lines: Iterable[str], models: "list[InstalledModel]"
+) -> tuple[str, Iterable[str]]:
     """Detect the language of a text from its beginning; return it and the text. Very short texts are tried with the
     models."""
     from hark.cli.streams import ArrivingLines
@@ -63,7 +65,7 @@ def detect_source(candidates: set[str], lines: Iterable[str], known: "list[Known
     text = "".join(seen)
     guess = guess_language(text[:DETECTED], sorted(candidates))
     if guess is None and 0 < len(text.strip()) <= SHORT:
-        guess = try_models(text.strip(), candidates, known)
+        guess = try_models(text.strip(), candidates, models)
     if not text.strip():
         guess = min(candidates)  # no text, so any model will do
     if guess is None:
@@ -74,12 +76,12 @@ def detect_source(candidates: set[str], lines: Iterable[str], known: "list[Known
     return guess, chain(seen, rest)
 
 
-def try_models(text: str, candidates: set[str], known: "list[Known]") -> str | None:
+def try_models(text: str, candidates: set[str], models: "list[InstalledModel]") -> str | None:
     """The source language whose model gives the text the most likely translation, if that is clear."""
     from hark.decode.likelier import choose_source
     from hark.decode.load import Loaded
 
-    first = {source: next(each for each in known if each.pairs[0][0] == source) for source in sorted(candidates)}
+    first = {source: next(each for each in models if each.pairs[0][0] == source) for source in sorted(candidates)}
     single = {source: Loaded(each.folder) for source, each in first.items() if len(each.pairs) == 1}
     return choose_source(text, single) if len(single) == len(candidates) else None
 

@@ -11,7 +11,7 @@ from hark.cli import candidates
 from hark.cli.streams import is_interactive, print_note
 
 if TYPE_CHECKING:
-    from hark.models import Known
+    from hark.models import InstalledModel
 
 EXAMPLES = ("hark models", "hark models en-de", "hark models --json")
 NARROW = 60
@@ -59,13 +59,13 @@ def show_card(name: str) -> None:
     print_note(str(bundle.folder))
 
 
-def as_tree(model: "Known") -> dict[str, Any]:
+def as_tree(model: "InstalledModel") -> dict[str, Any]:
     tree = {"name": model.name, "pairs": [list(pair) for pair in model.pairs], "folder": str(model.folder)}
     about = {"bytes": model.size, "summary": model.summary}
     return tree | about | ({"problem": model.problem} if model.problem else {})
 
 
-def show_table(installed: "list[Known]") -> None:
+def show_table(installed: "list[InstalledModel]") -> None:
     """Print one line per model: name, languages, size and summary, cut to the width of the terminal."""
     rows = [(each.name, each.languages, f"{each.size / 1e6:.1f} MB") for each in installed]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]

@@ -13,7 +13,7 @@ from hark.errors import UserError
 if TYPE_CHECKING:
     from hark.config import Config
     from hark.data.dataset import Dataset
-    from hark.train.job import Score
+    from hark.train.job import DevScorer
 
 SAMPLES = 2
 """Sample translations on the live panel."""
@@ -123,7 +123,7 @@ def default_samples() -> int:
     return SAMPLES if is_terminal(sys.stderr) else 0
 
 
-def make_scorers(config: "Config", dataset: "Dataset", bleu: int, samples: int) -> "list[Score]":
+def make_scorers(config: "Config", dataset: "Dataset", bleu: int, samples: int) -> "list[DevScorer]":
     """Scorers to run on the dev sets in addition to the loss; none unless BLEU or samples are requested."""
     if not bleu and not samples:
         return []

@@ -11,7 +11,7 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer
-from hark.train.job import Judgement
+from hark.train.job import DevScores
 
 PLACES = 1 << 16
 """Tokens in flight; kept small, since training needs the memory."""
@@ -50,7 +50,7 @@ class DevTranslations:
         self.twin: Transformer | None = None
 
     @torch.no_grad()
-    def __call__(self, model: Transformer) -> Judgement:
+    def __call__(self, model: Transformer) -> DevScores:
         engine = TorchEngine(
             self.copy(model),
             self.tokenizer.special,
@@ -59,7 +59,7 @@ class DevTranslations:
             graphs=False,
             kernels=False,
         )
-        judgement = Judgement({}, ())
+        result = DevScores({}, ())
         for each in self.sets:
             answers = dict(engine.run(each.requests))
             texts = self.tokenizer.decode([answers[i][0].tokens for i in range(len(each.requests))])
@@ -68,9 +68,9 @@ class DevTranslations:
                 bleu = self.measures["bleu"].corpus_score(texts, [each.references])
                 scores["BLEU" if len(self.sets) == 1 else f"BLEU {each.name}"] = float(bleu.score)
             samples = list(zip(each.sources, each.references, texts, strict=True))[: self.samples]
-            judgement = Judgement({**judgement.scores, **scores}, (*judgement.samples, *samples))
+            result = DevScores({**result.scores, **scores}, (*result.samples, *samples))
         engine.close()
-        return judgement
+        return result
 
     def copy(self, model: Transformer) -> Transformer:
         """Copy the current weights to a plain model, whatever kernels and sharding training uses."""

@@ -71,7 +71,7 @@ class System(Protocol):
 
 
 @dataclass(frozen=True)
-class Written:
+class HypothesisFiles:
     """Another system's translations, read from files, by the name of the set."""
 
     name: str
@@ -129,7 +129,7 @@ class Model:
         return [Insight(each.text, each.alternatives, each.links) for each in results]
 
 
-def read_systems(hypotheses: Sequence[str], sets: Sequence[HeldOutSet]) -> list[Written]:
+def read_systems(hypotheses: Sequence[str], sets: Sequence[HeldOutSet]) -> list[HypothesisFiles]:
     """Read systems from `FILE` or `NAME=FILE`. Files of the same name are one system, in the order of the sets."""
     by_name: dict[str, list[Path]] = {}
     for each in hypotheses:
@@ -144,14 +144,14 @@ def read_systems(hypotheses: Sequence[str], sets: Sequence[HeldOutSet]) -> list[
                 f"--hypothesis {name}: {len(files)} files for {len(sets)} test sets; repeat NAME=FILE, one for each set"
             )
     return [
-        Written(name, {each.name: read_hypotheses(file, each) for each, file in zip(sets, files, strict=True)})
+        HypothesisFiles(name, {each.name: read_hypotheses(file, each) for each, file in zip(sets, files, strict=True)})
         for name, files in by_name.items()
     ]
 
 
-def check_systems(models: Sequence[Model], written: Sequence[Written], pair: tuple[str, str] | None) -> None:
+def check_systems(models: Sequence[Model], from_files: Sequence[HypothesisFiles], pair: tuple[str, str] | None) -> None:
     """Raise an error if the systems cannot be compared: other languages, or two systems of the same name."""
-    names = [*(each.name for each in models), *(each.name for each in written)]
+    names = [*(each.name for each in models), *(each.name for each in from_files)]
     if not names:
         raise UserError("nothing to evaluate; name a model, or use --hypothesis FILE")
     for name in names:

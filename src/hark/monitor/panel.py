@@ -50,7 +50,7 @@ class Panel:
             self.stream.write(line + "\n")
         self.stream.flush()
 
-    def say(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Print a message. Thread-safe."""
         with suppress(OSError):  # the terminal may be gone
             if self.live is not None:

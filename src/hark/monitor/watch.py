@@ -22,8 +22,8 @@ class RunWatch:
             self.board.write(record)
         self.panel.update(record)
 
-    def say(self, line: str) -> None:
-        self.panel.say(line)
+    def log(self, line: str) -> None:
+        self.panel.log(line)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import torch
 
 from hark.data.batches import Batches
 from hark.train import sharding
-from hark.train.job import Judgement, TrainingJob
+from hark.train.job import DevScores, TrainingJob
 from hark.train.loss import to_tensors
 from hark.train.passes import autocast
 from hark.train.records import DevRecord, TranslationSample
@@ -22,7 +22,7 @@ def evaluate(job: TrainingJob) -> bool:
     job.synchronise()
     with job.averaged():
         sums = {name: evaluate_set(job, batches) for name, batches in job.dev}
-        judgements = score(job)
+        results = score(job)
         nll = sum(each.nll for each in sums.values()) / sum(each.tokens for each in sums.values())
         better = progress.best is None or nll < progress.best
         progress.best, progress.since_best = (nll, 0) if better else (progress.best, progress.since_best + 1)
@@ -42,11 +42,11 @@ def evaluate(job: TrainingJob) -> bool:
             best=better,
             seconds=progress.seconds,
             time=time.time(),
-            scores={name: value for each in judgements for name, value in each.scores.items()},
+            scores={name: value for each in results for name, value in each.scores.items()},
             skipped_pairs=total.skipped_pairs,
         )
         job.record(record)
-    for sample in (sample for each in judgements for sample in each.samples):
+    for sample in (sample for each in results for sample in each.samples):
         job.record(TranslationSample(progress.step, *sample, time=time.time()))
     job.resume_meter()
     return patience is None or progress.since_best < patience
@@ -87,11 +87,11 @@ def evaluate_set(job: TrainingJob, batches: Batches[Any]) -> DevSums:
 
 
 @torch.no_grad()
-def score(job: TrainingJob) -> list[Judgement]:
+def score(job: TrainingJob) -> list[DevScores]:
     """Run the additional scorers on the leading process, unless the model is sharded."""
-    if not job.scores or not job.processes.leads or job.passes.replicas.sharded:
+    if not job.scorers or not job.processes.leads or job.passes.replicas.sharded:
         return []
     job.model.eval()
-    judgements = [scorer(job.model) for scorer in job.scores]
+    results = [scorer(job.model) for scorer in job.scorers]
     job.model.train()
-    return judgements
+    return results

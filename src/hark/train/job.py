@@ -31,14 +31,14 @@ LoadedBatch = tuple[Batch[Any], Streams]
 
 
 @dataclass(frozen=True)
-class Judgement:
+class DevScores:
     """Scores of a model other than its loss, and sample translations."""
 
     scores: Mapping[str, float]  # by name, such as BLEU
     samples: Sequence[tuple[str, str, str]] = ()  # source, reference and translation
 
 
-Score = Callable[[Transformer], Judgement]
+DevScorer = Callable[[Transformer], DevScores]
 """Scores a model on the dev sets; passed in by the caller of `run_training`."""
 
 
@@ -68,12 +68,12 @@ class TrainingJob:
         bundles: BundleWriter,
         observe: Callable[[Record | TranslationSample], None],
         signals: Signals,
-        scores: Sequence[Score] = (),
+        scorers: Sequence[DevScorer] = (),
     ) -> None:
         train = config.train
         self.config, self.run, self.processes, self.signals = config, run, processes, signals
         self.model = model.to(processes.device)
-        self.batches, self.dev, self.bundles, self.observe, self.scores = batches, dev, bundles, observe, scores
+        self.batches, self.dev, self.bundles, self.observe, self.scorers = batches, dev, bundles, observe, scorers
         self.fallback = fallback_reason(config, processes)
         fused = self.fallback is None
         self.objective = Objective(

@@ -11,7 +11,7 @@ from hark.data.dataset import Dataset
 from hark.errors import HarkError
 from hark.rundir import RunDir, RunLock
 from hark.train.checkpoint import list_checkpoints, step_of
-from hark.train.job import Score, TrainingJob
+from hark.train.job import DevScorer, TrainingJob
 from hark.train.loop import train
 from hark.train.metrics import History, MetricsWriter, read_metrics
 from hark.train.processes import join
@@ -27,7 +27,7 @@ class Observer(Protocol):
     def update(self, record: Record | TranslationSample) -> None:
         """Receive a record."""
 
-    def say(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Show a line that is not a record. Any thread may call it."""
 
 
@@ -40,7 +40,7 @@ def run_training(
     run: RunDir,
     dataset: Dataset,
     resumed: bool,
-    scores: Sequence[Score] = (),
+    scorers: Sequence[DevScorer] = (),
     notes: Sequence[str] = (),
     observe: Observe | None = None,
 ) -> int:
@@ -61,8 +61,8 @@ def run_training(
         records = Records(stack)
         if processes.leads:
             records.open(config, run, observe)
-        signals.notify = records.say
-        job = build_job(config, run, dataset, processes, signals, records.write, scores)
+        signals.notify = records.log
+        job = build_job(config, run, dataset, processes, signals, records.write, scorers)
         stack.callback(job.stream.close)
         try:
             begin(job, resumed)
@@ -134,6 +134,6 @@ class Records:
         if self.observer is not None:
             self.observer.update(record)
 
-    def say(self, line: str) -> None:
+    def log(self, line: str) -> None:
         if self.observer is not None:
-            self.observer.say(line)
+            self.observer.log(line)

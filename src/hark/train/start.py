@@ -20,7 +20,7 @@ from hark.rundir import RunDir
 from hark.text.tokenizer import Tokenizer
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
-from hark.train.job import Score, TrainingJob
+from hark.train.job import DevScorer, TrainingJob
 from hark.train.processes import Processes
 from hark.train.records import Record, ResumeRecord, StartRecord, TranslationSample
 from hark.train.sharding import fill_weights
@@ -107,7 +107,7 @@ def build_job(
     processes: Processes,
     signals: Signals,
     observe: Callable[[Record | TranslationSample], None],
-    scores: Sequence[Score] = (),
+    scorers: Sequence[DevScorer] = (),
 ) -> TrainingJob:
     """Build all parts of a run in their initial state."""
     torch.manual_seed(config.train.seed)
@@ -122,7 +122,7 @@ def build_job(
         for shard in dataset.shards("dev")
     ]
     bundles = BundleWriter.of(config, dataset)
-    return TrainingJob(config, run, processes, model, batches, dev, bundles, observe, signals, scores)
+    return TrainingJob(config, run, processes, model, batches, dev, bundles, observe, signals, scorers)
 
 
 def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:

@@ -50,7 +50,7 @@ class CallOptions:
         if search.sample:  # samples must be independent of the batch, so each request is a batch of its own
             return cls("sample", 1, search.nbest, *common, search.nbest, number)
         # CTranslate2 runs greedy search for a beam of 1, which has only one hypothesis.
-        max_ended = int(search.beam * search.patience + 0.5) if search.beam > 1 else 1
+        max_ended = search.max_ended if search.beam > 1 else 1
         if search.diverse:
             return cls("branch", search.beam, max_ended, *common, search.nbest)
         if max_ended < search.nbest:

@@ -12,7 +12,7 @@ from hark.inspect.attention import KINDS, Attention, Head, observe_many
 from hark.inspect.heads.alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
 from hark.inspect.heads.corpus import HeadCorpus, HeadExample
 from hark.inspect.heads.gold import Gold
-from hark.inspect.heads.importance import HeadEffect, Point, Score, every_head, measure_effects, points_of, prune
+from hark.inspect.heads.importance import HeadEffect, Point, Scorer, every_head, measure_effects, points_of, prune
 from hark.inspect.heads.measures import HeadTally, Measure, marks_of
 from hark.inspect.heads.roles import Named, name
 from hark.inspect.heads.words import WordMatcher
@@ -138,7 +138,7 @@ class Finder:
             return tally, measure_alignment(linked, advance)
 
     def weigh(
-        self, examples: Sequence[HeadExample], with_curve: bool, score: Score | None
+        self, examples: Sequence[HeadExample], with_curve: bool, score: Scorer | None
     ) -> tuple[dict[Head, HeadEffect], Importance]:
         heads = len(every_head(self.model))
         with self.progress("removing each head", heads) as advance:

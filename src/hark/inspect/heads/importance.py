@@ -23,7 +23,7 @@ BATCH_TOKENS = 1024
 POINTS = 25
 """Maximum points of the curve."""
 
-Score = Callable[[Transformer], float]
+Scorer = Callable[[Transformer], float]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def prune(
     model: Transformer,
     examples: Sequence[HeadExample],
     effects: dict[Head, HeadEffect],
-    score: Score | None = None,
+    score: Scorer | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Point]:
     """Measure the model without its 0, 1, 2, ... least important heads, ordered by their individual effects.

@@ -7,12 +7,12 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.inspect.heads.corpus import HeadExample
-from hark.inspect.heads.importance import Score
+from hark.inspect.heads.importance import Scorer
 from hark.model import Transformer
 from hark.text.vocabulary import Vocabulary
 
 
-def bleu(examples: Sequence[HeadExample], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Score:
+def bleu(examples: Sequence[HeadExample], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Scorer:
     """Return a function that computes the BLEU of a model's translations with sacreBLEU."""
     metric = make_measures(choose_tokenisation(language))["bleu"]
     references = [each.target_text for each in examples]
