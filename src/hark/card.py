@@ -7,10 +7,10 @@ from hark.facts import (
     AlignmentFacts,
     EverydayFacts,
     Facts,
+    LanguagePair,
     MakingFacts,
     MeasuredScore,
     OriginFacts,
-    Pair,
     ParentModel,
     ParityProof,
     ScoreFacts,
@@ -55,7 +55,7 @@ def render(facts: Facts, model: ModelConfig) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def default_title(pairs: Sequence[Pair]) -> str:
+def default_title(pairs: Sequence[LanguagePair]) -> str:
     if len(pairs) == 1:
         return " to ".join(LANGUAGES.get(code, code) for code in pairs[0])
     return describe_pairs(pairs)
@@ -67,7 +67,7 @@ def default_summary(facts: Facts, model: ModelConfig) -> str:
     return f"A Transformer made with hark: {layers}, d_model {model.d_model}{count}."
 
 
-def describe_pairs(pairs: Sequence[Pair]) -> str:
+def describe_pairs(pairs: Sequence[LanguagePair]) -> str:
     """List all pairs, or only the languages if every one is translated into every other."""
     codes = sorted({code for pair in pairs for code in pair})
     if len(pairs) > MAX_LISTED and len(set(pairs)) == len(codes) * (len(codes) - 1):

@@ -18,7 +18,7 @@ SIGNS = "#$&*+<=>@[\\]^_`{|}~"
 """ASCII symbols that are not punctuation of ordinary text."""
 RARE = 1e-6
 """Relative frequency in a text below which a model does not learn a symbol."""
-Pair = tuple[str, str]
+LanguagePair = tuple[str, str]
 """Language codes: source, target."""
 VocabularyKind = Literal["sentencepiece"]
 LanguageTags = Literal["none", "source", "target"]
@@ -106,7 +106,7 @@ class SetScores:
     scores: dict[str, MeasuredScore]
     teacher: dict[str, MeasuredScore] = field(default_factory=dict)
     """The teacher's scores on the same set."""
-    pair: Pair | None = None
+    pair: LanguagePair | None = None
     """The language pair, if the model has several."""
 
 
@@ -246,7 +246,7 @@ class ParityProof:
 class Facts:
     """The metadata of a model."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[LanguagePair, ...]
     """Every direction that the model translates."""
     title: str = ""
     summary: str = ""

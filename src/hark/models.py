@@ -10,7 +10,7 @@ from hark.bundle import KIND, read_facts
 from hark.card import describe_pairs
 from hark.configfile import suggest
 from hark.errors import UserError
-from hark.facts import Pair
+from hark.facts import LanguagePair
 from hark.rundir import RunDir
 from hark.text.detector import base_language
 
@@ -20,7 +20,7 @@ class InstalledModel:
     """An installed model. It is verified when it is opened."""
 
     folder: Path
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[LanguagePair, ...] = ()
     summary: str = ""
     """A one-sentence description."""
     problem: str = ""
@@ -145,7 +145,7 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
     raise UserError(f"no model {requested}; available: {available}{near or '; see hark models'}")
 
 
-def hint(source: str | None, target: str | None, pairs: Sequence[Pair]) -> str:
+def hint(source: str | None, target: str | None, pairs: Sequence[LanguagePair]) -> str:
     """Suggest the closest language code for an unknown one."""
     for code, known in ((source, {pair[0] for pair in pairs}), (target, {pair[1] for pair in pairs})):
         near = suggest(code, sorted(known)) if code and not any(matches(code, each) for each in known) else ""
@@ -154,7 +154,7 @@ def hint(source: str | None, target: str | None, pairs: Sequence[Pair]) -> str:
     return ""
 
 
-def fits(source: str | None, target: str | None, pair: Pair) -> bool:
+def fits(source: str | None, target: str | None, pair: LanguagePair) -> bool:
     return matches(source, pair[0]) and matches(target, pair[1])
 
 

@@ -21,7 +21,7 @@ from hark.decode.request import Hypothesis
 from hark.distil import distil as module
 from hark.distil.distil import distil, refuse_sampling
 from hark.distil.filter import find_reason
-from hark.distil.record import Record
+from hark.distil.record import DistilRecord
 from hark.errors import HarkError, UserError
 from tests.data.material import pairs, write
 from tests.decode.bundles import make_bundle
@@ -189,7 +189,7 @@ def test_an_interrupted_run_resumes(dataset, bundle, tmp_path, monkeypatch, afte
 
     with pytest.raises(StoppedError):
         run(teacher(dataset, bundle, stops), dataset, tmp_path / "out")
-    kept = Record.read(tmp_path / "out")
+    kept = DistilRecord.read(tmp_path / "out")
     assert not kept.complete
     for name in ("one.en", "one.de", "two.de"):
         with (tmp_path / "out" / name).open("ab") as file:
@@ -359,5 +359,5 @@ def test_a_killed_or_interrupted_command_resumes(dataset, tmp_path):
 
 
 def recorded_pairs(folder: Path) -> int:
-    record = Record.read(folder)
+    record = DistilRecord.read(folder)
     return record.pairs if record else 0

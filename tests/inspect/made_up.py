@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hark.config import DecodeConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.request import Hypothesis, Request
-from hark.inspect.attention import Attention, Head, Kind
+from hark.inspect.attention import Attention, AttentionKind, Head
 from hark.inspect.beam import Next, RecordedSearch, Step
 from hark.inspect.effects import Effect, Effects
 from hark.inspect.recording import Recording, Vectors
@@ -36,7 +36,7 @@ def make_recording(
         fitted([*tokenizer.encode_one(text), EOS], length, tokenizer) for text in (source, written)
     )
     s, t = len(source_ids), len(written_ids)
-    vectors: dict[Kind, Vectors] = {
+    vectors: dict[AttentionKind, Vectors] = {
         "encoder": make_vectors(rng, layers, s, s, heads, width),
         "decoder": make_vectors(rng, layers, t, t, heads, width),
         "cross": make_vectors(rng, layers, t, s, heads, width),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hark.decode.load import Loaded
     from hark.inspect.attention import Head
     from hark.inspect.heads.corpus import HeadCorpus, HeadExample
-    from hark.inspect.heads.finder import Finder, HeadReport, Words
+    from hark.inspect.heads.finder import Finder, HeadReport, WordPair
     from hark.inspect.heads.gold import Gold
     from hark.inspect.heads.importance import HeadEffect, Scorer
 
@@ -147,14 +147,14 @@ def check_picture(path: Path | None) -> None:
 
 def read(
     loaded: "Loaded", on: tuple[str, str], limit: int, gold: Path | None, gold_reversed: bool, tokenised: bool
-) -> "tuple[HeadCorpus, list[tuple[Words, Gold]] | None]":
+) -> "tuple[HeadCorpus, list[tuple[WordPair, Gold]] | None]":
     """Read and encode the corpus; with gold alignments, also return the words and links of each line."""
     from hark.inspect.heads.corpus import encode, read_texts
     from hark.inspect.heads.gold import detokenise, read_gold
 
     data = loaded.config.data
     texts = read_texts(on, (data.source, data.target), limit)
-    words: list[Words] = [(source.split(), target.split()) for source, target in texts]
+    words: list[WordPair] = [(source.split(), target.split()) for source, target in texts]
     links = list(zip(words, read_gold(gold, words, gold_reversed), strict=True)) if gold else None
     if tokenised:
         texts = [(detokenise(source), detokenise(target)) for source, target in words]

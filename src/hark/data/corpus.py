@@ -13,7 +13,7 @@ from hark.data.compression import ByteStream, plain_name
 from hark.data.tmx import parse_tmx
 from hark.errors import UserError
 
-Pair = tuple[str, str]
+TextPair = tuple[str, str]
 HEAD = 1 << 13
 BUNDLED = "hark:"
 HERE = Path(__file__).parent
@@ -31,13 +31,13 @@ class PairReader:
         size = sum(stream.size for stream in self._streams)
         return sum(stream.position for stream in self._streams) / size if size else 0.0
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[TextPair]:
         with ExitStack() as opened:
             self._streams = [opened.enter_context(ByteStream(path)) for path in corpus_files(self.corpus)]
             yield from self._read()
             self._streams = []
 
-    def _read(self) -> Iterator[Pair]:
+    def _read(self) -> Iterator[TextPair]:
         if self.corpus.target:
             return read_aligned(*self._streams)
         (stream,) = self._streams
@@ -55,7 +55,7 @@ class PairReader:
                 )
 
 
-def read_pairs(corpus: CorpusConfig, source: str, target: str) -> Iterator[Pair]:
+def read_pairs(corpus: CorpusConfig, source: str, target: str) -> Iterator[TextPair]:
     """Yield the pairs of a corpus in order: raw text, without line endings."""
     return iter(PairReader(corpus, source, target))
 
@@ -69,7 +69,7 @@ def locate(name: str) -> Path:
     return HERE / name.removeprefix(BUNDLED) if name.startswith(BUNDLED) else Path(name)
 
 
-def read_aligned(source: ByteStream, target: ByteStream) -> Iterator[Pair]:
+def read_aligned(source: ByteStream, target: ByteStream) -> Iterator[TextPair]:
     sources, targets = read_lines(source), read_lines(target)
     for count, (line, other) in enumerate(zip_longest(sources, targets)):
         if line is None:
@@ -83,7 +83,7 @@ def unequal(source: ByteStream, sources: int, target: ByteStream, targets: int) 
     return UserError(f"{source.path} has {sources} lines but {target.path} has {targets}; they must be line-aligned")
 
 
-def read_tsv(stream: ByteStream) -> Iterator[Pair]:
+def read_tsv(stream: ByteStream) -> Iterator[TextPair]:
     for number, line in enumerate(read_lines(stream), start=1):
         if not line:
             yield "", ""
@@ -94,7 +94,7 @@ def read_tsv(stream: ByteStream) -> Iterator[Pair]:
         yield columns[0], columns[1]
 
 
-def read_jsonl(stream: ByteStream, source: str, target: str) -> Iterator[Pair]:
+def read_jsonl(stream: ByteStream, source: str, target: str) -> Iterator[TextPair]:
     """Read objects keyed by language code or `source` and `target`, also nested in `translation` (Hugging Face)."""
     for number, line in enumerate(read_lines(stream), start=1):
         if not line.strip():
@@ -107,7 +107,7 @@ def read_jsonl(stream: ByteStream, source: str, target: str) -> Iterator[Pair]:
         yield pick_pair(row, source, target, f"{stream.path}:{number}")
 
 
-def pick_pair(row: Any, source: str, target: str, where: str) -> Pair:
+def pick_pair(row: Any, source: str, target: str, where: str) -> TextPair:
     if isinstance(row, dict) and isinstance(row.get("translation"), dict):
         row = row["translation"]
     if not isinstance(row, dict):

@@ -32,7 +32,7 @@ RULES = (
 )
 
 Rule = Callable[[str, str], bool]
-Measure = Callable[[str], float]
+TextLength = Callable[[str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +141,14 @@ def has_empty_side(source: str, target: str) -> bool:
     return not source.strip() or not target.strip()
 
 
-def count_words(language: str) -> Measure:
+def count_words(language: str) -> TextLength:
     chars = WORD_CHARS.get(base_language(language))
     if chars:
         return lambda text: len(text) / chars
     return lambda text: len(text.split())
 
 
-def has_many_words(most: int, source_words: Measure, target_words: Measure, source: str, target: str) -> bool:
+def has_many_words(most: int, source_words: TextLength, target_words: TextLength, source: str, target: str) -> bool:
     # A text has at most (characters + 1) / 2 words.
     return (len(source) >= 2 * most and source_words(source) > most) or (
         len(target) >= 2 * most and target_words(target) > most
@@ -159,14 +159,16 @@ def has_many_characters(most: int, source: str, target: str) -> bool:
     return len(source) > most or len(target) > most
 
 
-def extent(language: str) -> Measure:
+def extent(language: str) -> TextLength:
     """Return a measure of text length that is comparable between scripts."""
     if base_language(language) in DENSE_LANGUAGES:
         return lambda text: len(text) + (DENSITY - 1) * len(DENSE.findall(text))
     return len
 
 
-def differs_in_length(most: float, source_extent: Measure, target_extent: Measure, source: str, target: str) -> bool:
+def differs_in_length(
+    most: float, source_extent: TextLength, target_extent: TextLength, source: str, target: str
+) -> bool:
     one, other = source_extent(source) + SHORT, target_extent(target) + SHORT
     return one > most * other or other > most * one
 

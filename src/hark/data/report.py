@@ -44,7 +44,7 @@ class VocabularyUse:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideReport:
     """Statistics of one language of the kept pairs."""
 
     characters: int = 0
@@ -82,8 +82,8 @@ class CorpusReport:
     dropped: dict[str, int]  # by rule; has every rule
     samples: dict[str, tuple[DroppedPair, ...]]
     too_long: int  # kept, but skipped in training: a side has more than max_length tokens, EOS included
-    source: Side
-    target: Side
+    source: SideReport
+    target: SideReport
     ratios: tuple[int, ...]  # pairs by target tokens over source tokens; see `ratio_edges`
     augmented: dict[str, int] = field(default_factory=dict)  # augmented variants of kept pairs, by kind
 
@@ -207,8 +207,8 @@ def make_report(
     )
 
 
-def make_side(tally: SideTally, pieces: Pieces) -> Side:
-    return Side(
+def make_side(tally: SideTally, pieces: Pieces) -> SideReport:
+    return SideReport(
         characters=tally.characters,
         tokens=int(tally.uses.sum()),
         byte_characters=count_byte_characters(tally.uses, pieces),
@@ -231,8 +231,8 @@ def add_counts(rows: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return tuple(add_all([np.asarray(row, np.int64) for row in rows]).tolist())
 
 
-def add_sides(sides: Sequence[Side]) -> Side:
-    return Side(
+def add_sides(sides: Sequence[SideReport]) -> SideReport:
+    return SideReport(
         characters=sum(each.characters for each in sides),
         tokens=sum(each.tokens for each in sides),
         byte_characters=sum(each.byte_characters for each in sides),
@@ -254,5 +254,5 @@ def corpus_from_tree(tree: Mapping[str, Any]) -> CorpusReport:
     )
 
 
-def side_from_tree(tree: Mapping[str, Any]) -> Side:
-    return Side(**{**tree, "lengths": tuple(tree["lengths"])})
+def side_from_tree(tree: Mapping[str, Any]) -> SideReport:
+    return SideReport(**{**tree, "lengths": tuple(tree["lengths"])})

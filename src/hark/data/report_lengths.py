@@ -2,7 +2,7 @@
 
 from html import escape
 
-from hark.data.report import CorpusReport, DatasetReport, Side
+from hark.data.report import CorpusReport, DatasetReport, SideReport
 from hark.data.tally import OCTAVES, ratio_edges
 from hark.pages.axes import round_step
 from hark.pages.charts import Bar, histogram
@@ -29,7 +29,7 @@ def lengths_section(report: DatasetReport, total: CorpusReport) -> str:
     )
 
 
-def lengths_figure(language: str, side: Side, edge: int, kind: str) -> str:
+def lengths_figure(language: str, side: SideReport, edge: int, kind: str) -> str:
     """Draw a histogram of sentence lengths in tokens; the last bar holds those beyond `edge`."""
     step = -(-edge // BARS)
     n_bars = -(-edge // step)

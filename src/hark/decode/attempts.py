@@ -156,7 +156,7 @@ def with_all_masked(plain: Attempt, figures: Sequence[Item], search: DecodeConfi
         taken = protect.Taken(text, (item.span for item in exact))
         inside = [shift_item(item, part.start) for item in figures if part.start <= item.start and item.end <= end]
         exact += [replace(item, kind="quantity") for item in inside if taken.take(item.span)]
-        loose = [item for item in part.items if not item.exact and taken.leaves(item.span)]
+        loose = [item for item in part.items if not item.exact and taken.is_free(item.span)]
         exact.sort(key=lambda item: item.start)
         query = mask(text, part.start, [*exact, *loose], SECOND_NUMBER, everything=True, inner=part.inner)
         parts.append(query)

@@ -11,7 +11,7 @@ from hark.decode.request import Answer, Hypotheses, Request
 from hark.errors import HarkError, UserError
 from hark.text.vocabulary import SpecialIds
 
-Pair = tuple[Sequence[int], Sequence[int]]
+TokenPair = tuple[Sequence[int], Sequence[int]]
 """Source tokens, EOS included, and target tokens without it."""
 
 
@@ -50,7 +50,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
+    def score(self, pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
         """Yield the log-probabilities of the target tokens of each pair, EOS included, in order."""
 
     @abstractmethod

@@ -12,23 +12,23 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)[^<>]*?(/?)>")
 
 
 @dataclass(frozen=True)
-class Pair:
+class MarkPair:
     """An opening and a closing mark, such as <b> and </b>."""
 
     opening: Item
     closing: Item
 
 
-def pair_up(marks: Sequence[Item]) -> tuple[list[Pair], list[Item]]:
+def pair_up(marks: Sequence[Item]) -> tuple[list[MarkPair], list[Item]]:
     """Match opening and closing marks; return the pairs and the single marks."""
-    pairs: list[Pair] = []
+    pairs: list[MarkPair] = []
     single: list[Item] = []
     waiting: list[Item] = []
     for mark in marks:
         at = next((i for i in reversed(range(len(waiting))) if closes(mark.text, waiting[i].text)), None)
         if at is not None:
             single += waiting[at + 1 :]
-            pairs.append(Pair(waiting[at], mark))
+            pairs.append(MarkPair(waiting[at], mark))
             del waiting[at:]
         elif mark.kind == "markup" and opens(mark.text):
             waiting.append(mark)

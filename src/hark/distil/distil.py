@@ -22,7 +22,7 @@ from hark.data.workers import available_processes, run_jobs
 from hark.decode.load import Loaded
 from hark.distil.answers import Chunk, translate
 from hark.distil.filter import PackedChunk, TranslationFilter
-from hark.distil.record import DistilledText, Record
+from hark.distil.record import DistilledText, DistilRecord
 from hark.errors import UserError
 
 CHUNK_PAIRS = 1024
@@ -36,7 +36,7 @@ MOST_PROCESSES = 4
 class Distilled:
     """The result of `distil`."""
 
-    record: Record
+    record: DistilRecord
     new_pairs: int
     """Pairs translated by this call; 0 if the text was already complete."""
     seconds: float
@@ -117,7 +117,7 @@ class Reader:
     def count(self, shard: Shard) -> int:
         return shard.pairs if self.limit is None else min(shard.pairs, self.limit)
 
-    def read(self, record: Record) -> Iterator[Chunk]:
+    def read(self, record: DistilRecord) -> Iterator[Chunk]:
         """The pairs that the record does not have yet, in order."""
         for shard in self.dataset.shards("train"):
             store, end = self.dataset.store(shard), self.count(shard)

@@ -18,7 +18,7 @@ from hark.distil.answers import Chunk
 from hark.text.normalise import normalise
 from hark.text.vocabulary import Vocabulary
 
-Reason = Literal[Fault, "long", "garbled", "copied"]
+RejectReason = Literal[Fault, "long", "garbled", "copied"]
 """Why a translation is rejected: a fault of any translation; `long`: the source is longer than in the teacher's
 training; `garbled`: invalid bytes; `copied`: identical to the source."""
 SAMPLES = 3
@@ -29,7 +29,7 @@ SAMPLES = 3
 class RejectedSample:
     """A translation that was rejected."""
 
-    reason: Reason
+    reason: RejectReason
     source: str
     translation: str
 
@@ -84,7 +84,7 @@ class TranslationFilter:
         source_ids = store.sentences(rows, "source")
         sources = self.dataset.tokenizer("source").decode(source_ids)
         targets = [normalise(text) for text in self.vocabulary.decode(answer_ids)]
-        replaced: dict[int, Reason] = {}
+        replaced: dict[int, RejectReason] = {}
         for i, pair in enumerate(zip(source_ids, answer_ids, sources, targets, chunk.complete.tolist(), strict=True)):
             reason = find_reason(*pair) if chunk.requested[i] else "long"
             if reason is not None:
@@ -99,7 +99,7 @@ class TranslationFilter:
 
 def find_reason(
     source: Sequence[int], target: Sequence[int], source_text: str, target_text: str, complete: bool
-) -> Reason | None:
+) -> RejectReason | None:
     """The reason to reject a translation, or None."""
     faults = find_faults(source, target, source_text, target_text, complete)
     if faults:
@@ -110,10 +110,10 @@ def find_reason(
 
 
 def choose_samples(
-    replaced: dict[int, Reason], sources: Sequence[str], targets: Sequence[str]
+    replaced: dict[int, RejectReason], sources: Sequence[str], targets: Sequence[str]
 ) -> tuple[RejectedSample, ...]:
     """The first few samples of each reason."""
-    seen: Counter[Reason] = Counter()
+    seen: Counter[RejectReason] = Counter()
     samples = []
     for i, reason in replaced.items():
         seen[reason] += 1

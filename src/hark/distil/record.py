@@ -64,7 +64,7 @@ def first_of_each(samples: Iterable[RejectedSample]) -> tuple[RejectedSample, ..
 
 
 @dataclass
-class Record:
+class DistilRecord:
     """The progress of all corpora. `about` identifies everything that the text depends on, such as the teacher."""
 
     about: dict[str, Any]
@@ -102,10 +102,10 @@ class Record:
 
 
 def is_ours(folder: Path) -> bool:
-    return Record.read(folder) is not None or (folder / PARTIAL).exists()
+    return DistilRecord.read(folder) is not None or (folder / PARTIAL).exists()
 
 
-def remove_text(folder: Path, record: Record) -> None:
+def remove_text(folder: Path, record: DistilRecord) -> None:
     """Remove the text of a record, and then the record; keep all other files."""
     for name in record.corpora:
         for language in record.about["direction"].split(" to "):
@@ -116,7 +116,7 @@ def remove_text(folder: Path, record: Record) -> None:
 class DistilledText:
     """The folder of distilled text, open for writing by one process at a time."""
 
-    def __init__(self, folder: Path, record: Record, languages: tuple[str, str]) -> None:
+    def __init__(self, folder: Path, record: DistilRecord, languages: tuple[str, str]) -> None:
         self.folder, self.record, self.languages = folder, record, languages
         self.files: dict[str, list[BinaryIO]] = {}
         self.saved_at = 0.0
@@ -137,12 +137,12 @@ class DistilledText:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = claim(folder, folder)
         try:
-            record = Record.read(folder)
+            record = DistilRecord.read(folder)
             if record is not None and record.about != about and force:
                 remove_text(folder, record)
                 record = None
             if record is None:
-                record = Record(about, {name: CorpusRecord(name) for name in names})
+                record = DistilRecord(about, {name: CorpusRecord(name) for name in names})
             if record.about != about:
                 different = sorted(key for key in about if record.about.get(key) != about[key])
                 raise UserError(

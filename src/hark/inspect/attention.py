@@ -17,10 +17,10 @@ from torch import Tensor
 
 from hark.model import Layout, Transformer, padded_layout
 
-Kind = Literal["encoder", "decoder", "cross"]
+AttentionKind = Literal["encoder", "decoder", "cross"]
 """The paper's three uses of attention (3.2.3): encoder self-attention, decoder self-attention, cross-attention."""
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-Pair = tuple[Sequence[int], Sequence[int]]
+KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
+InputPair = tuple[Sequence[int], Sequence[int]]
 """The encoder's input, EOS included; the decoder's input, the start token first."""
 BATCH_TOKENS, BATCH_CELLS = 2048, 1 << 17
 """Maximum tokens of a batch, and cells of one head's weight matrices for it, padding included. Cells are kept for all
@@ -32,7 +32,7 @@ WINDOW_CELLS = 1 << 18
 class Head(NamedTuple):
     """One head. Layers and heads count from 0; displayed text counts from 1."""
 
-    kind: Kind
+    kind: AttentionKind
     layer: int
     number: int
 
@@ -48,7 +48,7 @@ class Attention:
     decoder_LHTT: NDArray[np.float32]
     cross_LHTS: NDArray[np.float32]
 
-    def of(self, kind: Kind) -> NDArray[np.float32]:
+    def of(self, kind: AttentionKind) -> NDArray[np.float32]:
         match kind:
             case "encoder":
                 return self.encoder_LHSS
@@ -72,7 +72,7 @@ def observe(
     return attention
 
 
-def observe_many(model: Transformer, pairs: Iterable[Pair]) -> Iterator[Attention]:
+def observe_many(model: Transformer, pairs: Iterable[InputPair]) -> Iterator[Attention]:
     """Yield the weights of many pairs, in order; pairs of similar length are batched."""
     for window in windows(pairs):
         found: dict[int, Attention] = {}
@@ -81,9 +81,9 @@ def observe_many(model: Transformer, pairs: Iterable[Pair]) -> Iterator[Attentio
         yield from (found[index] for index in range(len(window)))
 
 
-def windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+def windows(pairs: Iterable[InputPair]) -> Iterator[list[InputPair]]:
     """Group pairs, in order, into windows whose weights fit in memory together."""
-    window: list[Pair] = []
+    window: list[InputPair] = []
     cells = 0
     for pair in pairs:
         window.append(pair)
@@ -95,7 +95,7 @@ def windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         yield window
 
 
-def batches(pairs: Sequence[Pair], tokens: int = BATCH_TOKENS, cells: int = BATCH_CELLS) -> Iterator[list[int]]:
+def batches(pairs: Sequence[InputPair], tokens: int = BATCH_TOKENS, cells: int = BATCH_CELLS) -> Iterator[list[int]]:
     """Group the indices of pairs into batches, shortest first."""
     sizes = [size_of(pair) for pair in pairs]
     batch: list[int] = []
@@ -109,13 +109,13 @@ def batches(pairs: Sequence[Pair], tokens: int = BATCH_TOKENS, cells: int = BATC
         yield batch
 
 
-def size_of(pair: Pair) -> int:
+def size_of(pair: InputPair) -> int:
     return max(map(len, pair))
 
 
 @torch.no_grad()
 def observe_batch(
-    model: Transformer, pairs: Sequence[Pair], wrap: Callable[[Layout], Layout] = lambda layout: layout
+    model: Transformer, pairs: Sequence[InputPair], wrap: Callable[[Layout], Layout] = lambda layout: layout
 ) -> list[Attention]:
     device = model.output_weight.device
     source_BS, source_lengths = rectangle([source for source, _ in pairs], device)

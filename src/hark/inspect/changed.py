@@ -13,7 +13,7 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Hypothesis, Request
 from hark.errors import HarkError
-from hark.inspect.attention import Head, Kind
+from hark.inspect.attention import AttentionKind, Head
 from hark.inspect.beam import PLACES
 from hark.inspect.variants import Advance, Change, Variants
 
@@ -30,7 +30,7 @@ class Changes(Watch):
         (memory_SD,) = self.variants.memories([self.of[number]])
         return memory_SD
 
-    def attended(self, kind: Kind, layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:  # noqa: ARG002
+    def attended(self, kind: AttentionKind, layer: int, out_BWHK: Tensor, weights_BHWS: Tensor) -> Tensor:  # noqa: ARG002
         """Zero the outputs of removed heads."""
         gates_BH = torch.ones(len(self.numbers), out_BWHK.shape[2])
         for sentence, number in enumerate(self.numbers):

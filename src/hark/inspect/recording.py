@@ -21,7 +21,7 @@ from hark.decode.piece import Options
 from hark.decode.request import Hypothesis
 from hark.decode.translator import Translator
 from hark.errors import UserError
-from hark.inspect.attention import Attention, Kind, observe
+from hark.inspect.attention import Attention, AttentionKind, observe
 from hark.inspect.beam import PLACES, RecordedSearch, SearchRecorder
 from hark.inspect.beginning import first_sentence
 from hark.inspect.words import Spelling
@@ -61,7 +61,7 @@ class Recording:
     special: SpecialIds
     hypothesis: Hypothesis
     attention: Attention
-    vectors: dict[Kind, Vectors]
+    vectors: dict[AttentionKind, Vectors]
     search: RecordedSearch
     alignment: AlignmentHeads
     """The heads that align words best."""
@@ -146,9 +146,11 @@ class CapturedPattern(Pattern):
         return self.pattern.visible(q, k)
 
 
-def capture(model: Transformer, source: Sequence[int], target: Sequence[int]) -> tuple[Attention, dict[Kind, Vectors]]:
+def capture(
+    model: Transformer, source: Sequence[int], target: Sequence[int]
+) -> tuple[Attention, dict[AttentionKind, Vectors]]:
     """Return the weights and vectors of every layer and head for one pair; `target` is the decoder's input."""
-    captured: dict[Kind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
+    captured: dict[AttentionKind, list[tuple[Tensor, Tensor, Tensor]]] = {"encoder": [], "decoder": [], "cross": []}
 
     def wrap(layout: Layout) -> Layout:
         return replace(

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hark.config import ModelConfig
 from hark.errors import UserError
-from hark.inspect.attention import Head, Kind, rectangle
+from hark.inspect.attention import AttentionKind, Head, rectangle
 from hark.inspect.recording import Recording
 from hark.model import Layout, Transformer, padded_layout
 from hark.model.layout import padded_text
@@ -43,9 +43,9 @@ class Gated(Pattern):
         return self.pattern.visible(q, k)
 
 
-def open_gates(config: ModelConfig, *axes: int) -> dict[Kind, Tensor]:
+def open_gates(config: ModelConfig, *axes: int) -> dict[AttentionKind, Tensor]:
     """Gates of one for all heads, (L, ..., H)."""
-    layers: dict[Kind, int] = {
+    layers: dict[AttentionKind, int] = {
         "encoder": config.n_encoder_layers,
         "decoder": config.n_decoder_layers,
         "cross": config.n_decoder_layers,
@@ -53,7 +53,7 @@ def open_gates(config: ModelConfig, *axes: int) -> dict[Kind, Tensor]:
     return {kind: torch.ones(count, *axes, config.n_heads) for kind, count in layers.items()}
 
 
-def gated(layout: Layout, gates: dict[Kind, Tensor]) -> Layout:
+def gated(layout: Layout, gates: dict[AttentionKind, Tensor]) -> Layout:
     """Return the layout with gates on the heads of all layers: (L, H), or (L, B, 1, H)."""
     return replace(
         layout,
@@ -127,7 +127,7 @@ class Variants:
         log_prob_BTV = self.model.logits(hidden_BTD).log_softmax(-1)
         return [tuple(row) for row in log_prob_BTV.gather(2, written_BT[..., None]).squeeze(2).tolist()]
 
-    def _gates(self, changes: Sequence[Change | None]) -> dict[Kind, Tensor]:
+    def _gates(self, changes: Sequence[Change | None]) -> dict[AttentionKind, Tensor]:
         """Gates for each row: zero for its removed head, otherwise one."""
         gates = open_gates(self.model.config, len(changes), 1)
         for row, change in enumerate(changes):

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from hark.monitor.curves import Axis, Chart, Curve, Run, charts_of
-from hark.monitor.overview import Best, Overview
+from hark.monitor.overview import BestResult, Overview
 from hark.pages import formats
 from hark.pages.document import document, embed_json, page_style, read_asset
 
@@ -56,7 +56,7 @@ def run_row(index: int, run: Overview) -> str:
     return f"<tr>{name}{''.join(f'<td>{each}</td>' for each in cells)}</tr>"
 
 
-def format_best(best: Best | None) -> str:
+def format_best(best: BestResult | None) -> str:
     if best is None:
         return "–"
     value = formats.loss(best.value) if best.name == "nll" else formats.score(best.value)

@@ -18,7 +18,7 @@ DEPTH = 4  # levels of folders to search
 
 
 @dataclass(frozen=True)
-class Best:
+class BestResult:
     """The best dev result of a run: its first score, or the negative log-likelihood if it has no scores."""
 
     name: str
@@ -37,7 +37,7 @@ class Overview:
     step: int = 0
     steps: int | None = None
     loss: float | None = None
-    best: Best | None = None
+    best: BestResult | None = None
     tokens_per_second: float | None = None
     target_tokens: int = 0
     seconds: float = 0.0
@@ -83,11 +83,11 @@ def state_of(run: RunDir, history: History) -> State:
             return "failed"
 
 
-def best_of(dev: DevRecord | None) -> Best | None:
+def best_of(dev: DevRecord | None) -> BestResult | None:
     if dev is None:
         return None
     name, value = next(iter(dev.scores.items()), ("nll", dev.nll))
-    return Best(name, value, dev.set, dev.step)
+    return BestResult(name, value, dev.set, dev.step)
 
 
 def overviews(folder: Path) -> list[Overview]:

@@ -15,7 +15,7 @@ from hark.text import clock
 from hark.text.normalise import normalise
 from hark.text.numbers import find_figures, localise
 from hark.text.rewrite import Rewriting, Span
-from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, Kind
+from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, ItemKind
 
 _THOUSANDS = "[.,'’ ]?"
 _LETTER = r"[\w\u0300-\u036f]"
@@ -36,7 +36,7 @@ class Item:
     start: int
     end: int
     text: str
-    kind: Kind
+    kind: ItemKind
     shown: str = ""
     """The text shown to the model in its place, if not the item itself."""
     written: str = ""
@@ -76,7 +76,7 @@ def find(text: str, unknown: Callable[[str], str], source: str = "", target: str
         for match in ITEMS.finditer(text):
             kind, span = _kind_and_span(match)
             raw = text[slice(*span)]
-            if not taken.leaves(span) or (kind == "number" and SPELLABLE.fullmatch(raw)):
+            if not taken.is_free(span) or (kind == "number" and SPELLABLE.fullmatch(raw)):
                 continue
             written = localise(raw, source, target) if kind in _LOCAL and source and target else ""
             found.append(Item(*span, raw, kind, written=written if written != raw else ""))
@@ -95,10 +95,10 @@ def figures(text: str, source: str, target: str) -> tuple[Item, ...]:
     )
 
 
-def _kind_and_span(match: re.Match[str]) -> tuple[Kind, Span]:
+def _kind_and_span(match: re.Match[str]) -> tuple[ItemKind, Span]:
     if match["quoted"] is not None:
         return "literal", match.span("quoted")
-    kind: Kind = match.lastgroup.rsplit("_", 1)[0]  # type: ignore[assignment,union-attr]
+    kind: ItemKind = match.lastgroup.rsplit("_", 1)[0]  # type: ignore[assignment,union-attr]
     return kind, match.span()
 
 
@@ -130,10 +130,10 @@ def _add_strange(text: str, strange: str, found: Sequence[Item]) -> list[Item]:
     tokens = list(_tokens_with(signs, text)) if signs else []
     # A number may be part of such a word or token; any other item takes precedence.
     foreign = Taken(text, [*words, *tokens])
-    items = [item for item in found if item.exact or foreign.leaves(item.span)]
+    items = [item for item in found if item.exact or foreign.is_free(item.span)]
     taken = Taken(text, (item.span for item in items))
 
-    def add(kind: Kind, spans: Iterable[Span]) -> None:
+    def add(kind: ItemKind, spans: Iterable[Span]) -> None:
         items.extend(Item(*span, text[slice(*span)], kind) for span in spans if taken.take(span))
 
     add("code", tokens)
@@ -166,13 +166,13 @@ class Taken:
         for start, end in spans:
             self._taken[start:end] = b"\1" * (end - start)
 
-    def leaves(self, span: Span) -> bool:
+    def is_free(self, span: Span) -> bool:
         """Whether no character of a span is taken."""
         return 1 not in self._taken[span[0] : span[1]]
 
     def take(self, span: Span) -> bool:
         """Take a span if it is free; return whether it was."""
-        free = self.leaves(span)
+        free = self.is_free(span)
         if free:
             self._taken[span[0] : span[1]] = b"\1" * (span[1] - span[0])
         return free
@@ -223,9 +223,9 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
     by_text = {item.shown or item.text: item for item in reversed(items)}
     for shown in sorted(counts, key=len, reverse=True):  # longest first: one may be part of another
         item, count = by_text[shown], counts[shown]
-        pattern = item.pattern or exactly(normalise(shown))
+        pattern = item.pattern or exact_pattern(normalise(shown))
         spans = (match.span() for match in pattern.finditer(translation))
-        matches = [span for span in spans if taken.leaves(span)]
+        matches = [span for span in spans if taken.is_free(span)]
         # Extra occurrences are invented or repeated; only a number may legitimately occur again.
         if len(matches) > count and item.exact:
             lost.append(item)
@@ -238,7 +238,7 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
         if item.pattern is not None:
             lost.append(item)
             continue
-        near = nearly(normalise(item.shown or item.text), "number" if item.shown else item.kind)
+        near = near_pattern(normalise(item.shown or item.text), "number" if item.shown else item.kind)
         place = next((match.span() for match in near.finditer(translation) if taken.take(match.span())), None)
         if place is None:
             lost.append(item)
@@ -249,7 +249,7 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
 
 
 @lru_cache(maxsize=1024)
-def exactly(text: str) -> re.Pattern[str]:
+def exact_pattern(text: str) -> re.Pattern[str]:
     """Return a pattern for exactly this text, not inside a longer word or number."""
     before = r"(?<!\w)" if text[:1].isalnum() else ""
     before += r"(?<!\d[.,])" if text[:1].isdigit() else ""
@@ -258,7 +258,7 @@ def exactly(text: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1024)
-def nearly(text: str, kind: Kind) -> re.Pattern[str]:
+def near_pattern(text: str, kind: ItemKind) -> re.Pattern[str]:
     """Return a pattern for the text as a model may have changed it: inner spaces, case, or number separators."""
     quantity = _QUANTITY.fullmatch(text) if kind in ("quantity", "number") else None
     if quantity:

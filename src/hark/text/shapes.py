@@ -6,7 +6,7 @@ Each pattern has a kind (`Kind`). The first that matches at a position wins, so 
 import re
 from typing import Literal
 
-Kind = Literal[
+ItemKind = Literal[
     "code", "address", "markup", "placeholder", "literal", "time", "price", "quantity", "identifier", "number", "word",
     "symbol",
 ]  # fmt: skip
@@ -40,7 +40,7 @@ _QUOTED = r"(?<!\w)'[^'\n]{1,40}'(?!\w)|\"[^\"\n]{1,60}\"|“[^”“\n]{1,60}[�
 ENDLESS = 500
 """A run of this many ASCII characters without a space is not a word but data, and is copied."""
 
-SHAPES: tuple[tuple[Kind, str], ...] = (
+SHAPES: tuple[tuple[ItemKind, str], ...] = (
     ("code", rf"[!-~]{{{ENDLESS},}}"),
     ("code", r"```[^\n]*?```|`[^`\n]+`"),
     ("address", r"\b[a-z][a-z\d+.-]{1,20}://[^\s<>\"“”]*[\w/=&#~$+-]|\bmailto:[^\s<>\"]*\w|\bwww\.[^\s<>\"“”]*[\w/=&#~$+-]"),
@@ -96,5 +96,5 @@ CODE_LINE = re.compile(
     r"(?=.*(?:\w\(|\) ?\{|[^=!<>]=[^=]|[=!]=|\{ )).*[;{}]\s*$)"
 )
 """A shell command or a program statement."""
-OPAQUE: frozenset[Kind] = frozenset({"code", "address", "literal", "time", "price", "placeholder"})
+OPAQUE: frozenset[ItemKind] = frozenset({"code", "address", "literal", "time", "price", "placeholder"})
 """Kinds hidden from the model: it sees a number in their place, which models copy, and they are restored after."""

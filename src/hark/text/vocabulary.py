@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hark.errors import UserError
-from hark.facts import Facts, LanguageTags, Pair
+from hark.facts import Facts, LanguagePair, LanguageTags
 
 SPACE = "\u2581"
 """Marks a piece that follows a space."""
@@ -40,7 +40,7 @@ class TagScheme:
     """How the target language is passed to a model, and which pairs it has; see `facts.LanguageTags`."""
 
     kind: LanguageTags = "none"
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[LanguagePair, ...] = ()
 
     @classmethod
     def of(cls, facts: Facts) -> "TagScheme":

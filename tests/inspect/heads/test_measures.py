@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hark.inspect.attention import Attention, Head, Kind
-from hark.inspect.heads.measures import NEAR, HeadTally, Measure, marks_of, measure_weights
+from hark.inspect.attention import Attention, AttentionKind, Head
+from hark.inspect.heads.measures import NEAR, HeadMeasure, HeadTally, marks_of, measure_weights
 from hark.inspect.heads.roles import Named, name
 from hark.text.tokenizer import EOS
 from tests.decode.stub import tokenizer
@@ -22,7 +22,7 @@ def looking_at(places: list[int], keys: int, share: float = 1.0) -> Weights:
     return rows
 
 
-def role_of(kind: Kind, rows: Weights, marks: list[bool] | None = None) -> Named:
+def role_of(kind: AttentionKind, rows: Weights, marks: list[bool] | None = None) -> Named:
     """The role of a head with these weights; the heads of other kinds look everywhere."""
     queries, keys = rows.shape
     evenly = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (queries, keys)}
@@ -73,7 +73,7 @@ def test_punctuation_near_and_broad_and_mixed() -> None:
 
 
 def test_alignment_wins_if_its_share_is_larger() -> None:
-    measures: dict[Measure, float] = {"previous": 0.1, "end": 0.3, "near": 0.4, "evenness": 0.2}
+    measures: dict[HeadMeasure, float] = {"previous": 0.1, "end": 0.3, "near": 0.4, "evenness": 0.2}
     assert name(measures, translation=0.6, written=0.2) == Named("translation", 0.6)
     assert name(measures, translation=0.2, written=0.7) == Named("written", 0.7)
     assert name(measures).role == "mixed"
@@ -87,7 +87,7 @@ def test_cross_attention_is_measured_from_the_diagonal() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(1, 12), st.integers(1, 12), st.sampled_from(["encoder", "decoder", "cross"]), st.integers(0, 999))
-def test_measures_equal_counting(queries: int, keys: int, kind: Kind, seed: int) -> None:
+def test_measures_equal_counting(queries: int, keys: int, kind: AttentionKind, seed: int) -> None:
     if kind != "cross":
         queries = keys
     chance = np.random.default_rng(seed)
@@ -106,7 +106,9 @@ def test_measures_equal_counting(queries: int, keys: int, kind: Kind, seed: int)
             assert measure in ("entropy", "distance") or -1e-6 <= value <= 1 + 1e-6
 
 
-def counted(kind: Kind, weights: NDArray[np.float64], marks: NDArray[np.bool_]) -> dict[str, list[float | None]]:
+def counted(
+    kind: AttentionKind, weights: NDArray[np.float64], marks: NDArray[np.bool_]
+) -> dict[str, list[float | None]]:
     """Each measure at each step, in plain loops; None if the step does not count."""
     queries, keys = weights.shape
     found: dict[str, list[float | None]] = {}

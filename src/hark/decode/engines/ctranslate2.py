@@ -15,7 +15,7 @@ from typing import Any
 from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engine import Engine, Pair
+from hark.decode.engine import Engine, TokenPair
 from hark.decode.engines.ctranslate2_runtime import LONGEST_POLL, POLL_SECONDS, ComputeType, Runtime, wait
 from hark.decode.engines.ctranslate2_search import CTranslate2Search, Job
 from hark.decode.engines.waiting import Batcher, CallOptions, Waiting
@@ -134,7 +134,7 @@ class CTranslate2Engine(Engine):
             return [answer for answer in end.value if answer[0] in batch.numbers]
         return []
 
-    def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
+    def score(self, pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
         remaining = iter(pairs)
         while window := list(islice(remaining, SCORE_PAIRS)):
             for pair in window:

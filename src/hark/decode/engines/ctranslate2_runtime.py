@@ -9,7 +9,7 @@ import ctranslate2  # type: ignore[import-untyped]
 
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engine import Pair
+from hark.decode.engine import TokenPair
 from hark.decode.engines.call import Call
 from hark.decode.engines.conversion import convert
 from hark.decode.engines.waiting import BATCH_TOKENS, Waiting
@@ -101,7 +101,7 @@ class Runtime:
             )
         return Call(batch, exponent, results, first, self._alignment, self._names[self._special.end])
 
-    def submit_pairs(self, pairs: Sequence[Pair]) -> list[Any]:
+    def submit_pairs(self, pairs: Sequence[TokenPair]) -> list[Any]:
         """Compute the log-probabilities of the targets."""
         results: list[Any] = self._translator.score_batch(
             [self._name(source) for source, _ in pairs],

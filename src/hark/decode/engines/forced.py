@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engine import Pair
+from hark.decode.engine import TokenPair
 from hark.decode.engines.transfer import send
 from hark.model import Transformer
 from hark.model.patterns import Attend, Packed, scaled_dot_product_attention
@@ -72,7 +72,7 @@ def in_batches(members: Iterable[Member], tokens_of: Callable[[Member], int], ex
 
 @torch.no_grad()
 def score(
-    model: Transformer, special: SpecialIds, pairs: Sequence[Pair], device: torch.device
+    model: Transformer, special: SpecialIds, pairs: Sequence[TokenPair], device: torch.device
 ) -> list[tuple[float, ...]]:
     """Return the log-probability of each target token, EOS included."""
     source = PackedText.of([source for source, _ in pairs], device)

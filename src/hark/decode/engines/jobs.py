@@ -15,7 +15,7 @@ COLUMNS = 512
 is a lane of its own."""
 
 
-Kind = Literal["search", "sample", "look", "branch"]
+JobKind = Literal["search", "sample", "look", "branch"]
 
 
 class DecodeJob(NamedTuple):
@@ -24,7 +24,7 @@ class DecodeJob(NamedTuple):
     number: int
     """The number of the request."""
     request: Request
-    kind: Kind
+    kind: JobKind
     rows: int
     """The beam width."""
     keep: int
@@ -40,7 +40,7 @@ class DecodeJob(NamedTuple):
         cls,
         number: int,
         request: Request,
-        kind: Kind,
+        kind: JobKind,
         width: int,
         keep: int,
         limit: int,

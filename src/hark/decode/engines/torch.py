@@ -26,7 +26,7 @@ from torch import Tensor
 
 from hark.config import Precision
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engine import Engine, Pair
+from hark.decode.engine import Engine, TokenPair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
 from hark.decode.engines.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
@@ -320,7 +320,7 @@ class TorchEngine(Engine):
             aligned.update(zip(batch, weights, strict=True))
         return [aligned[i] for i in range(len(found))]
 
-    def score(self, pairs: Iterable[Pair]) -> Iterator[tuple[float, ...]]:
+    def score(self, pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
         for batch in in_batches(pairs, lambda pair: len(pair[1]) + 1, self.exact):
             for pair in batch:
                 self.check_pair(*pair)

@@ -21,18 +21,18 @@ STEPS: tuple[Step, ...] = get_args(Step)
 MOST = 6
 """Maximum heads in a combination; more were never better."""
 
-Words = NDArray[np.float32]
+WordWeights = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Linked:
     """One sentence pair: the weights of every head between its words, at either step, and the gold alignment."""
 
-    weights_LHTS: Mapping[Step, Words]
+    weights_LHTS: Mapping[Step, WordWeights]
     gold: Gold
 
 
-def link_words(cross_LHTS: Words, source_shares: Words, target_shares: Words, gold: Gold) -> Linked:
+def link_words(cross_LHTS: WordWeights, source_shares: WordWeights, target_shares: WordWeights, gold: Gold) -> Linked:
     """Convert attention between tokens to attention between words.
 
     `..._shares` are how much of each token is in each word; the source's EOS is in none, and the target tokens do not
@@ -40,7 +40,7 @@ def link_words(cross_LHTS: Words, source_shares: Words, target_shares: Words, go
     """
     means = target_shares / np.maximum(target_shares.sum(0), 1e-9)
     tokens = len(target_shares)
-    at: dict[Step, Words] = {"predicts": cross_LHTS[:, :, :tokens], "reads": cross_LHTS[:, :, 1 : tokens + 1]}
+    at: dict[Step, WordWeights] = {"predicts": cross_LHTS[:, :, :tokens], "reads": cross_LHTS[:, :, 1 : tokens + 1]}
     return Linked({step: means.T @ (rows @ source_shares) for step, rows in at.items()}, gold)
 
 
@@ -136,18 +136,18 @@ def add_greedily(pairs: Sequence[Linked], step: Step, group: Sequence[Head]) -> 
     return tuple(sorted(group[index] for index in chosen)), error
 
 
-def sum_of(pair: Linked, step: Step, heads: Iterable[Head]) -> Words:
+def sum_of(pair: Linked, step: Step, heads: Iterable[Head]) -> WordWeights:
     layers, numbers = zip(*((head.layer, head.number) for head in heads), strict=True)
-    chosen: Words = pair.weights_LHTS[step][list(layers), list(numbers)].sum(0)
+    chosen: WordWeights = pair.weights_LHTS[step][list(layers), list(numbers)].sum(0)
     return chosen
 
 
-def rates(weights_CTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.float64]:
+def rates(weights_CTS: Sequence[WordWeights], golds: Sequence[Gold]) -> NDArray[np.float64]:
     """The error rate of each candidate over all pairs."""
     return np.array([error_rate(*counts) for counts in count(weights_CTS, golds).T])
 
 
-def count(weights_CTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.float64]:
+def count(weights_CTS: Sequence[WordWeights], golds: Sequence[Gold]) -> NDArray[np.float64]:
     """Count hits among the sure and the possible links, predicted links, and sure links, (4, C), over all pairs."""
     total = np.zeros((4, len(weights_CTS[0])))
     for candidates_CTS, gold in zip(weights_CTS, golds, strict=True):
@@ -159,7 +159,7 @@ def count(weights_CTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.flo
     return total
 
 
-def linked_shares(weights_LHTS: Sequence[Words], golds: Sequence[Gold]) -> NDArray[np.float64]:
+def linked_shares(weights_LHTS: Sequence[WordWeights], golds: Sequence[Gold]) -> NDArray[np.float64]:
     total = np.zeros(weights_LHTS[0].shape[:2])
     words = 0
     for weights, gold in zip(weights_LHTS, golds, strict=True):

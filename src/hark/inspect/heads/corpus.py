@@ -7,7 +7,7 @@ from itertools import islice
 from hark.config import CorpusConfig
 from hark.data.corpus import read_pairs
 from hark.errors import UserError
-from hark.inspect.attention import Pair
+from hark.inspect.attention import InputPair
 from hark.text.vocabulary import Vocabulary
 
 
@@ -27,7 +27,7 @@ class HeadExample:
     """The tokens that the decoder should predict, EOS last."""
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> InputPair:
         return self.source, self.target
 
 

@@ -13,7 +13,7 @@ from hark.inspect.heads.alignment import ROUNDS, STEPS, Alignment, Combination, 
 from hark.inspect.heads.corpus import HeadCorpus, HeadExample
 from hark.inspect.heads.gold import Gold
 from hark.inspect.heads.importance import HeadEffect, Point, Scorer, every_head, measure_effects, points_of, prune
-from hark.inspect.heads.measures import HeadTally, Measure, marks_of
+from hark.inspect.heads.measures import HeadMeasure, HeadTally, marks_of
 from hark.inspect.heads.roles import Named, name
 from hark.inspect.heads.words import WordMatcher
 from hark.model import Transformer
@@ -21,7 +21,7 @@ from hark.text.vocabulary import Vocabulary
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 """Takes the name of a task and its number of parts; returns a context manager of a function to call for each part."""
-Words = tuple[Sequence[str], Sequence[str]]
+WordPair = tuple[Sequence[str], Sequence[str]]
 """The words of the source and of the target."""
 
 
@@ -34,7 +34,7 @@ class FoundHead:
     """The results for one head."""
 
     head: Head
-    measures: dict[Measure, float]
+    measures: dict[HeadMeasure, float]
     named: Named
     errors: dict[Step, float]
     """Alignment error rates of a cross-attention head, if there are gold alignments."""
@@ -120,7 +120,9 @@ class Finder:
     target: Vocabulary
     progress: Progress = quietly
 
-    def look(self, corpus: HeadCorpus, gold: Sequence[tuple[Words, Gold]] | None) -> tuple[HeadTally, Alignment | None]:
+    def look(
+        self, corpus: HeadCorpus, gold: Sequence[tuple[WordPair, Gold]] | None
+    ) -> tuple[HeadTally, Alignment | None]:
         """Measure all heads in one pass over a corpus. `gold` has the words and links of each of its lines."""
         tally, linked = HeadTally(), []
         source_marks_V, target_marks_V = marks_of(self.source), marks_of(self.target)
@@ -151,7 +153,7 @@ class Finder:
 
 
 def match(
-    example: HeadExample, attention: Attention, source: WordMatcher, target: WordMatcher, words: Words, gold: Gold
+    example: HeadExample, attention: Attention, source: WordMatcher, target: WordMatcher, words: WordPair, gold: Gold
 ) -> list[Linked]:
     """Link the words of a pair; empty if its words do not match its tokens."""
     shares = source.shares(example.source, words[0]), target.shares(example.target[1:], words[1])

@@ -7,10 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.inspect.attention import KINDS, Attention, Head, Kind
+from hark.inspect.attention import KINDS, Attention, AttentionKind, Head
 from hark.text.vocabulary import SPACE, Vocabulary
 
-Measure = Literal["previous", "same", "next", "near", "start", "end", "punctuation", "entropy", "evenness", "distance"]
+HeadMeasure = Literal[
+    "previous", "same", "next", "near", "start", "end", "punctuation", "entropy", "evenness", "distance"
+]
 """All but the last three are shares of a head's weight. They overlap: the previous token is also near."""
 NEAR = 2
 """Tokens on either side that count as near."""
@@ -24,8 +26,8 @@ Steps = tuple[NDArray[np.floating], NDArray[np.bool_]]
 class HeadTally:
     """Sums of measures over steps, by layer and head, with the number of steps of each sum."""
 
-    sums_LH: dict[tuple[Kind, Measure], Array] = field(default_factory=dict)
-    steps: dict[tuple[Kind, Measure], int] = field(default_factory=dict)
+    sums_LH: dict[tuple[AttentionKind, HeadMeasure], Array] = field(default_factory=dict)
+    steps: dict[tuple[AttentionKind, HeadMeasure], int] = field(default_factory=dict)
 
     def add(self, attention: Attention, source_marks_S: NDArray[np.bool_], target_marks_T: NDArray[np.bool_]) -> None:
         """Add a sentence pair; the masks mark the punctuation in the inputs of the encoder and the decoder."""
@@ -37,9 +39,9 @@ class HeadTally:
                 self.sums_LH[key] = self.sums_LH.get(key, np.zeros_like(sums_LH)) + sums_LH
                 self.steps[key] = self.steps.get(key, 0) + int(counts_T.sum())
 
-    def means(self) -> dict[Head, dict[Measure, float]]:
+    def means(self) -> dict[Head, dict[HeadMeasure, float]]:
         """The mean measures of each head. A measure that applies to no step of the corpus is omitted."""
-        found: dict[Head, dict[Measure, float]] = {}
+        found: dict[Head, dict[HeadMeasure, float]] = {}
         for (kind, measure), sums_LH in self.sums_LH.items():
             if steps := self.steps[kind, measure]:
                 for (layer, number), value in np.ndenumerate(sums_LH / steps):
@@ -48,8 +50,8 @@ class HeadTally:
 
 
 def measure_weights(
-    kind: Kind, weights_LHTS: NDArray[np.float32], marks_S: NDArray[np.bool_]
-) -> Mapping[Measure, Steps]:
+    kind: AttentionKind, weights_LHTS: NDArray[np.float32], marks_S: NDArray[np.bool_]
+) -> Mapping[HeadMeasure, Steps]:
     """Measure the weights of one sentence. `marks_S` marks the keys that are punctuation.
 
     A step counts only if it has more than one key, and only for measures whose key exists. The decoder's start and the
@@ -68,7 +70,7 @@ def measure_weights(
         return np.einsum("lhts,ts->lht", weights_LHTS, values_TS), counts_T & (seen_T > 1)
 
     every_T = np.ones(n_queries, bool)
-    found: dict[Measure, Steps] = {
+    found: dict[HeadMeasure, Steps] = {
         "previous": mean_of(offset_TS == -1, at_T >= 1),
         "same": mean_of(offset_TS == 0, every_T),
         "near": mean_of(np.abs(offset_TS) <= NEAR, seen_T > 2 * NEAR + 1),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from hark.inspect.attention import KINDS, Head, Kind
+from hark.inspect.attention import KINDS, AttentionKind, Head
 from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.roles import TITLES
 from hark.pages.document import read_asset
@@ -15,7 +15,7 @@ LINE = 15
 LEFT, MARGIN = 40, 24
 NARROWEST = 660
 """Minimum width of the picture, to fit the notes."""
-PANELS: dict[Kind, str] = {
+PANELS: dict[AttentionKind, str] = {
     "encoder": "Encoder: a source token looks at the source",
     "decoder": "Decoder: a target token looks at the translation so far",
     "cross": "Cross-attention: a target token looks at the source",
@@ -69,7 +69,9 @@ def longest_bar(report: HeadReport) -> float | None:
     return max(*effects, 1e-9) if effects else None
 
 
-def draw_panel(kind: Kind, panel: Sequence[FoundHead], chosen: Sequence[Head], worth: float | None) -> tuple[str, int]:
+def draw_panel(
+    kind: AttentionKind, panel: Sequence[FoundHead], chosen: Sequence[Head], worth: float | None
+) -> tuple[str, int]:
     height = CELL_HEIGHT + LINE * any(each.errors for each in panel) + (LINE // 2 if worth else 0)
     layers = 1 + max(each.head.layer for each in panel)
     parts = [f'<text class="panel" y="0">{PANELS[kind]}</text>']

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hark.inspect.attention import Kind
-from hark.inspect.heads.measures import Measure
+from hark.inspect.attention import AttentionKind
+from hark.inspect.heads.measures import HeadMeasure
 
 Role = Literal[
     "previous", "same", "next", "start", "end", "punctuation", "translation", "written", "near", "broad", "mixed"
@@ -68,13 +68,13 @@ class Named:
     partly: Role | None = None
     """The role of a mixed head's largest share."""
 
-    def title(self, kind: Kind) -> str:
+    def title(self, kind: AttentionKind) -> str:
         if self.partly is not None:
             return f"partly {PARTLY[self.partly]}"
         return (DIAGONAL.get(self.role) if kind == "cross" else None) or TITLES[self.role]
 
 
-def name(measures: Mapping[Measure, float], translation: float = 0.0, written: float = 0.0) -> Named:
+def name(measures: Mapping[HeadMeasure, float], translation: float = 0.0, written: float = 0.0) -> Named:
     """Name a head by its measures, and by its shares of weight on linked words at the steps that predict and read."""
     shares: dict[Role, float] = {each: measures.get(each, 0.0) for each in PRECISE}
     shares |= {"translation": translation, "written": written}

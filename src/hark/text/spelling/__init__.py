@@ -41,7 +41,7 @@ def tidy(text: str, language: str, keep: Sequence[Span] = ()) -> Rewriting | Non
     if base not in _LANGUAGES or not _is_suspect(text, base):
         return None
     taken = Taken(text, keep)
-    edits = [(span, new) for span, new in _find_edits(text, base) if taken.leaves(span)]
+    edits = [(span, new) for span, new in _find_edits(text, base) if taken.is_free(span)]
     return Rewriting.of(text, edits) if edits else None
 
 
