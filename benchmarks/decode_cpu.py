@@ -22,6 +22,7 @@ from pathlib import Path
 import ctranslate2  # type: ignore[import-untyped]
 import torch
 
+from benchmarks.marian_config import marian_config
 from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
@@ -142,19 +143,10 @@ def by_hand(material: Material, translator: ctranslate2.Translator, beam: int, b
 
 def by_marian(material: Material, beam: int, batch_size: int) -> Callable[[], int]:
     """Hugging Face's `generate` with a model of the same size in float32."""
-    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-results]
+    from transformers import MarianMTModel  # type: ignore[import-not-found]
 
-    model = material.bundle.config.model
     torch.set_num_threads(available_cores())
-    marian = MarianMTModel(
-        MarianConfig(
-            vocab_size=model.vocab_size, d_model=model.d_model, encoder_layers=model.n_encoder_layers,
-            decoder_layers=model.n_decoder_layers, encoder_attention_heads=model.n_heads,
-            decoder_attention_heads=model.n_heads, encoder_ffn_dim=model.d_ff, decoder_ffn_dim=model.d_ff,
-            activation_function="relu", pad_token_id=0, eos_token_id=EOS, decoder_start_token_id=2,
-            forced_eos_token_id=None, max_position_embeddings=model.max_positions,
-        )
-    ).eval()  # fmt: skip
+    marian = MarianMTModel(marian_config(material.bundle.config.model, forced_eos_token_id=None)).eval()
 
     def run() -> int:
         sources = [[*ids, EOS] for ids in material.tokenizer.encode(material.texts)]

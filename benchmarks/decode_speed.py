@@ -29,6 +29,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.decode_sources import Source, draw_sources, read_sources
+from benchmarks.marian_config import marian_config
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.engines.forced import PackedText, Translated
 from hark.decode.engines.lane import Lane
@@ -163,28 +164,9 @@ def search_name(beam: int) -> str:
 
 def measure_hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: str, rounds: int) -> Row:
     """Measure a MarianMTModel of the same size, in bfloat16 with PyTorch's fused attention."""
-    from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-results]
+    from transformers import MarianMTModel  # type: ignore[import-not-found]
 
-    settings = MarianConfig(
-        vocab_size=config.vocab_size,
-        d_model=config.d_model,
-        encoder_layers=config.n_encoder_layers,
-        decoder_layers=config.n_decoder_layers,
-        encoder_attention_heads=config.n_heads,
-        decoder_attention_heads=config.n_heads,
-        encoder_ffn_dim=config.d_ff,
-        decoder_ffn_dim=config.d_ff,
-        activation_function="relu",
-        max_position_embeddings=config.max_positions,
-        scale_embedding=True,
-        pad_token_id=PAD,
-        bos_token_id=BOS,
-        eos_token_id=EOS,
-        decoder_start_token_id=BOS,
-        forced_eos_token_id=None,
-        attn_implementation="sdpa",
-    )
-    model = MarianMTModel(settings).to(device, torch.bfloat16).eval()
+    model = MarianMTModel(marian_config(config, forced_eos_token_id=None)).to(device, torch.bfloat16).eval()
     ordered = sorted(sources, key=len)
     batches = [ordered[i : i + HF_BATCH] for i in range(0, len(ordered), HF_BATCH)]
 

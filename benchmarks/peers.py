@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from benchmarks.marian_config import marian_config
 from hark.config import Config, ModelConfig
 from hark.data.batches import PaddedBatch
 from hark.model.positions import sinusoids
@@ -124,34 +125,19 @@ class Marian(Peer):
     """Hugging Face's MarianMTModel, an implementation of this architecture."""
 
     def __init__(self, config: ModelConfig) -> None:
-        from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
+        from transformers import MarianMTModel  # type: ignore[import-not-found]
 
         super().__init__()
         self.model = MarianMTModel(
-            MarianConfig(
-                vocab_size=config.vocab_size,
-                d_model=config.d_model,
-                encoder_layers=config.n_encoder_layers,
-                decoder_layers=config.n_decoder_layers,
-                encoder_attention_heads=config.n_heads,
-                decoder_attention_heads=config.n_heads,
-                encoder_ffn_dim=config.d_ff,
-                decoder_ffn_dim=config.d_ff,
+            marian_config(
+                config,
                 dropout=config.dropout,
                 attention_dropout=0.0,
                 activation_dropout=0.0,
-                activation_function="relu",
-                max_position_embeddings=config.max_positions,
-                scale_embedding=True,
                 share_encoder_decoder_embeddings=True,
                 tie_word_embeddings=True,
                 use_cache=False,
-                pad_token_id=SPECIAL.pad,
-                bos_token_id=SPECIAL.start,
-                eos_token_id=SPECIAL.end,
-                decoder_start_token_id=SPECIAL.start,
                 forced_eos_token_id=SPECIAL.end,
-                attn_implementation="sdpa",
             )
         )
         # This buffer of zeros in float32 would make the logits float32, twice the size of autocast's.
