@@ -107,8 +107,8 @@ class EndingLane(Lane):
     before that, and then nearly certain. Adds a few small kernels to each step; the rest is the engine's own."""
 
     def __init__(self, lane: Lane) -> None:
-        self.best = lane.machine.choose
-        super().__init__(replace(lane.machine, choose=self.choose), lane.shape, lane.slots, lane.quick_step)
+        self.best = lane.context.choose
+        super().__init__(replace(lane.context, choose=self.choose), lane.shape, lane.slots, lane.quick_step)
 
     def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
         # The place of a memory serves as a random number.

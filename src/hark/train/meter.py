@@ -14,9 +14,8 @@ class Meter:
     """Sums since the last record: losses with their token counts on the device, other token counts on the host."""
 
     def __init__(self, device: torch.device) -> None:
-        self.sums = torch.zeros(
-            3, dtype=torch.float64, device=device
-        )  # loss, NLL, and the target tokens that these two cover
+        # Loss, NLL, and the number of target tokens that these two cover.
+        self.sums = torch.zeros(3, dtype=torch.float64, device=device)
         self.counts = [0, 0, 0]  # source tokens, target tokens, target slots
         self.started, self.tokens_before = time.monotonic(), 0
 

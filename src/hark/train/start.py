@@ -112,9 +112,8 @@ def build_job(
     """Build all parts of a run in their initial state."""
     torch.manual_seed(config.train.seed)
     model = Transformer(config.model).train()
-    if config.train.from_ and not checkpoint.list_checkpoints(
-        run.checkpoints
-    ):  # otherwise the checkpoint has the weights
+    # A resumed run takes its weights from the checkpoint.
+    if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):
         start_from(model, Path(config.train.from_), dataset)
     batches = make_batches(dataset.train, config.batches, dataset.special)
     dev = [

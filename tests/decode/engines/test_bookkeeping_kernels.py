@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.decode.engines.lane import Lane, Machine
+from hark.decode.engines.lane import DecodeContext, Lane
 from hark.decode.engines.lane_tables import Arrival, LaneShape
 from hark.decode.rules import forbid
 from hark.decode.search import candidates
@@ -32,8 +32,8 @@ def decoder() -> CachedDecoder:
 
 def lane(width: int, keep: int, arrivals: list[Arrival]) -> Lane:
     room = Cache.empty(decoder().model.config, 4000, "cpu", torch.float32)
-    machine = Machine(decoder(), room, candidates, SPECIAL, exact=False, graph_pool=None)
-    made = Lane(machine, LaneShape(width, keep, COLUMNS, forced=16, banned=16, sampled=False), SLOTS)
+    context = DecodeContext(decoder(), room, candidates, SPECIAL, exact=False, graph_pool=None)
+    made = Lane(context, LaneShape(width, keep, COLUMNS, forced=16, banned=16, sampled=False), SLOTS)
     made.admit(arrivals)
     return made
 
@@ -81,7 +81,7 @@ def step_plainly(plain: Lane, which: torch.Tensor, logits: torch.Tensor) -> None
     """`Lane.step` with the given logits."""
     beams, terms = plain.beams.select(which), plain.terms.select(which)
     found = candidates(forbid(logits, beams, terms, FORBIDDEN, EOS), beams.log_prob_BW)
-    plain.machine = replace(plain.machine, choose=lambda *_: found)
+    plain.context = replace(plain.context, choose=lambda *_: found)
     plain.step(which, COLUMNS, 9)
 
 

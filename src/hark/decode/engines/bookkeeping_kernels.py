@@ -174,11 +174,11 @@ def prepare(lane: Lane, which_B: Tensor) -> tuple[Rows, Tensor]:
 
 def forbid(lane: Lane, which_B: Tensor, logits_BWV: Tensor) -> None:
     sentences, width, vocabulary = logits_BWV.shape
-    banned, forbidden = lane.shape.banned, lane.machine.forbidden
+    banned, forbidden = lane.shape.banned, lane.context.forbidden
     forbid_kernel[(sentences * width,)](
         which_B, logits_BWV, lane.beams.position_B, lane.terms.min_length_B, forbidden, lane.terms.banned_BM,
         vocabulary, W=width, N=len(forbidden), N_BLOCK=triton.next_power_of_2(len(forbidden) + 1),
-        M=banned, M_BLOCK=triton.next_power_of_2(max(1, banned)), EOS=lane.machine.special.end, num_warps=1,
+        M=banned, M_BLOCK=triton.next_power_of_2(max(1, banned)), EOS=lane.context.special.end, num_warps=1,
     )  # fmt: skip
 
 
@@ -193,17 +193,17 @@ def settle(lane: Lane, which_B: Tensor, found: Candidates, places_RT: Tensor) ->
         beams.done_B.view(dtype=torch.int8), lane.places_BWT, lane.trace_BTW, shape.columns, shape.forced,
         W=shape.width, F=shape.keep, W_BLOCK=triton.next_power_of_2(shape.width),
         C_BLOCK=triton.next_power_of_2(2 * shape.width), N_BLOCK=triton.next_power_of_2(shape.keep + shape.width),
-        EOS=lane.machine.special.end, POSITIONS=POSITIONS, num_warps=1,
+        EOS=lane.context.special.end, POSITIONS=POSITIONS, num_warps=1,
     )  # fmt: skip
 
 
 def quick_step(lane: Lane, which_B: Tensor) -> None:
     """`Lane.step` with these kernels."""
-    machine = lane.machine
+    context = lane.context
     rows, log_prob_BW = prepare(lane, which_B)
-    logits_BWV = machine.logits(machine.decoder.step(rows, machine.cache)).unflatten(0, log_prob_BW.shape)
+    logits_BWV = context.logits(context.decoder.step(rows, context.cache)).unflatten(0, log_prob_BW.shape)
     forbid(lane, which_B, logits_BWV)
-    settle(lane, which_B, machine.choose(logits_BWV, log_prob_BW), rows.places_RT)
+    settle(lane, which_B, context.choose(logits_BWV, log_prob_BW), rows.places_RT)
 
 
 def serve(shape: LaneShape) -> bool:

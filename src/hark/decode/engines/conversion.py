@@ -191,9 +191,8 @@ def _add_norm(variables: _Variables, weights: Weights, ours: str, theirs: str) -
 def _add_feed_forward(variables: _Variables, weights: Weights, ours: str, theirs: str) -> None:
     _add_norm(variables, weights, f"{ours}.feed_forward_residual.norm", f"{theirs}/ffn/layer_norm")
     names = {"w_1": "linear_0", "w_2": "linear_1"}
-    if (
-        f"{ours}.feed_forward.w_gate.weight" in weights
-    ):  # CTranslate2 applies the activation to linear_0, hark to the gate
+    # CTranslate2 applies the activation to linear_0, hark to the gate.
+    if f"{ours}.feed_forward.w_gate.weight" in weights:
         names = {"w_gate": "linear_0", "w_1": "linear_0_noact", "w_2": "linear_1"}
     for name, linear in names.items():
         variables.stored(f"{theirs}/ffn/{linear}", weights, f"{ours}.feed_forward.{name}.weight")

@@ -35,7 +35,7 @@ Choose = Callable[[Tensor, Tensor], Candidates]
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class DecodeContext:
     """The parts that all lanes of an engine share: decoder, cache and settings."""
 
     decoder: CachedDecoder
@@ -74,23 +74,23 @@ class Lane:
 
     def __init__(
         self,
-        machine: Machine,
+        context: DecodeContext,
         shape: LaneShape,
         slots: int,
         quick_step: "Callable[[Lane, Tensor], None] | None" = None,
     ) -> None:
-        self.machine, self.shape, self.slots, self.quick_step = machine, shape, slots, quick_step
-        device = machine.device
-        self.tables = TermTables(shape, slots + 1, machine.special.forbidden[0], device)
+        self.context, self.shape, self.slots, self.quick_step = context, shape, slots, quick_step
+        device = context.device
+        self.tables = TermTables(shape, slots + 1, context.special.forbidden[0], device)
         self.terms = self.tables.terms
         self.memory_B, self.memory_lengths_B = self.tables.memory_B, self.tables.memory_lengths_B
-        which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=machine.cache.nowhere)])
-        self.fresh = init(self.terms.select(which_B), shape.width, shape.keep, machine.special.start)
+        which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=context.cache.nowhere)])
+        self.fresh = init(self.terms.select(which_B), shape.width, shape.keep, context.special.start)
         """The state of a search before its first step."""
         self.beams = self.fresh.room(slots + 1)
         self.beams.done_B.fill_(True)
         self.places_BWT = torch.full(
-            (slots + 1, shape.width, shape.columns), machine.cache.nowhere, dtype=torch.int32, device=device
+            (slots + 1, shape.width, shape.columns), context.cache.nowhere, dtype=torch.int32, device=device
         )
         self.trace_BTW = torch.zeros(slots + 1, shape.columns + 1, shape.width, dtype=torch.int32, device=device)
         """The choices at each position; finished sentences write to the last column."""
@@ -121,7 +121,7 @@ class Lane:
 
     def steps(self, times: int) -> None:
         """Advance all sentences by some steps."""
-        if not self.machine.exact:
+        if not self.context.exact:
             self.step_together(times)
             self.clock += times
             return
@@ -152,13 +152,13 @@ class Lane:
         size = next(each for each in (*SIZES, self.slots) if each >= len(here))
         which = np.full(size, self.slots, np.int64)
         which[: len(here)] = here
-        which_B = send(which, self.machine.device)
-        if self.machine.graph_pool is None:
+        which_B = send(which, self.context.device)
+        if self.context.graph_pool is None:
             for _ in range(times):
                 self.step(which_B, self.shape.columns, int(self.memory_lengths[here].max()))
             return
         if size not in self.recorded:
-            self.recorded[size] = RecordedStep(self, size, self.machine.graph_pool)
+            self.recorded[size] = RecordedStep(self, size, self.context.graph_pool)
         self.recorded[size].replay(which_B, times)
 
     @torch.no_grad()
@@ -167,7 +167,7 @@ class Lane:
         if self.quick_step is not None:
             self.quick_step(self, which_B)
             return
-        width, machine = self.shape.width, self.machine
+        width, context = self.shape.width, self.context
         beams, terms = self.beams.select(which_B), self.terms.select(which_B)
         memory_B, lengths_B = self.memory_B.index_select(0, which_B), self.memory_lengths_B.index_select(0, which_B)
         # A sentence's places: its memory, then W for each position of the output.
@@ -184,17 +184,17 @@ class Lane:
             memory_lengths_B=lengths_B,
             longest_memory=longest_memory,
         )
-        if machine.watch is not None:
-            machine.watch.numbers = self.numbers[which_B.numpy()].tolist()
-        logits_BWV = machine.logits(machine.decoder.step(rows, machine.cache)).unflatten(0, (-1, width))
-        logits_BWV = forbid(logits_BWV, beams, terms, machine.forbidden, machine.special.end)
+        if context.watch is not None:
+            context.watch.numbers = self.numbers[which_B.numpy()].tolist()
+        logits_BWV = context.logits(context.decoder.step(rows, context.cache)).unflatten(0, (-1, width))
+        logits_BWV = forbid(logits_BWV, beams, terms, context.forbidden, context.special.end)
         if terms.chance is None:
-            found = machine.choose(logits_BWV, beams.log_prob_BW)
+            found = context.choose(logits_BWV, beams.log_prob_BW)
         else:
             found = draw(logits_BWV.squeeze(1), beams, terms.chance)
-        after = advance(beams, terms, force(found, beams, terms), machine.special.end)
-        if machine.watch is not None:
-            machine.watch.stepped(SearchStep(beams, terms, logits_BWV, found, after))
+        after = advance(beams, terms, force(found, beams, terms), context.special.end)
+        if context.watch is not None:
+            context.watch.stepped(SearchStep(beams, terms, logits_BWV, found, after))
         parents_BWT = after.parents_BW[..., None].expand(-1, -1, positions)
         self.places_BWT[:, :, :positions].index_copy_(0, which_B, places_BWT.gather(1, parents_BWT))
         column_B = after.position_B.masked_fill(after.done_B, self.shape.columns)
@@ -222,7 +222,7 @@ class Lane:
         which = np.array(slots, np.int64)
         longest = int((self.clock - self.since[which]).max())
         self.vacate(slots)
-        which_B = send(which, self.machine.device)
+        which_B = send(which, self.context.device)
         endings = self.beams.endings.select(which_B)
         trace = self.trace_BTW[:, : min(longest, self.shape.columns) + 1].index_select(0, which_B)
         return Later(endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, trace)
@@ -232,7 +232,7 @@ class RecordedStep:
     """A lane's step for a fixed number of slots, captured as a CUDA graph; warm-up runs on the padding slot."""
 
     def __init__(self, lane: Lane, size: int, pool: torch.cuda.MemPool) -> None:
-        self.which_B = torch.full((size,), lane.slots, device=lane.machine.device)
+        self.which_B = torch.full((size,), lane.slots, device=lane.context.device)
         shape = (self.which_B, lane.shape.columns, lane.shape.columns)
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())

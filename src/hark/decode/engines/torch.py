@@ -30,7 +30,7 @@ from hark.decode.engine import Engine, TokenPair
 from hark.decode.engines import forced
 from hark.decode.engines.forced import PackedText, Translated, in_batches
 from hark.decode.engines.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
-from hark.decode.engines.lane import Lane, Machine
+from hark.decode.engines.lane import DecodeContext, Lane
 from hark.decode.engines.lane_tables import LaneShape
 from hark.decode.engines.transfer import Later
 from hark.decode.engines.watch import Watch
@@ -125,7 +125,7 @@ class TorchEngine(Engine):
 
     @cached_property
     @torch.no_grad()
-    def machine(self) -> Machine:
+    def context(self) -> DecodeContext:
         """The decoder and its cache; created when first needed, because scoring does not need it."""
         cache = Cache.empty(self.config, self.places, self.device, self.dtype)
         pool = torch.cuda.MemPool() if self.graphs else None
@@ -135,13 +135,13 @@ class TorchEngine(Engine):
 
             operations, choose = decode_kernels.OPERATIONS, decode_kernels.choose
         decoder = CachedDecoder(self.model, operations)
-        return Machine(decoder, cache, choose, self.special, self.exact, pool, self.watch)
+        return DecodeContext(decoder, cache, choose, self.special, self.exact, pool, self.watch)
 
     def close(self) -> None:
         """Free the memory used for decoding; the weights belong to the model."""
         self.lanes.clear()
         self.tenants.clear()
-        self.__dict__.pop("machine", None)
+        self.__dict__.pop("context", None)
 
     @property
     def room(self) -> int:
@@ -223,7 +223,7 @@ class TorchEngine(Engine):
         return True
 
     def new_lane(self, shape: LaneShape) -> Lane:
-        return Lane(self.machine, shape, max(1, self.rows // shape.width), self.quick_step(shape))
+        return Lane(self.context, shape, max(1, self.rows // shape.width), self.quick_step(shape))
 
     def quick_step(self, shape: LaneShape) -> Callable[[Lane, Tensor], None] | None:
         if not self.kernels:
@@ -240,7 +240,7 @@ class TorchEngine(Engine):
             text = PackedText.of(sources, self.device, [each.start for each in batch])
             encode = partial(text.encode, self.model)
             memory_ND = encode() if self.watch is None else self.watch.memory(batch[0].job.number, encode)
-            self.machine.decoder.remember(memory_ND, text.places_N, self.machine.cache)
+            self.context.decoder.remember(memory_ND, text.places_N, self.context.cache)
 
     def advance(self) -> None:
         """Launch the next steps, and start copying the finished flags."""
