@@ -112,7 +112,7 @@ def watching(clock: Clock) -> Iterator[None]:
             (Lane, "release", "retire: fetch"),
             (TorchEngine, "retire", "retire: the rest"),
             (engines, "best", "finish: read back"),
-            (lanes.Later, "get", WAIT),
+            (lanes.PendingCopy, "get", WAIT),
         ):
             parts.enter_context(clock.watch(owner, function, part))
         yield
@@ -212,7 +212,7 @@ def main() -> None:
             mode.transfers(lanes, "send"),
             mode.transfers(lane_tables, "send"),
             mode.transfers(forced, "send"),
-            mode.transfers(lanes, "Later"),
+            mode.transfers(lanes, "PendingCopy"),
         ):
             translate(engine, requests, arguments.warm_up, clock)
         operations, rounds = dict(clock.operations), clock.calls[STEP]

@@ -20,34 +20,34 @@ LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Allowed:
+class Condition:
     """A condition on a value, and its description."""
 
     description: str
     holds: Callable[[Any], bool]
 
 
-def at_least(low: float) -> Allowed:
-    return Allowed(f"{low} or more", lambda value: value >= low and (type(value) is float or value <= LARGEST))
+def at_least(low: float) -> Condition:
+    return Condition(f"{low} or more", lambda value: value >= low and (type(value) is float or value <= LARGEST))
 
 
-def more_than(low: float) -> Allowed:
-    return Allowed(f"more than {low}", lambda value: value > low)
+def more_than(low: float) -> Condition:
+    return Condition(f"more than {low}", lambda value: value > low)
 
 
-def between(low: float, high: float) -> Allowed:
-    return Allowed(f"from {low} to {high}", lambda value: low <= value <= high)
+def between(low: float, high: float) -> Condition:
+    return Condition(f"from {low} to {high}", lambda value: low <= value <= high)
 
 
-def any_seed() -> Allowed:
+def any_seed() -> Condition:
     return between(0, LARGEST_SEED)
 
 
-def fraction() -> Allowed:
-    return Allowed("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
+def fraction() -> Condition:
+    return Condition("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
 
 
-def setting(default: Any, meaning: str, allowed: Allowed | None = None) -> Any:
+def setting(default: Any, meaning: str, allowed: Condition | None = None) -> Any:
     return field(default=default, metadata={"meaning": meaning, "allowed": allowed})
 
 
@@ -78,7 +78,7 @@ def without_none(kind: Any) -> Any:
     return kind
 
 
-def describe(kind: Any, allowed: Allowed | None) -> str:
+def describe(kind: Any, allowed: Condition | None) -> str:
     """Describe the values that a setting accepts."""
     inner = without_none(kind)
     if get_origin(inner) is Literal:
@@ -94,7 +94,7 @@ def describe(kind: Any, allowed: Allowed | None) -> str:
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredSetting:
     """A setting as declared by its section."""
 
     field: str
@@ -107,7 +107,7 @@ class Declared:
     members: tuple[Any, ...]
     """The values of a `Literal`, or the type of a tuple's items."""
     meaning: str
-    allowed: Allowed | None
+    allowed: Condition | None
     is_section: bool
 
     @classmethod
@@ -146,7 +146,7 @@ class Setting:
     kind: Any
     value: Any
     meaning: str
-    allowed: Allowed | None
+    allowed: Condition | None
 
     @property
     def is_section(self) -> bool:
@@ -168,11 +168,11 @@ class Section:
 
     @classmethod
     @cache
-    def declared(cls) -> tuple[Declared, ...]:
+    def declared(cls) -> tuple[DeclaredSetting, ...]:
         """Computed once per class: inspecting types is slow, and a server builds settings for every request."""
         kinds = get_type_hints(cls)
         # Every Section is a dataclass, which the type system cannot express.
-        return tuple(Declared.of(each, kinds[each.name]) for each in fields(cast(Any, cls)))
+        return tuple(DeclaredSetting.of(each, kinds[each.name]) for each in fields(cast(Any, cls)))
 
     def __post_init__(self) -> None:
         for each in self.declared():

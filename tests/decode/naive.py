@@ -14,7 +14,7 @@ from hark.decode.engines.lane_tables import Arrival
 from hark.decode.request import length_penalty
 from hark.decode.rules import forbid, force
 from hark.decode.search import Ended, advance, best, candidates, finished, init
-from hark.decode.state import Terms
+from hark.decode.state import SearchParams
 from hark.text.tokenizer import BOS, EOS, SPECIAL
 
 FORBIDDEN = torch.tensor(SPECIAL.forbidden)
@@ -42,14 +42,14 @@ def ask(**changes: object) -> Arrival:
     return Arrival(**{**values, **changes})  # type: ignore[arg-type]
 
 
-def terms_of(asked: Sequence[Arrival], columns: int = 16) -> Terms:
+def terms_of(asked: Sequence[Arrival], columns: int = 16) -> SearchParams:
     def integers(values: list[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.long)
 
     def filled(rows: list[Sequence[int]]) -> Tensor:
         return torch.tensor([[*row, *[0] * (columns - len(row))] for row in rows])
 
-    return Terms(
+    return SearchParams(
         limit_B=integers([each.limit for each in asked]),
         min_length_B=integers([each.min_length for each in asked]),
         prefix_B=integers([each.prefix for each in asked]),
@@ -65,17 +65,17 @@ def terms_of(asked: Sequence[Arrival], columns: int = 16) -> Terms:
 
 def search(models: Sequence[Logits], asked: Sequence[Arrival], width: int, more_steps: int = 0) -> list[list[Ended]]:
     """Run the real search on stub models; `more_steps` continues after all sentences are finished."""
-    terms = terms_of(asked)
+    params = terms_of(asked)
     keep = max(width, *(each.nbest for each in asked))
-    beams = init(terms, width, keep, BOS)
+    beams = init(params, width, keep, BOS)
     texts = [[() for _ in range(width)] for _ in asked]
     trace = torch.zeros(len(asked), 17, width, dtype=torch.long)
     steps = 0
     while not bool(finished(beams).all()) or more_steps:
         more_steps -= bool(finished(beams).all())
         rows = [[model(text) for text in row] for model, row in zip(models, texts, strict=True)]
-        logits = forbid(torch.stack([torch.stack(row) for row in rows]), beams, terms, FORBIDDEN, EOS)
-        beams = advance(beams, terms, force(candidates(logits, beams.log_prob_BW), beams, terms), EOS)
+        logits = forbid(torch.stack([torch.stack(row) for row in rows]), beams, params, FORBIDDEN, EOS)
+        beams = advance(beams, params, force(candidates(logits, beams.log_prob_BW), beams, params), EOS)
         steps += 1
         for b in range(len(asked)):
             if not beams.done_B[b]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hark.decode.rules import draw, forbid, force
 from hark.decode.search import candidates, init
-from hark.decode.state import Chance
+from hark.decode.state import Sampling
 from hark.text.tokenizer import BOS, EOS
 from tests.decode.naive import FORBIDDEN, ask, terms_of
 
@@ -20,7 +20,7 @@ def shares(logits_V: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: fl
     drawn_BT = (torch.arange(DRAWS, dtype=torch.float64)[:, None] + 0.5) / DRAWS
     settings = (torch.full((DRAWS,), temperature), torch.full((DRAWS,), top_k), torch.full((DRAWS,), top_p))
     beams = init(terms_of([ask()] * DRAWS), 1, 1, BOS)
-    found = draw(logits_V.expand(DRAWS, -1), beams, Chance(drawn_BT, *settings))
+    found = draw(logits_V.expand(DRAWS, -1), beams, Sampling(drawn_BT, *settings))
     log_prob = logits_V.log_softmax(-1)[found.tokens_BC[:, 0]]
     torch.testing.assert_close(found.log_prob_BC[:, 0], log_prob)  # the model's, whatever the settings
     assert bool((found.log_prob_BC[:, 1] == -torch.inf).all())
@@ -47,9 +47,9 @@ def test_only_the_likeliest_tokens_are_sampled(top_k: int, top_p: float, seed: i
 
 
 def test_forbidden_tokens_are_never_candidates() -> None:
-    terms = terms_of([ask(banned=(5, 7)), ask(min_length=1)])
-    beams = init(terms, 2, 2, BOS)
-    logits = forbid(torch.randn(2, 2, 9), beams, terms, FORBIDDEN, EOS)
+    params = terms_of([ask(banned=(5, 7)), ask(min_length=1)])
+    beams = init(params, 2, 2, BOS)
+    logits = forbid(torch.randn(2, 2, 9), beams, params, FORBIDDEN, EOS)
     assert logits[0].isinf().nonzero()[:, 1].tolist() == [0, 1, 2, 5, 7] * 2
     assert logits[1].isinf().nonzero()[:, 1].tolist() == [0, 1, 2, EOS] * 2
     found = candidates(logits, beams.log_prob_BW)
@@ -57,10 +57,10 @@ def test_forbidden_tokens_are_never_candidates() -> None:
 
 
 def test_a_forced_token_is_the_only_candidate() -> None:
-    terms = terms_of([ask(forced=(6,), start=-1.5), ask()])
-    beams = init(terms, 2, 2, BOS)
+    params = terms_of([ask(forced=(6,), start=-1.5), ask()])
+    beams = init(params, 2, 2, BOS)
     free = candidates(torch.randn(2, 2, 9), beams.log_prob_BW)
-    found = force(free, beams, terms)
+    found = force(free, beams, params)
     assert found.tokens_BC[0, 0] == 6
     assert found.log_prob_BC[0].tolist() == [-1.5, *[-torch.inf] * 3]
     assert torch.equal(found.tokens_BC[1], free.tokens_BC[1])

@@ -16,11 +16,11 @@ def without_words(
     """Return a model and a source without the tokens at some positions."""
     kept = [position for position in range(len(source)) if position not in hidden]
     found = copy.deepcopy(model)
-    found.source_positions = Kept(model.source_positions, torch.tensor(kept))
+    found.source_positions = LayerCache(model.source_positions, torch.tensor(kept))
     return found, tuple(source[position] for position in kept)
 
 
-class Kept(Positions):
+class LayerCache(Positions):
     """The original positions of the remaining tokens."""
 
     def __init__(self, positions: Positions, kept: Tensor) -> None:

@@ -11,7 +11,7 @@ from hark.config import DecodeConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.request import Hypothesis, Request
 from hark.inspect.attention import Attention, AttentionKind, Head
-from hark.inspect.beam import Next, RecordedSearch, Step
+from hark.inspect.beam import NextToken, RecordedSearch, Step
 from hark.inspect.effects import Effect, Effects
 from hark.inspect.recording import Recording, Vectors
 from hark.inspect.words import Spelling
@@ -100,9 +100,9 @@ def make_steps(
         others = [first + (7 * position + at) % (tokenizer.vocab_size - first) for at in range(LIKELY)]
         others = [each for each in others if each != token][: LIKELY - 1]
         last = position == len(written_ids) - 1
-        candidates = [Next(0, token, -0.1 * position - 0.1, "ends" if last else "lives")]
+        candidates = [NextToken(0, token, -0.1 * position - 0.1, "ends" if last else "lives")]
         candidates += [
-            Next(alive - 1, each, -0.1 * position - 1 - at, "lives" if at + 1 < beam and not last else "dropped")
+            NextToken(alive - 1, each, -0.1 * position - 1 - at, "lives" if at + 1 < beam and not last else "dropped")
             for at, each in enumerate(others)
         ]
         attention_WS = rng.dirichlet(np.full(source, 0.3), alive).astype(np.float32)

@@ -78,8 +78,8 @@ def detect_source(
 
 def try_models(text: str, candidates: set[str], models: "list[InstalledModel]") -> str | None:
     """The source language whose model gives the text the most likely translation, if that is clear."""
-    from hark.decode.likelier import choose_source
     from hark.decode.load import Loaded
+    from hark.decode.source_language import choose_source
 
     first = {source: next(each for each in models if each.pairs[0][0] == source) for source in sorted(candidates)}
     single = {source: Loaded(each.folder) for source, each in first.items() if len(each.pairs) == 1}

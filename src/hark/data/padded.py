@@ -18,7 +18,7 @@ PaddedBatch = Batch[PaddedStream[Tokens]]
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
+class LengthBuckets:
     """The pairs of a corpus, sorted by source and then target length, cut into fixed batches."""
 
     pool: Pool
@@ -28,7 +28,7 @@ class Shelf:
     widths: NDArray[np.int32]  # (batches, 2): the longest source and target in each batch
 
     @classmethod
-    def of(cls, pool: Pool, batch_tokens: int) -> "Shelf":
+    def of(cls, pool: Pool, batch_tokens: int) -> "LengthBuckets":
         # All segmentations share one plan, based on the longest segmentation of each pair.
         source, target = (
             np.maximum.reduce([store.lengths(side)[pool.rows] for store in pool.variants]) + np.int32(1)
@@ -61,15 +61,17 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
 
     def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
         super().__init__(corpora, config, special)
-        self.shelves = {c: Shelf.of(pool, config.batch_tokens) for c, pool in enumerate(self.pools) if len(pool)}
+        self.buckets = {
+            c: LengthBuckets.of(pool, config.batch_tokens) for c, pool in enumerate(self.pools) if len(pool)
+        }
         # Batches per epoch of each corpus.
-        self._counts = [max(1, int(shelf.pool.weight * len(shelf) + 0.5)) for shelf in self.shelves.values()]
+        self._counts = [max(1, int(bucketed.pool.weight * len(bucketed) + 0.5)) for bucketed in self.buckets.values()]
         self.batches_per_epoch = sum(self._counts)
         slots, tokens = np.zeros(2), np.zeros(2)
-        for shelf, count in zip(self.shelves.values(), self._counts, strict=True):
-            share = count / len(shelf)
-            slots += share * (np.diff(shelf.cuts)[:, None] * shelf.widths).sum(0)
-            tokens += share * np.mean(shelf.pool.totals, axis=0)
+        for bucketed, count in zip(self.buckets.values(), self._counts, strict=True):
+            share = count / len(bucketed)
+            slots += share * (np.diff(bucketed.cuts)[:, None] * bucketed.widths).sum(0)
+            tokens += share * np.mean(bucketed.pool.totals, axis=0)
         self.fill = (float(tokens[0] / slots[0]), float(tokens[1] / slots[1]))
 
     def __getitem__(self, index: int) -> PaddedBatch:
@@ -78,19 +80,19 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         epoch, position = divmod(index, self.batches_per_epoch)
         seed = derive(self.config.seed, len(self.pools))
         position = int(permute(position, self.batches_per_epoch, derive(seed, epoch)))
-        for (corpus, shelf), count in zip(self.shelves.items(), self._counts, strict=True):
+        for (corpus, bucketed), count in zip(self.buckets.items(), self._counts, strict=True):
             if position < count:
-                return self._make_batch(index, corpus, shelf, epoch * count + position)
+                return self._make_batch(index, corpus, bucketed, epoch * count + position)
             position -= count
         raise AssertionError("an epoch is the sum of its corpora")
 
-    def _make_batch(self, index: int, corpus: int, shelf: Shelf, number: int) -> PaddedBatch:
+    def _make_batch(self, index: int, corpus: int, bucketed: LengthBuckets, number: int) -> PaddedBatch:
         """Return batch `number` of the endless stream of one corpus."""
-        number_of_pass, position = divmod(number, len(shelf))
+        number_of_pass, position = divmod(number, len(bucketed))
         key = derive(derive(self.config.seed, corpus), number_of_pass)
-        rows = shelf.take(int(permute(position, len(shelf), key)), derive(key, 0))
+        rows = bucketed.take(int(permute(position, len(bucketed), key)), derive(key, 0))
         pairs = np.stack([np.full_like(rows, corpus), rows, np.full_like(rows, number_of_pass)], axis=1)
-        store = shelf.pool.store(number_of_pass)
+        store = bucketed.pool.store(number_of_pass)
         source, source_lengths = self._pad_rows(store, rows, "source")
         target, target_lengths = self._pad_rows(store, rows, "target")
         streams = {
@@ -104,8 +106,8 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         """Return a full batch of the largest shape: the most slots, then the longest rows."""
         shapes = [
             (int(n * (s + t)), int(s + t), int(n), int(s), int(t))
-            for shelf in self.shelves.values()
-            for n, (s, t) in zip(np.diff(shelf.cuts), shelf.widths, strict=True)
+            for bucketed in self.buckets.values()
+            for n, (s, t) in zip(np.diff(bucketed.cuts), bucketed.widths, strict=True)
         ]
         *_, n, s, t = max(shapes)
         source, target = (np.full((n, width), self.special.end, np.int32) for width in (s, t))

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from hark.decode.state import Beams, Candidates, Chance, Terms
+from hark.decode.state import Beams, Candidates, Sampling, SearchParams
 
 
-def forbid(logits_BWV: Tensor, beams: Beams, terms: Terms, forbidden: Tensor, end: int) -> Tensor:
+def forbid(logits_BWV: Tensor, beams: Beams, params: SearchParams, forbidden: Tensor, end: int) -> Tensor:
     """Set the logits of disallowed tokens to -inf, in place: ids that are always `forbidden`, ids that the request
     bans, and EOS (`end`) while the output is too short.
 
@@ -14,48 +14,48 @@ def forbid(logits_BWV: Tensor, beams: Beams, terms: Terms, forbidden: Tensor, en
     both engines give the same scores.
     """
     logits_BWV.index_fill_(2, forbidden, -torch.inf)
-    banned_BWM = terms.banned_BM[:, None].expand(-1, logits_BWV.shape[1], -1)
+    banned_BWM = params.banned_BM[:, None].expand(-1, logits_BWV.shape[1], -1)
     logits_BWV.scatter_(2, banned_BWM, -torch.inf)
-    too_short_B1 = (beams.position_B < terms.min_length_B)[:, None]
+    too_short_B1 = (beams.position_B < params.min_length_B)[:, None]
     logits_BWV[..., end] = logits_BWV[..., end].masked_fill(too_short_B1, -torch.inf)
     return logits_BWV
 
 
-def force(candidates: Candidates, beams: Beams, terms: Terms) -> Candidates:
+def force(candidates: Candidates, beams: Beams, params: SearchParams) -> Candidates:
     """Make a forced token the only candidate; its log-probability does not count."""
-    if not terms.forced_BT.shape[1]:  # no sentence of this table has a prefix
+    if not params.forced_BT.shape[1]:  # no sentence of this table has a prefix
         return candidates
-    forced_B1 = (beams.position_B < terms.forced_B)[:, None]
-    column_B1 = beams.position_B.clamp(max=terms.forced_BT.shape[1] - 1)[:, None]
+    forced_B1 = (beams.position_B < params.forced_B)[:, None]
+    column_B1 = beams.position_B.clamp(max=params.forced_BT.shape[1] - 1)[:, None]
     only = torch.full_like(candidates.log_prob_BC, -torch.inf)
     only[:, 0] = beams.log_prob_BW[:, 0]
     return Candidates(
         only.where(forced_B1, candidates.log_prob_BC),
         candidates.rows_BC.masked_fill(forced_B1, 0),
-        terms.forced_BT.gather(1, column_B1).where(forced_B1, candidates.tokens_BC),
+        params.forced_BT.gather(1, column_B1).where(forced_B1, candidates.tokens_BC),
     )
 
 
-def draw(logits_BV: Tensor, beams: Beams, chance: Chance) -> Candidates:
+def draw(logits_BV: Tensor, beams: Beams, sampling: Sampling) -> Candidates:
     """Sample one token for each sentence; the second candidate is a dummy with log-probability -inf.
 
     `temperature` flattens or sharpens the distribution; `top_k` and then `top_p` keep the likeliest tokens (the
     smallest set whose probability reaches top_p). The random numbers were drawn beforehand for each sentence and
     position, so that the result is independent of the batch. The log-probability is the model's, at temperature 1.
     """
-    sorted_BV, tokens_BV = (logits_BV.double() / chance.temperature_B[:, None]).sort(
+    sorted_BV, tokens_BV = (logits_BV.double() / sampling.temperature_B[:, None]).sort(
         dim=-1, descending=True, stable=True
     )
     p_BV = sorted_BV.softmax(dim=-1)
     ranks_V = torch.arange(p_BV.shape[1], device=p_BV.device)
-    kept = (ranks_V < chance.top_k_B[:, None]) | (chance.top_k_B == 0)[:, None]
+    kept = (ranks_V < sampling.top_k_B[:, None]) | (sampling.top_k_B == 0)[:, None]
     p_BV = p_BV.where(kept, 0.0)
     p_BV = p_BV / p_BV.sum(dim=-1, keepdim=True)
     before_BV = p_BV.cumsum(dim=-1) - p_BV
-    p_BV = p_BV.where(before_BV < chance.top_p_B[:, None], 0.0)
+    p_BV = p_BV.where(before_BV < sampling.top_p_B[:, None], 0.0)
     reach_BV = p_BV.cumsum(dim=-1)
-    column_B1 = beams.position_B.clamp(max=chance.drawn_BT.shape[1] - 1)[:, None]
-    drawn_B1 = chance.drawn_BT.gather(1, column_B1) * reach_BV[:, -1:]
+    column_B1 = beams.position_B.clamp(max=sampling.drawn_BT.shape[1] - 1)[:, None]
+    drawn_B1 = sampling.drawn_BT.gather(1, column_B1) * reach_BV[:, -1:]
     # The first token whose cumulative probability exceeds the random number; never one with probability zero.
     place_B1 = torch.minimum((reach_BV <= drawn_B1).sum(-1), (p_BV > 0).sum(-1) - 1)[:, None]
     token_B1 = tokens_BV.gather(1, place_B1)

@@ -17,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.decode.state import Beams, Candidates, Endings, Terms
+from hark.decode.state import Beams, Candidates, Endings, SearchParams
 
 
-def init(terms: Terms, width: int, keep: int, start: int) -> Beams:
+def init(params: SearchParams, width: int, keep: int, start: int) -> Beams:
     """The state before the first step: one live hypothesis, in row 0, whose next input is the `start` token."""
-    start_B = terms.start_B
+    start_B = params.start_B
     integers, floats = start_B.new_zeros(len(start_B), dtype=torch.long), start_B.new_full((len(start_B),), -torch.inf)
     log_prob_BW = floats[:, None].repeat(1, width)
     log_prob_BW[:, 0] = start_B
@@ -55,19 +55,19 @@ def penalty(length: Tensor, alpha: Tensor) -> Tensor:
     return ((5 + length) / 6) ** alpha
 
 
-def advance(beams: Beams, terms: Terms, found: Candidates, end: int) -> Beams:
+def advance(beams: Beams, params: SearchParams, found: Candidates, end: int) -> Beams:
     """Advance by one step; `end` is EOS. Finished sentences do not change, so they may be stepped further."""
     endings = beams.endings
     width, keep = beams.tokens_BW.shape[1], endings.score_BF.shape[1]
     length_B = beams.position_B + 1
-    last_B = length_B >= terms.limit_B
-    end_BC = (found.tokens_BC == end) & (beams.position_B >= terms.forced_B)[:, None]
+    last_B = length_B >= params.limit_B
+    end_BC = (found.tokens_BC == end) & (beams.position_B >= params.forced_B)[:, None]
 
     # Hypotheses that end at this step, among the first W.
     first = slice(0, width)
     log_prob_BW = found.log_prob_BC[:, first]
     ends_BW = (end_BC[:, first] | last_B[:, None]) & (log_prob_BW > -torch.inf) & ~beams.done_B[:, None]
-    score_BW = log_prob_BW / penalty(length_B - terms.prefix_B, terms.alpha_B)[:, None]
+    score_BW = log_prob_BW / penalty(length_B - params.prefix_B, params.alpha_B)[:, None]
     choice_BW = found.tokens_BC[:, first] * width + found.rows_BC[:, first]
     scores = torch.cat([endings.score_BF, score_BW.masked_fill(~ends_BW, -torch.inf)], 1)
     score_BF, order_BF = (each[:, :keep] for each in scores.sort(dim=1, descending=True, stable=True))
@@ -83,10 +83,10 @@ def advance(beams: Beams, terms: Terms, found: Candidates, end: int) -> Beams:
 
     # Upper bound on the score of live hypotheses: log-probabilities only fall, and the penalty is largest at the limit.
     # Rounding preserves the order of sums and quotients, so this holds for floats too.
-    most_B = log_prob_BW.amax(1) / penalty(terms.limit_B - terms.prefix_B, terms.alpha_B)
-    rank_B1 = (terms.nbest_B - 1)[:, None]
+    most_B = log_prob_BW.amax(1) / penalty(params.limit_B - params.prefix_B, params.alpha_B)
+    rank_B1 = (params.nbest_B - 1)[:, None]
     settled_B = score_BF.gather(1, rank_B1).squeeze(1) >= most_B  # also when nothing is live: -inf >= -inf
-    done_B = beams.done_B | last_B | (n_ended_B >= terms.max_ended_B) | settled_B
+    done_B = beams.done_B | last_B | (n_ended_B >= params.max_ended_B) | settled_B
 
     going_B1 = ~done_B[:, None]
     return Beams(

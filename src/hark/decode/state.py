@@ -44,7 +44,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Chance(Table):
+class Sampling(Table):
     """The settings of sampling."""
 
     drawn_BT: Tensor
@@ -55,7 +55,7 @@ class Chance(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class Terms(Table):
+class SearchParams(Table):
     """The constant parameters of each sentence's search. Lengths are of the whole output, prefix and EOS included."""
 
     limit_B: Tensor
@@ -74,7 +74,7 @@ class Terms(Table):
     """The search stops when this many hypotheses have ended."""
     nbest_B: Tensor
     alpha_B: Tensor
-    chance: Chance | None = None
+    sampling: Sampling | None = None
     """Set if tokens are sampled instead of searched for."""
 
 

@@ -22,7 +22,7 @@ Fate = Literal["lives", "ends", "dropped"]
 
 
 @dataclass(frozen=True)
-class Next:
+class NextToken:
     """A candidate of a step."""
 
     row: int
@@ -44,11 +44,11 @@ class Step:
     attention_WS: NDArray[np.float32]
     """The cross-attention of each live hypothesis: the mean of all heads of the penultimate layer, which usually aligns
     best (Garg et al., 2019)."""
-    candidates: tuple[Next, ...]
+    candidates: tuple[NextToken, ...]
     """Best first."""
 
     @property
-    def survivors(self) -> tuple[Next, ...]:
+    def survivors(self) -> tuple[NextToken, ...]:
         return tuple(each for each in self.candidates if each.fate == "lives")
 
 
@@ -105,12 +105,12 @@ class SearchRecorder(Watch):
         )
 
 
-def fates(step: SearchStep, sentence: int, end: int) -> Iterator[Next]:
+def fates(step: SearchStep, sentence: int, end: int) -> Iterator[NextToken]:
     """Yield each candidate with its fate. When the search is finished, candidates that did not end are dropped."""
     before, after, found = step.before, step.after, step.found
     width = before.tokens_BW.shape[1]
     rows, tokens, log_probs = (each[sentence].tolist() for each in (found.rows_BC, found.tokens_BC, found.log_prob_BC))
-    last = int(before.position_B[sentence]) + 1 >= int(step.terms.limit_B[sentence])
+    last = int(before.position_B[sentence]) + 1 >= int(step.params.limit_B[sentence])
     alive: set[tuple[int, int]] = set()
     if not after.done_B[sentence]:
         alive = set(zip(after.parents_BW[sentence].tolist(), after.tokens_BW[sentence].tolist(), strict=True))
@@ -122,7 +122,7 @@ def fates(step: SearchStep, sentence: int, end: int) -> Iterator[Next]:
             fate = "ends"
         elif (row, token) in alive:
             fate = "lives"
-        yield Next(row, token, log_prob, fate)
+        yield NextToken(row, token, log_prob, fate)
 
 
 def path(steps: Sequence[Step], tokens: Sequence[int]) -> Iterator[int]:

@@ -29,7 +29,7 @@ always hold finite numbers."""
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class LayerCache:
     """Keys and values of one layer, by place."""
 
     keys_PHK: Tensor
@@ -63,8 +63,8 @@ class Cache:
         keys[:, places:] = values[:, places:] = 0
         return cls(keys, values)
 
-    def layer(self, number: int) -> Kept:
-        return Kept(self.keys_LPHK[number], self.values_LPHK[number], number)
+    def layer(self, number: int) -> LayerCache:
+        return LayerCache(self.keys_LPHK[number], self.values_LPHK[number], number)
 
     @property
     def nowhere(self) -> int:
@@ -89,7 +89,9 @@ class Rows:
     """Added to the self-attention scores, by head and the positions of query and key (`Packed.bias_HTS`)."""
 
 
-def history_attention(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
+def history_attention(
+    q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: LayerCache, rows: Rows
+) -> tuple[Tensor, Tensor]:
     """Store the new key and value of each row, and attend to its history; return the heads' outputs and weights_RHT.
 
     Plain PyTorch: the reference for the kernels.
@@ -106,7 +108,7 @@ def history_attention(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, r
     return out.squeeze(1), weights.squeeze(2)
 
 
-def memory_attention(q_BWHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Tensor]:
+def memory_attention(q_BWHK: Tensor, kept: LayerCache, rows: Rows) -> tuple[Tensor, Tensor]:
     """Attend from the hypotheses of a sentence to its memory; return the heads' outputs and weights_BHWS."""
     j_S = torch.arange(rows.longest_memory, device=q_BWHK.device)
     visible_BS = j_S < rows.memory_lengths_B[:, None]
@@ -115,11 +117,11 @@ def memory_attention(q_BWHK: Tensor, kept: Kept, rows: Rows) -> tuple[Tensor, Te
     return scaled_dot_product_attention(q_BWHK, k_BSHK, v_BSHK, visible_BS[:, None, None])
 
 
-def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
     return history_attention(q_RHK, k_RHK, v_RHK, kept, rows)[0]
 
 
-def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+def attend_memory(q_BWHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
     return memory_attention(q_BWHK, kept, rows)[0]
 
 
@@ -135,8 +137,8 @@ def add_norm(x: Tensor, s: Tensor, norm: nn.LayerNorm, pre_norm: bool) -> tuple[
 class Operations:
     """The operations of a step except matrix products: these in PyTorch, or equivalent kernels."""
 
-    attend_history: Callable[[Tensor, Tensor, Tensor, Kept, Rows], Tensor] = attend_history
-    attend_memory: Callable[[Tensor, Kept, Rows], Tensor] = attend_memory
+    attend_history: Callable[[Tensor, Tensor, Tensor, LayerCache, Rows], Tensor] = attend_history
+    attend_memory: Callable[[Tensor, LayerCache, Rows], Tensor] = attend_memory
     add_norm: Callable[[Tensor, Tensor, nn.LayerNorm, bool], tuple[Tensor, Tensor]] = add_norm
 
 
@@ -196,11 +198,11 @@ class CachedDecoder:
             x = layer(x, history, (kept.keys_PHK, kept.values_PHK), cross, rotation, self.backend)
         return self.model.decoder.last_norm(x, self.backend)
 
-    def self_attend(self, kept: Kept, rows: Rows, q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor) -> Tensor:
+    def self_attend(self, kept: LayerCache, rows: Rows, q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor) -> Tensor:
         """Self-attention of each row over its history, which ends with its token."""
         return self.operations.attend_history(q_RHK, k_RHK, v_RHK, kept, rows)
 
-    def cross_attend(self, kept: Kept, rows: Rows, q_RHK: Tensor, _keys: Tensor, _values: Tensor) -> Tensor:
+    def cross_attend(self, kept: LayerCache, rows: Rows, q_RHK: Tensor, _keys: Tensor, _values: Tensor) -> Tensor:
         """Cross-attention of all hypotheses of a sentence together, with the cached keys and values."""
         q_BWHK = q_RHK.unflatten(0, (len(rows.memory_B), -1))
         return self.operations.attend_memory(q_BWHK, kept, rows).flatten(0, 1)

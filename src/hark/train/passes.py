@@ -18,6 +18,8 @@ from hark.train.processes import Processes, Replicas
 
 
 class Passes(Protocol):
+    """Runs the forward and backward pass of a batch."""
+
     replicas: Replicas
 
     def __call__(self, batch: Streams, scale: float, last: bool) -> tuple[Tensor, Tensor]:

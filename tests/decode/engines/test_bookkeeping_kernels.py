@@ -79,8 +79,8 @@ def test_whole_searches_step_for_step(width: int, more: int, seed: int) -> None:
 
 def step_plainly(plain: Lane, which: torch.Tensor, logits: torch.Tensor) -> None:
     """`Lane.step` with the given logits."""
-    beams, terms = plain.beams.select(which), plain.terms.select(which)
-    found = candidates(forbid(logits, beams, terms, FORBIDDEN, EOS), beams.log_prob_BW)
+    beams, params = plain.beams.select(which), plain.params.select(which)
+    found = candidates(forbid(logits, beams, params, FORBIDDEN, EOS), beams.log_prob_BW)
     plain.context = replace(plain.context, choose=lambda *_: found)
     plain.step(which, COLUMNS, 9)
 

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engines.batching import CallOptions, QueuedRequest
 from hark.decode.engines.call import REMOVED, Call, is_settled, rank, with_log_prob
-from hark.decode.engines.waiting import CallOptions, Waiting
 from hark.decode.request import Hypothesis, Request, length_penalty
 
 END = "3"
 
 
-def waiting(prefix: int = 0, start: float = 0.0, **search: Any) -> Waiting:
+def waiting(prefix: int = 0, start: float = 0.0, **search: Any) -> QueuedRequest:
     request = Request((5, 6, 7), DecodeConfig(**search), prefix=tuple(range(4, 4 + prefix)))
-    return Waiting(0, request, CallOptions.of(0, request), 20, prefix, start)
+    return QueuedRequest(0, request, CallOptions.of(0, request), 20, prefix, start)
 
 
 def result_of(*hypotheses: tuple[list[str], float], exponent: float, attention: Any = None) -> Any:
@@ -31,7 +31,7 @@ def result_of(*hypotheses: tuple[list[str], float], exponent: float, attention: 
     return SimpleNamespace(result=lambda: found)
 
 
-def read(sentence: Waiting, result: Any, exponent: float, first: list[Any] | None = None) -> list[Hypothesis]:
+def read(sentence: QueuedRequest, result: Any, exponent: float, first: list[Any] | None = None) -> list[Hypothesis]:
     alignment = AlignmentHeads.default(ModelConfig(n_decoder_layers=1))
     return Call([sentence], exponent, [result], first or [], alignment, END).read()[0]
 

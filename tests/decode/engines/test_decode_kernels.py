@@ -12,7 +12,7 @@ from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.decode.search import candidates
 from hark.errors import HarkError
-from hark.model.cache import SPARE, Cache, CachedDecoder, Kept, Rows, add_norm, attend_history, attend_memory
+from hark.model.cache import SPARE, Cache, CachedDecoder, LayerCache, Rows, add_norm, attend_history, attend_memory
 from hark.text.tokenizer import EOS, SPECIAL
 from tests.decode.engines.oracle import random_model
 from tests.decode.engines.test_torch import answers
@@ -27,8 +27,8 @@ WIDTHS = st.sampled_from([(16, 16), (8, 12), (24, 16)])
 SEEDS = st.integers(0, 2**31)
 
 
-def kept(heads: int, k_width: int, v_width: int) -> Kept:
-    return Kept(torch.randn(PLACES + SPARE, heads, k_width), torch.randn(PLACES + SPARE, heads, v_width), layer=0)
+def kept(heads: int, k_width: int, v_width: int) -> LayerCache:
+    return LayerCache(torch.randn(PLACES + SPARE, heads, k_width), torch.randn(PLACES + SPARE, heads, v_width), layer=0)
 
 
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=5), HEADS, WIDTHS, SEEDS)
@@ -36,7 +36,7 @@ def kept(heads: int, k_width: int, v_width: int) -> Kept:
 def test_attention_over_history(positions: list[int], heads: int, widths: tuple[int, int], seed: int) -> None:
     torch.manual_seed(seed)
     ours = kept(heads, *widths)
-    plain = Kept(ours.keys_PHK.clone(), ours.values_PHK.clone(), layer=0)
+    plain = LayerCache(ours.keys_PHK.clone(), ours.values_PHK.clone(), layer=0)
     # Slices of a wider product, as in a step.
     q, k, v = (
         torch.randn(len(positions), 3, heads * width)[:, 1].unflatten(-1, (heads, -1))

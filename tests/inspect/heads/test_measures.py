@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hark.inspect.attention import Attention, AttentionKind, Head
 from hark.inspect.heads.measures import NEAR, HeadMeasure, HeadTally, marks_of, measure_weights
-from hark.inspect.heads.roles import Named, name
+from hark.inspect.heads.roles import NamedRole, name
 from hark.text.tokenizer import EOS
 from tests.decode.stub import tokenizer
 
@@ -22,7 +22,7 @@ def looking_at(places: list[int], keys: int, share: float = 1.0) -> Weights:
     return rows
 
 
-def role_of(kind: AttentionKind, rows: Weights, marks: list[bool] | None = None) -> Named:
+def role_of(kind: AttentionKind, rows: Weights, marks: list[bool] | None = None) -> NamedRole:
     """The role of a head with these weights; the heads of other kinds look everywhere."""
     queries, keys = rows.shape
     evenly = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (queries, keys)}
@@ -41,13 +41,13 @@ def causal(rows: Weights) -> Weights:
 
 def test_an_ideal_head_gets_its_role() -> None:
     n = 9
-    assert role_of("encoder", looking_at([0, *range(n - 1)], n)) == Named("previous", 1.0)
-    assert role_of("encoder", looking_at([*range(1, n), 0], n)) == Named("next", 1.0)
-    assert role_of("encoder", looking_at([*range(n)], n)) == Named("same", 1.0)
-    assert role_of("encoder", looking_at([n - 1] * n, n)) == Named("end", 1.0)
-    assert role_of("decoder", causal(looking_at([0, *range(n - 1)], n))) == Named("previous", 1.0)
-    assert role_of("decoder", causal(looking_at([0] * n, n))) == Named("start", 1.0)
-    assert role_of("cross", looking_at([n - 1] * 5, n)) == Named("end", 1.0)
+    assert role_of("encoder", looking_at([0, *range(n - 1)], n)) == NamedRole("previous", 1.0)
+    assert role_of("encoder", looking_at([*range(1, n), 0], n)) == NamedRole("next", 1.0)
+    assert role_of("encoder", looking_at([*range(n)], n)) == NamedRole("same", 1.0)
+    assert role_of("encoder", looking_at([n - 1] * n, n)) == NamedRole("end", 1.0)
+    assert role_of("decoder", causal(looking_at([0, *range(n - 1)], n))) == NamedRole("previous", 1.0)
+    assert role_of("decoder", causal(looking_at([0] * n, n))) == NamedRole("start", 1.0)
+    assert role_of("cross", looking_at([n - 1] * 5, n)) == NamedRole("end", 1.0)
 
 
 def test_the_share_of_a_role() -> None:
@@ -65,7 +65,7 @@ def test_punctuation_near_and_broad_and_mixed() -> None:
         looking_at([max(t - 2, 0) for t in range(n)], n) + looking_at([min(t + 2, 11) for t in range(n)], n)
     ) / 2
     assert role_of("encoder", either_side).role == "near"
-    assert role_of("encoder", np.full((n, n), 1 / n, np.float32)) == Named("broad", pytest.approx(1.0))
+    assert role_of("encoder", np.full((n, n), 1 / n, np.float32)) == NamedRole("broad", pytest.approx(1.0))
     split = 0.4 * looking_at([n - 1] * n, n) + 0.6 * looking_at([(t + 6) % n for t in range(n)], n)
     found = role_of("encoder", split.astype(np.float32))
     assert (found.role, found.partly) == ("mixed", "end")
@@ -74,14 +74,14 @@ def test_punctuation_near_and_broad_and_mixed() -> None:
 
 def test_alignment_wins_if_its_share_is_larger() -> None:
     measures: dict[HeadMeasure, float] = {"previous": 0.1, "end": 0.3, "near": 0.4, "evenness": 0.2}
-    assert name(measures, translation=0.6, written=0.2) == Named("translation", 0.6)
-    assert name(measures, translation=0.2, written=0.7) == Named("written", 0.7)
+    assert name(measures, translation=0.6, written=0.2) == NamedRole("translation", 0.6)
+    assert name(measures, translation=0.2, written=0.7) == NamedRole("written", 0.7)
     assert name(measures).role == "mixed"
 
 
 def test_cross_attention_is_measured_from_the_diagonal() -> None:
     found = role_of("cross", looking_at([0, 2, 4, 6, 8], 9))
-    assert found == Named("same", 1.0)
+    assert found == NamedRole("same", 1.0)
     assert found.title("cross") == "the diagonal"
 
 

@@ -13,7 +13,7 @@ from hark.inspect.heads import picture as grid_picture
 from hark.inspect.heads.alignment import STEPS, Alignment, Combination
 from hark.inspect.heads.finder import FoundHead, HeadReport, Importance
 from hark.inspect.heads.importance import HeadEffect, Point
-from hark.inspect.heads.roles import TITLES, Named
+from hark.inspect.heads.roles import TITLES, NamedRole
 from hark.inspect.heads.table import notes, rows
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -26,7 +26,7 @@ def report(with_all: bool = True, layers: int = 2, heads: int = 3) -> HeadReport
         FoundHead(
             Head(kind, layer, number),
             {"previous": 0.5, "evenness": 0.3, "entropy": 1.25, "distance": 2.0},
-            Named(roles[(layer * heads + number) % len(roles)], 0.93),
+            NamedRole(roles[(layer * heads + number) % len(roles)], 0.93),
             {"predicts": 0.42, "reads": 0.31} if kind == "cross" and with_all else {},
             HeadEffect(0.01 * number - 0.005, 0.002) if with_all else None,
         )

@@ -176,7 +176,7 @@ def forbid(lane: Lane, which_B: Tensor, logits_BWV: Tensor) -> None:
     sentences, width, vocabulary = logits_BWV.shape
     banned, forbidden = lane.shape.banned, lane.context.forbidden
     forbid_kernel[(sentences * width,)](
-        which_B, logits_BWV, lane.beams.position_B, lane.terms.min_length_B, forbidden, lane.terms.banned_BM,
+        which_B, logits_BWV, lane.beams.position_B, lane.params.min_length_B, forbidden, lane.params.banned_BM,
         vocabulary, W=width, N=len(forbidden), N_BLOCK=triton.next_power_of_2(len(forbidden) + 1),
         M=banned, M_BLOCK=triton.next_power_of_2(max(1, banned)), EOS=lane.context.special.end, num_warps=1,
     )  # fmt: skip
@@ -184,10 +184,11 @@ def forbid(lane: Lane, which_B: Tensor, logits_BWV: Tensor) -> None:
 
 def settle(lane: Lane, which_B: Tensor, found: Candidates, places_RT: Tensor) -> None:
     """Select live and ended hypotheses and write them to the tables."""
-    shape, beams, terms, endings = lane.shape, lane.beams, lane.terms, lane.beams.endings
+    shape, beams, params, endings = lane.shape, lane.beams, lane.params, lane.beams.endings
     settle_kernel[(len(which_B),)](
         which_B, found.log_prob_BC, found.rows_BC, found.tokens_BC, places_RT,
-        terms.limit_B, terms.prefix_B, terms.forced_B, terms.forced_BT, terms.max_ended_B, terms.nbest_B, terms.alpha_B,
+        params.limit_B, params.prefix_B, params.forced_B, params.forced_BT,
+        params.max_ended_B, params.nbest_B, params.alpha_B,
         beams.tokens_BW, beams.parents_BW, beams.log_prob_BW, beams.position_B,
         endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, beams.n_ended_B,
         beams.done_B.view(dtype=torch.int8), lane.places_BWT, lane.trace_BTW, shape.columns, shape.forced,

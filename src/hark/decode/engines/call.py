@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.waiting import Waiting
+from hark.decode.engines.batching import QueuedRequest
 from hark.decode.request import Hypothesis, length_penalty
 
 REMOVED = -1e9
@@ -18,7 +18,7 @@ REMOVED = -1e9
 class Call:
     """A pending call to CTranslate2 for a batch of sentences."""
 
-    batch: Sequence[Waiting]
+    batch: Sequence[QueuedRequest]
     exponent: float
     results: list[Any]
     first: list[Any]
@@ -54,7 +54,7 @@ class Call:
             yield with_log_prob(hypothesis, sentence.start + log_prob, sentence)
 
 
-def with_log_prob(hypothesis: Hypothesis, log_prob: float, sentence: Waiting) -> Hypothesis:
+def with_log_prob(hypothesis: Hypothesis, log_prob: float, sentence: QueuedRequest) -> Hypothesis:
     counted = length_of(hypothesis) - sentence.uncounted
     score = log_prob / length_penalty(counted, sentence.request.search.alpha)
     return replace(hypothesis, log_prob=log_prob, score=score)
@@ -73,7 +73,7 @@ def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
     return sorted(hypotheses, key=lambda each: -each.score)
 
 
-def is_settled(found: Sequence[Hypothesis], sentence: Waiting) -> bool:
+def is_settled(found: Sequence[Hypothesis], sentence: QueuedRequest) -> bool:
     """Whether the n best are certain, although CTranslate2 may have dropped hypotheses.
 
     Dropped hypotheses had lower log-probabilities than all that were kept, and none was longer than the longest that

@@ -16,9 +16,9 @@ from hark.bundle import Bundle
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine, TokenPair
+from hark.decode.engines.batching import Batcher, CallOptions, QueuedRequest
 from hark.decode.engines.ctranslate2_runtime import LONGEST_POLL, POLL_SECONDS, ComputeType, Runtime, wait
 from hark.decode.engines.ctranslate2_search import CTranslate2Search, Job
-from hark.decode.engines.waiting import Batcher, CallOptions, Waiting
 from hark.decode.request import Answer, Hypotheses, Request
 from hark.machine import available_cores
 from hark.shortlist import Shortlist
@@ -92,9 +92,9 @@ class CTranslate2Engine(Engine):
     def room(self) -> int:
         return self._batcher.room
 
-    def prepare(self, number: int, request: Request) -> Waiting:
+    def prepare(self, number: int, request: Request) -> QueuedRequest:
         options = CallOptions.of(number, request)
-        return Waiting(number, request, options, self.check(request), len(request.prefix))
+        return QueuedRequest(number, request, options, self.check(request), len(request.prefix))
 
     def step(self) -> list[tuple[int, Answer]]:
         """See `Engine.step`. CTranslate2 cannot stop a batch: one whose requests are all cancelled runs to its end, and

@@ -10,9 +10,9 @@ import ctranslate2  # type: ignore[import-untyped]
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import TokenPair
+from hark.decode.engines.batching import BATCH_TOKENS, QueuedRequest
 from hark.decode.engines.call import Call
 from hark.decode.engines.conversion import convert
-from hark.decode.engines.waiting import BATCH_TOKENS, Waiting
 from hark.errors import UserError
 from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds
@@ -59,7 +59,7 @@ class Runtime:
 
     def submit(
         self,
-        batch: Sequence[Waiting],
+        batch: Sequence[QueuedRequest],
         limit: int,
         exponent: float = BY_LOG_PROB,
         translator: Any = None,

@@ -19,9 +19,9 @@ from typing import Any
 
 import ctranslate2  # type: ignore[import-untyped]
 
+from hark.decode.engines.batching import QueuedRequest
 from hark.decode.engines.call import is_settled, longest, rank, with_log_prob
 from hark.decode.engines.ctranslate2_runtime import BY_LENGTH, BY_LOG_PROB, Runtime, wait
-from hark.decode.engines.waiting import Waiting
 from hark.decode.request import Hypotheses, Hypothesis
 
 FEW = 8
@@ -39,7 +39,7 @@ class CTranslate2Search:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def run(self, batch: Sequence[Waiting]) -> Job:
+    def run(self, batch: Sequence[QueuedRequest]) -> Job:
         """Return the job that translates a batch of requests with the same options."""
         if len(batch) < FEW:
             batch = [replace(each, options=replace(each.options, shortlist=False)) for each in batch]
@@ -51,14 +51,14 @@ class CTranslate2Search:
             case "sample":
                 return self._sample(batch[0])
 
-    def _search(self, batch: Sequence[Waiting]) -> Job:
+    def _search(self, batch: Sequence[QueuedRequest]) -> Job:
         found = yield from self._find(batch)
         return [
             (each.number, tuple(hypotheses[: each.request.search.nbest]))
             for each, hypotheses in zip(batch, found, strict=True)
         ]
 
-    def _branch(self, batch: Sequence[Waiting]) -> Job:
+    def _branch(self, batch: Sequence[QueuedRequest]) -> Job:
         """Find diverse translations: the likeliest first tokens, each completed by a search of its own."""
         options = batch[0].options
         starts = yield from self._find_starts(batch, options.nbest)
@@ -77,7 +77,7 @@ class CTranslate2Search:
                 answers[each.number].append(found[0])
         return [(number, tuple(rank(found))) for number, found in answers.items()]
 
-    def _sample(self, each: Waiting) -> Job:
+    def _sample(self, each: QueuedRequest) -> Job:
         """Sample translations. CTranslate2 seeds a worker only once, when it first draws: so each request has a worker
         of its own, and is waited for."""
         search = each.request.search
@@ -96,7 +96,7 @@ class CTranslate2Search:
         yield []
         return [(each.number, tuple(call.read()[0]))]
 
-    def _find(self, batch: Sequence[Waiting]) -> Finding:
+    def _find(self, batch: Sequence[QueuedRequest]) -> Finding:
         """Find the ended hypotheses of each sentence."""
         options = batch[0].options
         if not options.prefix or options.beam == 1:
@@ -124,7 +124,7 @@ class CTranslate2Search:
             for each, start, all_ in zip(batch, starts, found, strict=True)
         ]
 
-    def _find_starts(self, batch: Sequence[Waiting], width: int) -> Finding:
+    def _find_starts(self, batch: Sequence[QueuedRequest], width: int) -> Finding:
         """Find the likeliest tokens after the prefix of each sentence; EOS among them is a complete hypothesis."""
         options = replace(batch[0].options, beam=width, max_ended=width)
         call = self._runtime.submit([replace(each, options=options) for each in batch], options.prefix + 1)
@@ -135,7 +135,7 @@ class CTranslate2Search:
                 starts.append((yield from self._score_end(each, starts[0])))
         return [rank(starts) for starts in found]
 
-    def _score_end(self, sentence: Waiting, other: Hypothesis) -> Generator[list[Any], None, Hypothesis]:
+    def _score_end(self, sentence: QueuedRequest, other: Hypothesis) -> Generator[list[Any], None, Hypothesis]:
         """The hypothesis that ends right after the prefix. Forbidding tokens scales the probabilities of all others by
         the same factor, which is measured on another token."""
         source, prefix = sentence.request.source, sentence.request.prefix
@@ -146,7 +146,7 @@ class CTranslate2Search:
         hypothesis = Hypothesis(tuple(prefix), 0.0, 0.0, True, attention_TS)
         return with_log_prob(hypothesis, end + other.log_prob - token, sentence)
 
-    def _find_free(self, batch: Sequence[Waiting]) -> Finding:
+    def _find_free(self, batch: Sequence[QueuedRequest]) -> Finding:
         """Search all up to the largest limit in the batch, and repeat those that reached their own limit.
 
         A limit has no effect before it is reached, so the others are the same as with their own limits.
@@ -171,7 +171,7 @@ class CTranslate2Search:
         return found
 
     def _find_again(
-        self, batch: Sequence[Waiting], limits: Mapping[int, int], exponent: float
+        self, batch: Sequence[QueuedRequest], limits: Mapping[int, int], exponent: float
     ) -> Generator[list[Any], None, dict[int, list[Hypothesis]]]:
         """Search some sentences of a batch again, each up to its own limit; both mappings are by index in the batch."""
         groups: dict[int, list[int]] = {}

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from hark.decode.search import candidates
 from hark.decode.state import Candidates
 from hark.errors import HarkError
-from hark.model.cache import Kept, Operations, Rows
+from hark.model.cache import LayerCache, Operations, Rows
 
 POSITIONS = 16
 """Positions of a hypothesis per iteration: most hypotheses are short."""
@@ -75,7 +75,7 @@ def in_rows(x_RHK: Tensor) -> Tensor:
     return x_RHK if x_RHK.stride()[1:] == (x_RHK.shape[2], 1) else x_RHK.contiguous()
 
 
-def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+def attend_history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
     if rows.bias_HTS is not None:
         raise HarkError("the decoding kernels do not support attention biases; use kernels=False")
     (n, heads, k_width), v_width = q_RHK.shape, v_RHK.shape[-1]
@@ -129,7 +129,7 @@ def memory_kernel(
     tl.store(at, out.to(out_at.dtype.element_ty), mask=real & v_real)
 
 
-def attend_memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+def attend_memory(q_BWHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
     """Cross-attention. Does not use `longest_memory`: each program reads its sentence's length."""
     (sentences, width, heads, k_width), v_width = q_BWHK.shape, kept.values_PHK.shape[-1]
     q_RHK = in_rows(q_BWHK.flatten(0, 1))

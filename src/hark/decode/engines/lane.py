@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.decode.engines.lane_tables import PADDING, Arrival, LaneShape, TermTables, power_of_two
-from hark.decode.engines.transfer import Later, send
+from hark.decode.engines.lane_tables import PADDING, Arrival, LaneShape, ParamTables, power_of_two
+from hark.decode.engines.transfer import PendingCopy, send
 from hark.decode.engines.watch import SearchStep, Watch
 from hark.decode.rules import draw, forbid, force
 from hark.decode.search import advance, init
@@ -81,11 +81,11 @@ class Lane:
     ) -> None:
         self.context, self.shape, self.slots, self.quick_step = context, shape, slots, quick_step
         device = context.device
-        self.tables = TermTables(shape, slots + 1, context.special.forbidden[0], device)
-        self.terms = self.tables.terms
+        self.tables = ParamTables(shape, slots + 1, context.special.forbidden[0], device)
+        self.params = self.tables.params
         self.memory_B, self.memory_lengths_B = self.tables.memory_B, self.tables.memory_lengths_B
         which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=context.cache.nowhere)])
-        self.fresh = init(self.terms.select(which_B), shape.width, shape.keep, context.special.start)
+        self.fresh = init(self.params.select(which_B), shape.width, shape.keep, context.special.start)
         """The state of a search before its first step."""
         self.beams = self.fresh.room(slots + 1)
         self.beams.done_B.fill_(True)
@@ -168,7 +168,7 @@ class Lane:
             self.quick_step(self, which_B)
             return
         width, context = self.shape.width, self.context
-        beams, terms = self.beams.select(which_B), self.terms.select(which_B)
+        beams, params = self.beams.select(which_B), self.params.select(which_B)
         memory_B, lengths_B = self.memory_B.index_select(0, which_B), self.memory_lengths_B.index_select(0, which_B)
         # A sentence's places: its memory, then W for each position of the output.
         rows_W = torch.arange(width, device=which_B.device)
@@ -187,26 +187,26 @@ class Lane:
         if context.watch is not None:
             context.watch.numbers = self.numbers[which_B.numpy()].tolist()
         logits_BWV = context.logits(context.decoder.step(rows, context.cache)).unflatten(0, (-1, width))
-        logits_BWV = forbid(logits_BWV, beams, terms, context.forbidden, context.special.end)
-        if terms.chance is None:
+        logits_BWV = forbid(logits_BWV, beams, params, context.forbidden, context.special.end)
+        if params.sampling is None:
             found = context.choose(logits_BWV, beams.log_prob_BW)
         else:
-            found = draw(logits_BWV.squeeze(1), beams, terms.chance)
-        after = advance(beams, terms, force(found, beams, terms), context.special.end)
+            found = draw(logits_BWV.squeeze(1), beams, params.sampling)
+        after = advance(beams, params, force(found, beams, params), context.special.end)
         if context.watch is not None:
-            context.watch.stepped(SearchStep(beams, terms, logits_BWV, found, after))
+            context.watch.stepped(SearchStep(beams, params, logits_BWV, found, after))
         parents_BWT = after.parents_BW[..., None].expand(-1, -1, positions)
         self.places_BWT[:, :, :positions].index_copy_(0, which_B, places_BWT.gather(1, parents_BWT))
         column_B = after.position_B.masked_fill(after.done_B, self.shape.columns)
         self.trace_BTW[which_B, column_B] = after.choices_BW.int()
         self.beams.put(which_B, after)
 
-    def fetch_done(self) -> "tuple[NDArray[np.int64], Later]":
+    def fetch_done(self) -> "tuple[NDArray[np.int64], PendingCopy]":
         """Start copying the finished flags; return them with the tenancy that they refer to."""
         done_B = self.beams.done_B
-        return self.tenancy.copy(), Later(done_B if done_B.is_cuda else done_B.clone())
+        return self.tenancy.copy(), PendingCopy(done_B if done_B.is_cuda else done_B.clone())
 
-    def done(self, tenancy: NDArray[np.int64], later: Later) -> list[int]:
+    def done(self, tenancy: NDArray[np.int64], later: PendingCopy) -> list[int]:
         """The slots whose current searches are finished."""
         done_B = later.get()[0][:-1].numpy()
         return np.flatnonzero(done_B & self.occupied & (self.tenancy == tenancy)).tolist()
@@ -217,7 +217,7 @@ class Lane:
         self.free.extend(slots)
 
     @torch.no_grad()
-    def release(self, slots: Sequence[int]) -> Later:
+    def release(self, slots: Sequence[int]) -> PendingCopy:
         """Free slots and start copying their results."""
         which = np.array(slots, np.int64)
         longest = int((self.clock - self.since[which]).max())
@@ -225,7 +225,7 @@ class Lane:
         which_B = send(which, self.context.device)
         endings = self.beams.endings.select(which_B)
         trace = self.trace_BTW[:, : min(longest, self.shape.columns) + 1].index_select(0, which_B)
-        return Later(endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, trace)
+        return PendingCopy(endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, trace)
 
 
 class RecordedStep:

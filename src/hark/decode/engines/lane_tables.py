@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.decode.engines.transfer import send
-from hark.decode.state import Chance, Terms
+from hark.decode.state import Sampling, SearchParams
 
 
 class LaneShape(NamedTuple):
@@ -32,7 +32,7 @@ def power_of_two(length: int) -> int:
 
 
 class Arrival(NamedTuple):
-    """The parameters of a new search, as plain numbers. The names are those of `Terms`."""
+    """The parameters of a new search, as plain numbers. The names are those of `SearchParams`."""
 
     number: int
     """The number of its request."""
@@ -61,12 +61,12 @@ FLOATS = ("start", "alpha", "temperature", "top_p")
 a GPU each table costs a transfer and a kernel launch."""
 
 PADDING = Arrival(-1, 1, 0, 0, (), 0.0, (), 1, 1, 0.0, 0, 0, (), 1.0, 0, 1.0)
-"""The terms of the padding slot, chosen so that its numbers stay finite."""
+"""The parameters of the padding slot, chosen so that its numbers stay finite."""
 
 
-class TermTables:
-    """The terms of all slots of a lane, and the places and lengths of their memories. Scalars are views into the two
-    tables of numbers.
+class ParamTables:
+    """The parameters of the searches in all slots of a lane, and the places and lengths of their memories. Scalars are
+    views into the two tables of numbers.
 
     harmless: an id that is forbidden anyway; it fills the rows of shorter lists of banned tokens.
     """
@@ -77,8 +77,8 @@ class TermTables:
         self.floats_CB = torch.zeros(len(FLOATS), slots, device=device)
         *integers, forced_B = self.integers_CB
         integer, real = dict(zip(INTEGERS, integers, strict=True)), dict(zip(FLOATS, self.floats_CB, strict=True))
-        chance = (
-            Chance(
+        sampling = (
+            Sampling(
                 drawn_BT=self.floats_CB.new_zeros(slots, shape.columns, dtype=torch.float64),
                 temperature_B=real["temperature"],
                 top_k_B=integer["top_k"],
@@ -87,7 +87,7 @@ class TermTables:
             if shape.sampled
             else None
         )
-        self.terms = Terms(
+        self.params = SearchParams(
             limit_B=integer["limit"],
             min_length_B=integer["min_length"],
             prefix_B=integer["prefix"],
@@ -98,13 +98,13 @@ class TermTables:
             max_ended_B=integer["max_ended"],
             nbest_B=integer["nbest"],
             alpha_B=real["alpha"],
-            chance=chance,
+            sampling=sampling,
         )
         self.memory_B, self.memory_lengths_B = integer["memory"], integer["memory_length"]
 
     def write(self, slots: NDArray[np.int64], arrivals: Sequence[Arrival]) -> tuple[Tensor, Tensor]:
-        """Write the terms of new searches to the tables; return their slots and initial log-probabilities."""
-        device, terms, columns = self.integers_CB.device, self.terms, Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]
+        """Write the parameters of new searches to the tables; return their slots and initial log-probabilities."""
+        device, params, columns = self.integers_CB.device, self.params, Arrival(*zip(*arrivals, strict=True))  # type: ignore[arg-type]
         forced = [len(each.forced) for each in arrivals]
         integers = np.array([*(getattr(columns, name) for name in INTEGERS), forced, slots], np.int64)
         integers_CB = send(integers, device)
@@ -121,10 +121,10 @@ class TermTables:
                 array[number, : len(row)] = row
             table.index_copy_(0, which_B, send(array, device))
 
-        if terms.forced_BT.shape[1]:
-            fill(terms.forced_BT, columns.forced)
-        if terms.banned_BM.shape[1]:
-            fill(terms.banned_BM, columns.banned, self.harmless)
-        if terms.chance is not None:
-            fill(terms.chance.drawn_BT, columns.drawn)
+        if params.forced_BT.shape[1]:
+            fill(params.forced_BT, columns.forced)
+        if params.banned_BM.shape[1]:
+            fill(params.banned_BM, columns.banned, self.harmless)
+        if params.sampling is not None:
+            fill(params.sampling.drawn_BT, columns.drawn)
         return which_B, floats_CB[FLOATS.index("start")]

@@ -32,7 +32,7 @@ from hark.decode.engines.forced import PackedText, Translated, in_batches
 from hark.decode.engines.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
 from hark.decode.engines.lane import DecodeContext, Lane
 from hark.decode.engines.lane_tables import LaneShape
-from hark.decode.engines.transfer import Later
+from hark.decode.engines.transfer import PendingCopy
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
 from hark.decode.scheduler import Entered, Scheduler
@@ -113,8 +113,8 @@ class TorchEngine(Engine):
         """Least recently used first."""
         self.tenants: dict[Lane, dict[int, Entered[DecodeJob]]] = {}
         """The running search in each slot."""
-        self.flags: deque[list[tuple[Lane, NDArray[np.int64], Later]]] = deque()
-        self.fetched: deque[tuple[list[Entered[DecodeJob]], Later]] = deque()
+        self.flags: deque[list[tuple[Lane, NDArray[np.int64], PendingCopy]]] = deque()
+        self.fetched: deque[tuple[list[Entered[DecodeJob]], PendingCopy]] = deque()
 
     def affordable(self) -> int:
         """The number of places that fit in 40% of the free memory; the rest is for logits and the encoder."""

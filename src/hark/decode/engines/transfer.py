@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
-class Later:
+class PendingCopy:
     """Tensors that are being copied to the host; `get` waits for them."""
 
     def __init__(self, *tensors: Tensor) -> None:

@@ -10,8 +10,8 @@ from typing import Literal
 from torch import Tensor
 
 from hark.decode.request import Hypotheses, Request
-from hark.decode.state import Beams, Candidates, Terms
-from hark.model.cache import Kept, Operations, Rows, history_attention, memory_attention
+from hark.decode.state import Beams, Candidates, SearchParams
+from hark.model.cache import LayerCache, Operations, Rows, history_attention, memory_attention
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class SearchStep:
     """One step of a batch of searches: the beams before, the candidates, and the beams after."""
 
     before: Beams
-    terms: Terms
+    params: SearchParams
     logits_BWV: Tensor
     found: Candidates
     after: Beams
@@ -48,12 +48,12 @@ class Watch:
     def operations(self) -> Operations:
         """The plain operations of a step, followed by `attended`."""
 
-        def history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+        def history(q_RHK: Tensor, k_RHK: Tensor, v_RHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
             found = history_attention(q_RHK, k_RHK, v_RHK, kept, rows)
             out_BWHK, weights_BWHT = (each.unflatten(0, (len(rows.memory_B), -1)) for each in found)
             return self.attended("decoder", kept.layer, out_BWHK, weights_BWHT.transpose(1, 2)).flatten(0, 1)
 
-        def memory(q_BWHK: Tensor, kept: Kept, rows: Rows) -> Tensor:
+        def memory(q_BWHK: Tensor, kept: LayerCache, rows: Rows) -> Tensor:
             return self.attended("cross", kept.layer, *memory_attention(q_BWHK, kept, rows))
 
         return Operations(attend_history=history, attend_memory=memory)

@@ -14,7 +14,7 @@ from hark.inspect.heads.corpus import HeadCorpus, HeadExample
 from hark.inspect.heads.gold import Gold
 from hark.inspect.heads.importance import HeadEffect, Point, Scorer, every_head, measure_effects, points_of, prune
 from hark.inspect.heads.measures import HeadMeasure, HeadTally, marks_of
-from hark.inspect.heads.roles import Named, name
+from hark.inspect.heads.roles import NamedRole, name
 from hark.inspect.heads.words import WordMatcher
 from hark.model import Transformer
 from hark.text.vocabulary import Vocabulary
@@ -35,7 +35,7 @@ class FoundHead:
 
     head: Head
     measures: dict[HeadMeasure, float]
-    named: Named
+    named: NamedRole
     errors: dict[Step, float]
     """Alignment error rates of a cross-attention head, if there are gold alignments."""
     effect: HeadEffect | None

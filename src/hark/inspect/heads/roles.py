@@ -60,7 +60,7 @@ FAINT = 0.2
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedRole:
     """A role with its share of weight; for `broad` the evenness, for `mixed` the largest share."""
 
     role: Role
@@ -74,17 +74,17 @@ class Named:
         return (DIAGONAL.get(self.role) if kind == "cross" else None) or TITLES[self.role]
 
 
-def name(measures: Mapping[HeadMeasure, float], translation: float = 0.0, written: float = 0.0) -> Named:
+def name(measures: Mapping[HeadMeasure, float], translation: float = 0.0, written: float = 0.0) -> NamedRole:
     """Name a head by its measures, and by its shares of weight on linked words at the steps that predict and read."""
     shares: dict[Role, float] = {each: measures.get(each, 0.0) for each in PRECISE}
     shares |= {"translation": translation, "written": written}
     role, share = max(shares.items(), key=lambda each: each[1])
     if share >= NAMED:
-        return Named(role, share)
+        return NamedRole(role, share)
     # Linked words are mostly near the diagonal; the link is the more specific description.
     links = role in ("translation", "written") and share >= FAINT
     if measures.get("near", 0.0) >= NAMED and not links:
-        return Named("near", measures["near"])
+        return NamedRole("near", measures["near"])
     if measures["evenness"] >= BROAD:
-        return Named("broad", measures["evenness"])
-    return Named("mixed", share, role if share >= FAINT else None)
+        return NamedRole("broad", measures["evenness"])
+    return NamedRole("mixed", share, role if share >= FAINT else None)

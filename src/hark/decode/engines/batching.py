@@ -64,7 +64,7 @@ class CallOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Waiting:
+class QueuedRequest:
     """A queued request."""
 
     number: int
@@ -85,7 +85,7 @@ class Waiting:
 class Batcher:
     """Chooses the next batch among the queued requests."""
 
-    def __init__(self, intake: Intake[Waiting], workers: int = 1) -> None:
+    def __init__(self, intake: Intake[QueuedRequest], workers: int = 1) -> None:
         self._intake, self._workers = intake, workers
         self.restart()
 
@@ -98,7 +98,7 @@ class Batcher:
         """Number of further requests needed for a good choice of neighbours."""
         return max(POOL_BATCHES, 4 * self._workers) * self._size - len(self._intake)
 
-    def take(self) -> list[Waiting]:
+    def take(self) -> list[QueuedRequest]:
         """Take the next request and those closest to it in length, to minimise padding."""
         first = self._intake.first()
         if first is None:

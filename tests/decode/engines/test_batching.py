@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.config import DecodeConfig
-from hark.decode.engines.waiting import (
+from hark.decode.engines.batching import (
     BATCH_TOKENS,
     FIRST,
     LAST,
@@ -18,27 +18,27 @@ from hark.decode.engines.waiting import (
     SENTENCES,
     Batcher,
     CallOptions,
-    Waiting,
+    QueuedRequest,
 )
 from hark.decode.intake import BULK_EVERY, Intake
 from hark.decode.request import Request
 from hark.errors import UserError
 
 
-def batcher(requests: Sequence[Request], workers: int = 1) -> tuple[Batcher, Intake[Waiting]]:
-    intake: Intake[Waiting] = Intake(
-        lambda number, each: Waiting(number, each, CallOptions.of(number, each), each.limit, len(each.prefix))
+def batcher(requests: Sequence[Request], workers: int = 1) -> tuple[Batcher, Intake[QueuedRequest]]:
+    intake: Intake[QueuedRequest] = Intake(
+        lambda number, each: QueuedRequest(number, each, CallOptions.of(number, each), each.limit, len(each.prefix))
     )
     for each in requests:
         intake.submit(each)
     return Batcher(intake, workers), intake
 
 
-def batches(chooser: Batcher) -> Iterator[list[Waiting]]:
+def batches(chooser: Batcher) -> Iterator[list[QueuedRequest]]:
     return iter(chooser.take, [])
 
 
-def fed(stream: Sequence[Request], workers: int = 1) -> Iterator[list[Waiting]]:
+def fed(stream: Sequence[Request], workers: int = 1) -> Iterator[list[QueuedRequest]]:
     """The batches of a stream whose client submits as there is room."""
     chooser, intake = batcher([], workers)
     rest = iter(stream)
