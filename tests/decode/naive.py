@@ -42,7 +42,7 @@ def ask(**changes: object) -> Arrival:
     return Arrival(**{**values, **changes})  # type: ignore[arg-type]
 
 
-def terms_of(asked: Sequence[Arrival], columns: int = 16) -> SearchParams:
+def params_of(asked: Sequence[Arrival], columns: int = 16) -> SearchParams:
     def integers(values: list[int]) -> Tensor:
         return torch.tensor(values, dtype=torch.long)
 
@@ -65,7 +65,7 @@ def terms_of(asked: Sequence[Arrival], columns: int = 16) -> SearchParams:
 
 def search(models: Sequence[Logits], asked: Sequence[Arrival], width: int, more_steps: int = 0) -> list[list[Ended]]:
     """Run the real search on stub models; `more_steps` continues after all sentences are finished."""
-    params = terms_of(asked)
+    params = params_of(asked)
     keep = max(width, *(each.nbest for each in asked))
     beams = init(params, width, keep, BOS)
     texts = [[() for _ in range(width)] for _ in asked]

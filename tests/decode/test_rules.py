@@ -10,7 +10,7 @@ from hark.decode.rules import draw, forbid, force
 from hark.decode.search import candidates, init
 from hark.decode.state import Sampling
 from hark.text.tokenizer import BOS, EOS
-from tests.decode.naive import FORBIDDEN, ask, terms_of
+from tests.decode.naive import FORBIDDEN, ask, params_of
 
 DRAWS = 4000
 
@@ -19,7 +19,7 @@ def shares(logits_V: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: fl
     """The frequency of each token, for random numbers evenly spaced between 0 and 1."""
     drawn_BT = (torch.arange(DRAWS, dtype=torch.float64)[:, None] + 0.5) / DRAWS
     settings = (torch.full((DRAWS,), temperature), torch.full((DRAWS,), top_k), torch.full((DRAWS,), top_p))
-    beams = init(terms_of([ask()] * DRAWS), 1, 1, BOS)
+    beams = init(params_of([ask()] * DRAWS), 1, 1, BOS)
     found = draw(logits_V.expand(DRAWS, -1), beams, Sampling(drawn_BT, *settings))
     log_prob = logits_V.log_softmax(-1)[found.tokens_BC[:, 0]]
     torch.testing.assert_close(found.log_prob_BC[:, 0], log_prob)  # the model's, whatever the settings
@@ -47,7 +47,7 @@ def test_only_the_likeliest_tokens_are_sampled(top_k: int, top_p: float, seed: i
 
 
 def test_forbidden_tokens_are_never_candidates() -> None:
-    params = terms_of([ask(banned=(5, 7)), ask(min_length=1)])
+    params = params_of([ask(banned=(5, 7)), ask(min_length=1)])
     beams = init(params, 2, 2, BOS)
     logits = forbid(torch.randn(2, 2, 9), beams, params, FORBIDDEN, EOS)
     assert logits[0].isinf().nonzero()[:, 1].tolist() == [0, 1, 2, 5, 7] * 2
@@ -57,7 +57,7 @@ def test_forbidden_tokens_are_never_candidates() -> None:
 
 
 def test_a_forced_token_is_the_only_candidate() -> None:
-    params = terms_of([ask(forced=(6,), start=-1.5), ask()])
+    params = params_of([ask(forced=(6,), start=-1.5), ask()])
     beams = init(params, 2, 2, BOS)
     free = candidates(torch.randn(2, 2, 9), beams.log_prob_BW)
     found = force(free, beams, params)
