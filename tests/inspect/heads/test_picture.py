@@ -87,6 +87,19 @@ def test_tooltips_have_all_measures_of_a_head() -> None:
     assert tooltips[-1].endswith("AER 0.420 (predicts), AER 0.310 (reads), effect +0.0150 ± 0.0020)")
 
 
+def test_text_in_cells_has_the_base_size() -> None:
+    """The style shared by all pictures must not enlarge it: cells are sized for it."""
+    drawn = grid_picture.draw(report())
+    sizes = dict(re.findall(r"\.([a-z]+) {[^}]*font-size: (\d+px)", drawn))
+    cells = {
+        name
+        for cell in re.findall(r"<g[^>]*><title>.*?</g>", drawn)
+        for name in re.findall(r'text class="(\w+)"', cell)
+    }
+    assert cells == {"detail", "share", "role"}
+    assert not cells & sizes.keys()
+
+
 @pytest.mark.parametrize("heads", [1, 2, 16])
 def test_nothing_is_outside_the_picture(heads: int) -> None:
     tree = ElementTree.fromstring(grid_picture.draw(report(heads=heads)))

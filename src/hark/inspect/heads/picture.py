@@ -91,13 +91,13 @@ def draw_cell(found: FoundHead, height: int, chosen: bool, worth: float | None) 
     parts = [
         f"<title>{escape(explain(found))}</title>",
         f'<rect width="{CELL_WIDTH}" height="{height}" rx="5" style="{colour}"/>',
-        f'<text class="name" x="8" y="16">{short_name(found.head)}</text>',
+        f'<text class="detail" x="8" y="16">{short_name(found.head)}</text>',
         f'<text class="share" x="{CELL_WIDTH - 8}" y="16">{found.named.share:.2f}</text>',
         f'<text class="role" x="8" y="31">{found.named.title(found.head.kind)}</text>',
     ]
     if found.errors:
         step = min(found.errors, key=lambda each: found.errors[each])
-        parts.append(f'<text class="name" x="8" y="46">AER {found.errors[step]:.2f}, {step}</text>')
+        parts.append(f'<text class="detail" x="8" y="46">AER {found.errors[step]:.2f}, {step}</text>')
     if worth is not None and found.effect:
         length = max(0.0, found.effect.nll) / worth * (CELL_WIDTH - 16)
         parts.append(f'<rect class="track" x="8" y="{height - 7}" width="{CELL_WIDTH - 16}" height="3" rx="1.5"/>')
