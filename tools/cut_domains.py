@@ -1,6 +1,6 @@
 """Cut dev and test sets from the English-German text of many domains, and make training text that knows none of them.
 
-    python tools/cut_domains.py DATA -o FOLDER
+    python -m tools.cut_domains DATA -o FOLDER
 
 DATA holds the corpora (`debian`, `github`, `europarl-en-de`, `tatoeba-en-de`) and what models are measured on
 (`news`, `multi30k` and others). FOLDER gets NAME.train.en, NAME.train.de, the same for dev and test, the mixed dev set
@@ -162,6 +162,17 @@ def read_everyday(language: str) -> Iterator[str]:
             yield from (line[key] for key in ("text", "like") if len(line.get(key, "").split()) >= EVERYDAY_WORDS)
 
 
+def read_held_out(data: Path) -> tuple[HeldOutText, HeldOutText]:
+    """The English and German text that models are measured on already."""
+    held_out = HeldOutText(), HeldOutText()
+    tables = [((en, de) for en, de, *_ in read_table(data / each)) for each in MEASURED_TABLES]
+    for pairs in (*(read_pairs(data / each) for each in MEASURED), *tables):
+        for pair in pairs:
+            for side, text in zip(held_out, pair, strict=True):
+                side.add(text)
+    return held_out
+
+
 def choose_entries(rows: Iterable[Sequence[str]]) -> list[Pair]:
     """Entries of a dictionary that teach what a word means: short, written as in a sentence, of few senses."""
     chosen = [(row[0], row[1]) for row in rows if is_plain_entry(*row)]
@@ -259,12 +270,7 @@ def write_pairs(folder: Path, name: str, pairs: Iterable[Pair]) -> None:
 def cut_domains(data: Path, folder: Path, seed: int, dev: int, test: int, block: int) -> dict[str, Counter[str]]:
     """Do it all; tells for each corpus how many pairs there were, and what became of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    held_out = HeldOutText(), HeldOutText()
-    tables = [((en, de) for en, de, *_ in read_table(data / each)) for each in MEASURED_TABLES]
-    for pairs in (*(read_pairs(data / each) for each in MEASURED), *tables):
-        for pair in pairs:
-            for side, text in zip(held_out, pair, strict=True):
-                side.add(text)
+    held_out = read_held_out(data)
     for side, language in zip(held_out, ("en", "de"), strict=True):
         for text in read_everyday(language):
             side.add(text)
