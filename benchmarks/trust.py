@@ -235,7 +235,7 @@ def parse() -> argparse.Namespace:
         "--json", type=Path, metavar="FILE", help="write every text with its translation and outcome as JSON"
     )
     parser.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="folder with debian/ and github/ (default: lines only)"
+        "--data", type=Path, metavar="FOLDER", help="folder made by tools.cut_domains (default: lines only)"
     )
     parser.add_argument("--draw", choices=DRAWS, default="test", help="which sentences of the data (default: test)")
     parser.add_argument(

@@ -37,28 +37,21 @@ from hark.facts import (
 )
 from hark.models import named_folder
 from hark.weights import SCALE, read_weights
+from tools.corpora import CORPORA, describe_corpus, rank
 
-TATOEBA = {
-    "licence": "CC BY 2.0 FR",
-    "licence_url": "https://creativecommons.org/licenses/by/2.0/fr/",
-    "attribution": "Tatoeba's contributors",
-    "url": "https://tatoeba.org",
+KINDS = {
+    "europarl": "debates of the European Parliament",
+    "tatoeba": "everyday sentences",
+    "catalogues": "messages of programs",
+    "manuals": "manuals and documentation",
+    "prose": "guides",
+    "games": "games",
+    "medical": "medicine",
+    "dictionary": "a dictionary",
 }
-CORPORA = {
-    "europarl": TextFacts(
-        "europarl",
-        what="Debates of the European Parliament, 1999 to 2012, aligned from the multilingual proceedings",
-        licence="may be reused if the source is named",
-        attribution="European Parliament",
-    ),
-    "tatoeba": TextFacts("tatoeba", what="Short everyday sentences", **TATOEBA),
-    "tatoeba-original": TextFacts(
-        "tatoeba-original", what="The same sentences, with the translations that people wrote", **TATOEBA
-    ),
-}
-"""The known training corpora, with licence and attribution."""
-KINDS = {"europarl": "debates of the European Parliament", "tatoeba": "short everyday sentences"}
-"""Kinds of text, for the summary; `tatoeba-original` is the same kind as `tatoeba`."""
+"""Kinds of text, for the summary, by a corpus of that kind."""
+HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
+"""Test sets in the summary, if the model was evaluated on them; the card has a table of all."""
 TOOL = "`tools/make_models.sh` makes it{teacher}."
 LICENCE = "Apache-2.0"
 TERMS = (
@@ -91,7 +84,8 @@ def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFa
     must be attributed; those of a model that training started from are not known."""
     facts = bundle.facts
     names = [each.name for each in facts.text]
-    unknown = [name for name in names if name not in CORPORA]
+    known = {name: corpus for name in names if (corpus := describe_corpus(name))}
+    unknown = [name for name in names if name not in known]
     unknown += [f"the text of {each.name}" for each in facts.making.parents if each.role == "start"]
     if unknown or not names:
         raise UserError(
@@ -100,11 +94,14 @@ def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFa
         )
     kept = {each["name"]: each["kept"] for each in (report or {}).get("corpora", [])}
     counted = {each.name: kept.get(each.name, each.pairs) for each in facts.text}
-    return tuple(replace(CORPORA[name], pairs=counted[name]) for name in CORPORA if name in names)
+    return tuple(
+        replace(corpus, pairs=counted[name]) for name, corpus in sorted(known.items(), key=lambda each: rank(each[0]))
+    )
 
 
 def kinds_of_text(text: Sequence[TextFacts]) -> str:
-    return " and ".join(KINDS[each.name] for each in text if each.name in KINDS)
+    *most, last = [KINDS[each.name] for each in text if each.name in KINDS]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def scores_of(evaluation: dict[str, Any], report: dict[str, Any] | None) -> ScoreFacts:
@@ -173,15 +170,16 @@ def making_of(bundle: Bundle, teacher: ParentModel | None) -> MakingFacts:
 def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
     text = training_text(bundle, measured_facts.report)
     kinds, scores = kinds_of_text(text), scores_of(measured_facts.evaluation, measured_facts.report)
-    bleu = ", ".join(f"{each.scores['bleu'].score:.1f} ({each.name})" for each in scores.sets)
+    headline = [each for each in scores.sets if each.name in HEADLINE] or scores.sets
+    bleu = ", ".join(f"{each.scores['bleu'].score:.1f} ({each.name})" for each in headline)
     return replace(
         bundle.facts,
         summary=f"Small and fast: BLEU {bleu}. Trained on {kinds}.",
         licence=LICENCE,
         licence_terms=TERMS,
         limits=(
-            f"It has read {kinds}, and nothing else. Other text (news, medicine, law, computers, slang, verse) is "
-            "translated less well, and words that its training text lacks may come out wrong without warning. It "
+            f"It has read {kinds}. Other text (news, law, trade, slang, verse) is translated less well, and words that "
+            "its training text lacks may come out wrong without warning. It "
             "translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. It "
             "may repeat prejudices of its training text. Do not rely on it where a mistake does harm."
         ),

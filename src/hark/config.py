@@ -81,6 +81,8 @@ class AugmentConfig(Section):
     renumbered: float = setting(
         0.0, "share with numbers on both sides replaced by others of equal length", between(0, 1)
     )
+    typed: float = setting(0.0, "share with the source without umlauts, accents and apostrophes", between(0, 1))
+    quoted: float = setting(0.0, "share with other quotation marks in the source", between(0, 1))
     words: float = setting(0.0, "share accompanied by a single word of the text and its translation", between(0, 1))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from benchmarks.domains import FILES, Pair  # type: ignore[import-not-found]
+from benchmarks.domains import DOMAINS, Pair  # type: ignore[import-not-found]
 from benchmarks.lines import Line, read_lines  # type: ignore[import-not-found]
 from benchmarks.trust import HERE, Verdict, Warnings, check_line, check_sentence, report
 
@@ -110,13 +110,14 @@ def test_the_report_lists_lines_that_are_silently_wrong() -> None:
 def test_measuring_an_untrained_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for number, file in enumerate(FILES):
-        write(tmp_path / "data", file, make_pairs(12, seed=number))
+    (tmp_path / "data").mkdir()
+    for number, domain in enumerate(DOMAINS):
+        write(tmp_path / "data", f"{domain}.test", make_pairs(12, seed=number))
     few = '[en-de]\nwords = [{ text = "house", has = ["haus"] }, { text = "42", same = true }]\n'
     for part in trust.PARTS:
         (tmp_path / part).write_text(few, encoding="utf-8")
     monkeypatch.setattr(trust, "HERE", tmp_path)
-    monkeypatch.setattr(trust, "SENTENCES", len(FILES))
+    monkeypatch.setattr(trust, "SENTENCES", len(DOMAINS))
     model, file = make_bundle(tmp_path / "small"), tmp_path / "all.json"
     monkeypatch.setattr(sys, "argv", ["trust", str(model), "--data", str(tmp_path / "data"), "--json", str(file)])
     trust.main()

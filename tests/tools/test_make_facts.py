@@ -138,7 +138,7 @@ def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp
     assert make(str(model), "--evaluation", str(tmp_path / "scores.json")).returncode == 0
     card = Bundle.open(model).card
     assert "- Trained on: europarl, tatoeba, tatoeba-original\n" in card
-    assert "Trained on debates of the European Parliament and short everyday sentences." in card
+    assert "Trained on debates of the European Parliament and everyday sentences." in card
 
 
 def test_unknown_text_and_other_files_are_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:

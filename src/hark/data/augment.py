@@ -16,13 +16,15 @@ from typing import Literal, assert_never, get_args
 import numpy as np
 
 from hark.config import AugmentConfig
+from hark.data.keyboard import requote, type_plainly
 from hark.data.lexicon import SingleWords
 from hark.data.swaps import Renamer, renumber, shared_name
 
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
 """Variants derived from the pair alone."""
-Swap = Literal["renamed", "renumbered", "words"]
-"""Variants that draw names, numbers or words at random."""
+Swap = Literal["renamed", "renumbered", "words", "typed", "quoted"]
+"""Variants that swap names, numbers, letters or quotation marks, or add words. New ones come last: the draw of each
+depends on its place."""
 VARIANTS: tuple[Variant | Swap, ...] = (*get_args(Variant), *get_args(Swap))
 FINAL = re.compile(r"\s*[.!?…。！？]+$")
 """Final punctuation, and the space that French puts before it."""
@@ -74,6 +76,10 @@ class Augmenter:
                 return Renamer(self.names, rng, (word for pair in self.words.items() for word in pair))
             case "renumbered":
                 return partial(renumber, rng=rng)
+            case "typed":
+                return type_plainly
+            case "quoted":
+                return partial(requote, rng=rng)
             case _:
                 return partial(vary, variant)
 

@@ -1,0 +1,115 @@
+"""The text that the models which come with hark are trained on: what it is, its licences, and whom to name.
+
+`NAME-original` is the corpus NAME with the translations that people wrote, where NAME itself has a teacher's.
+"""
+
+from dataclasses import replace
+
+from hark.facts import TextFacts
+
+ORIGINAL = "-original"
+
+_TATOEBA = {
+    "licence": "CC BY 2.0 FR",
+    "licence_url": "https://creativecommons.org/licenses/by/2.0/fr/",
+    "attribution": "Tatoeba's contributors",
+    "url": "https://tatoeba.org",
+}
+_DEBIAN = {"attribution": "Debian, and the authors and translators of its packages", "url": "https://www.debian.org"}
+_DING = {
+    "licence": "GPL-2.0-or-later",
+    "attribution": "Frank Richter, Ding",
+    "url": "https://www-user.tu-chemnitz.de/~fri/ding/",
+}
+_SOFTWARE = "GPL, LGPL, MPL, BSD, CC BY-SA, Apache-2.0 and other free licences, by package"
+
+CORPORA = {
+    each.name: each
+    for each in (
+        TextFacts(
+            "europarl",
+            what="Debates of the European Parliament, 1999 to 2012, aligned from the multilingual proceedings",
+            licence="may be reused if the source is named",
+            attribution="European Parliament",
+        ),
+        TextFacts("tatoeba", what="Short everyday sentences", **_TATOEBA),
+        TextFacts(
+            "everyday",
+            what="Sentences of Tatoeba, and of manuals, guides and documentation, translated by the teacher only",
+            licence="CC BY 2.0 FR; free licences as below",
+            attribution="Tatoeba's contributors, and the authors named below",
+            url="https://tatoeba.org",
+        ),
+        TextFacts("examples", what="Example sentences of a dictionary", **_DING),
+        TextFacts(
+            "medical",
+            what="Clinical terms, definitions and notes",
+            licence="CC BY-SA 3.0",
+            licence_url="https://creativecommons.org/licenses/by-sa/3.0/",
+            attribution="openEHR",
+            url="https://openehr.org",
+        ),
+        TextFacts(
+            "books",
+            what="Alice in Wonderland, Immensee, Werther, Zarathustra",
+            licence="public domain",
+            attribution="Project Gutenberg",
+        ),
+        TextFacts(
+            "prose",
+            what="Guides, a health app, web pages and encyclopaedia articles",
+            licence="MIT, Apache-2.0, MPL-2.0, CC0, CC BY 4.0, CC BY-SA 4.0, GPL-2.0, by source",
+            attribution="Bitcoin.org, Corona-Warn-App, Ethereum.org, LearnOSM, Mozilla, Open Source Guides, "
+            "Stellarium, XQuAD",
+        ),
+        TextFacts(
+            "games",
+            what="Stories and rules of games",
+            licence="GPL-2.0-or-later, GPL-3.0, MPL-2.0, GFDL, by game",
+            attribution="Aisleriot, The Battle for Wesnoth, Shattered Pixel Dungeon, Unciv, Veloren",
+        ),
+        TextFacts("manuals", what="Manuals of programs", licence=f"{_SOFTWARE}; GFDL", **_DEBIAN),
+        TextFacts(
+            "docs",
+            what="Technical documentation",
+            licence="GPL, GFDL, CC BY 3.0 and 4.0, CC BY-SA 3.0, Apache-2.0, MIT, by source",
+            attribution="Apache httpd, Evolution, GIMP, Git, GNOME, Godot, Kubernetes, Linux man pages, phpMyAdmin, "
+            "PHP, React, The Rust Programming Language in German, tldr",
+        ),
+        TextFacts("descriptions", what="Descriptions of programs", licence="the licence of each package", **_DEBIAN),
+        TextFacts(
+            "strings",
+            what="Messages and labels of apps",
+            licence="MPL-2.0, Apache-2.0, AGPL-3.0, GPL-2.0, LGPL-2.1-or-later, MIT, by app",
+            attribution="Evolution, Firefox, Home Assistant, Kate, Mastodon, OpenStreetMap, Visual Studio Code",
+        ),
+        TextFacts("catalogues", what="Messages and labels of 3,000 programs", licence=_SOFTWARE, **_DEBIAN),
+        TextFacts(
+            "names",
+            what="Names of places, things and living beings",
+            licence="Unicode-3.0, MIT, ISC, AGPL-3.0, by source",
+            attribution="Unicode CLDR, Emojibase, OpenStreetMap, i18n-iso-countries, Mealie, Open Food Facts",
+        ),
+        TextFacts("dictionary", what="Words and their translations", **_DING),
+        TextFacts(
+            "back-translated",
+            what="Sentences of the target language like those of `everyday`, translated by the reverse teacher",
+            licence="as `everyday`",
+            attribution="as `everyday`",
+        ),
+    )
+}
+"""By the name in the recipes."""
+
+
+def rank(name: str) -> tuple[int, bool]:
+    """The sort key of a known corpus: the order of the table, and people's translations after the teacher's."""
+    return list(CORPORA).index(name.removesuffix(ORIGINAL)), name.endswith(ORIGINAL)
+
+
+def describe_corpus(name: str) -> TextFacts | None:
+    """Return the facts of a corpus; None if it is not known."""
+    known = CORPORA.get(name.removesuffix(ORIGINAL))
+    if known is None or name == known.name:
+        return known
+    return replace(known, name=name, what=f"{known.what}, with the translations that people wrote")

@@ -1,0 +1,331 @@
+"""Cut dev and test sets from the English-German text of many domains, and make training text that knows none of them.
+
+    python -m tools.cut_domains DATA -o FOLDER
+
+DATA holds the corpora (`debian`, `github`, `europarl-en-de`, `tatoeba-en-de`) and what models are measured on
+(`news`, `multi30k` and others). FOLDER gets NAME.train.en, NAME.train.de, the same for dev and test, the mixed dev set
+`domains.dev`, and counts.json. The same text and seed give the same files, byte for byte.
+
+The files tell no documents, but they are in their order: so sets are cut in blocks of consecutive lines. Lines of fewer
+than three words are not measured on and stay in the training text, since every program has its "Open file". A training
+pair goes where a side equals one of any dev or test set but for case, digits, punctuation and spaces, where it
+nearly does (new corpora only), and where it repeats a pair of a corpus before it.
+"""
+
+import argparse
+import json
+import lzma
+import math
+import random
+import re
+import sys
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hark.config import CleanConfig
+from hark.data.filters import Cleaner
+from hark.data.held_out import essence
+
+Pair = tuple[str, str]
+
+DOMAINS = {
+    # A pair that stands in several belongs to the first: sentences before strings, small corpora before large ones.
+    "examples": "debian/dictionary-examples.en-de.tsv.xz",
+    "medical": "github/medical.en-de.tsv.xz",
+    "books": "github/books.en-de.tsv.xz",
+    "prose": "github/prose.en-de.tsv.xz",
+    "games": "github/games.en-de.tsv.xz",
+    "manuals": "debian/manuals.en-de.tsv.xz",
+    "docs": "github/docs.en-de.tsv.xz",
+    "descriptions": "debian/descriptions.en-de.tsv.xz",
+    "strings": "github/strings.en-de.tsv.xz",
+    "catalogues": "debian/catalogues.en-de.tsv.xz",
+}
+WORDS = {"names": "github/names.en-de.tsv.xz", "dictionary": "debian/dictionary.en-de.tsv.xz"}
+KNOWN = {"tatoeba": "tatoeba-en-de/train", "europarl": "europarl-en-de/train"}
+"""Corpora with test sets of their own."""
+MEASURED = (
+    "europarl-en-de/dev", "europarl-en-de/test", "europarl-seven/dev", "europarl-seven/test", "tatoeba-en-de/test",
+    "news/newstest2013", "news/newstest2014", "alignment-de-en/test.uc", "multi30k/train", "multi30k/val",
+    "multi30k/test_2016_flickr", "multi30k/test_2017_flickr", "multi30k/test_2017_mscoco",
+)  # fmt: skip
+MEASURED_TABLES = ("tatoeba-seven/en-de.test.tsv.xz",)
+EVERYDAY = Path(__file__).parent.parent / "benchmarks" / "everyday.toml"
+EVERYDAY_WORDS = 4
+"""Everyday lines of fewer words, such as greetings, stay: a translator that never read "hello" serves nobody."""
+
+BLOCK = 40
+"""Consecutive lines that are held out together."""
+MIXED = 100
+"""Pairs of each domain in the mixed dev set."""
+SOURCE_WORDS, TARGET_WORDS, LETTERS = 3, 2, 12
+"""What a pair has at least that is measured on."""
+NEAR, NEAR_WORDS = 0.8, 4
+"""Sides are nearly equal that share this part of their different words (Jaccard); of fewer words only equal ones."""
+
+DIGITS = b"0123456789"
+WORD = re.compile(r"[^\W\d_]+")
+CREDITS = re.compile(r"your (?:names?|emails?)\W*|translator-credits", re.IGNORECASE)
+NOTATION = re.compile(
+    r"[^\w\s'’-]|\d|\b(?:sth|sb|sby|smth|etw|jdn|jdm|jds|jmd|jmdn|jmdm|jdn|u|usw|etc)\b", re.IGNORECASE
+)
+SPECIES = {
+    "ornith.",
+    "bot.",
+    "zool.",
+    "min.",
+    "geol.",
+    "chem.",
+    "biochem.",
+    "astron.",
+    "obs.",
+    "hist.",
+    "slang",
+    "vulg.",
+}
+MOST_SENSES = 3
+
+
+def fold(text: str) -> bytes:
+    """What is left of a text without case, digits, punctuation and spaces."""
+    return essence(text).translate(None, DIGITS)
+
+
+def words(text: str) -> set[str]:
+    return set(WORD.findall(text.casefold()))
+
+
+@dataclass
+class HeldOutText:
+    """The text of one language that must not be trained on: equal lines are found, and nearly equal ones."""
+
+    folded: set[bytes] = field(default_factory=set)
+    lines: list[set[str]] = field(default_factory=list)
+    index: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, text: str, nearly: bool = False) -> None:
+        self.folded.add(fold(text))
+        self.folded.discard(b"")
+        if nearly and len(found := words(text)) >= NEAR_WORDS:
+            self.lines.append(found)
+
+    def index_lines(self, frequency: Counter[str]) -> None:
+        """Note each line under its rarest words: as many as a nearly equal line cannot lack all of."""
+        index = defaultdict(list)
+        for number, line in enumerate(self.lines):
+            rarest = sorted(line, key=lambda word: (frequency[word], word))
+            for word in rarest[: len(line) - math.ceil(NEAR * len(line)) + 1]:
+                index[word].append(number)
+        self.index = dict(index)
+
+    def has(self, text: str) -> bool:
+        return fold(text) in self.folded
+
+    def has_nearly(self, text: str) -> bool:
+        found = words(text)
+        numbers = {number for word in found for number in self.index.get(word, ())}
+        return any(
+            len(found & self.lines[number]) >= NEAR * len(found | self.lines[number])
+            for number in numbers
+            if NEAR * len(found) <= len(self.lines[number]) <= len(found) / NEAR
+        )
+
+
+def read_table(path: Path) -> Iterator[list[str]]:
+    for line in read_lines(path):
+        yield line.split("\t")
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            yield line.rstrip("\n")
+
+
+def read_pairs(stem: Path) -> Iterator[Pair]:
+    return zip(read_lines(Path(f"{stem}.en.xz")), read_lines(Path(f"{stem}.de.xz")), strict=True)
+
+
+def read_domain(path: Path) -> list[Pair]:
+    """The pairs of a corpus, without the credits of translators, which differ by file and translate nothing."""
+    return [(en, de) for en, de, *_ in read_table(path) if not CREDITS.fullmatch(en)]
+
+
+def read_everyday(language: str) -> Iterator[str]:
+    """The lines of one language in everyday.toml that are sentences."""
+    tree = tomllib.loads(EVERYDAY.read_text(encoding="utf-8"))
+    for kind in tree["en-de" if language == "en" else "de-en"].values():
+        for line in kind:
+            yield from (line[key] for key in ("text", "like") if len(line.get(key, "").split()) >= EVERYDAY_WORDS)
+
+
+def read_held_out(data: Path) -> tuple[HeldOutText, HeldOutText]:
+    """The English and German text that models are measured on already."""
+    held_out = HeldOutText(), HeldOutText()
+    tables = [((en, de) for en, de, *_ in read_table(data / each)) for each in MEASURED_TABLES]
+    for pairs in (*(read_pairs(data / each) for each in MEASURED), *tables):
+        for pair in pairs:
+            for side, text in zip(held_out, pair, strict=True):
+                side.add(text)
+    return held_out
+
+
+def choose_entries(rows: Iterable[Sequence[str]]) -> list[Pair]:
+    """Entries of a dictionary that teach what a word means: short, written as in a sentence, of few senses."""
+    chosen = [(row[0], row[1]) for row in rows if is_plain_entry(*row)]
+    senses = [Counter(essence(pair[side]) for pair in chosen) for side in (0, 1)]
+    return [pair for pair in chosen if all(senses[side][essence(pair[side])] <= MOST_SENSES for side in (0, 1))]
+
+
+def is_plain_entry(en: str, de: str, label: str = "") -> bool:
+    if label in SPECIES or NOTATION.search(en) or NOTATION.search(de):
+        return False
+    if len(en.removeprefix("to ").split()) > 3 or len(de.split()) > 3:
+        return False
+    return not (en.endswith("ing") and de.endswith("end"))  # most participles, of every verb
+
+
+class Cutter:
+    """Chooses dev and test pairs; no side of any stands in another, or in what is measured on already."""
+
+    def __init__(self, held_out: tuple[HeldOutText, HeldOutText], seed: int, dev: int, test: int) -> None:
+        self.held_out, self.seed, self.sizes = held_out, seed, {"test": test, "dev": dev}
+        # What a cleaner would drop from the training text is not worth measuring on either.
+        self.clean = Cleaner(CleanConfig(), "en", "de")
+
+    def cut(self, name: str, pairs: Sequence[Pair], block: int) -> tuple[dict[str, list[Pair]], list[Pair]]:
+        """The sets by name, in the order of the corpus, and what remains to train on."""
+        blocks = [range(at, min(at + block, len(pairs))) for at in range(0, len(pairs), block)]
+        random.Random(f"{self.seed} {name}").shuffle(blocks)
+        chosen: dict[str, list[int]] = {use: [] for use in self.sizes}
+        removed: set[int] = set()
+        for lines in blocks:
+            use = next((use for use, size in self.sizes.items() if len(chosen[use]) < size), None)
+            if use is None:
+                break
+            for line in lines:
+                if not is_measurable(*pairs[line]):
+                    continue
+                removed.add(line)
+                if len(chosen[use]) < self.sizes[use] and self.take(*pairs[line]):
+                    chosen[use].append(line)
+        else:
+            if any(len(chosen[use]) < size for use, size in self.sizes.items()):
+                raise SystemExit(f"{name}: {len(pairs):,} pairs are too few for dev and test sets")
+        sets = {use: [pairs[line] for line in sorted(lines)] for use, lines in chosen.items()}
+        return sets, [pair for line, pair in enumerate(pairs) if line not in removed]
+
+    def take(self, en: str, de: str) -> bool:
+        if any(side.has(text) for side, text in zip(self.held_out, (en, de), strict=True)):
+            return False
+        if self.clean(en, de).rule is not None:
+            return False
+        for side, text in zip(self.held_out, (en, de), strict=True):
+            side.add(text, nearly=True)
+        return True
+
+
+def is_measurable(en: str, de: str) -> bool:
+    """Whether a pair is long enough that text without it lacks nothing."""
+    enough = len(en.split()) >= SOURCE_WORDS and len(de.split()) >= TARGET_WORDS
+    return enough and all(sum(map(str.isalpha, text)) >= LETTERS for text in (en, de))
+
+
+class Purge:
+    """Passes on what may be trained on, and counts what may not."""
+
+    def __init__(self, held_out: tuple[HeldOutText, HeldOutText]) -> None:
+        self.held_out = held_out
+        self.seen: set[int] = set()
+
+    def __call__(self, pairs: Iterable[Pair], counts: Counter[str], nearly: bool) -> Iterator[Pair]:
+        for pair in pairs:
+            sides = list(zip(self.held_out, pair, strict=True))
+            key = hash((essence(pair[0]), essence(pair[1])))
+            if any(side.has(text) for side, text in sides):
+                counts["equal"] += 1
+            elif key in self.seen:
+                counts["repeated"] += 1
+            elif nearly and any(side.has_nearly(text) for side, text in sides):
+                counts["nearly equal"] += 1
+            else:
+                self.seen.add(key)
+                counts["train"] += 1
+                yield pair
+
+
+def write_pairs(folder: Path, name: str, pairs: Iterable[Pair]) -> None:
+    with (
+        (folder / f"{name}.en").open("w", encoding="utf-8", newline="\n") as en,
+        (folder / f"{name}.de").open("w", encoding="utf-8", newline="\n") as de,
+    ):
+        for pair in pairs:
+            en.write(pair[0] + "\n")
+            de.write(pair[1] + "\n")
+
+
+def cut_domains(data: Path, folder: Path, seed: int, dev: int, test: int, block: int) -> dict[str, Counter[str]]:
+    """Do it all; tells for each corpus how many pairs there were, and what became of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    held_out = read_held_out(data)
+    for side, language in zip(held_out, ("en", "de"), strict=True):
+        for text in read_everyday(language):
+            side.add(text)
+
+    cutter = Cutter(held_out, seed, dev, test)
+    corpora = {name: read_domain(data / path) for name, path in DOMAINS.items()}
+    corpora["tatoeba"] = list(read_pairs(data / KNOWN["tatoeba"]))
+    counts = {name: Counter(read=len(pairs)) for name, pairs in corpora.items()}
+    mixed: list[Pair] = []
+    for name, pairs in corpora.items():
+        # Sentences of Tatoeba belong to no document, and are sorted by length.
+        sets, corpora[name] = cutter.cut(name, pairs, block if name in DOMAINS else 1)
+        counts[name]["cut"] = len(pairs) - len(corpora[name])
+        for use, chosen in sets.items():
+            if name in DOMAINS or use == "dev":  # it has a test set
+                write_pairs(folder, f"{name}.{use}", chosen)
+        if name in DOMAINS:
+            mixed += random.Random(f"{seed} mixed {name}").sample(sets["dev"], min(MIXED, dev))
+    write_pairs(folder, "domains.dev", mixed)
+
+    for number, side in enumerate(held_out):
+        frequency = Counter(word for name in DOMAINS for pair in corpora[name] for word in words(pair[number]))
+        side.index_lines(frequency)
+    purge = Purge(held_out)
+    for name in DOMAINS:
+        write_pairs(folder, f"{name}.train", purge(corpora.pop(name), counts[name], nearly=True))
+    for name, path in WORDS.items():
+        rows = list(read_table(data / path))
+        pairs = choose_entries(rows) if name == "dictionary" else [(row[0], row[1]) for row in rows]
+        counts[name] = Counter(read=len(rows), unsuited=len(rows) - len(pairs))
+        write_pairs(folder, f"{name}.train", purge(pairs, counts[name], nearly=False))
+    write_pairs(folder, "tatoeba.train", purge(corpora.pop("tatoeba"), counts["tatoeba"], nearly=False))
+    counts["europarl"] = Counter()
+    write_pairs(folder, "europarl.train", purge(read_pairs(data / KNOWN["europarl"]), counts["europarl"], nearly=False))
+    counts["europarl"]["read"] = counts["europarl"].total()
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=24)
+    parser.add_argument("--dev", type=int, default=500, help="pairs of each dev set")
+    parser.add_argument("--test", type=int, default=1000, help="pairs of each test set")
+    parser.add_argument("--block", type=int, default=BLOCK, help="consecutive lines that are held out together")
+    said = parser.parse_args()
+    counts = cut_domains(said.data, said.output, said.seed, said.dev, said.test, said.block)
+    columns = ("read", "unsuited", "cut", "equal", "nearly equal", "repeated", "train")
+    rows = {name: {column: count[column] for column in columns} for name, count in counts.items()}
+    (said.output / "counts.json").write_text(json.dumps({"seed": said.seed, "pairs": rows}, indent=1) + "\n")
+    sys.stdout.write(f"{'':14}" + "".join(f"{column:>14}" for column in columns) + "\n")
+    for name, row in rows.items():
+        sys.stdout.write(f"{name:14}" + "".join(f"{row[column]:14,}" for column in columns) + "\n")
+
+
+if __name__ == "__main__":
+    main()
