@@ -11,6 +11,7 @@ from hark.train.loss import Objective
 from tests.model.oracle import build, cumulative
 
 pytest.importorskip("triton", reason="Triton is not installed")
+pytestmark = pytest.mark.usefixtures("few_programs")
 
 
 def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor]]:
