@@ -5,7 +5,8 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -18,12 +19,14 @@ PATIENCE = 300
 
 
 class Hark:
-    """A process that runs `hark` with these arguments, or several that train together."""
+    """A process that runs `hark` with these arguments, or two under torchrun's agent, which restarts them."""
 
-    def __init__(self, *arguments: str, output: Path, processes: int = 1, restarts: int = 0) -> None:
+    def __init__(
+        self, *arguments: str, output: Path, environment: Mapping[str, str] | None = None, restarted: bool = False
+    ) -> None:
         self.output = output
-        work = (arguments, output) if processes == 1 else (arguments, output, processes, restarts)
-        self.process = SERVER.Process(target=run if processes == 1 else run_together, args=work)
+        target = run_two_restarted if restarted else run
+        self.process = SERVER.Process(target=target, args=(arguments, output, environment or {}))
         self.process.start()
 
     def __enter__(self) -> Self:
@@ -58,21 +61,43 @@ class Hark:
         return self.process.exitcode
 
 
-def run(arguments: Sequence[str], output: Path) -> None:
+def run(arguments: Sequence[str], output: Path, environment: Mapping[str, str]) -> None:
     direct(output)
+    os.environ.update(environment)
     start_hark(arguments)
 
 
-def run_together(arguments: Sequence[str], output: Path, processes: int, restarts: int) -> None:
-    """As torchrun does."""
+def run_two_restarted(arguments: Sequence[str], output: Path, environment: Mapping[str, str]) -> None:
+    """As `torchrun --standalone --nproc-per-node 2 --max-restarts 2` does. Its threads forbid to fork from the agent
+    itself."""
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
     direct(output)
+    os.environ.update(environment)
     config = LaunchConfig(
-        1, 1, processes, rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id=output.name,
-        max_restarts=restarts, monitor_interval=0.1, start_method="forkserver",
+        1, 1, 2, rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id=output.name, max_restarts=2,
+        monitor_interval=0.1, start_method="forkserver",
     )  # fmt: skip
     elastic_launch(config, start_hark)(arguments)
+
+
+@contextmanager
+def train_on_two(*arguments: str, output: Path) -> Iterator[list[Hark]]:
+    """Two processes that train together, as started by torchrun."""
+    from torch.distributed import TCPStore
+
+    store = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+    shared = {
+        "MASTER_ADDR": "localhost", "MASTER_PORT": str(store.port), "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2",
+    }  # fmt: skip
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                Hark("train", *arguments, output=output, environment={**shared, "RANK": rank, "LOCAL_RANK": rank})
+            )
+            for rank in ("0", "1")
+        ]
 
 
 def direct(output: Path) -> None:

@@ -13,7 +13,7 @@ from hark.config import Config
 from hark.rundir import RunDir
 from hark.train import checkpoint
 from hark.train.metrics import read_metrics
-from tests.processes import Hark
+from tests.processes import Hark, train_on_two
 from tests.runs import losses
 
 EVERYTHING = [
@@ -84,12 +84,13 @@ def test_two_processes_train_like_one(
     """The same global batch on one process and on two; a run started on two resumes on one, and the other way round."""
     overrides = ["train.steps=6", "train.batches_per_step=4", "train.save_steps=3", f"train.parallel={parallel}"]
 
-    def train_on_two(*arguments: str) -> None:
-        with Hark("train", *arguments, output=tmp_path / "printed", processes=2) as processes:
-            assert processes.finish() == 0, processes.printed
+    def finish_on_two(*arguments: str) -> None:
+        with train_on_two(*arguments, output=tmp_path / "printed") as processes:
+            for each in processes:
+                assert each.finish() == 0, each.printed
 
     one, two = trained("one", *overrides), RunDir(tmp_path / "two")
-    train_on_two(recipe(*overrides), "-o", str(two.path))
+    finish_on_two(recipe(*overrides), "-o", str(two.path))
     assert read_metrics(two.metrics).start.processes == 2  # type: ignore[union-attr]
     assert losses(two).keys() == losses(one).keys()
     for step, values in losses(one).items():
@@ -98,7 +99,7 @@ def test_two_processes_train_like_one(
     assert dev[0] == pytest.approx(dev[1], rel=1e-5)
 
     trained("two", "train.steps=9", resumed=True)
-    train_on_two("--resume", str(one.path), "train.steps=9", "--allow", "train.steps")
+    finish_on_two("--resume", str(one.path), "train.steps=9", "--allow", "train.steps")
     assert max(losses(one)) == max(losses(two)) == 9
     for step, values in losses(one).items():
         assert losses(two)[step] == pytest.approx(values, rel=1e-5)
@@ -108,7 +109,7 @@ def test_a_worker_that_dies_is_restarted_and_resumes(recipe: Callable[..., str],
     """torchrun's elastic agent restarts the workers, which resume from the last checkpoint."""
     run = RunDir(tmp_path / "run")
     file = recipe("train.steps=40", "train.batches_per_step=2", "train.save_steps=5")
-    with Hark("train", file, "-o", str(run.path), output=tmp_path / "printed", processes=2, restarts=2) as agent:
+    with Hark("train", file, "-o", str(run.path), output=tmp_path / "printed", restarted=True) as agent:
         agent.wait_for(lambda: step_of(run) >= 12)
         os.kill(int((run.path / "lock").read_text()), signal.SIGKILL)
         assert agent.finish() == 0, agent.printed
