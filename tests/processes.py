@@ -22,11 +22,17 @@ class Hark:
     """A process that runs `hark` with these arguments, or two under torchrun's agent, which restarts them."""
 
     def __init__(
-        self, *arguments: str, output: Path, environment: Mapping[str, str] | None = None, restarted: bool = False
+        self,
+        *arguments: str,
+        output: Path,
+        environment: Mapping[str, str] | None = None,
+        change: Callable[[], None] | None = None,
+        restarted: bool = False,
     ) -> None:
+        """`change` is called in the process before its work, to change hark itself."""
         self.output = output
-        target = run_two_restarted if restarted else run
-        self.process = SERVER.Process(target=target, args=(arguments, output, environment or {}))
+        work = (arguments, output) if restarted else (arguments, output, environment or {}, change)
+        self.process = SERVER.Process(target=run_two_restarted if restarted else run, args=work)
         self.process.start()
 
     def __enter__(self) -> Self:
@@ -61,19 +67,22 @@ class Hark:
         return self.process.exitcode
 
 
-def run(arguments: Sequence[str], output: Path, environment: Mapping[str, str]) -> None:
+def run(
+    arguments: Sequence[str], output: Path, environment: Mapping[str, str], change: Callable[[], None] | None
+) -> None:
     direct(output)
     os.environ.update(environment)
+    if change is not None:
+        change()
     start_hark(arguments)
 
 
-def run_two_restarted(arguments: Sequence[str], output: Path, environment: Mapping[str, str]) -> None:
+def run_two_restarted(arguments: Sequence[str], output: Path) -> None:
     """As `torchrun --standalone --nproc-per-node 2 --max-restarts 2` does. Its threads forbid to fork from the agent
     itself."""
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
     direct(output)
-    os.environ.update(environment)
     config = LaunchConfig(
         1, 1, 2, rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id=output.name, max_restarts=2,
         monitor_interval=0.1, start_method="forkserver",

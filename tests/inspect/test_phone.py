@@ -1,13 +1,13 @@
 """The page on a phone: nothing is wider than the screen, tabs are in one row, and lines cross no word."""
 
-from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hark.inspect.page import render
-from tests.inspect.browser import Opened, chromium
+from tests.inspect.browser import Opened
 from tests.inspect.made_up import make_effects, make_recording
 from tests.inspect.scripts import ARABIC, ENGLISH, GERMAN, HEBREW, tokenizer
 
@@ -38,12 +38,6 @@ CROSSED = """() => {
   const words = [...document.querySelectorAll("#view-sentence .word")];
   return words.filter((each) => inked(each.getBoundingClientRect())).map((each) => each.textContent);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +102,7 @@ def test_a_wide_table_scrolls_in_its_box(phone: Opened, pages: dict[str, Path]) 
     assert phone.page.evaluate("document.documentElement.scrollWidth") == WIDTH
 
 
-@pytest.mark.parametrize("width", [WIDTH, 700, 1280])
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(("name", "width"), [("long", 700), *product(TEXTS, (WIDTH, 1280))])
 def test_lines_cross_no_word(browser: Any, pages: dict[str, Path], name: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 844})
     opened = Opened(context)

@@ -66,7 +66,7 @@ def requests(draw: st.DrawFn, count: int = 6) -> list[Request]:
     words = st.integers(4, 39)
     return [
         Request(
-            (*draw(st.lists(words, max_size=20)), EOS),
+            (*draw(st.lists(words, max_size=12)), EOS),
             draw(kinds),
             tuple(draw(st.lists(words, max_size=2))),
             tuple(draw(st.lists(words, max_size=3))),
@@ -101,17 +101,17 @@ def test_results_are_independent_of_a_large_batch(engine: TorchEngine) -> None:
     chance = random.Random(1)
     crowd = [
         Request(
-            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 25))), EOS),
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 15))), EOS),
             DecodeConfig(max_extra=3, min_length=2),
         )
-        for _ in range(40)
+        for _ in range(24)
     ]
     narrow = TorchEngine(engine.model, SPECIAL, rows=8, places=400)
     together = answers(engine, crowd)
     assert together == answers(narrow, crowd) == [answers(engine, [each])[0] for each in crowd]
     # A model that always gives the same output, or never ends, would prove nothing.
-    assert len({tokens for ((tokens, *_),) in together}) > 20
-    assert 5 < sum(bool(complete) for ((*_, complete),) in together) < 35
+    assert len({tokens for ((tokens, *_),) in together}) > 12
+    assert 3 < sum(bool(complete) for ((*_, complete),) in together) < 21
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_attention_of_many_in_one_pass(engine: TorchEngine) -> None:
     chance = random.Random(3)
     asked = [
         Request(
-            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 25))), EOS),
+            (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 15))), EOS),
             DecodeConfig(beam=chance.choice((1, 3)), max_extra=3, nbest=1),
             attention=chance.random() < 0.7,
         )
-        for _ in range(40)
+        for _ in range(20)
     ]
     for step in ("predicts", "reads"):
         alignment = AlignmentHeads(1, (0, 2), step)
@@ -298,7 +298,7 @@ def test_cancelling_frees_slots_and_places(engine: TorchEngine) -> None:
     sources = [(*range(4, 4 + n % 9), EOS) for n in range(30)]
     asked = [Request(source, kinds[n % 3]) for n, source in enumerate(sources)]
     expected = answers(engine, asked)
-    for steps in range(1, 6):
+    for steps in (1, 2, 5):
         numbers = [narrow.submit(each) for each in asked]
         for _ in range(steps):
             assert narrow.step() == []
@@ -319,8 +319,8 @@ def test_cancelling_frees_slots_and_places(engine: TorchEngine) -> None:
 
 
 def test_lanes_are_bounded(engine: TorchEngine) -> None:
-    """A client that uses 40 beam widths, one after another and all at once, does not fill the memory."""
-    asked = [Request((5, 9, 14, EOS), DecodeConfig(beam=beam, max_extra=2)) for beam in range(1, 41)]
+    """A client that uses many beam widths, one after another and all at once, does not fill the memory."""
+    asked = [Request((5, 9, 14, EOS), DecodeConfig(beam=beam, max_extra=1)) for beam in range(1, 2 * LANES)]
     many = TorchEngine(engine.model, SPECIAL)
     one_by_one = [answers(many, [each])[0] for each in asked]
     assert len(many.lanes) == len(many.tenants) == LANES
