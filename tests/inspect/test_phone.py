@@ -50,8 +50,8 @@ CROSSED = """async () => {
   }
   return found;
 }"""
-"""For each word, clicked: whether lines are drawn, and the words that they cross. In one call, which is much faster than
-a call for each word."""
+"""For each word, clicked: whether lines are drawn, and the words that they cross. In one call: one for each
+would take much longer."""
 
 
 @pytest.fixture(scope="module")
