@@ -278,7 +278,7 @@ def main() -> None:
     if arguments.tiny:
         small = {"d_model": 32, "d_ff": 64, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 2}
         config = replace(config, **small, vocab_size=500)
-        arguments.sentences, arguments.rounds = 12, 1
+        arguments.sentences, arguments.rounds = min(arguments.sentences, 12), 1
     elif device == "cpu":
         parser.error("no GPU; use --tiny to run on a CPU")
     model = Transformer(config)

@@ -22,7 +22,7 @@ LETTERS = string.ascii_lowercase
 CONFIG = ModelConfig(
     d_model=96, d_ff=384, n_heads=4, n_encoder_layers=1, n_decoder_layers=1, dropout=0.0, vocab_size=2 + len(LETTERS)
 )
-STEPS, WARMUP, WORDS, LONGEST = 800, 100, 64, 12
+STEPS, WARMUP, WORDS, LONGEST, TESTED = 800, 100, 64, 12, 200
 SHADES = " ░▒▓█"
 
 
@@ -112,7 +112,7 @@ def main() -> None:
     console.print("\nUnseen words:\n")
     for word in ("attention", "transformer", "hark", "parallel", "zyxwv"):
         console.print(f"   {word:>12} -> {reverse(model, word)[0]}")
-    new_words = [random_word() for _ in range(200)]
+    new_words = [random_word() for _ in range(TESTED)]
     right = sum(reverse(model, word)[0] == word[::-1] for word in new_words)
     console.print(f"\n{right} of {len(new_words)} new random words reversed correctly.")
     show_attention("attention", *reverse(model, "attention"), console)

@@ -1,5 +1,6 @@
 """The gradient check detects a peer whose fast code computes something else."""
 
+import pytest
 import torch
 from benchmarks.gradient_check import Agreement, agreement
 from benchmarks.peers import VARIANTS, Padded, TorchTransformer, Training
@@ -17,7 +18,8 @@ def batch(rows: int) -> tuple[Padded, int]:
     return Padded(tokens_BT, None, torch.cat([start_B1, tokens_BT[:, :-1]], 1), tokens_BT), rows * 6
 
 
-def make() -> Training:
+@pytest.fixture(scope="module")
+def training() -> Training:
     """A model that has learnt to attend to the source."""
     torch.manual_seed(1)
     training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS["eager"])
@@ -32,9 +34,8 @@ def check(training: Training) -> Agreement:
     return agreement(training, TorchTransformer(MODEL), [padded], tokens)
 
 
-def test_the_same_model_differs_only_by_dropout() -> None:
+def test_the_same_model_differs_only_by_dropout(training: Training) -> None:
     """In float32: bfloat16 takes minutes on most CPUs, and the benchmark itself makes this check on the GPU."""
-    training = make()
     before = {name: weight.detach().clone() for name, weight in training.weights.items()}
     found = check(training)
     assert found.whole.plain > 0.9
@@ -43,10 +44,9 @@ def test_the_same_model_differs_only_by_dropout() -> None:
     assert all(weight.grad is None for weight in training.peer.parameters())
 
 
-def test_a_different_model_is_detected() -> None:
+def test_a_different_model_is_detected(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its decoder attends to the sources of other sentences."""
-    training = make()
     hidden = training.peer.hidden
-    training.peer.hidden = lambda source_BS, *rest: hidden(source_BS.flip(0), *rest)  # type: ignore[method-assign]
+    monkeypatch.setattr(training.peer, "hidden", lambda source_BS, *rest: hidden(source_BS.flip(0), *rest))
     found = check(training)
     assert found.whole.compiled < found.whole.plain - 0.5

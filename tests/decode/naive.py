@@ -1,9 +1,8 @@
-"""A naive beam search for one sentence, in plain Python and without early stopping: the oracle for the search.
+"""A naive beam search for one sentence, without early stopping: what every search and engine is compared with.
 
 Also runs the real search on stub models, whose logits are a function of the tokens so far.
 """
 
-import math
 import random
 from collections.abc import Callable, Sequence
 
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hark.decode.engines.lane_tables import Arrival
-from hark.decode.request import length_penalty
+from hark.decode.request import Hypothesis, length_penalty
 from hark.decode.rules import forbid, force
 from hark.decode.search import Ended, advance, best, candidates, finished, init
 from hark.decode.state import SearchParams
@@ -19,18 +18,19 @@ from hark.text.tokenizer import BOS, EOS, SPECIAL
 
 FORBIDDEN = torch.tensor(SPECIAL.forbidden)
 
-Logits = Callable[[tuple[int, ...]], Tensor]
-"""The logits of the next token, given the output so far."""
+Tokens = tuple[int, ...]
+Logits = Callable[[Sequence[Tokens]], Tensor]
+"""The logits of the next token after each of several outputs of one length: a row for each."""
 
 
 def stub(seed: int, vocabulary: int) -> Logits:
     """Random logits, the same for the same tokens."""
 
-    def logits(tokens: tuple[int, ...]) -> Tensor:
+    def row(tokens: Tokens) -> list[float]:
         chance = random.Random(repr((seed, tokens)))
-        return torch.tensor([chance.gauss(0, 2) for _ in range(vocabulary)])
+        return [chance.gauss(0, 2) for _ in range(vocabulary)]
 
-    return logits
+    return lambda outputs: torch.tensor([row(tokens) for tokens in outputs])
 
 
 def ask(**changes: object) -> Arrival:
@@ -73,8 +73,8 @@ def search(models: Sequence[Logits], asked: Sequence[Arrival], width: int, more_
     steps = 0
     while not bool(finished(beams).all()) or more_steps:
         more_steps -= bool(finished(beams).all())
-        rows = [[model(text) for text in row] for model, row in zip(models, texts, strict=True)]
-        logits = forbid(torch.stack([torch.stack(row) for row in rows]), beams, params, FORBIDDEN, EOS)
+        logits = torch.stack([model(row) for model, row in zip(models, texts, strict=True)])
+        logits = forbid(logits, beams, params, FORBIDDEN, EOS)
         beams = advance(beams, params, force(candidates(logits, beams.log_prob_BW), beams, params), EOS)
         steps += 1
         for b in range(len(asked)):
@@ -85,35 +85,40 @@ def search(models: Sequence[Logits], asked: Sequence[Arrival], width: int, more_
     return best(beams.endings, trace, [each.nbest for each in asked], EOS)
 
 
-def ended_with(tokens: tuple[int, ...], log_prob: float) -> Ended:
+def next_log_probs(model: Logits, asked: Arrival, live: Sequence[Tokens]) -> Tensor:
+    """The log-probabilities of every token after each hypothesis; tokens are forbidden before the softmax."""
+    logits_WV = model(live).clone()
+    logits_WV[:, [*SPECIAL.forbidden, *asked.banned]] = -torch.inf
+    if len(live[0]) < asked.min_length:
+        logits_WV[:, EOS] = -torch.inf
+    return logits_WV.log_softmax(-1).double()
+
+
+def ended_with(tokens: Tokens, log_prob: float, asked: Arrival) -> Hypothesis:
+    score = log_prob / length_penalty(len(tokens) - asked.prefix, asked.alpha)
     complete = tokens[-1] == EOS
-    return Ended(tokens[:-1] if complete else tokens, log_prob, complete)
+    return Hypothesis(tokens[:-1] if complete else tokens, log_prob, score, complete)
 
 
-def naive_search(model: Logits, asked: Arrival, width: int) -> list[tuple[float, Ended]]:
-    """Beam search by its definition; returns all ended hypotheses, ranked."""
-    live: list[tuple[tuple[int, ...], float]] = [(tuple(asked.forced), asked.start)]
-    ended: list[tuple[float, Ended]] = []
+def ranked(ended: Sequence[Hypothesis]) -> list[Hypothesis]:
+    return sorted(ended, key=lambda each: -each.score)
+
+
+def beam_search(model: Logits, asked: Arrival, width: int) -> list[Hypothesis]:
+    """Beam search by its definition; returns all ended hypotheses, best first."""
+    live: list[tuple[Tokens, float]] = [(tuple(asked.forced), asked.start)]
+    ended: list[Hypothesis] = []
     while live and len(ended) < asked.max_ended:
-        found = []
-        for tokens, total in live:
-            logits = model(tokens).clone()
-            logits[[0, 1, BOS, *asked.banned]] = -math.inf
-            if len(tokens) < asked.min_length:
-                logits[EOS] = -math.inf
-            for token, log_prob in enumerate(logits.log_softmax(-1).tolist()):
-                if log_prob > -math.inf:
-                    found.append(((*tokens, token), total + log_prob))
-        found.sort(key=lambda each: -each[1])
-        first, spare = found[:width], [each for each in found[width : 2 * width] if each[0][-1] != EOS]
-        live = []
-        for tokens, total in first:
-            last = len(tokens) == asked.limit
-            if last or tokens[-1] == EOS:
-                score = total / length_penalty(len(tokens) - asked.prefix, asked.alpha)
-                ended.append((score, ended_with(tokens, total)))
-                if not last and spare:
-                    live.append(spare.pop(0))
-            else:
-                live.append((tokens, total))
-    return sorted(ended, key=lambda each: -each[0])
+        outputs, totals = zip(*live, strict=True)
+        total_WV = torch.tensor(totals, dtype=torch.float64)[:, None] + next_log_probs(model, asked, outputs)
+        best_C, places_C = total_WV.flatten().topk(min(2 * width, total_WV.numel()))
+        rows_C, tokens_C = places_C // total_WV.shape[1], places_C % total_WV.shape[1]
+        found = [
+            ((*outputs[row], token), total)
+            for row, token, total in zip(rows_C.tolist(), tokens_C.tolist(), best_C.tolist(), strict=True)
+            if total > -torch.inf
+        ]
+        last = len(outputs[0]) + 1 == asked.limit
+        ended += [ended_with(*each, asked) for each in found[:width] if last or each[0][-1] == EOS]
+        live = [] if last else [each for each in found if each[0][-1] != EOS][:width]
+    return ranked(ended)

@@ -1,6 +1,7 @@
 """Beam search against a naive search, and against exhaustive search, on small vocabularies."""
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hark.decode.engines.lane_tables import Arrival
-from hark.decode.request import length_penalty
+from hark.decode.request import Hypothesis
 from hark.decode.search import Ended, trace_back
 from hark.text.tokenizer import EOS
-from tests.decode.naive import Logits, ask, ended_with, naive_search, search, stub
+from tests.decode.naive import Logits, Tokens, ask, beam_search, ended_with, next_log_probs, ranked, search, stub
 
 SEEDS = st.integers(0, 2**31)
 ALPHAS = st.sampled_from([0.0, 0.2, 0.6, 1.0, 2.0, 5.0])
@@ -37,8 +38,7 @@ def asked(draw: st.DrawFn, width: int) -> Arrival:
     )
 
 
-def assert_same(ours: list[Ended], naive: list[tuple[float, Ended]], nbest: int) -> None:
-    expected = [each for _, each in naive[:nbest]]
+def assert_same(ours: list[Ended], expected: list[Hypothesis]) -> None:
     assert [(each.tokens, each.complete) for each in ours] == [(each.tokens, each.complete) for each in expected]
     assert [each.log_prob for each in ours] == pytest.approx([each.log_prob for each in expected], abs=1e-4)
 
@@ -49,10 +49,10 @@ def test_search_equals_the_naive_search(data: st.DataObject, width: int, seed: i
     """The naive search does not stop early: so early stopping changes nothing."""
     request = data.draw(asked(width))
     model = stub(seed, 7)
-    assert_same(search([model], [request], width)[0], naive_search(model, request, width), request.nbest)
+    assert_same(search([model], [request], width)[0], beam_search(model, request, width)[: request.nbest])
 
 
-def everything(model: Logits, request: Arrival, words: range) -> list[tuple[float, Ended]]:
+def everything(model: Logits, request: Arrival, words: range) -> list[Hypothesis]:
     """All possible outputs, ranked."""
     ended = []
     for length in range(1, request.limit + 1):
@@ -61,11 +61,9 @@ def everything(model: Logits, request: Arrival, words: range) -> list[tuple[floa
                 continue
             total = 0.0
             for i, token in enumerate(tokens):
-                logits = model(tokens[:i]).clone()
-                logits[:EOS] = -torch.inf
-                total += logits.log_softmax(-1)[token].item()
-            ended.append((total / length_penalty(length, request.alpha), ended_with(tokens, total)))
-    return sorted(ended, key=lambda each: -each[0])
+                total += next_log_probs(model, request, [tokens[:i]])[0, token].item()
+            ended.append(ended_with(tokens, total, request))
+    return ranked(ended)
 
 
 @given(ALPHAS, st.integers(1, 4), st.integers(1, 5), SEEDS)
@@ -74,7 +72,7 @@ def test_a_wide_beam_equals_exhaustive_search(alpha: float, limit: int, nbest: i
     width = 40  # more than the possible outputs of two words and EOS
     request = ask(limit=limit, max_ended=width, nbest=nbest, alpha=alpha)
     model = stub(seed, 6)
-    assert_same(search([model], [request], width)[0], everything(model, request, range(4, 6)), nbest)
+    assert_same(search([model], [request], width)[0], everything(model, request, range(4, 6))[:nbest])
 
 
 @given(st.data(), st.integers(1, 3), st.lists(SEEDS, min_size=2, max_size=4))
@@ -98,26 +96,24 @@ def test_finished_sentences_do_not_change(data: st.DataObject, width: int, seed:
 def test_a_beam_of_one_is_greedy(seed: int) -> None:
     model, tokens = stub(seed, 9), ()
     while len(tokens) < 8 and EOS not in tokens:
-        logits = model(tokens)
-        logits[:EOS] = -torch.inf
-        tokens = (*tokens, int(logits.argmax()))
+        tokens = (*tokens, int(next_log_probs(model, ask(), [tokens]).argmax()))
     (found,) = search([model], [ask(max_ended=1)], 1)[0]
-    assert found[::2] == ended_with(tokens, 0.0)[::2]
+    assert (*found.tokens, *[EOS] * found.complete) == tokens
 
 
 def test_a_search_stops_when_no_live_hypothesis_can_be_better() -> None:
     """EOS is certain at the first step; otherwise a beam of 2 would wait for a second hypothesis until the limit."""
     calls = []
 
-    def model(tokens: tuple[int, ...]) -> torch.Tensor:
-        calls.append(tokens)
-        logits = torch.zeros(7)
-        logits[EOS] = 50.0 if not tokens else -50.0
-        return logits
+    def model(outputs: Sequence[Tokens]) -> torch.Tensor:
+        calls.append(outputs)
+        logits_WV = torch.zeros(len(outputs), 7)
+        logits_WV[:, EOS] = 50.0 if not outputs[0] else -50.0
+        return logits_WV
 
     (found,) = search([model], [ask(limit=8, max_ended=2, alpha=0.6)], 2)[0]
     assert (found.tokens, found.complete) == ((), True)
-    assert len(calls) == 2  # the two rows of one step
+    assert len(calls) == 1  # one step
 
 
 @given(st.lists(st.integers(1, 12), max_size=9), st.integers(1, 4), SEEDS)

@@ -19,6 +19,7 @@ from hark.data import Dataset, prepare
 from hark.decode.load import Loaded
 from hark.decode.request import Hypothesis
 from hark.distil import distil as module
+from hark.distil import record as recording
 from hark.distil.distil import distil, refuse_sampling
 from hark.distil.filter import find_reason
 from hark.distil.record import DistilRecord
@@ -26,6 +27,7 @@ from hark.errors import HarkError, UserError
 from tests.data.material import pairs, write
 from tests.decode.bundles import make_bundle
 from tests.decode.stub import Stub
+from tests.processes import Hark
 
 PAIRS = 60
 
@@ -299,8 +301,10 @@ def test_hark_distil_and_prepare_without_optional_packages(dataset, tmp_path):
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("out: 40 pairs, ")
     assert "original target kept: " in ran.stdout
-    again = hark(tmp_path, *words, "--beam", "2", "--limit", "20")
-    assert "nothing to do" in again.stdout, again.stderr
+    words[words.index("out")] = tmp_path / "out"
+    with Hark(*map(str, words), "--beam", "2", "--limit", "20", output=tmp_path / "printed") as again:
+        assert again.finish() == 0
+    assert "nothing to do" in again.printed
     model = Loaded(bundle, "torch", "cpu")
     result = distil(model, dataset, tmp_path / "here", replace(model.config.decode, beam=2), limit=20, processes=1)
     assert result.new_pairs == 40
@@ -321,34 +325,29 @@ def test_the_language_check_names_the_setting_to_turn_it_off(tmp_path):
     assert "data.clean.language=1" in ran.stderr
 
 
+def distil_slowly():
+    """A few pairs at a time, each time recorded."""
+    module.CHUNK_PAIRS = 3
+    recording.SAVE_SECONDS = 0
+    append = recording.DistilledText.append
+
+    def slow(self, *rest):
+        append(self, *rest)
+        time.sleep(0.2)
+
+    recording.DistilledText.append = slow
+
+
 def test_a_killed_or_interrupted_command_resumes(dataset, tmp_path):
     bundle = real_teacher(dataset, tmp_path)
-    program = tmp_path / "slow.py"
-    program.write_text(
-        "import sys, time\n"
-        "from hark.distil import distil\n"
-        "distil.CHUNK_PAIRS = 3\n"
-        "from hark.distil import record\n"
-        "from hark.distil.record import DistilledText\n"
-        "record.SAVE_SECONDS = 0\n"
-        "append = DistilledText.append\n"
-        "def slow(self, *rest):\n"
-        "    append(self, *rest)\n"
-        "    time.sleep(0.2)\n"
-        "DistilledText.append = slow\n"
-        "from hark.cli import main\n"
-        "main()\n"
-    )
     words = ["distil", bundle, dataset.folder, "-o", tmp_path / "out", "--engine", "torch", "--device", "cpu"]
-    command = [sys.executable, str(program), *map(str, words), "--beam", "1", "--processes", "1"]
+    words = [*map(str, words), "--beam", "1", "--processes", "1"]
     for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
         before = recorded_pairs(tmp_path / "out")
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while recorded_pairs(tmp_path / "out") <= before:
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.send_signal(sent)
-        assert process.wait(60) == status
+        with Hark(*words, output=tmp_path / "printed", change=distil_slowly) as process:
+            process.wait_for(lambda before=before: recorded_pairs(tmp_path / "out") > before)
+            os.kill(process.pid, sent)
+            assert process.finish() == status
     model = Loaded(bundle, "torch", "cpu")
     search = replace(model.config.decode, beam=1)
     rest = distil(model, dataset, tmp_path / "out", search, processes=1)

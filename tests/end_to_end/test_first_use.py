@@ -1,11 +1,19 @@
 """The commands of a newcomer, from raw text to a model, with the text that comes with hark."""
 
+import lzma
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
+
+import pytest
 
 import hark
 from hark.data.sample import paths
+from tests.cli.running import make_runner
+
+LINES = 2000
+"""Of each file: the whole sample takes ten seconds to prepare."""
 
 
 def hark_command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -13,12 +21,21 @@ def hark_command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
 
 
-def test_from_text_to_a_model(tmp_path: Path) -> None:
-    sample = paths()
-    files = [word for use in ("train", "dev", "test") for word in (f"--{use}", *sample[use])]
-    prepared = hark_command("prepare", "--pair", "en", "de", *files, "--vocab", "2000", "-o", "mine", folder=tmp_path)
+def test_from_text_to_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for use, sides in paths().items():
+        files.append(f"--{use}")
+        for path in sides:
+            name = Path(path).name.removesuffix(".xz")
+            with lzma.open(path, "rt", encoding="utf-8") as lines:
+                (tmp_path / name).write_text("".join(islice(lines, LINES)), encoding="utf-8")
+            files.append(name)
+    prepare = ["prepare", "--pair", "en", "de", *files, "--vocab", "1000", "--processes", "1", "-o", "mine"]
+    prepared = hark_command(*prepare, folder=tmp_path)
     assert prepared.returncode == 0, prepared.stderr
-    assert "20,000 pairs read" in prepared.stdout
+    assert "2,000 pairs read" in prepared.stdout
 
     small = [
         "model.d_model=32",
@@ -40,12 +57,15 @@ def test_from_text_to_a_model(tmp_path: Path) -> None:
     drawn = hark_command("plot", "runs/mine", "-o", "curves.html", "--no-open", folder=tmp_path)
     assert drawn.returncode == 0, drawn.stderr
     assert "<svg" in (tmp_path / "curves.html").read_text() or "<canvas" in (tmp_path / "curves.html").read_text()
-    averaged = hark_command("average", "runs/mine", "--last", "3", "-o", "model", folder=tmp_path)
-    assert averaged.stdout == "model: average of steps 4, 8, 12\n", averaged.stderr
-    assert hark.load(tmp_path / "model").config.model.vocab_size == 2000
 
-    again = hark_command("prepare", "--pair", "en", "de", *files, "--vocab", "2000", "-o", "mine", folder=tmp_path)
-    assert "nothing to do" in again.stdout
-    refused = hark_command("train", "data.dataset=mine", "-o", "runs/mine", folder=tmp_path)
+    # These import PyTorch, as this process has.
+    def run(verb: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return make_runner(verb, tmp_path, {}, monkeypatch, capfd)(*words)
+
+    averaged = run("average", "runs/mine", "--last", "3", "-o", "model")
+    assert averaged.stdout == "model: average of steps 4, 8, 12\n", averaged.stderr
+    assert hark.load(tmp_path / "model").config.model.vocab_size == 1000
+    assert "nothing to do" in run(*prepare).stdout
+    refused = run("train", "data.dataset=mine", "-o", "runs/mine")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "run exists; resume it with" in refused.stderr

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ FLAGS = [
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@contextmanager
-def chromium() -> Iterator[Any]:
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
     """Start this machine's Chromium. Without one the test is skipped, or fails if HARK_BROWSER is "required";
     `make test` installs it if possible."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")

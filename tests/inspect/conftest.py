@@ -6,12 +6,13 @@ import pytest
 
 from hark.decode.load import Loaded
 from tests.inspect.taught import teach
+from tests.sharing import build_once
 
 
 @pytest.fixture(scope="session")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle that reverses sentences; trained once per session, in a few seconds."""
-    return teach(tmp_path_factory.mktemp("taught") / "backwards")
+    """A bundle that reverses sentences, trained in a few seconds."""
+    return build_once(tmp_path_factory, "taught", teach)
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ def reverse_words(sentence: str) -> str:
     return " ".join(reversed(sentence.split()))
 
 
-def teach(folder: Path, steps: int = 400) -> Path:
+def teach(folder: Path, steps: int = 250) -> Path:
     """Train for a few seconds and write the bundle."""
     torch.manual_seed(0)
     chance = random.Random(0)

@@ -92,8 +92,8 @@ def test_several_searches_in_one_batch() -> None:
     model = build()
     requests = [
         Request([5, 9, 30, 14, EOS], DecodeConfig(beam=4, nbest=4, max_extra=6)),
-        Request([8, EOS]),
-        *(Request([*range(4, 4 + n), EOS], DecodeConfig(beam=4, max_extra=3), attention=True) for n in range(1, 15)),
+        Request([8, EOS], DecodeConfig(max_extra=20)),
+        *(Request([*range(4, 4 + n), EOS], DecodeConfig(beam=4, max_extra=3), attention=True) for n in range(1, 12, 2)),
     ]
     engine, recorder = watched(model)
     expected = dict(TorchEngine(model, SPECIAL).run(requests))

@@ -4,7 +4,6 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,7 +15,7 @@ import hark.inspect.page
 from hark.inspect.page import MODULES, Page, render, script
 from hark.inspect.presets import by_word
 from hark.inspect.recording import Recording
-from tests.inspect.browser import Opened, chromium
+from tests.inspect.browser import Opened
 from tests.inspect.made_up import make_effects, make_recording
 from tests.inspect.scripts import ARABIC, CHINESE, GERMAN, HEBREW, tokenizer
 
@@ -27,11 +26,10 @@ HTML = '<script>alert(1)</script> & <img src=x onerror=alert(2)> <b>bold</b> "qu
 
 
 @pytest.fixture(scope="module")
-def context() -> Iterator[Any]:
-    with chromium() as browser:
-        context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-        context.set_offline(True)
-        yield context
+def context(browser: Any) -> Any:
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+    context.set_offline(True)
+    return context
 
 
 @pytest.fixture(scope="module")

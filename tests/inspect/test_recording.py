@@ -54,7 +54,7 @@ def test_tokens_and_words(loaded: Loaded) -> None:
     assert recording.source.words == (*SENTENCES[0].split(), "")
     assert recording.written.words == (*reverse_words(SENTENCES[0]).split(), "")
     assert recording.languages == ("en", "de")
-    assert recording.model == "backwards"
+    assert recording.model == "taught"
 
 
 def test_weights_sum_to_one_and_are_those_of_the_formula(loaded: Loaded) -> None:

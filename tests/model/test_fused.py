@@ -11,6 +11,7 @@ from hark.train.loss import Objective
 from tests.model.oracle import build, cumulative
 
 pytest.importorskip("triton", reason="Triton is not installed")
+pytestmark = pytest.mark.usefixtures("few_programs")
 
 
 def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor]]:
@@ -35,7 +36,7 @@ def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor
 )
 def test_loss_and_gradients_with_our_kernels_equal_pytorch(changes: dict[str, object]) -> None:
     model: Transformer = build(n_heads=2, **changes)
-    streams = batch([(5, 7), (17, 20), (1, 2), (33, 30)] if not changes else [(5, 3), (17, 2)])
+    streams = batch([(5, 7), (17, 20), (1, 2)] if not changes else [(5, 3), (17, 2)])
     plain = Objective(model, 0.1, 64, PAD)(streams)
     fused = Objective(model, 0.1, 64, PAD)
     # The kernels also run in float32, where rounding does not hide errors.

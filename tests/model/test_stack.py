@@ -68,6 +68,7 @@ def test_one_stack_equals_nn_transformer_encoder(causal: bool, norm: str, activa
     )
 
 
+@pytest.mark.usefixtures("few_programs")
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("changes", [{}, {"norm": "pre", "activation": "swiglu"}], ids=str)
 def test_every_backend_gives_the_same_result(causal: bool, changes: dict[str, object]) -> None:

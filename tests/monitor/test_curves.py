@@ -5,6 +5,7 @@ import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -18,7 +19,6 @@ from hark.pages import axes, charts
 from hark.rundir import RunDir
 from hark.train.metrics import History
 from hark.train.records import Record
-from tests.inspect.browser import chromium
 from tests.train.records import dev, start, stop, train
 
 EVIL = "</script><img src=x onerror=alert(1)>&"
@@ -114,19 +114,19 @@ def test_only_speed_is_drawn_from_zero_in_the_picture() -> None:
     assert labels[-1][-1] == "100k"
 
 
-def test_only_speed_is_drawn_from_zero_on_the_page(tmp_path: Path) -> None:
+def test_only_speed_is_drawn_from_zero_on_the_page(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "curves.html").write_text(curves_page.render([steady_run()]), encoding="utf-8")
-    with chromium() as browser:
-        page = browser.new_page()
-        page.goto((tmp_path / "curves.html").as_uri())
+    page = browser.new_page()
+    page.goto((tmp_path / "curves.html").as_uri())
 
-        def lowest(title: str) -> str:
-            return str(page.locator(f'svg[aria-label="{title}"] text[text-anchor=end]').first.text_content())
+    def lowest(title: str) -> str:
+        return str(page.locator(f'svg[aria-label="{title}"] text[text-anchor=end]').first.text_content())
 
-        assert lowest("Speed") == "0"
-        assert lowest("Learning rate") != "0"
-        page.click("[data-scale=log]")
-        assert lowest("Speed") == "100k"  # a log scale has no zero
+    assert lowest("Speed") == "0"
+    assert lowest("Learning rate") != "0"
+    page.click("[data-scale=log]")
+    assert lowest("Speed") == "100k"  # a log scale has no zero
+    page.close()
 
 
 def test_non_finite_values_are_left_out() -> None:

@@ -1,7 +1,6 @@
-"""A beam search for one sentence, written as simply as possible: no cache, no batch, the whole model at every step."""
+"""The naive search on real models: no cache, no batch, the whole model at every step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -9,18 +8,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.config import ModelConfig
-from hark.decode.request import Request, length_penalty
+from hark.decode.engines.lane_tables import Arrival
+from hark.decode.request import Hypothesis, Request
 from hark.model.layout import padded_layout
 from hark.model.transformer import Transformer
 from hark.text.tokenizer import BOS, EOS
-
-
-@dataclass(frozen=True)
-class Ended:
-    tokens: tuple[int, ...]
-    log_prob: float
-    complete: bool
-    score: float
+from tests.decode.naive import Logits, ask, beam_search
 
 
 def random_model(config: ModelConfig, seed: int = 0, sharpness: float = 3.0, ends: float = 1.5) -> Transformer:
@@ -58,41 +51,26 @@ def log_probs(model: Transformer, source: Sequence[int], target: Sequence[int]) 
     return [float(log_prob_TV[i, token]) for i, token in enumerate([*target, EOS])]
 
 
-def next_log_probs(model: Transformer, request: Request, live: Sequence[Sequence[int]]) -> list[list[float]]:
-    """The log-probabilities of every token after each live hypothesis; tokens are forbidden before the softmax."""
-    logits_WV = logits(model, request.source, live)[:, -1].clone()
-    logits_WV[:, [*range(EOS), *request.banned]] = -torch.inf
-    if len(live[0]) < request.search.min_length:
-        logits_WV[:, EOS] = -torch.inf
-    rows: list[list[float]] = logits_WV.log_softmax(-1).tolist()
-    return rows
+def uncached(model: Transformer, source: Sequence[int]) -> Logits:
+    """The whole model at every step."""
+    return lambda outputs: logits(model, source, outputs)[:, -1]
 
 
-def beam_search(model: Transformer, request: Request, limit: int | None = None) -> list[Ended]:
-    """Return all ended hypotheses, best first."""
-    width, max_ended = request.search.beam, int(request.search.beam * request.search.patience + 0.5)
-    limit = limit or request.limit
-    live, ended = [(tuple(request.prefix), 0.0)], []
+def arrival_of(request: Request) -> Arrival:
+    """The terms of the search that a request asks for."""
+    search, prefix = request.search, tuple(request.prefix)
+    return ask(
+        limit=max(request.limit, len(prefix) + 1),
+        min_length=search.min_length,
+        prefix=len(prefix),
+        forced=prefix,
+        banned=tuple(request.banned),
+        max_ended=int(search.beam * search.patience + 0.5),
+        alpha=search.alpha,
+    )
 
-    def end(tokens: tuple[int, ...], log_prob: float) -> None:
-        complete = tokens[-1] == EOS
-        score = log_prob / length_penalty(len(tokens) - len(request.prefix), request.search.alpha)
-        ended.append(Ended(tokens[:-1] if complete else tokens, log_prob, complete, score))
 
-    for length in range(len(request.prefix) + 1, limit + 1):
-        following = [
-            ((*tokens, token), log_prob + more)
-            for (tokens, log_prob), row in zip(
-                live, next_log_probs(model, request, [each[0] for each in live]), strict=True
-            )
-            for token, more in enumerate(row)
-            if more > -torch.inf
-        ]
-        candidates = sorted(following, key=lambda each: -each[1])[: 2 * width]
-        for tokens, log_prob in candidates[:width]:
-            if tokens[-1] == EOS or length == limit:
-                end(tokens, log_prob)
-        live = [each for each in candidates if each[0][-1] != EOS][:width]
-        if len(ended) >= max_ended:
-            break
-    return sorted(ended, key=lambda each: -each.score)
+def search_without_cache(model: Transformer, request: Request) -> list[Hypothesis]:
+    """The hypotheses that a request asks for, best first."""
+    found = beam_search(uncached(model, request.source), arrival_of(request), request.search.beam)
+    return found[: request.search.nbest]

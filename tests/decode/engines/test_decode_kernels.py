@@ -22,7 +22,7 @@ from tests.model.test_cache import Sentence, rows_of
 fast = pytest.importorskip("hark.decode.engines.decode_kernels", reason="Triton is not installed", exc_type=ImportError)
 
 PLACES = 90
-HEADS = st.sampled_from([1, 2, 6, 8])
+HEADS = st.sampled_from([1, 2, 6])
 WIDTHS = st.sampled_from([(16, 16), (8, 12), (24, 16)])
 SEEDS = st.integers(0, 2**31)
 
@@ -31,8 +31,8 @@ def kept(heads: int, k_width: int, v_width: int) -> LayerCache:
     return LayerCache(torch.randn(PLACES + SPARE, heads, k_width), torch.randn(PLACES + SPARE, heads, v_width), layer=0)
 
 
-@given(st.lists(st.integers(0, 39), min_size=1, max_size=5), HEADS, WIDTHS, SEEDS)
-@settings(max_examples=20)
+@given(st.lists(st.integers(0, 39), min_size=1, max_size=4), HEADS, WIDTHS, SEEDS)
+@settings(max_examples=10)
 def test_attention_over_history(positions: list[int], heads: int, widths: tuple[int, int], seed: int) -> None:
     torch.manual_seed(seed)
     ours = kept(heads, *widths)
@@ -62,7 +62,7 @@ def test_a_bias_is_refused() -> None:
 
 
 @given(st.lists(st.integers(0, 70), min_size=1, max_size=4), st.integers(1, 5), HEADS, WIDTHS, SEEDS)
-@settings(max_examples=20)
+@settings(max_examples=15)
 def test_attention_over_memory(lengths: list[int], width: int, heads: int, widths: tuple[int, int], seed: int) -> None:
     torch.manual_seed(seed)
     cache, nothing = kept(heads, *widths), torch.zeros(0)
@@ -101,7 +101,7 @@ def test_sum_and_norm_in_16_bits(width: int) -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 5), st.sampled_from([7, 128, 129, 1000, 5000]), SEEDS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_the_best_continuations(sentences: int, width: int, vocabulary: int, seed: int) -> None:
     """Whole blocks forbidden, rows without a hypothesis, fewer tokens than candidates."""
     torch.manual_seed(seed)
@@ -140,7 +140,7 @@ def test_the_decoder_with_kernels_equals_one_without_a_cache(norm: str) -> None:
 
 def test_the_engine_with_kernels_gives_the_same_translations() -> None:
     """The model does not amplify rounding errors: BLAS rounds differently on different CPUs."""
-    model, chance = random_model(small(tie="none")), random.Random(5)
+    model, chance = random_model(small(tie="none", n_encoder_layers=1, n_decoder_layers=1)), random.Random(5)
     crowd = [
         Request(
             (*(chance.randrange(4, 40) for _ in range(chance.randint(0, 3))), EOS), DecodeConfig(beam=w, max_extra=1)

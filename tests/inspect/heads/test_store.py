@@ -71,9 +71,7 @@ def test_a_failure_keeps_the_old_bundle(folder: Path, monkeypatch: pytest.Monkey
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
-@pytest.mark.parametrize(
-    "heads", [best("reads", (0, 1)), best("predicts", (2, 0), (2, 3)), best("reads", (1, 2), (1, 0))]
-)
+@pytest.mark.parametrize("heads", [best("predicts", (2, 0), (2, 3)), best("reads", (1, 2), (1, 0))])
 def test_both_engines_align_with_the_stored_heads(heads: Combination, folder: Path) -> None:
     before = attentions(folder, "torch")
     store(Bundle.open(folder), heads, 508, "gold")

@@ -9,14 +9,13 @@ from hark.model.backends import JoinedLinear
 
 kernels = pytest.importorskip("hark.model.kernels.linear", reason="Triton is not installed", exc_type=ImportError)
 
+pytestmark = pytest.mark.usefixtures("few_programs")
+
 
 @pytest.mark.parametrize(("n", "inner", "width"), [(1, 8, 16), (70, 24, 40), (300, 16, 200)])
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("has_bias", [False, True])
-def test_equals_pytorch(
-    n: int, inner: int, width: int, relu: bool, has_bias: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kernels, "PARTS", 3)  # several rows per part
+def test_equals_pytorch(n: int, inner: int, width: int, relu: bool, has_bias: bool) -> None:
     x, upstream = torch.randn(n, inner, requires_grad=True), torch.randn(n, width)
     layer = nn.Linear(inner, width, bias=has_bias)
     plain = layer(x)
