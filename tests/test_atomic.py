@@ -103,7 +103,7 @@ def hold(folder, started):
     with new_folder(folder, is_ours) as partial:
         (partial / "half").write_text("x")
         started.set()
-        time.sleep(60)
+        time.sleep(600)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def other_process(tmp_path):
     started = context.Event()
     process = context.Process(target=hold, args=(tmp_path / "folder", started))
     process.start()
-    assert started.wait(30)
+    assert started.wait(120)
     yield process
     process.kill()
     process.join()

@@ -33,7 +33,7 @@ def threads() -> list[threading.Thread]:
 
 
 def wait_until(condition) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.001)

@@ -56,7 +56,7 @@ def learnt() -> Transformer:
     model = Transformer(config)
     optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
     chance = random.Random(0)
-    for _ in range(250):
+    for _ in range(200):
         sentences = [[chance.randrange(4, 23) for _ in range(chance.randrange(1, 9))] for _ in range(48)]
         sources = [[*sentence, EOS] for sentence in sentences]
         targets = [[BOS, *(token + 1 for token in reversed(sentence)), EOS] for sentence in sentences]
@@ -171,7 +171,7 @@ def test_every_kind_of_model(changes: dict[str, Any]) -> None:
     model = random_model(config)
     engine = CTranslate2Engine(weights_of(model), config, SPECIAL, "float32", threads=1)
     vocabulary = min(VOCABULARY, config.source_vocab_size or VOCABULARY)
-    requests = [Request(each, DecodeConfig(max_extra=4, beam=2)) for each in sentences(6, vocabulary=vocabulary)]
+    requests = [Request(each, DecodeConfig(max_extra=3, beam=2)) for each in sentences(4, 1, 9, vocabulary)]
     for number, answer in engine.run(requests):
         assert_same(answer, search_without_cache(model, requests[number]))
 
@@ -250,7 +250,7 @@ def test_a_shortlist_equals_banning_all_other_tokens(beam: int, learnt: Transfor
 )
 def test_attention(beam: int, alignment: AlignmentHeads | None, model: Transformer) -> None:
     engine = CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "float32", alignment=alignment)
-    requests = [Request(each, DecodeConfig(beam=beam, max_extra=3), attention=True) for each in sentences(12, 7, 9)]
+    requests = [Request(each, DecodeConfig(beam=beam, max_extra=3), attention=True) for each in sentences(8, 7, 9)]
     requests += [replace(request, prefix=(8, 9)) for request in requests]
     expected = alignment or AlignmentHeads(1, (0, 1, 2, 3))
     cut_off = 0

@@ -55,7 +55,7 @@ def test_without_hard_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(bundling.os, "link", refuse)
     store(Bundle.open(folder), best("reads", (1, 0)), 1, "gold")
-    Bundle.open(folder)
+    assert Bundle.open(folder).facts.alignment == AlignmentFacts(1, (0,), "reads", 0.27, 1, "gold")
 
 
 def test_a_failure_keeps_the_old_bundle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
