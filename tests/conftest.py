@@ -11,9 +11,10 @@ os.environ.setdefault("TRITON_INTERPRET", "1")  # our kernels run on any machine
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
 
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # A shell's background jobs and their children ignore Ctrl-C, but some tests send it to theirs.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell's background jobs ignore Ctrl-C, and those of nohup a hang-up; some tests send these to their children.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 pytest_plugins = ["tests.inspect.browser", "tests.runs"]
 
