@@ -43,9 +43,9 @@ def make_workload(config: BatchConfig, vocab_size: int, steps: int, corpus: int 
     """
     source, target = draw_lengths(corpus, config.max_length)
     padded = replace(config, kind="padded")
-    shelf = make_batches([Corpus("lengths", 1.0, [constant_store(source, target)])], padded, SPECIAL).shelves[0]  # type: ignore[union-attr]
-    chosen = np.unique(((np.arange(steps) + 0.5) * len(shelf) / steps).astype(np.int64))
-    rows = [shelf.rows[shelf.cuts[bucket] : shelf.cuts[bucket + 1]] for bucket in chosen]
+    buckets = make_batches([Corpus("lengths", 1.0, [constant_store(source, target)])], padded, SPECIAL).buckets[0]  # type: ignore[union-attr]
+    chosen = np.unique(((np.arange(steps) + 0.5) * len(buckets) / steps).astype(np.int64))
+    rows = [buckets.rows[buckets.cuts[bucket] : buckets.cuts[bucket + 1]] for bucket in chosen]
     stores = [random_store(source[each], target[each], vocab_size, seed) for seed, each in enumerate(rows)]
     packed = make_batches([Corpus("synthetic", 1.0, [join(stores * PASSES)])], replace(config, kind="packed"), SPECIAL)
     return Workload(
