@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Self
 
 SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(
-    ["hark.cli.train", "hark.train.session", "torch._dynamo", "torch.distributed.fsdp", "torch.distributed.launcher"]
-)
+SERVER.set_forkserver_preload(["hark.cli.train", "hark.train.session", "torch._dynamo", "torch.distributed.fsdp"])
 PATIENCE = 300
 """Seconds after which a process hangs."""
 
 
 class Hark:
-    """A process that runs `hark` with these arguments, or two under torchrun's agent, which restarts them."""
+    """A process that runs `hark` with these arguments."""
 
     def __init__(
         self,
@@ -27,21 +25,18 @@ class Hark:
         output: Path,
         environment: Mapping[str, str] | None = None,
         change: Callable[[], None] | None = None,
-        restarted: bool = False,
     ) -> None:
         """`change` is called in the process before its work, to change hark itself."""
         self.output = output
-        work = (arguments, output) if restarted else (arguments, output, environment or {}, change)
-        self.process = SERVER.Process(target=run_two_restarted if restarted else run, args=work)
+        self.process = SERVER.Process(target=run, args=(arguments, output, environment or {}, change))
         self.process.start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.terminate()  # so that an agent ends its workers too
-        self.process.join(30)
         self.process.kill()
+        self.process.join()
 
     @property
     def pid(self) -> int:
@@ -75,19 +70,6 @@ def run(
     if change is not None:
         change()
     start_hark(arguments)
-
-
-def run_two_restarted(arguments: Sequence[str], output: Path) -> None:
-    """As `torchrun --standalone --nproc-per-node 2 --max-restarts 2` does. Its threads forbid to fork from the agent
-    itself."""
-    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
-
-    direct(output)
-    config = LaunchConfig(
-        1, 1, 2, rdzv_backend="c10d", rdzv_endpoint="localhost:0", run_id=output.name, max_restarts=2,
-        monitor_interval=0.1, start_method="forkserver",
-    )  # fmt: skip
-    elastic_launch(config, start_hark)(arguments)
 
 
 @contextmanager
