@@ -19,9 +19,16 @@ BUFFER = 1 << 18  # hashes in memory before they are written to the files
 RECORD = np.dtype([("high", ">u8"), ("low", ">u8"), ("index", "<i8")])
 
 
-def pair_hash(source: str, target: str) -> bytes:
-    """Return a 16-byte hash of a pair; the length prefix marks where the source ends."""
-    text = f"{len(source)} {source}{target}".encode("utf-8", "surrogatepass")
+def pair_hash(source: str, target: str, languages: tuple[str, str] | None = None) -> bytes:
+    """Return a 16-byte hash of a pair; the length prefix marks where the source ends.
+
+    With `languages`, a pair and its reverse have the same hash, and the same text in other languages has another.
+    """
+    prefix = ""
+    if languages is not None:
+        (one, source), (other, target) = sorted(zip(languages, (source, target), strict=True))
+        prefix = f"{one} {other} "
+    text = f"{prefix}{len(source)} {source}{target}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
 
 
