@@ -15,7 +15,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A shell's background jobs and their children ignore Ctrl-C, but some tests send it to theirs.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.runs"]
+pytest_plugins = ["tests.runs", "tests.trilingual"]
 
 SLOW = (
     "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "tools",

@@ -3,7 +3,15 @@
 import itertools
 import random
 
+import pytest
+import torch
+
+from hark import configfile
 from hark.config import AugmentConfig, BatchConfig, CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data.prepare import prepare
+from hark.rundir import RunDir
+from hark.train.session import run_training
+from hark.train.start import resolve
 
 LANGUAGES = ("de", "en", "fr")
 WORDS = {
@@ -21,6 +29,12 @@ def say(sentence, language):
     return " ".join(part.split()[i] for part, i in zip(WORDS[language], sentence, strict=True))
 
 
+def split_sentences():
+    """Return 12 sentences for dev and test sets, and the rest for training."""
+    sentences = random.Random(1).sample(SENTENCES, len(SENTENCES))
+    return sentences[:12], sentences[12:]
+
+
 def write_corpus(folder, name, sentences, pair, weight=1.0):
     """Write line-aligned files of a pair; return the corpus."""
     paths = []
@@ -31,10 +45,9 @@ def write_corpus(folder, name, sentences, pair, weight=1.0):
     return CorpusConfig(*paths, name=name, weight=weight, languages=pair)
 
 
-def toy_config(folder, vocab_size=340, **settings):
-    """Settings of a dataset of the three languages: 12 sentences are held out of 192, other sentences for each pair."""
-    sentences = random.Random(1).sample(SENTENCES, len(SENTENCES))
-    held, rest = sentences[:12], sentences[12:]
+def toy_config(folder, vocab_size=600, **settings):
+    """Settings of a dataset of the three languages."""
+    held, rest = split_sentences()
     train = tuple(write_corpus(folder, "toy", rest, pair) for pair in PAIRS)
     dev = tuple(write_corpus(folder, "dev", held, pair) for pair in PAIRS)
     test = tuple(write_corpus(folder, "test", held[:4], pair) for pair in PAIRS)
@@ -49,3 +62,35 @@ def toy_config(folder, vocab_size=340, **settings):
         **settings,
     )
     return Config(data=data, batches=BatchConfig(batch_tokens=1000, max_length=40))
+
+
+TRAINING = [
+    "model.d_model=64", "model.d_ff=128", "model.n_heads=4", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
+    "model.dropout=0", "model.norm=pre", "batches.batch_tokens=600", "batches.max_length=40", "train.warmup_steps=40",
+    "train.steps=220", "train.eval_steps=220", "train.log_steps=50", "train.average_last=1", "train.device=cpu",
+]  # fmt: skip
+
+
+def train_toy(dataset, folder, *overrides, resumed=False):
+    """Train a model on a toy dataset in this process, with one thread; return the run."""
+    config = configfile.load(None, [*TRAINING, f"data.dataset={dataset.folder}", *overrides])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        run_training(resolve(config, dataset), RunDir(folder), dataset, resumed)
+    finally:
+        torch.set_num_threads(threads)
+    return RunDir(folder)
+
+
+@pytest.fixture(scope="session")
+def many_dataset(tmp_path_factory):
+    """The dataset of the toy, prepared once per session."""
+    folder = tmp_path_factory.mktemp("trilingual")
+    return prepare(toy_config(folder), folder / "dataset", processes=1).dataset
+
+
+@pytest.fixture(scope="session")
+def many_run(many_dataset, tmp_path_factory):
+    """A model that translates the toy in all six directions, trained once per session."""
+    return train_toy(many_dataset, tmp_path_factory.mktemp("trained") / "run")
