@@ -39,6 +39,9 @@ class CorpusConfig(Section):
     languages: tuple[str, ...] = setting(
         (), "language codes of its two sides, for data.many; empty: data.source and data.target"
     )
+    both: bool = setting(
+        True, "with data.many, train in both directions; false: only to the second language, as for distilled text"
+    )
 
     def check(self) -> None:
         if not self.source:

@@ -131,7 +131,7 @@ class DatasetBuild:
             reader = PairReader(corpus.config, *corpus.languages)
             line = 1
             for chunk in cut_into_chunks(iter(reader)):
-                yield RawChunk(number, corpus.name, corpus.languages, line, chunk)
+                yield RawChunk(number, corpus.name, corpus.directions, line, chunk)
                 number, line, pairs = number + 1, line + len(chunk), pairs + len(chunk)
                 self.progress("cleaning", pairs, (done + reader.share * self.size(corpus)) / max(size, 1))
             done += self.size(corpus)
@@ -183,7 +183,7 @@ class DatasetBuild:
             for unique, pairs in zip(chunks, results, strict=True):
                 source, target = unique.chunk.languages
                 short.setdefault((source, target), []).extend(pairs)
-                if self.data.many:
+                if len(unique.chunk.directions) > 1:
                     short.setdefault((target, source), []).extend((other, one) for one, other in pairs)
         return {languages: find_words(pairs) for languages, pairs in short.items()}
 

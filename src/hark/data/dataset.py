@@ -98,6 +98,12 @@ class Manifest:
         return tuple(dict.fromkeys(trained or [shard.languages for shard in self.shards if shard.languages]))
 
     @property
+    def corpora(self) -> frozenset[str]:
+        """The names of the shards in the direction of their corpus, without those reversed."""
+        names = frozenset(each["name"] for each in self.settings["corpora"]) if self.many else None
+        return frozenset(shard.name for shard in self.shards if names is None or shard.name in names)
+
+    @property
     def many(self) -> bool:
         """Whether it is a many-to-many dataset: every source begins with the tag of its target language."""
         return any(shard.languages for shard in self.shards)

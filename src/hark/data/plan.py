@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -31,7 +32,8 @@ class NamedCorpus:
     role: Role
     config: CorpusConfig
     directions: tuple[LanguagePair, ...]
-    """The directions it is used in: as it is, and reversed in a many-to-many dataset."""
+    """The directions it is used in: as it is, and usually reversed in a many-to-many dataset."""
+    many: bool = False
 
     @property
     def name(self) -> str:
@@ -40,7 +42,7 @@ class NamedCorpus:
     @property
     def names(self) -> list[str]:
         """The name in each direction."""
-        if len(self.directions) == 1:
+        if not self.many:
             return [self.base]
         return [f"{self.base}.{direction_name(each)}" for each in self.directions]
 
@@ -50,7 +52,7 @@ class NamedCorpus:
 
     def text_file(self, folder: Path, language: str) -> Path:
         """The file with the raw text of a dev or test set in one of its languages."""
-        several = self.languages if len(self.directions) > 1 else None
+        several = self.languages if self.many else None
         return folder / text_file(self.role, self.base, several, language)
 
 
@@ -88,6 +90,7 @@ class PreparePlan:
                     "weight": corpus.config.weight,
                     "sha256": [self.sources[path].sha256 for path in corpus_files(corpus.config)],
                     **({"languages": list(corpus.languages)} if data.many else {}),
+                    **({"both": False} if data.many and not corpus.config.both else {}),
                 }
                 for corpus in self.corpora
             ],
@@ -137,13 +140,23 @@ def named_corpora(data: DataConfig, role: Role, corpora: Sequence[CorpusConfig])
         names = name_corpora(corpora, languages)
         return [NamedCorpus(name, role, each, (languages,)) for name, each in zip(names, corpora, strict=True)]
     named: dict[int, NamedCorpus] = {}
-    for pair in {frozenset(each.languages) for each in corpora}:
-        places = [place for place, each in enumerate(corpora) if set(each.languages) == pair]
-        suffixes = [*pair, *("-".join(order) for order in permutations(pair))]
+    directions = [directions_of(each, role) for each in corpora]
+    for group in {frozenset(each): each for each in directions}.values():
+        places = [place for place, each in enumerate(directions) if set(each) == set(group)]
+        suffixes = [*group[0], *("-".join(order) for order in permutations(group[0]))]
         for place, name in zip(places, name_corpora([corpora[place] for place in places], suffixes), strict=True):
-            source, target = corpora[place].languages
-            named[place] = NamedCorpus(name, role, corpora[place], ((source, target), (target, source)))
+            named[place] = NamedCorpus(name, role, corpora[place], directions[place], many=True)
+    taken = Counter(name for corpus in named.values() for name in corpus.names)
+    for corpus in named.values():
+        if any(taken[name] > 1 for name in corpus.names):
+            raise UserError(f"{corpus.config.source}: another corpus is also named {corpus.name}; set a different name")
     return [named[place] for place in range(len(corpora))]
+
+
+def directions_of(corpus: CorpusConfig, role: Role) -> tuple[LanguagePair, ...]:
+    """The directions of a corpus of a many-to-many dataset; dev and test sets have both."""
+    source, target = corpus.languages
+    return ((source, target), (target, source)) if corpus.both or role != "train" else ((source, target),)
 
 
 def hash_file(path: Path) -> SourceFile:

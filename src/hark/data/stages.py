@@ -38,7 +38,7 @@ class RawChunk:
 
     number: int  # over all corpora
     corpus: str
-    languages: LanguagePair
+    directions: tuple[LanguagePair, ...]
     first_line: int
     pairs: list[tuple[str, str]]
 
@@ -49,9 +49,14 @@ class CleanChunk:
 
     number: int
     corpus: str
-    languages: LanguagePair
+    directions: tuple[LanguagePair, ...]
+    """The languages of its text, and if it is used in both directions, the same reversed."""
     path: Path
     pairs: int
+
+    @property
+    def languages(self) -> LanguagePair:
+        return self.directions[0]
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Clean:
 
     def __call__(self, chunk: RawChunk) -> tuple[CleanChunk, list[bytes], Tally]:
         tally, rows, hashes = Tally(chunk.corpus, self.max_length), [], []
-        clean, languages = self.cleaner(chunk.languages), chunk.languages if self.many else None
+        clean, directions = self.cleaner(chunk.directions[0]), chunk.directions if self.many else ()
         for line, pair in enumerate(chunk.pairs, start=chunk.first_line):
             verdict = clean(*pair)
             if verdict.rule is not None:
@@ -104,10 +109,10 @@ class Clean:
                 continue
             rows.append(f"{line}\n{verdict.source}\n{verdict.target}\n")
             if self.config.duplicates:
-                hashes.append(pair_hash(verdict.source, verdict.target, languages))
+                hashes.append(pair_hash(verdict.source, verdict.target, directions))
         path = self.folder / f"{chunk.number:06}"
         path.write_bytes("".join(rows).encode("utf-8"))
-        return CleanChunk(chunk.number, chunk.corpus, chunk.languages, path, len(rows)), hashes, tally
+        return CleanChunk(chunk.number, chunk.corpus, chunk.directions, path, len(rows)), hashes, tally
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,7 @@ class EncodedChunk:
 class Encode:
     """Encodes a chunk without its duplicates, with augmented variants, in one or several segmentations.
 
-    With `tags`, both directions are encoded, and each source begins with the tag of its target language.
+    With `tags`, each source begins with the tag of its target language.
     """
 
     def __init__(
@@ -211,7 +216,7 @@ class Encode:
         )
         number, languages = unique.chunk.number, unique.chunk.languages
         encoded = [self.encode(number, sources, targets, languages, tally)]
-        if self.tags:
+        if len(unique.chunk.directions) > 1:
             reverse = Tally(unique.chunk.corpus, self.max_length)
             encoded.append(self.encode(number, targets, sources, languages[::-1], reverse, "reversed "))
         return encoded

@@ -79,11 +79,10 @@ class BundleWriter:
 def describe_text(config: Config, dataset: Dataset) -> tuple[TextFacts, ...]:
     """The corpora of the training text. A corpus of several language pairs is one."""
     augmented = any(vars(config.data.augment).values())  # then a shard has more pairs than its corpus
-    times = 2 if dataset.manifest.many else 1  # each pair is there in both directions
     pairs: Counter[str] = Counter()
     for shard in dataset.shards("train"):
-        pairs[shard.corpus] += shard.pairs
-    return tuple(TextFacts(name, pairs=None if augmented else count // times) for name, count in pairs.items())
+        pairs[shard.corpus] += shard.pairs if shard.name in dataset.manifest.corpora else 0
+    return tuple(TextFacts(name, pairs=None if augmented else count) for name, count in pairs.items())
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:
