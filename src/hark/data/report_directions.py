@@ -29,7 +29,7 @@ def directions_section(report: DatasetReport) -> str:
     pairs = {(each.source, each.target): each for each in report.directions}
     table = heat_map(
         {pair: each.pairs for pair, each in pairs.items()},
-        short,
+        lambda pair: short(pairs[pair].pairs),
         lambda pair: (
             f"{pair[0]} to {pair[1]}: {plural(pairs[pair].pairs, 'pair')}, {count(pairs[pair].source_tokens)} source "
             f"tokens, {count(pairs[pair].target_tokens)} target tokens"

@@ -6,7 +6,7 @@ from html import escape
 Pair = tuple[str, str]
 
 
-def heat_map(values: Mapping[Pair, float], show: Callable[[float], str], describe: Callable[[Pair], str]) -> str:
+def heat_map(values: Mapping[Pair, float], show: Callable[[Pair], str], describe: Callable[[Pair], str]) -> str:
     """Render values by (source, target) as a coloured table. `show` writes a cell, `describe` its tooltip."""
     codes = sorted({code for pair in values for code in pair})
     sources = [code for code in codes if any(pair[0] == code for pair in values)]
@@ -19,7 +19,7 @@ def heat_map(values: Mapping[Pair, float], show: Callable[[float], str], describ
         part = (values[pair] - low) / (high - low) if high > low else 0.5
         # From pale to strong; the text keeps its contrast in both themes.
         style = f"background:color-mix(in srgb, var(--good) {8 + 52 * part:.0f}%, transparent)"
-        return f'<td style="{style}" title="{escape(describe(pair))}">{escape(show(values[pair]))}</td>'
+        return f'<td style="{style}" title="{escape(describe(pair))}">{escape(show(pair))}</td>'
 
     heads = "".join(f"<th>{escape(code)}</th>" for code in targets)
     rows = "".join(
