@@ -76,14 +76,16 @@ def look(
     with shown_status() as show_status:
         show_status("loading the model")
         with no_collection():
-            loaded = load_for(text, preset, model, source, target)
+            loaded, source, target = load_for(text, preset, model, source, target)
             import torch
 
             from hark.inspect.look import look_inside
         if threads is not None:
             torch.set_num_threads(threads)
         search: dict[str, Any] = {} if beam is None else {"beam": beam}
-        page, recording = look_inside(loaded, text, preset, 0 if quick else changes, show_status, **search)
+        page, recording = look_inside(
+            loaded, text, preset, 0 if quick else changes, show_status, source, target, **search
+        )
     for note in recording.notes:
         sys.stderr.write(f"{note}\n")
     with writer(output) as file:
@@ -112,8 +114,10 @@ def check_output(output: Path) -> None:
 
 def load_for(
     text: str | None, preset: "PresetName | None", model: str | None, source: str | None, target: str | None
-) -> "Loaded":
-    """Load the model for a text or a preset. Invalid input fails here, before the slow import of torch."""
+) -> "tuple[Loaded, str | None, str | None]":
+    """Load the model for a text or a preset; return it and its codes of the languages, if it has several pairs.
+
+    Invalid input fails here, before the slow import of torch."""
     from hark.cli.model_choice import choose_model, model_codes
     from hark.decode.load import Loaded
 
@@ -122,16 +126,20 @@ def load_for(
         from hark.inspect.presets import LANGUAGE, sentence_of
 
         language = source or LANGUAGE
-    folder, _, _ = choose_model(model, language, target, [] if text is None else [text])
+    folder, detected, _ = choose_model(model, language, target, [] if text is None else [text])
     loaded = Loaded(folder)
-    model_codes(loaded, source, target)
+    source, target = model_codes(loaded, source or (detected if text else None), target)
+    if loaded.languages.several:
+        source, target = loaded.languages.pair(text or "", language if preset else source, target)
+    else:
+        source = loaded.config.data.source
     if preset:
-        sentence_of(preset, loaded.config.data.source)
+        sentence_of(preset, source)
     else:
         from hark.inspect.beginning import first_sentence
 
-        first_sentence(text or "", loaded.config.data.source)
-    return loaded
+        first_sentence(text or "", source)
+    return loaded, source, target
 
 
 def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> str:

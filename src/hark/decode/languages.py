@@ -36,6 +36,10 @@ class LanguageChoice:
             self.scheme.resolve_source(None)
         return replace(options, source=source or UNKNOWN, target=target, detected=True)
 
+    def pair(self, text: str, source: str | None, target: str | None) -> LanguagePair:
+        """The languages of a text, given or detected."""
+        return self.of(self.choose(text, Options(source=source, target=target)))
+
     def of(self, options: Options) -> LanguagePair:
         """The languages of a text with these options."""
         return options.source or self.default[0], options.target or self.default[1]

@@ -12,6 +12,7 @@ from hark.bundle import Bundle
 from hark.config import Config, DecodeConfig, Precision
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine
+from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options
 from hark.decode.translation import Translation
 from hark.decode.translator import Translator, describe_value
@@ -130,6 +131,11 @@ class Loaded:
     @property
     def card(self) -> str:
         return self.bundle.card
+
+    @cached_property
+    def languages(self) -> LanguageChoice:
+        data = self.config.data
+        return LanguageChoice(self.source_vocabulary.scheme, (data.source, data.target))
 
     @cached_property
     def engine(self) -> Engine:
