@@ -69,7 +69,6 @@ def teacher(dataset, bundle, answer=translate, source="en", target="de"):
         target_vocabulary=tokenizer,
         engine=engine,
         bundle=SimpleNamespace(folder=bundle),
-        facts=SimpleNamespace(pairs=((source, target),)),
     )
 
 

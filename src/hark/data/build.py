@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 
 from hark.data.checksums import compute_checksums
 from hark.data.corpus import PairReader, corpus_files
-from hark.data.dataset import ROLES, Manifest, Role, Shard
+from hark.data.dataset import ROLES, Manifest, Shard
 from hark.data.duplicates import DuplicateFinder
 from hark.data.held_out import HeldOutLanguages
 from hark.data.language import looks_swapped
 from hark.data.lexicon import find_words
 from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers
 from hark.data.progress import Progress
-from hark.data.report import DirectionReport, HeldOutReport, Pieces, make_report
+from hark.data.report import Pieces, make_report
 from hark.data.report_page import write_report
+from hark.data.shard_report import report_directions, report_held_out
 from hark.data.stages import Clean, CleanChunk, Encode, FindNames, FindShort, Learn, RawChunk, UniqueChunk
 from hark.data.store import SIDES, Side, StoreWriter
 from hark.data.tally import Tally
@@ -286,32 +287,6 @@ class DatasetBuild:
             {corpus.name: corpus.languages for corpus in self.train} if many else None,
         )
         write_report(report, self.folder)
-
-
-def report_held_out(shards: Sequence[Shard]) -> list[HeldOutReport]:
-    """Describe the dev and test sets; a set in several directions is one."""
-    sets: dict[tuple[Role, str], list[Shard]] = {}
-    for shard in shards:
-        if shard.role != "train":
-            sets.setdefault((shard.role, shard.corpus), []).append(shard)
-    return [HeldOutReport(name, role, sum(each.pairs for each in of), len(of)) for (role, name), of in sets.items()]
-
-
-def report_directions(shards: Sequence[Shard]) -> list[DirectionReport]:
-    """Describe the training text of a many-to-many dataset by direction."""
-    directions: dict[LanguagePair, list[Shard]] = {}
-    for shard in shards:
-        if shard.languages and shard.role == "train":
-            directions.setdefault(shard.languages, []).append(shard)
-    return [
-        DirectionReport(
-            *pair,
-            sum(each.pairs for each in of),
-            sum(each.source_tokens for each in of),
-            sum(each.target_tokens for each in of),
-        )
-        for pair, of in sorted(directions.items())
-    ]
 
 
 def cut_into_chunks(pairs: Iterator[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:

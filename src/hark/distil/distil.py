@@ -94,9 +94,10 @@ def distil(
 
 def choose_directions(teacher: Loaded, dataset: Dataset) -> Dataset:
     """Return the dataset in the teacher's direction, or with all directions that the teacher translates."""
-    pairs = teacher.facts.pairs
-    if len(pairs) == 1:
-        return dataset.towards(*pairs[0])
+    scheme = teacher.source_vocabulary.scheme
+    if scheme.kind == "none":
+        return dataset.towards(teacher.config.data.source, teacher.config.data.target)
+    pairs = scheme.pairs
     if not dataset.manifest.many:
         source, target = dataset.manifest.source, dataset.manifest.target
         if (source, target) not in pairs:
