@@ -119,26 +119,27 @@ def load_for(
 
     Invalid input fails here, before the slow import of torch."""
     from hark.cli.model_choice import choose_model, model_codes
+    from hark.decode.languages import UNKNOWN
     from hark.decode.load import Loaded
+    from hark.inspect.beginning import first_sentence
 
-    language = source
+    wanted = source
     if preset:
         from hark.inspect.presets import LANGUAGE, sentence_of
 
-        language = source or LANGUAGE
-    folder, detected, _ = choose_model(model, language, target, [] if text is None else [text])
+        wanted = source or LANGUAGE
+    folder, wanted, _ = choose_model(model, wanted, target, [] if text is None else [text])
     loaded = Loaded(folder)
-    source, target = model_codes(loaded, source or (detected if text else None), target)
+    model_codes(loaded, source, target)
+    language = loaded.config.data.source
     if loaded.languages.several:
-        source, target = loaded.languages.pair(text or "", language if preset else source, target)
-    else:
-        source = loaded.config.data.source
+        # For a text too short to tell, the model need not know the source language.
+        language, target = loaded.languages.pair(text or "", wanted, target)
+        source = None if language == UNKNOWN else language
     if preset:
-        sentence_of(preset, source)
+        sentence_of(preset, language)
     else:
-        from hark.inspect.beginning import first_sentence
-
-        first_sentence(text or "", source)
+        first_sentence(text or "", language)
     return loaded, source, target
 
 

@@ -132,5 +132,6 @@ def matrix_section(result: Evaluation) -> str:
     unseen = " *: the system was not trained on this direction." if any(m.zero_shot for m in matrices(result)) else ""
     return (
         '<section><h2>Scores by direction</h2>\n<p class="note">From the language of the row to that of the column; '
-        f'a stronger colour is better within a table.{unseen}</p>\n<div class="charts">{"".join(parts)}</div></section>\n'
+        f"a stronger colour is better within a table.{unseen}</p>\n"
+        f'<div class="charts">{"".join(parts)}</div></section>\n'
     )
