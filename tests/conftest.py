@@ -16,7 +16,7 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
-pytest_plugins = ["tests.inspect.browser", "tests.runs"]
+pytest_plugins = ["tests.inspect.browser", "tests.runs", "tests.trilingual"]
 
 SLOW = (
     "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "tools",

@@ -31,7 +31,7 @@ LANGUAGES = {
 """Names of the languages of hark's own models; a card shows others by their codes."""
 TITLES = {"bleu": "BLEU", "chrf2": "chrF2", "ter": "TER", "comet": "COMET"}
 MAX_LISTED = 4
-"""Language pairs that are listed one by one."""
+"""Language pairs that are listed one by one; twice as many if not every language is translated into every other."""
 
 
 def render(facts: Facts, model: ModelConfig) -> str:
@@ -68,10 +68,13 @@ def default_summary(facts: Facts, model: ModelConfig) -> str:
 
 
 def describe_pairs(pairs: Sequence[LanguagePair]) -> str:
-    """List all pairs, or only the languages if every one is translated into every other."""
+    """List all pairs or, of many, only the languages and the number of directions."""
     codes = sorted({code for pair in pairs for code in pair})
-    if len(pairs) > MAX_LISTED and len(set(pairs)) == len(codes) * (len(codes) - 1):
-        return f"{join(codes)}, in all {len(pairs)} directions"
+    directions, possible = len(set(pairs)), len(codes) * (len(codes) - 1)
+    if len(pairs) > MAX_LISTED and directions == possible:
+        return f"{join(codes)}, in all {directions} directions"
+    if len(pairs) > 2 * MAX_LISTED:
+        return f"{join(codes)}, in {directions} of {possible} directions"
     return ", ".join(" to ".join(pair) for pair in pairs)
 
 

@@ -21,6 +21,11 @@ Updates = Literal["adam", "muon"]
 Best = Literal["dev", "last"]
 
 
+def is_language_code(text: str) -> bool:
+    """Whether a text can be a language code, such as `en` or `pt-BR`: it becomes part of file names."""
+    return text.replace("-", "").replace("_", "").isalnum()
+
+
 @dataclass(frozen=True)
 class CorpusConfig(Section):
     """A parallel corpus: two line-aligned files, or one file (TSV, JSONL, TMX) with both sides."""
@@ -31,10 +36,20 @@ class CorpusConfig(Section):
     target: str = setting("", "file of the target side; empty: `source` has both sides")
     name: str = setting("", "name in reports; empty: the name of the file")
     weight: float = setting(1.0, "sampling weight, relative to a corpus of weight 1", more_than(0))
+    languages: tuple[str, ...] = setting(
+        (), "language codes of its two sides, for data.many; empty: data.source and data.target"
+    )
+    both: bool = setting(
+        True, "with data.many, train in both directions; false: only to the second language, as for distilled text"
+    )
 
     def check(self) -> None:
         if not self.source:
             raise SettingError("source", "is empty; name a file")
+        if self.languages and (len(self.languages) != 2 or not all(map(is_language_code, self.languages))):
+            raise SettingError("languages", f"{list(self.languages)} is not allowed; must be two language codes")
+        if len(set(self.languages)) == 1:
+            raise SettingError("languages", f"both are {self.languages[0]}; name two languages")
 
 
 @dataclass(frozen=True)
@@ -96,6 +111,7 @@ class DataConfig(Section):
     source: str = setting("en", "language code of the source side")
     target: str = setting("de", "language code of the target side")
     reverse: bool = setting(False, "swap the sides of the dataset: train from its target language to its source")
+    many: bool = setting(False, "many-to-many: each corpus has its own `languages` and is used in both directions")
     train: tuple[CorpusConfig, ...] = setting((), "corpora to train on")
     dev: tuple[CorpusConfig, ...] = setting((), "dev sets, scored during training; removed from the training text")
     test: tuple[CorpusConfig, ...] = setting((), "test sets, for the final scores; removed from the training text")
@@ -110,6 +126,22 @@ class DataConfig(Section):
     )
     seed: int = setting(1, "seed of all random choices in preparing text", any_seed())
 
+    def check(self) -> None:
+        if self.many and not self.shared_vocab:
+            raise SettingError("shared_vocab", "false is not possible with many; all languages share one vocabulary")
+        for role, corpora in (("train", self.train), ("dev", self.dev), ("test", self.test)):
+            for number, corpus in enumerate(corpora):
+                if self.many and not corpus.languages:
+                    raise SettingError(
+                        f"{role}[{number}].languages", 'is empty; with many, name two codes, such as ["en", "fr"]'
+                    )
+                if not self.many and corpus.languages not in ((), (self.source, self.target)):
+                    raise SettingError(
+                        f"{role}[{number}].languages",
+                        f"{' to '.join(corpus.languages)}, but the dataset is {self.source} to {self.target}; "
+                        "set data.many=true for several pairs",
+                    )
+
 
 @dataclass(frozen=True)
 class BatchConfig(Section):
@@ -121,6 +153,12 @@ class BatchConfig(Section):
     )
     max_length: int = setting(
         250, "maximum length of a sentence in tokens; longer pairs are skipped", between(2, 16_777_216)
+    )
+    temperature: float = setting(
+        1.0,
+        "many-to-many: sample directions in proportion to their pairs to the power of 1 / temperature; above 1 favours "
+        "small ones",
+        at_least(1),
     )
     seed: int = setting(1, "seed of the order of sentences; by default data.seed, if that is set", any_seed())
 

@@ -142,3 +142,39 @@ def test_swapped_files_cause_a_warning(tmp_path):
     (tmp_path / "c.fr").write_text(french + "\n")
     other = hark(*flags, "--train", "c.fr", "b.de", "-o", "other", cwd=tmp_path)
     assert "no pairs left after cleaning: language dropped 300 of 300" in other.stderr
+
+
+def test_many_to_many_takes_languages_from_the_file_names(tmp_path):
+    write(tmp_path, "train", pairs(400))
+    (tmp_path / "more.de-fr.tsv").write_text("".join(f"{b}\t{a}\n" for a, b in pairs(300, seed=4)))
+    arguments = ("--train", "train.en", "train.de", "--train", "more.de-fr.tsv", "-", "--vocab", "400")
+    settings = ("data.many=true", "data.clean.language=1", "-o", "dataset", "--processes", "1")
+    result = hark(*settings, *arguments, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "directions: 4 between de, en, fr; from 300 pairs (de to fr) to 400 (en to de)" in result.stdout
+    dataset = Dataset.open(tmp_path / "dataset")
+    assert [shard.name for shard in dataset.manifest.shards] == [
+        "train.en-de",
+        "train.de-en",
+        "more.de-fr",
+        "more.fr-de",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--train", "train", "train.de"),
+            "train: cannot tell its languages; name the files as in train.en and train.fr",
+        ),
+        (("--train", "a.tsv", "-"), "a.tsv: cannot tell its languages; name the file as in train.en-fr.tsv"),
+        (("--train", "a.en", "b.en"), "command line: languages: both are en; name two languages"),
+        (("--pair", "en", "de"), "--pair and data.many=true exclude each other"),
+    ],
+)
+def test_many_to_many_without_languages(arguments, message, tmp_path):
+    result = hark("data.many=true", *arguments, "-o", "dataset", cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"hark: {message}")
+    assert result.stderr.count("\n") == 1

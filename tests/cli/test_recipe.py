@@ -10,7 +10,7 @@ import hark
 from hark import configfile
 from hark.bundle import Bundle
 from hark.cli.prepare import prepare
-from hark.cli.recipe import load_recipe
+from hark.cli.recipe import load_recipe, warn_of_ignored_languages
 from hark.cli.train import train
 from hark.data.dataset import Dataset
 from hark.errors import UserError
@@ -76,3 +76,8 @@ def test_fine_tuning_from_text_to_model(mine: Path, tmp_path: Path) -> None:
 
     (mine / "config.toml").unlink()  # a run resumes from its own checkpoint, without the model
     train("train.steps=2", resume=tmp_path / "tuned", allow=["train.steps"])
+
+
+def test_languages_are_ignored_with_a_many_to_many_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    warn_of_ignored_languages(None, ["data.source=it", "model.norm=pre"])
+    assert capsys.readouterr().err == "data.source=it is ignored: the dataset is many-to-many\n"

@@ -41,7 +41,7 @@ class Known:
     def translate(self, held_out: HeldOutSet, advance: object) -> Output:  # noqa: ARG002
         return Output(self.texts)
 
-    def look(self, sources: list[str], nbest: int) -> list[Insight | None]:  # noqa: ARG002
+    def look(self, sources: list[str], nbest: int, languages: object = None) -> list[Insight | None]:  # noqa: ARG002
         self.looked_at += sources
         return [self.insight] * len(sources)
 

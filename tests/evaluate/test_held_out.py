@@ -49,6 +49,8 @@ class Prepared:
     """A stub of a dataset."""
 
     class Shard:
+        languages = None
+
         def __init__(self, name: str, pairs: int) -> None:
             self.name, self.pairs = name, pairs
 

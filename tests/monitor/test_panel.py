@@ -226,3 +226,17 @@ def test_a_trace_is_bounded_and_keeps_the_mean(values: list[float]) -> None:
     assert len(trace.values) <= Trace.LIMIT
     assert trace.stride * len(trace.values) + trace.count == len(values)
     assert trace.stride * sum(trace.values) + trace.total == pytest.approx(sum(values))
+
+
+def test_many_dev_sets_share_a_grid() -> None:
+    names = [
+        f"dev.{one}-{other}" for one in ("de", "en", "es", "fr") for other in ("de", "en", "es", "fr") if one != other
+    ]
+    scores = {f"BLEU {name}": 10.0 for name in names}
+    records = [replace(dev(20), set=name, scores=scores) for name in names]
+    shown = drawn(view_of([start(), *records]))
+    assert all(name in shown for name in names)
+    assert sum("dev." in line for line in shown.splitlines()) == 3  # four to a line
+    (line,) = logged(records[0])
+    assert line.count("BLEU") == 1
+    assert "BLEU dev.de-en 10" in line

@@ -54,7 +54,7 @@ def test_a_language_is_required_if_there_are_several() -> None:
     many = tagged(MANY)
     with pytest.raises(UserError, match=r"this model translates to de, en; choose one with -t"):
         many.source_ids("the cat")
-    with pytest.raises(UserError, match="no tag for fr; available: de, en"):
+    with pytest.raises(UserError, match="fr: this model translates only to de, en; choose one of them"):
         many.source_ids("the cat", "fr")
     # Two sources and one target need no -t.
     into_german = tagged(replace(MANY, pairs=(("en", "de"), ("fr", "de"))))

@@ -15,11 +15,14 @@ from hark.errors import HarkError, UserError, require
 if TYPE_CHECKING:
     from hark.evaluate.evaluation import Evaluation
     from hark.evaluate.held_out import HeldOutSet
-    from hark.evaluate.systems import System
+    from hark.evaluate.systems import Model, System
 
 WORSE = 3
 """Exit code if a score is below the baseline."""
 NBEST = 4
+RESAMPLES = 1000
+FEW = 3
+"""Examples of each kind on the page, by direction."""
 GLANCE = 100
 """Lines of a test set used for language detection."""
 
@@ -28,6 +31,7 @@ EXAMPLES = (
     "hark evaluate runs/new runs/old --dataset mine -o report.html",
     "hark evaluate --hypothesis other.de --source test.en --reference test.de",
     "hark evaluate en-de --dataset mine --baseline old.json --worse-than 0.5",
+    "hark evaluate runs/seven --dataset seven -t fr",
 )
 
 
@@ -49,6 +53,26 @@ def evaluate(
     ] = None,
     dataset: Annotated[
         Path | None, typer.Option("--dataset", metavar="DATASET", help="Use all test sets of a prepared dataset.")
+    ] = None,
+    source_language: Annotated[
+        str | None,
+        typer.Option(
+            "-s",
+            "--source-language",
+            metavar="LANG",
+            help="Only test sets from this language; that of --source FILE.",
+            autocompletion=candidates.source_languages,
+        ),
+    ] = None,
+    target_language: Annotated[
+        str | None,
+        typer.Option(
+            "-t",
+            "--target-language",
+            metavar="LANG",
+            help="Only test sets into this language; that of --reference FILE.",
+            autocompletion=candidates.target_languages,
+        ),
     ] = None,
     hypothesis: Annotated[
         list[str] | None,
@@ -86,11 +110,15 @@ def evaluate(
         ),
     ] = "bleu",
     resamples: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--resamples", min=0, metavar="N", help="Bootstrap resamples, for intervals and significance; 0 for none."
+            "--resamples",
+            min=0,
+            metavar="N",
+            help=f"Bootstrap resamples, for intervals and significance; by default {RESAMPLES:,}, or 0 for several "
+            "directions.",
         ),
-    ] = 1000,
+    ] = None,
     tokenise: Annotated[
         Literal["auto", "13a", "intl", "zh", "char"],
         typer.Option("--tokenise", metavar="TOKENISER", help="sacreBLEU tokeniser: auto, 13a, intl, zh or char."),
@@ -113,7 +141,8 @@ def evaluate(
     """Score models, or files of translations, against references.
 
     Reports sacreBLEU's BLEU, chrF2 and TER with signatures, and the paper's BLEU, by test set and by length, with
-    confidence intervals, significance against the first system, and speed.
+    confidence intervals, significance against the first system, and speed. For test sets of several directions, reports
+    matrices of BLEU and chrF2.
     """
     require("sacrebleu", "train", "hark evaluate")
     from hark.cli.interrupts import leave_at_once
@@ -121,6 +150,7 @@ def evaluate(
     from hark.evaluate import evaluation
     from hark.evaluate.baseline import Baseline
     from hark.evaluate.comet import Comet, find_checkpoint
+    from hark.evaluate.directions import choose_sets, matrix_table, set_direction
     from hark.evaluate.measures import choose_tokenisation
     from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
     from hark.evaluate.table import brief_table, full_table
@@ -138,8 +168,14 @@ def evaluate(
         Model(label, Loaded(named_folder(each), engine, device, precision, threads), split, protect, changes)
         for label, each in zip(name_models(bundles), bundles, strict=True)
     ]
-    sets, pair = open_sets(source or [], reference or [], name or [], dataset, models[0].pair if models else None)
-    if models and pair is None:
+    wanted = source_language, target_language
+    sets, pair = open_sets(source or [], reference or [], name or [], dataset, direction_of(models, *wanted))
+    if any(each.languages for each in sets):
+        sets = choose_sets(sets, models, *wanted)
+        pair = sets[0].languages
+    else:
+        sets = set_direction(sets, models, pair, *wanted)
+    if models and not any(each.languages for each in sets):
         for line in wrong_direction(sets, models[0].pair):
             sys.stderr.write(line + "\n")
     before = Baseline.read(baseline) if baseline else None
@@ -148,7 +184,9 @@ def evaluate(
     comet_model = Comet(find_checkpoint(comet)) if comet else None
     from_files = read_systems(hypothesis or [], sets)
     check_systems(models, from_files, pair)
-    languages = pair or (models[0].pair if models else ("", ""))
+    languages = sets[0].languages or pair or (models[0].pair if models else ("", ""))
+    if resamples is None:
+        resamples = RESAMPLES if len({each.languages for each in sets}) == 1 else 0
     of_source, of_target = map(choose_tokenisation, languages)
     systems: list[System] = [*models, *from_files]
     try:
@@ -158,18 +196,26 @@ def evaluate(
                 sets, systems, of_source, of_target, resamples, comet_model, advance, language=languages[1]
             )
             verdicts = before.compare(result, metric) if before else []
-            page = make_page(result, systems, examples) if output else ""
+            page = make_page(result, systems, min(examples, FEW) if result.has_matrix else examples) if output else ""
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)
     if output:
         write_page(output, page)
     if output != STDOUT:
-        lines = brief_table(result) if brief else full_table(result)
+        table = matrix_table if result.has_matrix else brief_table if brief else full_table
+        lines = table(result)
         sys.stdout.write(result.to_json() if as_json else "\n".join([*lines, ""]))
     for verdict in verdicts:
         sys.stderr.write(f"{verdict}\n")
     if any(verdict.exceeds(worse_than or 0.0) for verdict in verdicts):
         raise typer.Exit(WORSE)
+
+
+def direction_of(models: "list[Model]", source: str | None, target: str | None) -> tuple[str, str] | None:
+    """The direction to read a dataset of one pair in: that of the first model, or of the options."""
+    if models and not models[0].several:
+        return models[0].pair
+    return (source, target) if source and target else None
 
 
 def open_sets(
@@ -179,7 +225,10 @@ def open_sets(
     dataset: Path | None,
     direction: tuple[str, str] | None,
 ) -> "tuple[list[HeldOutSet], tuple[str, str] | None]":
-    """Open the test sets; return them and, for a dataset, its languages. A dataset is reversed to fit `direction`."""
+    """Open the test sets; return them and, for a dataset of one pair, its languages.
+
+    A dataset is reversed to fit `direction`. The sets of a many-to-many dataset know their languages.
+    """
     from hark.data.dataset import Dataset
     from hark.evaluate.held_out import read_sets, sets_of
 
@@ -187,6 +236,8 @@ def open_sets(
         if source or reference or names:
             raise UserError("--dataset cannot be combined with --source, --reference or --name")
         opened = Dataset.open(dataset)
+        if opened.manifest.many:
+            return sets_of(opened), None
         if direction == (opened.manifest.target, opened.manifest.source):
             opened = Dataset.open(dataset, reverse=True)
         return sets_of(opened), (opened.manifest.source, opened.manifest.target)

@@ -42,6 +42,14 @@ def heads(
             help="Source and reference: two line-aligned files, or one .tsv and -.",
         ),
     ],
+    source: Annotated[
+        str | None,
+        typer.Option("-s", "--source", metavar="LANG", help="Source language, for a model of several pairs."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("-t", "--target", metavar="LANG", help="Target language, for a model of several pairs."),
+    ] = None,
     gold: Annotated[
         Path | None,
         typer.Option("--gold", metavar="FILE", help="Gold word alignments, one line per pair: 1-1 2p3."),
@@ -102,7 +110,8 @@ def heads(
     if bleu:
         require("sacrebleu", "train", "--bleu")
     loaded = Loaded(named_folder(bundle))
-    corpus, links = read(loaded, on, sentences, gold, gold_reversed, tokenised)
+    languages = choose_languages(loaded, source, target)
+    corpus, links = read(loaded, languages, on, sentences, gold, gold_reversed, tokenised)
     finder = make_finder(loaded, device, threads)
     tally, alignment = finder.look(corpus, links)
     if gold is not None and alignment is None:
@@ -111,7 +120,9 @@ def heads(
     worth = None
     if importance is not None or curve is not None:
         examples = corpus.examples[: importance or IMPORTANCE]
-        effects, worth = finder.weigh(examples, curve is not None, scorer(loaded, examples) if bleu else None)
+        effects, worth = finder.weigh(
+            examples, curve is not None, scorer(loaded, examples, languages[1]) if bleu else None
+        )
     report = HeadReport(
         model=name_models([str(loaded.bundle.folder)])[0],
         corpus=" ".join((name or corpus_name(on)).split()),
@@ -145,21 +156,37 @@ def check_picture(path: Path | None) -> None:
         raise UserError(f"{path}: no such folder: {path.parent}")
 
 
+def choose_languages(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str, str]:
+    """The languages of the text: those of the model or, if it has several, those that -s and -t name."""
+    from hark.cli.model_choice import model_codes
+
+    source, target = model_codes(loaded, source, target)
+    scheme = loaded.source_vocabulary.scheme
+    if scheme.kind == "none":
+        return loaded.config.data.source, loaded.config.data.target
+    return scheme.resolve_source(source), scheme.resolve_target(target)
+
+
 def read(
-    loaded: "Loaded", on: tuple[str, str], limit: int, gold: Path | None, gold_reversed: bool, tokenised: bool
+    loaded: "Loaded",
+    languages: tuple[str, str],
+    on: tuple[str, str],
+    limit: int,
+    gold: Path | None,
+    gold_reversed: bool,
+    tokenised: bool,
 ) -> "tuple[HeadCorpus, list[tuple[WordPair, Gold]] | None]":
     """Read and encode the corpus; with gold alignments, also return the words and links of each line."""
     from hark.inspect.heads.corpus import encode, read_texts
     from hark.inspect.heads.gold import detokenise, read_gold
 
-    data = loaded.config.data
-    texts = read_texts(on, (data.source, data.target), limit)
+    texts = read_texts(on, languages, limit)
     words: list[WordPair] = [(source.split(), target.split()) for source, target in texts]
     links = list(zip(words, read_gold(gold, words, gold_reversed), strict=True)) if gold else None
     if tokenised:
         texts = [(detokenise(source), detokenise(target)) for source, target in words]
     positions = loaded.config.model.max_positions
-    return encode(texts, loaded.source_vocabulary, loaded.target_vocabulary, positions), links
+    return encode(texts, loaded.source_vocabulary, loaded.target_vocabulary, positions, languages), links
 
 
 def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
@@ -190,10 +217,10 @@ def shown_progress(activity: str, total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bars.advance(bar)
 
 
-def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]") -> "Scorer":
+def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]", language: str) -> "Scorer":
     from hark.inspect.heads.score import bleu
 
-    return bleu(examples, loaded.target_vocabulary, loaded.config.decode, loaded.config.data.target)
+    return bleu(examples, loaded.target_vocabulary, loaded.config.decode, language)
 
 
 def corpus_name(on: tuple[str, str]) -> str:

@@ -76,14 +76,16 @@ def look(
     with shown_status() as show_status:
         show_status("loading the model")
         with no_collection():
-            loaded = load_for(text, preset, model, source, target)
+            loaded, source, target = load_for(text, preset, model, source, target)
             import torch
 
             from hark.inspect.look import look_inside
         if threads is not None:
             torch.set_num_threads(threads)
         search: dict[str, Any] = {} if beam is None else {"beam": beam}
-        page, recording = look_inside(loaded, text, preset, 0 if quick else changes, show_status, **search)
+        page, recording = look_inside(
+            loaded, text, preset, 0 if quick else changes, show_status, source, target, **search
+        )
     for note in recording.notes:
         sys.stderr.write(f"{note}\n")
     with writer(output) as file:
@@ -112,26 +114,33 @@ def check_output(output: Path) -> None:
 
 def load_for(
     text: str | None, preset: "PresetName | None", model: str | None, source: str | None, target: str | None
-) -> "Loaded":
-    """Load the model for a text or a preset. Invalid input fails here, before the slow import of torch."""
-    from hark.cli.model_choice import choose_model, model_codes
-    from hark.decode.load import Loaded
+) -> "tuple[Loaded, str | None, str | None]":
+    """Load the model for a text or a preset; return it and its codes of the languages, if it has several pairs.
 
-    language = source
+    Invalid input fails here, before the slow import of torch."""
+    from hark.cli.model_choice import choose_model, model_codes
+    from hark.decode.languages import UNKNOWN
+    from hark.decode.load import Loaded
+    from hark.inspect.beginning import first_sentence
+
+    wanted = source
     if preset:
         from hark.inspect.presets import LANGUAGE, sentence_of
 
-        language = source or LANGUAGE
-    folder, _, _ = choose_model(model, language, target, [] if text is None else [text])
+        wanted = source or LANGUAGE
+    folder, wanted, _ = choose_model(model, wanted, target, [] if text is None else [text])
     loaded = Loaded(folder)
     model_codes(loaded, source, target)
+    language = loaded.config.data.source
+    if loaded.languages.several:
+        # For a text too short to tell, the model need not know the source language.
+        language, target = loaded.languages.pair(text or "", wanted, target)
+        source = None if language == UNKNOWN else language
     if preset:
-        sentence_of(preset, loaded.config.data.source)
+        sentence_of(preset, language)
     else:
-        from hark.inspect.beginning import first_sentence
-
-        first_sentence(text or "", loaded.config.data.source)
-    return loaded
+        first_sentence(text or "", language)
+    return loaded, source, target
 
 
 def read_beginning(words: list[str], errors: Literal["strict", "replace"]) -> str:

@@ -32,12 +32,19 @@ def choose_model(
     sources = {pair[0] for each in fitting for pair in each.pairs}
     if len(sources) > 1:
         source, lines = detect_source(sources, lines, fitting)
-        fitting = models.choose(source, target, fitting)
+        fitting = (
+            models.choose(source, target, fitting) if source else [each for each in fitting if has_all(each, sources)]
+        )
     targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
     if len(targets) > 1 and has_text(lines):
         language = fitting[0].pairs[0][0]
         raise UserError(f"models from {language} translate to {', '.join(targets)}; choose with -t")
     return fitting[0].folder, source, lines
+
+
+def has_all(model: "InstalledModel", sources: set[str]) -> bool:
+    """Whether one model translates from all of these languages: then it need not know which one a text is in."""
+    return sources <= {pair[0] for pair in model.pairs}
 
 
 def has_text(lines: Iterable[str]) -> bool:
@@ -49,9 +56,9 @@ def has_text(lines: Iterable[str]) -> bool:
 
 def detect_source(
     candidates: set[str], lines: Iterable[str], models: "list[InstalledModel]"
-) -> tuple[str, Iterable[str]]:
+) -> tuple[str | None, Iterable[str]]:
     """Detect the language of a text from its beginning; return it and the text. Very short texts are tried with the
-    models."""
+    models. None: unknown, but one model has all candidates."""
     from hark.cli.streams import ArrivingLines
     from hark.text.detector import guess_language
 
@@ -68,7 +75,7 @@ def detect_source(
         guess = try_models(text.strip(), candidates, models)
     if not text.strip():
         guess = min(candidates)  # no text, so any model will do
-    if guess is None:
+    if guess is None and not any(has_all(each, candidates) for each in models):
         raise UserError(f"cannot detect the language ({' or '.join(sorted(candidates))}); set it with -s")
     if isinstance(rest, ArrivingLines):
         rest.put_back(seen)
@@ -81,9 +88,15 @@ def try_models(text: str, candidates: set[str], models: "list[InstalledModel]") 
     from hark.decode.load import Loaded
     from hark.decode.source_language import choose_source
 
-    first = {source: next(each for each in models if each.pairs[0][0] == source) for source in sorted(candidates)}
-    single = {source: Loaded(each.folder) for source, each in first.items() if len(each.pairs) == 1}
-    return choose_source(text, single) if len(single) == len(candidates) else None
+    first = {
+        source: next(each for each in models if source in [pair[0] for pair in each.pairs])
+        for source in sorted(candidates)
+    }
+    if len({each.folder for each in first.values()}) < len(candidates):
+        return None  # a model of several source languages
+    loaded = {source: Loaded(each.folder) for source, each in first.items()}
+    single = all(len(each.facts.pairs) == 1 for each in loaded.values())
+    return choose_source(text, loaded) if single else None
 
 
 def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:
@@ -93,6 +106,9 @@ def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tup
 
     pairs = loaded.facts.pairs
     fitting = [pair for pair in pairs if fits(source, target, pair)]
+    if not fitting and loaded.facts.vocabulary.language_tags == "source":
+        # Both languages may be known from other pairs (zero-shot translation).
+        fitting = [(one, other) for one, _ in pairs for _, other in pairs if fits(source, target, (one, other))]
     if not fitting:
         raise UserError(
             f"{loaded.bundle.folder}: translates {describe_pairs(pairs)}, "

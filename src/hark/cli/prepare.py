@@ -27,6 +27,7 @@ EXAMPLES = (
     "hark prepare --pair en de --train my.en my.de --dev dev.en dev.de -o mine",
     "hark prepare --train a.tsv - --train b.tsv - --weight 2 --vocab 8000 -o mine",
     "hark prepare fine-tune --train my.en my.de -o datasets/mine",
+    "hark prepare data.many=true --train a.en a.fr --train b.de b.fr -o many",
 )
 
 
@@ -44,7 +45,8 @@ def prepare(
             metavar="FILE FILE",
             click_type=TWO_FILES,
             help="Training corpus, source and target: two line-aligned files, or one .tsv, .jsonl or .tmx and - "
-            "(each may end in .gz, .xz, .bz2 or .zst). Repeatable.",
+            "(each may end in .gz, .xz, .bz2 or .zst). With data.many, names end in languages: a.en a.fr, or "
+            "a.en-fr.tsv and -. Repeatable.",
         ),
     ] = None,
     weight: Annotated[
@@ -83,13 +85,16 @@ def prepare(
     from hark.data.progress import show_progress
 
     config = load_recipe(recipe, overrides)
+    many = config.data.many
+    if many and pair:
+        raise UserError("--pair and data.many=true exclude each other; each corpus has its own languages")
     try:
         changes: dict[str, Any] = dict(zip(("source", "target"), pair or (), strict=False))
         if vocab is not None:
             changes["vocab_size"] = vocab
         if train or weight:
-            changes["train"] = corpora(train, weights_in(sys.argv) if weight else None)
-        changes |= {role: corpora(files) for role, files in (("dev", dev), ("test", test)) if files}
+            changes["train"] = corpora(train, weights_in(sys.argv) if weight else None, many)
+        changes |= {role: corpora(files, None, many) for role, files in (("dev", dev), ("test", test)) if files}
         config = replace(config, data=replace(config.data, **changes))
     except SettingError as error:
         raise UserError(f"command line: {error}") from None
@@ -107,13 +112,40 @@ def prepare(
         typer.echo(f"{folder}: up to date with these files and settings; nothing to do")
 
 
-def corpora(files: Sequence[Any] | None, weights: Sequence[float] | None = None) -> tuple[CorpusConfig, ...]:
-    """The corpora that --train, --dev or --test names."""
+def corpora(
+    files: Sequence[Any] | None, weights: Sequence[float] | None = None, many: bool = False
+) -> tuple[CorpusConfig, ...]:
+    """The corpora that --train, --dev or --test names; with `many`, their languages are the suffixes of the files."""
     pairs: Sequence[tuple[str, str]] = files or ()
     return tuple(
-        CorpusConfig(source, "" if target == ONE_FILE else target, weight=weight)
+        CorpusConfig(
+            source,
+            "" if target == ONE_FILE else target,
+            weight=weight,
+            languages=languages_of(source, target) if many else (),
+        )
         for (source, target), weight in zip(pairs, weights or [1.0] * len(pairs), strict=True)
     )
+
+
+def languages_of(source: str, target: str) -> tuple[str, str]:
+    """The languages of a corpus by its file names: train.en.xz and train.fr.xz, or tatoeba.en-fr.tsv."""
+    from hark.data.compression import plain_name
+    from hark.data.names import FORMATS
+
+    if target == ONE_FILE:
+        name = plain_name(Path(source))
+        stem, dot, suffix = name.rpartition(".")
+        codes = (stem if dot and suffix in FORMATS else name).rpartition(".")[2].split("-")
+    else:
+        codes = [Path(plain_name(Path(each))).suffix.removeprefix(".") for each in (source, target)]
+    if len(codes) != 2 or not all(codes):
+        example = "train.en-fr.tsv" if target == ONE_FILE else "train.en and train.fr"
+        raise UserError(
+            f"{source}: cannot tell its languages; name the {'file' if target == ONE_FILE else 'files'} as in "
+            f"{example}, or set `languages` in a recipe"
+        )
+    return codes[0], codes[1]
 
 
 def weights_in(arguments: Sequence[str]) -> list[float]:
@@ -132,7 +164,7 @@ def weights_in(arguments: Sequence[str]) -> list[float]:
 
 def summary(dataset: "Dataset") -> str:
     """A summary to print: pairs read, kept and dropped, tokens, and the path of the report."""
-    total, manifest = dataset.report.total, dataset.manifest
+    total = dataset.report.total
     dropped = sorted((item for item in total.dropped.items() if item[1]), key=lambda item: -item[1])
     variants = ", ".join(f"{kind} {count:,}" for kind, count in sorted(total.augmented.items()))
     written, limit = total.kept + sum(total.augmented.values()), dataset.report.max_length
@@ -146,11 +178,24 @@ def summary(dataset: "Dataset") -> str:
                 if total.too_long
                 else []
             ),
-            f"tokens: {total.source.tokens:,} {manifest.source}, {total.target.tokens:,} {manifest.target}; "
-            f"vocabulary {dataset.tokenizer('target').vocab_size:,}",
+            *describe_directions(dataset),
+            "tokens: "
+            + ", ".join(f"{side.tokens:,} {code}" for code, side in dataset.report.languages.items())
+            + f"; vocabulary {dataset.tokenizer('target').vocab_size:,}",
             f"report: {dataset.folder / 'report.html'}",
         ]
     )
+
+
+def describe_directions(dataset: "Dataset") -> Iterator[str]:
+    """A line about the directions of a many-to-many dataset."""
+    directions = sorted(dataset.report.directions, key=lambda each: each.pairs)
+    if directions:
+        least, most = directions[0], directions[-1]
+        yield (
+            f"directions: {len(directions)} between {', '.join(dataset.report.languages)}; from {least.pairs:,} pairs "
+            f"({least.source} to {least.target}) to {most.pairs:,} ({most.source} to {most.target})"
+        )
 
 
 def suspicions(report: "DatasetReport") -> Iterator[str]:
@@ -159,8 +204,9 @@ def suspicions(report: "DatasetReport") -> Iterator[str]:
 
     for corpus in report.corpora:
         samples = [(each.source, each.target) for each in corpus.samples["language"]]
-        if looks_swapped(corpus.dropped, corpus.kept, samples, report.source, report.target):
+        source, target = corpus.languages or (report.source, report.target)
+        if looks_swapped(corpus.dropped, corpus.kept, samples, source, target):
             yield (
                 f"{corpus.name}: {corpus.kept:,} of {corpus.read:,} kept: are the files swapped? Dropped pairs have "
-                f"{report.target} on the {report.source} side and {report.source} on the {report.target} side"
+                f"{target} on the {source} side and {source} on the {target} side"
             )

@@ -59,6 +59,14 @@ def warn_of_ignored_vocab_size(file: Path | None, changes: Sequence[str], vocab_
         )
 
 
+def warn_of_ignored_languages(file: Path | None, changes: Sequence[str]) -> None:
+    """Warn if `data.source` or `data.target` is set for a many-to-many dataset, which has all directions."""
+    for key in ("source", "target"):
+        chosen = explicit_value(file, changes, "data", key)
+        if is_main_process() and chosen is not None:
+            sys.stderr.write(f"data.{key}={chosen} is ignored: the dataset is many-to-many\n")
+
+
 def is_main_process() -> bool:
     """Whether this is the process with rank 0, the only one that prints messages under torchrun."""
     return os.environ.get("RANK", "0") == "0"

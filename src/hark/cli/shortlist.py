@@ -27,8 +27,12 @@ def shortlist(model: options.OneModel, dataset: options.PreparedText, force: opt
     bundle = Bundle.open(named_folder(model))
     if bundle.shortlist is not None and not force:
         raise UserError(f"{bundle.folder}: already has a shortlist; replace it with --force")
-    data, sizes = bundle.config.data, bundle.config.model
-    opened = Dataset.open(dataset).towards(data.source, data.target)
+    sizes = bundle.config.model
+    opened = Dataset.open(dataset)
+    if len(bundle.facts.pairs) == 1:
+        opened = opened.towards(*bundle.facts.pairs[0])
+    elif not opened.manifest.many:
+        raise UserError(f"{dataset}: is of one pair, but the model has several; name its many-to-many dataset")
     if (opened.tokenizer("source").model, opened.tokenizer("target").model) != tuple(
         path.read_bytes() for path in (bundle.source_tokenizer, bundle.target_tokenizer)
     ):

@@ -66,7 +66,12 @@ def train(
 
     On several GPUs: torchrun --nproc-per-node N -m hark train ...
     """
-    from hark.cli.recipe import load_recipe, warn_of_ignored_vocab_size, warn_of_moved_settings
+    from hark.cli.recipe import (
+        load_recipe,
+        warn_of_ignored_languages,
+        warn_of_ignored_vocab_size,
+        warn_of_moved_settings,
+    )
     from hark.monitor.watch import watch_run
     from hark.recipes import split_arguments
     from hark.rundir import RunDir
@@ -93,6 +98,8 @@ def train(
     dataset = open_dataset(config.data)
     if not resumed:
         warn_of_ignored_vocab_size(file, changes, dataset.tokenizer("target").vocab_size)
+        if dataset.manifest.many:
+            warn_of_ignored_languages(file, changes)
     scorers = make_scorers(config, dataset, bleu, default_samples() if samples is None else samples)
     config = config if resumed else resolve(config, dataset)
     signal = run_training(config, run, dataset, resumed, scorers, notes, watch_run)

@@ -43,12 +43,19 @@ class Augmenter:
     """Draws pairs at random and generates variants of them; the draw depends only on the seed and the chunk.
 
     `names` are the replacement names. `words` is the lexicon; its entries are drawn independently of the pairs.
+    `reverse` draws other pairs, for the reverse direction of a many-to-many dataset.
     """
 
     def __init__(
-        self, config: AugmentConfig, seed: int, names: Sequence[str] = (), words: Mapping[str, str] | None = None
+        self,
+        config: AugmentConfig,
+        seed: int,
+        names: Sequence[str] = (),
+        words: Mapping[str, str] | None = None,
+        reverse: bool = False,
     ) -> None:
         self.config, self.seed, self.names, self.words = config, seed, names, words or {}
+        self.stream = [1] if reverse else []
 
     def __call__(self, chunk: int, sources: Sequence[str], targets: Sequence[str]) -> Augmented:
         augmented = Augmented([], [], Counter())
@@ -56,7 +63,7 @@ class Augmenter:
             share = getattr(self.config, variant)
             if not share:
                 continue
-            rng = np.random.default_rng([self.seed, chunk, number])
+            rng = np.random.default_rng([self.seed, chunk, number, *self.stream])
             drawn = rng.random(len(sources)) < share
             change = self.change(variant, rng)
             for i in np.flatnonzero(drawn).tolist():

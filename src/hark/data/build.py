@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +19,20 @@ from hark.data.checksums import compute_checksums
 from hark.data.corpus import PairReader, corpus_files
 from hark.data.dataset import ROLES, Manifest, Shard
 from hark.data.duplicates import DuplicateFinder
-from hark.data.filters import HeldOut
+from hark.data.held_out import HeldOutLanguages
 from hark.data.language import looks_swapped
 from hark.data.lexicon import find_words
 from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers
 from hark.data.progress import Progress
-from hark.data.report import HeldOutReport, Pieces, make_report
+from hark.data.report import Pieces, make_report
 from hark.data.report_page import write_report
+from hark.data.shard_report import report_directions, report_held_out
 from hark.data.stages import Clean, CleanChunk, Encode, FindNames, FindShort, Learn, RawChunk, UniqueChunk
 from hark.data.store import SIDES, Side, StoreWriter
 from hark.data.tally import Tally
 from hark.data.workers import run_jobs
 from hark.errors import UserError
+from hark.facts import LanguagePair
 from hark.text.tokenizer import Tokenizer
 
 CHUNK_PAIRS, CHUNK_CHARACTERS = 5000, 4_000_000
@@ -67,14 +69,14 @@ class DatasetBuild:
         if not is_shared(tokenizers):
             tokenizers["source"].save(self.folder / "tokenizer.source.model")
         shards = list(self.encode(chunks, tokenizers))
-        shards += [self.encode_held_out(corpus, tokenizers) for corpus in self.held_out_sets]
+        shards += [shard for corpus in self.held_out_sets for shard in self.encode_held_out(corpus, tokenizers)]
         shutil.rmtree(self.work)
         self.write_report(shards, tokenizers)
         written = (path for role in ROLES for path in sorted((self.folder / role).rglob("*")) if path.is_file())
         return Manifest(
             key=self.plan.key,
-            source=self.data.source,
-            target=self.data.target,
+            source="" if self.data.many else self.data.source,
+            target="" if self.data.many else self.data.target,
             settings=self.plan.settings,
             sources=tuple(self.plan.sources.values()),
             tokenizer=tokenizers["target"].sha256,
@@ -83,36 +85,35 @@ class DatasetBuild:
             checksums=compute_checksums(self.folder, [str(path.relative_to(self.folder)) for path in written]),
         )
 
-    def copy_held_out(self) -> HeldOut:
+    def copy_held_out(self) -> HeldOutLanguages:
         """Copy the raw text of dev and test sets line by line, and collect the sentences to keep out of training."""
-        held_out = HeldOut()
+        held_out = HeldOutLanguages()
         for corpus in self.held_out_sets:
-            pairs = 0
+            pairs, sentences = 0, held_out.between(*corpus.languages)
             with ExitStack() as opened:
                 files = [
-                    opened.enter_context(self.text_file(corpus, side).open("w", encoding="utf-8", newline="\n"))
-                    for side in SIDES
+                    opened.enter_context(path.open("w", encoding="utf-8", newline="\n"))
+                    for path in self.text_files(corpus)
                 ]
-                for pair in PairReader(corpus.config, self.data.source, self.data.target):
+                for pair in PairReader(corpus.config, *corpus.languages):
                     for file, text in zip(files, pair, strict=True):
                         file.write(text + "\n")
-                    held_out.add(*pair)
+                    sentences.add(*pair)
                     pairs += 1
             if not pairs:
                 raise UserError(f"{corpus.config.source}: no sentence pairs")
             self.progress("reading dev and test", pairs, None)
         return held_out
 
-    def text_file(self, corpus: NamedCorpus, side: Side) -> Path:
-        language = self.data.source if side == "source" else self.data.target
-        return self.folder / corpus.role / f"{corpus.name}.{language}"
+    def text_files(self, corpus: NamedCorpus) -> list[Path]:
+        return [corpus.text_file(self.folder, language) for language in corpus.languages]
 
-    def clean(self, held_out: HeldOut) -> list[UniqueChunk]:
+    def clean(self, held_out: HeldOutLanguages) -> list[UniqueChunk]:
         """Clean all training corpora, and find duplicates within and across them."""
-        data, kept = self.data, 0
+        kept = 0
         finder = DuplicateFinder(self.work)
         chunks: list[CleanChunk] = []
-        build = partial(Clean, data.clean, data.source, data.target, held_out, self.plan.max_length, self.work)
+        build = partial(Clean, self.data.clean, held_out, self.data.many, self.plan.max_length, self.work)
         with closing(run_jobs(self.processes, build, self.read())) as results:
             for chunk, hashes, tally in results:
                 if hashes:
@@ -128,10 +129,10 @@ class DatasetBuild:
         size = sum(self.size(corpus) for corpus in self.train)
         number = pairs = done = 0
         for corpus in self.train:
-            reader = PairReader(corpus.config, self.data.source, self.data.target)
+            reader = PairReader(corpus.config, *corpus.languages)
             line = 1
             for chunk in cut_into_chunks(iter(reader)):
-                yield RawChunk(number, corpus.name, line, chunk)
+                yield RawChunk(number, corpus.name, corpus.directions, line, chunk)
                 number, line, pairs = number + 1, line + len(chunk), pairs + len(chunk)
                 self.progress("cleaning", pairs, (done + reader.share * self.size(corpus)) / max(size, 1))
             done += self.size(corpus)
@@ -147,7 +148,7 @@ class DatasetBuild:
             dropped = self.tallies[corpus.name].dropped | {"duplicates": sum(len(each.repeats) for each in in_corpus)}
             read = sum(dropped.values())
             samples = [(each.source, each.target) for each in self.tallies[corpus.name].samples["language"]]
-            if looks_swapped(dropped, 0, samples, self.data.source, self.data.target):
+            if looks_swapped(dropped, 0, samples, *corpus.languages):
                 raise UserError(f"{corpus.config.source}: 0 of {read:,} pairs kept; are the files swapped?")
             rule = max(dropped, key=lambda rule: dropped[rule])
             raise UserError(
@@ -158,10 +159,15 @@ class DatasetBuild:
             )
 
     def learn(self, chunks: Sequence[UniqueChunk]) -> Tokenizers:
-        """Learn one vocabulary for both sides, or one for each, from a sample of the kept pairs."""
-        data = self.data
-        share = SAMPLE / sum(each.left for each in chunks)
-        build = partial(Learn, chunks, share, data.vocab_size, (data.source, data.target), data.seed)
+        """Learn one vocabulary for both sides, or one for each, from a sample of the kept pairs.
+
+        Every pair of languages contributes equally, as far as it has text, so that none is cut into small pieces.
+        """
+        data, left = self.data, Counter[LanguagePair]()
+        for each in chunks:
+            left[each.chunk.languages] += each.left
+        shares = {pair: SAMPLE / len(left) / count for pair, count in left.items() if count}
+        build = partial(Learn, chunks, shares, data.vocab_size, self.plan.languages, data.seed)
         sides: list[tuple[Side, ...]] = [SIDES] if data.shared_vocab else [("source",), ("target",)]
         self.progress("learning vocabulary", 0, None)
         # In a worker process unless there is only one: learning takes memory and does not respond to Ctrl-C.
@@ -169,12 +175,18 @@ class DatasetBuild:
             learnt = [Tokenizer(model) for model in results]
         return {"source": learnt[0], "target": learnt[-1]}
 
-    def find_words(self, chunks: Sequence[UniqueChunk]) -> dict[str, str]:
-        """Return words and their translations, learnt from the short kept pairs."""
+    def find_words(self, chunks: Sequence[UniqueChunk]) -> dict[LanguagePair, dict[str, str]]:
+        """Return words and their translations in each direction, learnt from the short kept pairs."""
         self.progress("finding words", 0, None)
         build = partial(FindShort, SHORT / sum(each.left for each in chunks), self.data.seed)
+        short: dict[LanguagePair, list[tuple[str, str]]] = {}
         with closing(run_jobs(self.processes, build, chunks)) as results:
-            return find_words(list(chain.from_iterable(results)))
+            for unique, pairs in zip(chunks, results, strict=True):
+                source, target = unique.chunk.languages
+                short.setdefault((source, target), []).extend(pairs)
+                if len(unique.chunk.directions) > 1:
+                    short.setdefault((target, source), []).extend((other, one) for one, other in pairs)
+        return {languages: find_words(pairs) for languages, pairs in short.items()}
 
     def find_names(self, chunks: Sequence[UniqueChunk]) -> list[str]:
         """Return the most frequent names in a sample of the kept pairs of all corpora."""
@@ -189,14 +201,15 @@ class DatasetBuild:
     def encode(self, chunks: Sequence[UniqueChunk], tokenizers: Tokenizers) -> Iterator[Shard]:
         """Encode each training corpus into one token store, or into several with different segmentations."""
         data, done = self.data, 0
-        vocab_size = max(each.vocab_size for each in tokenizers.values())
-        weights = {corpus.name: corpus.config.weight for corpus in self.train}
+        corpora = {corpus.name: corpus for corpus in self.train}
         models = (tokenizers["source"].model, tokenizers["target"].model)
+        tags = {code: tokenizers["source"].tag(code) for code in self.plan.languages} if data.many else {}
         names = self.find_names(chunks) if data.augment.renamed else []
         words = self.find_words(chunks) if data.augment.words else {}
         build = partial(
             Encode,
             *models,
+            tags,
             data.augment,
             names,
             words,
@@ -208,48 +221,70 @@ class DatasetBuild:
         total = sum(each.chunk.pairs for each in chunks)
         with closing(run_jobs(self.processes, build, chunks)) as results:
             for name, group in groupby(zip(chunks, results, strict=True), lambda each: each[0].chunk.corpus):
-                shard = Shard(name, "train", weights[name], 0, self.plan.variants, 0, 0)
+                shards = self.new_shards(corpora[name], self.plan.variants)
                 with ExitStack() as opened:
-                    writers = [
-                        opened.enter_context(StoreWriter(self.folder / shard.folder(variant), vocab_size))
-                        for variant in range(shard.variants)
-                    ]
-                    for unique, (variants, tally) in group:
-                        self.tallies[name].merge(tally)
-                        for writer, (sources, targets) in zip(writers, variants, strict=True):
-                            writer.append_packed(sources, targets)
+                    writers = [self.open_writers(opened, shard, tokenizers) for shard in shards]
+                    for unique, directions in group:
+                        self.tallies[name].merge(directions[0].tally)
+                        for in_direction, encoded in zip(writers, directions, strict=True):
+                            for writer, (sources, targets) in zip(in_direction, encoded.variants, strict=True):
+                                writer.append_packed(sources, targets)
                         unique.chunk.path.unlink()
                         done += unique.chunk.pairs
                         self.progress("encoding", done, done / total)
-                yield complete(shard, writers[0])
+                yield from (complete(shard, of_shard[0]) for shard, of_shard in zip(shards, writers, strict=True))
 
-    def encode_held_out(self, corpus: NamedCorpus, tokenizers: Tokenizers) -> Shard:
-        """Encode a dev or test set unfiltered: every pair, in the original order."""
+    def new_shards(self, corpus: NamedCorpus, variants: int) -> list[Shard]:
+        """Return the empty shards of a corpus, one for each direction."""
+        return [
+            Shard(name, corpus.role, corpus.config.weight, 0, variants, 0, 0, pair if self.data.many else None)
+            for name, pair in zip(corpus.names, corpus.directions, strict=True)
+        ]
+
+    def open_writers(self, opened: ExitStack, shard: Shard, tokenizers: Tokenizers) -> list[StoreWriter]:
         vocab_size = max(each.vocab_size for each in tokenizers.values())
-        shard = Shard(corpus.name, corpus.role, corpus.config.weight, 0, 1, 0, 0)
+        return [
+            opened.enter_context(StoreWriter(self.folder / shard.folder(variant), vocab_size))
+            for variant in range(shard.variants)
+        ]
+
+    def encode_held_out(self, corpus: NamedCorpus, tokenizers: Tokenizers) -> list[Shard]:
+        """Encode a dev or test set unfiltered in each direction: every pair, in the original order."""
+        shards = self.new_shards(corpus, 1)
         with ExitStack() as opened:
             files = [
-                opened.enter_context(self.text_file(corpus, side).open(encoding="utf-8", newline="\n"))
-                for side in SIDES
+                opened.enter_context(path.open(encoding="utf-8", newline="\n")) for path in self.text_files(corpus)
             ]
-            writer = opened.enter_context(StoreWriter(self.folder / shard.folder(), vocab_size))
+            writers = [self.open_writers(opened, shard, tokenizers)[0] for shard in shards]
             while lines := list(islice(zip(*files, strict=True), CHUNK_PAIRS)):
-                sources, targets = zip(*lines, strict=True)
-                writer.append(tokenizers["source"].encode(sources), tokenizers["target"].encode(targets))
-        return complete(shard, writer)
+                sides = [
+                    tokenizers[side].encode(texts) for side, texts in zip(SIDES, zip(*lines, strict=True), strict=True)
+                ]
+                if not self.data.many:
+                    writers[0].append(*sides)
+                    continue
+                for writer, (_, target), (sources, targets) in zip(
+                    writers, corpus.directions, (sides, sides[::-1]), strict=True
+                ):
+                    tag = tokenizers["source"].tag(target)
+                    writer.append([[tag, *ids] for ids in sources], targets)
+        return [complete(shard, writer) for shard, writer in zip(shards, writers, strict=True)]
 
     def write_report(self, shards: Sequence[Shard], tokenizers: Tokenizers) -> None:
         self.progress("writing report", 0, None)
         source, target = (Pieces(each.vocab_size, each.n_special) for each in (tokenizers[side] for side in SIDES))
+        many = self.data.many
         report = make_report(
-            self.data.source,
-            self.data.target,
+            "" if many else self.data.source,
+            "" if many else self.data.target,
             self.data.clean,
             list(self.tallies.values()),
             source,
             target,
             is_shared(tokenizers),
-            [HeldOutReport(shard.name, shard.role, shard.pairs) for shard in shards if shard.role != "train"],
+            report_held_out(shards),
+            report_directions(shards) if many else (),
+            {corpus.name: corpus.languages for corpus in self.train} if many else None,
         )
         write_report(report, self.folder)
 

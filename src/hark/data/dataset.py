@@ -12,6 +12,7 @@ from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
+from hark.facts import LanguagePair
 from hark.text.detector import base_language
 from hark.text.tokenizer import Tokenizer
 from hark.text.vocabulary import SpecialIds
@@ -31,6 +32,16 @@ class SourceFile:
     sha256: str
 
 
+def direction_name(pair: LanguagePair) -> str:
+    """The name of a direction in file names: `en-fr`."""
+    return "-".join(pair)
+
+
+def text_file(role: Role, corpus: str, pair: LanguagePair | None, language: str) -> str:
+    """The file of the raw text of a dev or test set in one language; both directions of a pair share it."""
+    return f"{role}/{corpus}.{language}" if pair is None else f"{role}/{corpus}.{'-'.join(sorted(pair))}.{language}"
+
+
 @dataclass(frozen=True)
 class Shard:
     """One encoded corpus, or dev or test set."""
@@ -42,6 +53,18 @@ class Shard:
     variants: int
     source_tokens: int
     target_tokens: int
+    languages: LanguagePair | None = None
+    """The direction, in a many-to-many dataset. Each source there begins with the tag of the target language."""
+
+    @property
+    def corpus(self) -> str:
+        """The name without the direction."""
+        return self.name if self.languages is None else self.name.removesuffix(f".{direction_name(self.languages)}")
+
+    @property
+    def lead(self) -> int:
+        """The number of ids before the text of each source: its language tag, or none."""
+        return 0 if self.languages is None else 1
 
     def folder(self, variant: int = 0) -> str:
         return f"{self.role}/{self.name}" + (f".{variant}" if variant else "")
@@ -57,6 +80,7 @@ class Manifest:
     key: str
     source: str
     target: str
+    """The languages; both are empty in a many-to-many dataset."""
     settings: Mapping[str, Any]
     sources: tuple[SourceFile, ...]
     tokenizer: str
@@ -64,6 +88,25 @@ class Manifest:
     shards: tuple[Shard, ...]
     checksums: Mapping[str, str] = field(default_factory=dict)
     """Checksums of every file in the shard folders; empty in older datasets."""
+
+    @property
+    def directions(self) -> tuple[LanguagePair, ...]:
+        """Every direction with training text, or else with any text."""
+        if not self.many:
+            return ((self.source, self.target),)
+        trained = [shard.languages for shard in self.shards if shard.languages and shard.role == "train"]
+        return tuple(dict.fromkeys(trained or [shard.languages for shard in self.shards if shard.languages]))
+
+    @property
+    def corpora(self) -> frozenset[str]:
+        """The names of the shards in the direction of their corpus, without those reversed."""
+        names = frozenset(each["name"] for each in self.settings["corpora"]) if self.many else None
+        return frozenset(shard.name for shard in self.shards if names is None or shard.name in names)
+
+    @property
+    def many(self) -> bool:
+        """Whether it is a many-to-many dataset: every source begins with the tag of its target language."""
+        return any(shard.languages for shard in self.shards)
 
     def reversed(self) -> "Manifest":
         """Return the manifest with source and target exchanged."""
@@ -78,7 +121,11 @@ class Manifest:
         )
 
     def to_json(self) -> str:
-        return json.dumps({"kind": KIND, "format": FORMAT, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+        tree = {"kind": KIND, "format": FORMAT, **asdict(self)}
+        for shard in tree["shards"]:
+            if shard["languages"] is None:  # older versions of hark do not know it
+                del shard["languages"]
+        return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -99,10 +146,18 @@ class Manifest:
             values = {each.name: tree[each.name] for each in fields(cls) if each.name != "checksums"}
             values["checksums"] = dict(tree.get("checksums", {}))
             values["sources"] = tuple(SourceFile(**each) for each in values["sources"])
-            values["shards"] = tuple(Shard(**each) for each in values["shards"])
+            values["shards"] = tuple(shard_from_tree(each) for each in values["shards"])
             return cls(**values)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path}: damaged: {error}; prepare it again") from None
+
+
+def shard_from_tree(tree: Mapping[str, Any]) -> Shard:
+    shard = Shard(**tree)
+    if shard.languages is None:
+        return shard
+    source, target = shard.languages
+    return replace(shard, languages=(source, target))
 
 
 def is_dataset(folder: Path) -> bool:
@@ -127,7 +182,10 @@ class Dataset:
     @classmethod
     def open(cls, folder: Path | str, reverse: bool = False) -> Self:
         """Open a dataset and check its tokenizers and sizes; tokens are memory-mapped, not read."""
-        dataset = cls(Path(folder), Manifest.read(Path(folder)), reverse)
+        manifest = Manifest.read(Path(folder))
+        if manifest.many and reverse:
+            raise UserError(f"{folder}: has both directions of every pair; leave out data.reverse")
+        dataset = cls(Path(folder), manifest, reverse)
         for side in SIDES:
             dataset.tokenizer(side)
         for shard in dataset.manifest.shards:
@@ -143,7 +201,11 @@ class Dataset:
         )
 
     def towards(self, source: str, target: str) -> "Dataset":
-        """Return the dataset in the given direction: itself, or reversed."""
+        """Return the dataset in the given direction: itself, reversed, or one direction of a many-to-many dataset.
+
+        The sources of that direction still begin with the language tag (`Shard.lead`)."""
+        if self.manifest.many:
+            return self._narrow(source, target)
         current = [base_language(each) for each in (self.manifest.source, self.manifest.target)]
         requested = [base_language(each) for each in (source, target)]
         if requested == current:
@@ -153,6 +215,19 @@ class Dataset:
         raise UserError(
             f"{self.folder}: languages are {self.manifest.source} and {self.manifest.target}, not {source} and {target}"
         )
+
+    def _narrow(self, source: str, target: str) -> "Dataset":
+        requested = [base_language(each) for each in (source, target)]
+        shards = [
+            shard
+            for shard in self.manifest.shards
+            if shard.languages and [base_language(each) for each in shard.languages] == requested
+        ]
+        if not shards or shards[0].languages is None:
+            known = sorted({code for pair in self.manifest.directions for code in pair})
+            raise UserError(f"{self.folder}: has no {source} to {target}; its languages are {', '.join(known)}")
+        source, target = shards[0].languages
+        return Dataset(self.folder, replace(self.manifest, source=source, target=target, shards=tuple(shards)))
 
     def store(self, shard: Shard, variant: int = 0) -> TokenStore:
         store = TokenStore.open(self.folder / shard.folder(variant))
@@ -165,7 +240,12 @@ class Dataset:
     @cached_property
     def train(self) -> list[Corpus]:
         return [
-            Corpus(shard.name, shard.weight, [self.store(shard, variant) for variant in range(shard.variants)])
+            Corpus(
+                shard.name,
+                shard.weight,
+                [self.store(shard, variant) for variant in range(shard.variants)],
+                shard.languages,
+            )
             for shard in self.shards("train")
         ]
 
@@ -174,8 +254,8 @@ class Dataset:
 
     def text(self, shard: Shard, side: Side) -> list[str]:
         """Return the raw sentences of a dev or test set."""
-        language = self.manifest.source if side == "source" else self.manifest.target
-        path = self.folder / f"{shard.folder()}.{language}"
+        pair = shard.languages or (self.manifest.source, self.manifest.target)
+        path = self.folder / text_file(shard.role, shard.corpus, shard.languages, pair[SIDES.index(side)])
         try:
             return path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
         except (OSError, UnicodeDecodeError) as error:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hark.errors import HarkError
+from hark.facts import LanguagePair
 
 HASH_BYTES = 16
 PARTITIONS = 128  # a power of two, at most 256; a billion pairs make files of 190 MB
@@ -19,9 +20,19 @@ BUFFER = 1 << 18  # hashes in memory before they are written to the files
 RECORD = np.dtype([("high", ">u8"), ("low", ">u8"), ("index", "<i8")])
 
 
-def pair_hash(source: str, target: str) -> bytes:
-    """Return a 16-byte hash of a pair; the length prefix marks where the source ends."""
-    text = f"{len(source)} {source}{target}".encode("utf-8", "surrogatepass")
+def pair_hash(source: str, target: str, directions: Sequence[LanguagePair] = ()) -> bytes:
+    """Return a 16-byte hash of a pair; the length prefix marks where the source ends.
+
+    With `directions`, the same text in other languages has another hash. If there are two, a pair and its reverse have
+    the same hash.
+    """
+    prefix = ""
+    if directions:
+        (one, source), (other, target) = zip(directions[0], (source, target), strict=True)
+        if len(directions) > 1:
+            (one, source), (other, target) = sorted([(one, source), (other, target)])
+        prefix = f"{one}{'-' if len(directions) > 1 else '>'}{other} "
+    text = f"{prefix}{len(source)} {source}{target}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from collections import defaultdict
 
 # ASCII spaces, punctuation, symbols and control characters. Bytes of non-ASCII characters are >= 128.
 IGNORED_ASCII = bytes(code for code in range(128) if not chr(code).isalnum())
@@ -17,9 +18,9 @@ EMOJI_MARKS = "\ufe0e\ufe0f\u20e3"
 class HeldOut:
     """The sentences of dev and test sets, by side, compared without case, punctuation and spaces."""
 
-    def __init__(self) -> None:
-        self.sources: set[bytes] = set()
-        self.targets: set[bytes] = set()
+    def __init__(self, sources: set[bytes] | None = None, targets: set[bytes] | None = None) -> None:
+        self.sources: set[bytes] = set() if sources is None else sources
+        self.targets: set[bytes] = set() if targets is None else targets
 
     def add(self, source: str, target: str) -> None:
         """Add a pair: a training pair with the same source or the same target will be dropped."""
@@ -31,7 +32,18 @@ class HeldOut:
         return fingerprint(source) in self.sources or fingerprint(target) in self.targets
 
     def __bool__(self) -> bool:
-        return bool(self.sources)
+        return bool(self.sources or self.targets)
+
+
+class HeldOutLanguages:
+    """The sentences of all dev and test sets by language, whatever pair they belong to."""
+
+    def __init__(self) -> None:
+        self.sentences: defaultdict[str, set[bytes]] = defaultdict(set)
+
+    def between(self, source: str, target: str) -> HeldOut:
+        """Return the sentences to keep out of a corpus of two languages. Adding to it adds to all sets."""
+        return HeldOut(self.sentences[source], self.sentences[target])
 
 
 def fingerprint(text: str) -> bytes:

@@ -2,31 +2,60 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from hark.config import AugmentConfig, Config, CorpusConfig, DataConfig
 from hark.data.compression import open_file
 from hark.data.corpus import corpus_files
-from hark.data.dataset import FORMAT, Role, SourceFile
+from hark.data.dataset import FORMAT, Role, SourceFile, direction_name, text_file
 from hark.data.names import name_corpora
 from hark.data.store import Side
 from hark.errors import UserError
+from hark.facts import LanguagePair
 from hark.text.tokenizer import Tokenizer
 
 Tokenizers = Mapping[Side, Tokenizer]
+LATER_KINDS = ("typed", "quoted")
+"""Kinds of augmentation that the first datasets did not know."""
 
 
 @dataclass(frozen=True)
 class NamedCorpus:
     """A corpus with its name and role in the dataset."""
 
-    name: str
+    base: str
+    """The name without the pair of languages, which a many-to-many dataset adds."""
     role: Role
     config: CorpusConfig
+    directions: tuple[LanguagePair, ...]
+    """The directions it is used in: as it is, and usually reversed in a many-to-many dataset."""
+    many: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The name in each direction."""
+        if not self.many:
+            return [self.base]
+        return [f"{self.base}.{direction_name(each)}" for each in self.directions]
+
+    @property
+    def languages(self) -> LanguagePair:
+        return self.directions[0]
+
+    def text_file(self, folder: Path, language: str) -> Path:
+        """The file with the raw text of a dev or test set in one of its languages."""
+        several = self.languages if self.many else None
+        return folder / text_file(self.role, self.base, several, language)
 
 
 @dataclass(frozen=True)
@@ -43,19 +72,27 @@ class PreparePlan:
     def variants(self) -> int:
         return self.data.bpe_variants if self.data.bpe_dropout else 1
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """All languages, sorted for a many-to-many dataset."""
+        if not self.data.many:
+            return self.data.source, self.data.target
+        return tuple(sorted({code for corpus in self.corpora for code in corpus.languages}))
+
     @cached_property
     def settings(self) -> dict[str, Any]:
         data = self.data
         return {
             "format": FORMAT,
-            "source": data.source,
-            "target": data.target,
+            **({"many": True} if data.many else {"source": data.source, "target": data.target}),
             "corpora": [
                 {
                     "name": corpus.name,
                     "role": corpus.role,
                     "weight": corpus.config.weight,
                     "sha256": [self.sources[path].sha256 for path in corpus_files(corpus.config)],
+                    **({"languages": list(corpus.languages)} if data.many else {}),
+                    **({"both": False} if data.many and not corpus.config.both else {}),
                 }
                 for corpus in self.corpora
             ],
@@ -68,7 +105,7 @@ class PreparePlan:
             "max_length": self.max_length,
             "seed": data.seed,
             # Omitted when unused, so that datasets prepared before this setting existed keep their keys.
-            **({"augment": asdict(data.augment)} if data.augment != AugmentConfig() else {}),
+            **({"augment": describe_augment(data.augment)} if data.augment != AugmentConfig() else {}),
         }
 
     @cached_property
@@ -78,6 +115,11 @@ class PreparePlan:
     @property
     def size(self) -> int:
         return sum(source.size for source in self.sources.values())
+
+
+def describe_augment(augment: AugmentConfig) -> dict[str, float]:
+    """The shares that a dataset depends on; those of kinds that came later only if used, as above."""
+    return {kind: share for kind, share in asdict(augment).items() if share or kind not in LATER_KINDS}
 
 
 def make_plan(config: Config) -> PreparePlan:
@@ -92,14 +134,36 @@ def make_plan(config: Config) -> PreparePlan:
 def list_corpora(data: DataConfig) -> list[NamedCorpus]:
     if not data.train:
         raise UserError("no training corpus; name one with --train SRC TGT, or as data.train in a recipe")
-    if data.source == data.target:
+    if data.source == data.target and not data.many:
         raise UserError(f"data.source and data.target are both {data.source}; name two languages")
     roles: dict[Role, Sequence[CorpusConfig]] = {"train": data.train, "dev": data.dev, "test": data.test}
-    return [
-        NamedCorpus(name, role, corpus)
-        for role, corpora in roles.items()
-        for name, corpus in zip(name_corpora(corpora, (data.source, data.target)), corpora, strict=True)
-    ]
+    return [corpus for role, corpora in roles.items() for corpus in named_corpora(data, role, corpora)]
+
+
+def named_corpora(data: DataConfig, role: Role, corpora: Sequence[CorpusConfig]) -> list[NamedCorpus]:
+    """Name the corpora of a role. Corpora of different pairs may have the same name."""
+    if not data.many:
+        languages = (data.source, data.target)
+        names = name_corpora(corpora, languages)
+        return [NamedCorpus(name, role, each, (languages,)) for name, each in zip(names, corpora, strict=True)]
+    named: dict[int, NamedCorpus] = {}
+    directions = [directions_of(each, role) for each in corpora]
+    for group in {frozenset(each): each for each in directions}.values():
+        places = [place for place, each in enumerate(directions) if set(each) == set(group)]
+        suffixes = [*group[0], *("-".join(order) for order in permutations(group[0]))]
+        for place, name in zip(places, name_corpora([corpora[place] for place in places], suffixes), strict=True):
+            named[place] = NamedCorpus(name, role, corpora[place], directions[place], many=True)
+    taken = Counter(name for corpus in named.values() for name in corpus.names)
+    for corpus in named.values():
+        if any(taken[name] > 1 for name in corpus.names):
+            raise UserError(f"{corpus.config.source}: another corpus is also named {corpus.name}; set a different name")
+    return [named[place] for place in range(len(corpora))]
+
+
+def directions_of(corpus: CorpusConfig, role: Role) -> tuple[LanguagePair, ...]:
+    """The directions of a corpus of a many-to-many dataset; dev and test sets have both."""
+    source, target = corpus.languages
+    return ((source, target), (target, source)) if corpus.both or role != "train" else ((source, target),)
 
 
 def hash_file(path: Path) -> SourceFile:
@@ -116,5 +180,9 @@ def load_tokenizers(data: DataConfig) -> Tokenizers | None:
         return None
     path = Path(data.tokenizer)
     target = Tokenizer.load(path)
+    if data.many:
+        corpora = (*data.train, *data.dev, *data.test)
+        for language in sorted({code for corpus in corpora for code in corpus.languages}):
+            target.tag(language)  # raises an error if there is none
     source = target if data.shared_vocab else Tokenizer.load(path.with_name("tokenizer.source.model"))
     return {"source": source, "target": target}

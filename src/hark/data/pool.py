@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
+from hark.facts import LanguagePair
 
 Rows = NDArray[np.int64]
 Lengths = NDArray[np.int32]
@@ -24,6 +25,8 @@ class Corpus(NamedTuple):
     name: str
     weight: float
     variants: Sequence[TokenStore]
+    direction: LanguagePair | None = None
+    """Its languages, in a many-to-many dataset."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +40,12 @@ class Pool:
     totals: tuple[tuple[int, int], ...]  # source and target tokens of these pairs, per variant
     longest: tuple[int, int]
     checksum: int  # of all lengths: a cheap identity for the corpus
+    direction: LanguagePair | None = None
     _orders: dict[int, NDArray[np.uint32]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, corpus: Corpus, max_length: int) -> "Pool":
-        name, weight, variants = corpus
+        name, weight, variants, direction = corpus
         if len({len(store) for store in variants}) != 1:
             raise UserError(f"corpus {name}: segmentations have different numbers of pairs; prepare it again")
         fits = np.ones(len(variants[0]), bool)
@@ -59,7 +63,7 @@ class Pool:
                 (int(sides[0].sum(dtype=np.int64)) + len(rows), int(sides[1].sum(dtype=np.int64)) + len(rows))
             )
             longest = [max(old, int(side.max(initial=0)) + 1) for old, side in zip(longest, sides, strict=True)]
-        return cls(name, weight, variants, rows, tuple(totals), (longest[0], longest[1]), checksum)
+        return cls(name, weight, variants, rows, tuple(totals), (longest[0], longest[1]), checksum, direction)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -87,6 +91,25 @@ class Pool:
             size = store.source_lengths[self.rows] + store.target_lengths[self.rows]
             self._orders[variant] = self.rows[stable_order(size.max(initial=0) - size)]
         return self._orders[variant]
+
+
+def apply_temperature(pools: Sequence[Pool], temperature: float) -> list[Pool]:
+    """Change the weights so that a direction is sampled in proportion to (its weighted pairs)^(1 / temperature).
+
+    Within a direction, the corpora keep their proportions. The weights of the largest direction do not change.
+    """
+    if temperature == 1.0:
+        return list(pools)
+    sizes: dict[LanguagePair | None, float] = {}
+    for pool in pools:
+        sizes[pool.direction] = sizes.get(pool.direction, 0.0) + pool.weight * len(pool)
+    largest = max(sizes.values())
+    return [
+        replace(pool, weight=pool.weight * (largest / sizes[pool.direction]) ** (1 - 1 / temperature))
+        if sizes[pool.direction]
+        else pool
+        for pool in pools
+    ]
 
 
 def stable_order(keys: Lengths) -> NDArray[np.intp]:

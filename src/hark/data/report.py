@@ -11,8 +11,9 @@ import numpy as np
 from hark.config import CleanConfig
 from hark.data.filters import RULES
 from hark.data.tally import Counts, DroppedPair, SideTally, Tally, add_all, add_padded, by_line, choose
+from hark.facts import LanguagePair
 
-__all__ = ["DatasetReport", "DroppedPair", "HeldOutReport", "Pieces", "Tally", "make_report"]
+__all__ = ["DatasetReport", "DirectionReport", "DroppedPair", "HeldOutReport", "Pieces", "Tally", "make_report"]
 
 FORMAT = 1
 
@@ -86,6 +87,7 @@ class CorpusReport:
     target: SideReport
     ratios: tuple[int, ...]  # pairs by target tokens over source tokens; see `ratio_edges`
     augmented: dict[str, int] = field(default_factory=dict)  # augmented variants of kept pairs, by kind
+    languages: LanguagePair | None = None  # in a many-to-many dataset
 
     @property
     def read(self) -> int:
@@ -99,6 +101,18 @@ class HeldOutReport:
     name: str
     role: str
     pairs: int
+    directions: int = 1
+
+
+@dataclass(frozen=True)
+class DirectionReport:
+    """The training text of one direction of a many-to-many dataset, with augmented variants and language tags."""
+
+    source: str
+    target: str
+    pairs: int
+    source_tokens: int
+    target_tokens: int
 
 
 @dataclass(frozen=True)
@@ -107,11 +121,25 @@ class DatasetReport:
 
     source: str
     target: str
+    """The languages; both are empty in a many-to-many dataset."""
     clean: dict[str, bool | int | float]
     max_length: int
     corpora: tuple[CorpusReport, ...]
     held_out: tuple[HeldOutReport, ...]
     vocabularies: tuple[VocabularyUse, ...]
+    directions: tuple[DirectionReport, ...] = ()
+    """Of a many-to-many dataset."""
+
+    @property
+    def languages(self) -> dict[str, SideReport]:
+        """The kept text of each language."""
+        if not self.directions:
+            return {self.source: self.total.source, self.target: self.total.target}
+        sides: dict[str, list[SideReport]] = {}
+        for corpus in self.corpora:
+            for code, side in zip(corpus.languages or (), (corpus.source, corpus.target), strict=True):
+                sides.setdefault(code, []).append(side)
+        return {code: add_sides(sides[code]) for code in sorted(sides)}
 
     @property
     def total(self) -> CorpusReport:
@@ -140,12 +168,18 @@ class DatasetReport:
             "too_long": total.too_long,
             "augmented": total.augmented,
             "characters_per_token": {
-                self.source: round(total.source.characters_per_token, 4),
-                self.target: round(total.target.characters_per_token, 4),
+                code: round(side.characters_per_token, 4) for code, side in self.languages.items()
             },
-            "whole_pieces": {self.source: round(total.source.whole, 6), self.target: round(total.target.whole, 6)},
+            "whole_pieces": {code: round(side.whole, 6) for code, side in self.languages.items()},
         }
-        return json.dumps({"format": FORMAT, "summary": summary, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+        tree = asdict(self)
+        if not self.directions:  # keys of many-to-many datasets only
+            del tree["directions"]
+            for each in tree["corpora"]:
+                del each["languages"]
+            for each in tree["held_out"]:
+                del each["directions"]
+        return json.dumps({"format": FORMAT, "summary": summary, **tree}, ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -158,6 +192,7 @@ class DatasetReport:
             corpora=tuple(corpus_from_tree(each) for each in tree["corpora"]),
             held_out=tuple(HeldOutReport(**each) for each in tree["held_out"]),
             vocabularies=tuple(VocabularyUse(**each) for each in tree["vocabularies"]),
+            directions=tuple(DirectionReport(**each) for each in tree.get("directions", ())),
         )
 
 
@@ -170,8 +205,13 @@ def make_report(
     target_pieces: Pieces,
     shared: bool,
     held_out: Sequence[HeldOutReport] = (),
+    directions: Sequence[DirectionReport] = (),
+    languages: Mapping[str, LanguagePair] | None = None,
 ) -> DatasetReport:
-    """Build the report of a dataset from one tally per training corpus."""
+    """Build the report of a dataset from one tally per training corpus.
+
+    `directions`, and `languages` by corpus, are those of a many-to-many dataset.
+    """
     source_uses = add_all([each.source.uses for each in tallies])
     target_uses = add_all([each.target.uses for each in tallies])
     if shared:
@@ -199,11 +239,13 @@ def make_report(
                 target=make_side(each.target, target_pieces),
                 ratios=tuple(each.ratios.tolist()),
                 augmented=dict(each.augmented),
+                languages=(languages or {}).get(each.corpus),
             )
             for each in tallies
         ),
         held_out=tuple(held_out),
         vocabularies=vocabularies,
+        directions=tuple(directions),
     )
 
 
@@ -251,6 +293,7 @@ def corpus_from_tree(tree: Mapping[str, Any]) -> CorpusReport:
         target=side_from_tree(tree["target"]),
         ratios=tuple(tree["ratios"]),
         augmented=tree.get("augmented", {}),  # absent in older reports
+        languages=(tree["languages"][0], tree["languages"][1]) if tree.get("languages") else None,
     )
 
 

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from hark.config import AugmentConfig, CleanConfig
 from hark.data.augment import Augmenter
 from hark.data.duplicates import pair_hash
-from hark.data.filters import Cleaner, HeldOut
+from hark.data.filters import Cleaner
+from hark.data.held_out import HeldOutLanguages
 from hark.data.lexicon import short_pair
 from hark.data.store import Sentences, Side
 from hark.data.swaps import find_names
 from hark.data.tally import Tally
+from hark.facts import LanguagePair
 from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
 from hark.text.tokenizer import Tokenizer, train_tokenizer
@@ -36,6 +38,7 @@ class RawChunk:
 
     number: int  # over all corpora
     corpus: str
+    directions: tuple[LanguagePair, ...]
     first_line: int
     pairs: list[tuple[str, str]]
 
@@ -46,8 +49,14 @@ class CleanChunk:
 
     number: int
     corpus: str
+    directions: tuple[LanguagePair, ...]
+    """The languages of its text, and if it is used in both directions, the same reversed."""
     path: Path
     pairs: int
+
+    @property
+    def languages(self) -> LanguagePair:
+        return self.directions[0]
 
 
 @dataclass(frozen=True)
@@ -79,25 +88,31 @@ class Clean:
     """Cleans a chunk: writes the kept pairs, counts the dropped ones, and hashes pairs to find duplicates."""
 
     def __init__(
-        self, config: CleanConfig, source: str, target: str, held_out: HeldOut, max_length: int, folder: Path
+        self, config: CleanConfig, held_out: HeldOutLanguages, many: bool, max_length: int, folder: Path
     ) -> None:
-        self.cleaner = Cleaner(config, source, target, held_out)
+        self.config, self.held_out, self.many = config, held_out, many
         self.max_length, self.folder = max_length, folder
-        self.duplicates = config.duplicates
+        self.cleaners: dict[LanguagePair, Cleaner] = {}
+
+    def cleaner(self, languages: LanguagePair) -> Cleaner:
+        if languages not in self.cleaners:
+            self.cleaners[languages] = Cleaner(self.config, *languages, self.held_out.between(*languages))
+        return self.cleaners[languages]
 
     def __call__(self, chunk: RawChunk) -> tuple[CleanChunk, list[bytes], Tally]:
         tally, rows, hashes = Tally(chunk.corpus, self.max_length), [], []
+        clean, directions = self.cleaner(chunk.directions[0]), chunk.directions if self.many else ()
         for line, pair in enumerate(chunk.pairs, start=chunk.first_line):
-            verdict = self.cleaner(*pair)
+            verdict = clean(*pair)
             if verdict.rule is not None:
                 tally.drop(verdict.rule, line, verdict.source, verdict.target)
                 continue
             rows.append(f"{line}\n{verdict.source}\n{verdict.target}\n")
-            if self.duplicates:
-                hashes.append(pair_hash(verdict.source, verdict.target))
+            if self.config.duplicates:
+                hashes.append(pair_hash(verdict.source, verdict.target, directions))
         path = self.folder / f"{chunk.number:06}"
         path.write_bytes("".join(rows).encode("utf-8"))
-        return CleanChunk(chunk.number, chunk.corpus, path, len(rows)), hashes, tally
+        return CleanChunk(chunk.number, chunk.corpus, chunk.directions, path, len(rows)), hashes, tally
 
 
 @dataclass(frozen=True)
@@ -105,9 +120,9 @@ class Learn:
     """Learns a vocabulary from a seeded sample of the pairs of all chunks."""
 
     chunks: Sequence[UniqueChunk]
-    share: float
+    shares: Mapping[LanguagePair, float]  # of the pairs, by their languages
     vocab_size: int
-    languages: tuple[str, str]
+    languages: tuple[str, ...]
     seed: int
 
     def __call__(self, sides: Sequence[Side]) -> bytes:
@@ -119,7 +134,7 @@ class Learn:
 
     def sample(self, sides: Sequence[Side]) -> Iterator[str]:
         for unique in self.chunks:
-            for source, target in unique.sample(self.share, self.seed):
+            for source, target in unique.sample(self.shares[unique.chunk.languages], self.seed):
                 if "source" in sides:
                     yield normalise(source)
                 if "target" in sides:
@@ -158,42 +173,74 @@ class FindShort:
         return [pair for pair in unique.sample(self.share, self.seed) if short_pair(*pair)]
 
 
+@dataclass(frozen=True)
+class EncodedChunk:
+    """A chunk encoded in one direction: the sentences of both sides for each segmentation, and their counts."""
+
+    variants: list[tuple[Sentences, Sentences]]
+    tally: Tally
+
+
 class Encode:
-    """Encodes a chunk without its duplicates, with augmented variants, in one or several segmentations."""
+    """Encodes a chunk without its duplicates, with augmented variants, in one or several segmentations.
+
+    With `tags`, each source begins with the tag of its target language.
+    """
 
     def __init__(
         self,
         source: bytes,
         target: bytes,
+        tags: Mapping[str, int],
         augment: AugmentConfig,
         names: Sequence[str],
-        words: Mapping[str, str],
+        words: Mapping[LanguagePair, Mapping[str, str]],
         dropout: float,
         variants: int,
         seed: int,
         max_length: int,
     ) -> None:
-        self.variants, self.max_length = variants, max_length
-        self.augmenter = Augmenter(augment, seed, names, words)
+        self.tags, self.variants, self.max_length = tags, variants, max_length
+        self.augment, self.names, self.words, self.seed = augment, names, words, seed
         self.source = Segmenter(Tokenizer(source), dropout, seed)
         self.target = self.source if source == target else Segmenter(Tokenizer(target), dropout, seed)
 
-    def __call__(self, unique: UniqueChunk) -> tuple[list[tuple[Sentences, Sentences]], Tally]:
-        """Return the sentences of both sides for each segmentation; the tally counts the first."""
-        number, tally = unique.chunk.number, Tally(unique.chunk.corpus, self.max_length)
+    def __call__(self, unique: UniqueChunk) -> list[EncodedChunk]:
+        """Return the chunk in each direction. The tally of the first also counts the duplicates."""
         lines, sources, targets, kept = unique.read()
+        tally = Tally(unique.chunk.corpus, self.max_length)
         for i in unique.repeats:
             tally.drop("duplicates", lines[i], sources[i], targets[i])
         sources, targets = (
             [text for text, keep in zip(side, kept, strict=True) if keep] for side in (sources, targets)
         )
-        augmented = self.augmenter(number, sources, targets)
-        sources, targets = sources + augmented.sources, targets + augmented.targets
+        number, languages = unique.chunk.number, unique.chunk.languages
+        encoded = [self.encode(number, sources, targets, languages, tally)]
+        if len(unique.chunk.directions) > 1:
+            reverse = Tally(unique.chunk.corpus, self.max_length)
+            encoded.append(self.encode(number, targets, sources, languages[::-1], reverse, "reversed "))
+        return encoded
+
+    def encode(
+        self,
+        number: int,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        languages: LanguagePair,
+        tally: Tally,
+        direction: str = "",
+    ) -> EncodedChunk:
+        """Encode one direction; `direction` names its own random streams."""
+        augmenter = Augmenter(self.augment, self.seed, self.names, self.words.get(languages), reverse=bool(direction))
+        augmented = augmenter(number, sources, targets)
+        sources, targets = [*sources, *augmented.sources], [*targets, *augmented.targets]
+        lead = [self.tags[languages[1]]] if self.tags else []
         variants = []
         for variant in range(self.variants):
-            source_ids = self.source.encode(sources, f"{number} {variant} source")
-            target_ids = self.target.encode(targets, f"{number} {variant} target")
+            source_ids = self.source.encode(sources, f"{number} {variant} {direction}source")
+            target_ids = self.target.encode(targets, f"{number} {variant} {direction}target")
             if variant == 0:
-                tally.keep(sources, targets, source_ids, target_ids, augmented.counts)
-            variants.append((Sentences.pack(source_ids), Sentences.pack(target_ids)))
-        return variants, tally
+                tally.keep(sources, targets, source_ids, target_ids, augmented.counts, len(lead))
+            tagged = [lead + ids for ids in source_ids] if lead else source_ids
+            variants.append((Sentences.pack(tagged), Sentences.pack(target_ids)))
+        return EncodedChunk(variants, tally)

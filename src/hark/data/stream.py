@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import BatchConfig
-from hark.data.pool import Corpus, Pool
+from hark.data.pool import Corpus, Pool, apply_temperature
 from hark.data.token_streams import Tokens, TokenStream
 from hark.errors import UserError
 from hark.text.vocabulary import SpecialIds
@@ -73,7 +73,8 @@ class Batches(ABC, Generic[S]):
     def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
         self.config = config
         self.special = special
-        self.pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
+        pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
+        self.pools = apply_temperature(pools, config.temperature)
         if not any(len(pool) for pool in self.pools):
             raise UserError(
                 f"no pairs to train on: all exceed batches.max_length ({config.max_length} tokens) on a side; raise it"
@@ -131,7 +132,7 @@ class Batches(ABC, Generic[S]):
             )
         if state["fingerprint"] != self.fingerprint:
             raise UserError(
-                "the data or the batch settings (batches.kind, batch_tokens, max_length, weights) changed since the "
-                "run started; restore them to resume, or start a new run"
+                "the data or the batch settings (batches.kind, batch_tokens, max_length, temperature, weights) changed "
+                "since the run started; restore them to resume, or start a new run"
             )
         return state["next"]

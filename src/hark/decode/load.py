@@ -12,11 +12,12 @@ from hark.bundle import Bundle
 from hark.config import Config, DecodeConfig, Precision
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine
+from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options
 from hark.decode.translation import Translation
 from hark.decode.translator import Translator, describe_value
 from hark.errors import UserError, require
-from hark.facts import Facts
+from hark.facts import Facts, LanguagePair
 from hark.machine import check_workers
 from hark.models import phrases_folder
 from hark.settings import SettingError
@@ -117,6 +118,7 @@ class Loaded:
         self.bundle = Bundle.open(path)
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
+        self._phrases: dict[LanguagePair, Phrases] = {}
 
     @property
     def config(self) -> Config:
@@ -129,6 +131,11 @@ class Loaded:
     @property
     def card(self) -> str:
         return self.bundle.card
+
+    @cached_property
+    def languages(self) -> LanguageChoice:
+        data = self.config.data
+        return LanguageChoice(self.source_vocabulary.scheme, (data.source, data.target))
 
     @cached_property
     def engine(self) -> Engine:
@@ -145,10 +152,11 @@ class Loaded:
             self.phrases,
         )
 
-    @cached_property
-    def phrases(self) -> Phrases:
-        """The phrase table: hark's entries for the language pair, overridden by the user's."""
-        return open_phrases(self.config.data.source, self.config.data.target, folder=phrases_folder())
+    def phrases(self, source: str, target: str) -> Phrases:
+        """The phrase table of a language pair: hark's entries, overridden by the user's."""
+        if (source, target) not in self._phrases:
+            self._phrases[source, target] = open_phrases(source, target, folder=phrases_folder())
+        return self._phrases[source, target]
 
     @cached_property
     def model(self) -> "Transformer":
@@ -180,7 +188,7 @@ class Loaded:
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
 
-        source, target: languages, for multilingual models.
+        source, target: languages, for models of several pairs; without a source, it is detected for each text.
         split: split lines into sentences; False: each line is one sentence.
         align: return the word alignment with the results.
         protect: keep addresses, placeholders, tags, numbers and unknown characters unchanged.
@@ -197,11 +205,19 @@ class Loaded:
             raise TypeError(f"texts must be a string or an iterable of strings, not {describe_value(texts)}")
         return self.translator.stream(texts, options)
 
-    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
-        """Return the log-probability of each (source, translation) pair, each side taken as one sentence."""
-        source, target = self.source_vocabulary, self.target_vocabulary
+    def score(
+        self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
+    ) -> Iterator[float]:
+        """Return the log-probability of each (source, translation) pair, each side taken as one sentence.
+
+        source, target: languages, for models of several pairs; without a target, an error is raised.
+        """
+        prefix = self.target_vocabulary.prefix(target)
         encoded = (
-            (source.source_ids(text), [*target.prefix(), *target.encode_one(translation)])
+            (
+                self.source_vocabulary.source_ids(text, target, source),
+                [*prefix, *self.target_vocabulary.encode_one(translation)],
+            )
             for text, translation in pairs
         )
         return (sum(each) for each in self.engine.score(encoded))

@@ -47,6 +47,8 @@ class Options:
     """Whether to correct missing apostrophes and umlauts (dont, schoen) in the model's input."""
     detect: bool = True
     """Whether to leave sentences untranslated that are not in the source language."""
+    detected: bool = False
+    """Whether the source language was detected: then sentences in other languages of the model are translated too."""
 
 
 @dataclass(frozen=True)

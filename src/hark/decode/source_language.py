@@ -23,12 +23,12 @@ def choose_source(text: str, models: Mapping[str, Loaded]) -> str:
 def _doubt(text: str, model: Loaded, models: Mapping[str, Loaded]) -> float:
     translation = model.translate(text, detect=False, tidy=False).text
     doubt = _per_token(model, text, translation)
-    back = models.get(model.config.data.target)
+    back = models.get(model.facts.pairs[0][1])
     if back is not None:
         doubt += _per_token(back, translation, text)
     if translation.strip(" .!?\n").casefold() == text.strip(" .!?\n").casefold():
         doubt += COPIED
-    return doubt - (PHRASE if model.phrases.lookup(text.strip()) is not None else 0.0)
+    return doubt - (PHRASE if model.phrases(*model.facts.pairs[0]).lookup(text.strip()) is not None else 0.0)
 
 
 def _per_token(model: Loaded, source: str, translation: str) -> float:

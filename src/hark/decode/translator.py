@@ -5,8 +5,9 @@ of text, with its retries) and `tasks` (many pieces at a time).
 """
 
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from itertools import tee
 from typing import Protocol, runtime_checkable
@@ -15,6 +16,7 @@ from hark.config import Config
 from hark.decode.assembly import TextPlan, assemble
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
+from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options, Piece, translate_piece
 from hark.decode.reasons import Reason
 from hark.decode.tasks import Task, Tasks
@@ -55,12 +57,13 @@ class Translator:
         target: Vocabulary,
         config: Config,
         rare_signs: Collection[str] = (),
-        phrases: Phrases | None = None,
+        phrases: Callable[[str, str], Phrases] | None = None,
     ) -> None:
-        """`rare_signs`: characters that were rare in training; `phrases`: a table of lines with known translations."""
+        """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
+        translations from one language to another."""
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
-        self.language, self.target = config.data.source, config.data.target
+        self.languages = LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
         self.limit = min(config.batches.max_length, config.model.max_positions) - 1
@@ -75,7 +78,7 @@ class Translator:
         """Start translating a text, from any thread. The future completes after enough steps, and may be cancelled."""
         if not isinstance(text, str):
             raise TypeError(f"text must be a string, not {describe_value(text)}")
-        chosen = options or Options()
+        chosen = self.languages.choose(text, options or Options())
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
         keyed = (
@@ -93,14 +96,17 @@ class Translator:
         self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool
     ) -> tuple[Hashable, Task[Piece]]:
         """Return a task with its key; repeated sentences have the same key, so that they are translated once."""
-        languages = options.source or self.language, options.target or self.target
+        languages = self.languages.of(options)
         if phrase is not None:
             return None, use_phrase(piece, phrase)
         if clauses.is_unbroken(piece):
             return None, copy_piece(piece)
         key = None if options.search.sample else (piece, inner, options)
         if options.detect and (other := other_language(sentence, *languages)):
-            return key, keep_foreign(piece, other, languages[1])
+            known = self.languages.find(other, languages[1]) if options.detected else None
+            if known is None:
+                return key, keep_foreign(piece, other, languages[1])
+            options, languages = replace(options, source=known), (known, languages[1])
         return key, translate_piece(piece, self.coder, options, languages, inner)
 
     def step(self) -> None:
@@ -158,13 +164,13 @@ class Translator:
         if self.phrases is None or not options.protect:
             phrases: list[str | None] = [None] * len(layout.sentences)
         else:
+            table = self.phrases(*self.languages.of(options))
             if 1 < len(layout.sentences) <= PHRASE_SENTENCES:  # one phrase may have several sentences
                 core = text[len(layout.gaps[0]) : len(text) - len(layout.gaps[-1])]
-                if self.phrases.lookup(core) is not None:
+                if table.lookup(core) is not None:
                     layout = TextLayout((layout.gaps[0], layout.gaps[-1]), (core,))
             phrases = [
-                self.phrases.lookup(sentence) if is_alone(layout, i) else None
-                for i, sentence in enumerate(layout.sentences)
+                table.lookup(sentence) if is_alone(layout, i) else None for i, sentence in enumerate(layout.sentences)
             ]
         cuts = [
             [sentence] if phrase is not None else self._cut(sentence, options)
@@ -177,7 +183,7 @@ class Translator:
         for part in clauses.set_apart(text):
             pieces = [part]
             if not clauses.is_unbroken(part):
-                pieces = split_sentences(part, options.source or self.language)
+                pieces = split_sentences(part, self.languages.of(options)[0])
             if len(pieces) > 1 and options.protect:
                 pieces = join_across(pieces, self._spans(part))
             sentences += pieces

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hark.config import DecodeConfig
 from hark.decode.engine import Engine
 from hark.decode.request import Hypothesis, Request
+from hark.facts import LanguagePair
 
 
 @dataclass(eq=False)
@@ -17,6 +18,7 @@ class Chunk:
     first: int
     sources: Sequence[Sequence[int]]
     """In the teacher's tokens, without tag and EOS."""
+    languages: LanguagePair
     answers: list[Hypothesis | None] = field(init=False)
     """The teacher's translations; None for a source that is too long."""
     missing: int = 0
@@ -25,32 +27,35 @@ class Chunk:
         self.answers = [None] * len(self.sources)
 
 
-def translate(
-    engine: Engine,
-    chunks: Iterable[Chunk],
-    search: DecodeConfig,
-    longest: int,
-    as_source: Callable[[Sequence[int]], Sequence[int]],
-    prefix: Sequence[int] = (),
-) -> Iterator[Chunk]:
-    """Translate chunks; yield them in order, with as few in flight as the engine has room for.
+@dataclass(frozen=True)
+class RequestMaker:
+    """Makes requests of sources in the teacher's tokens."""
 
-    Sources of more than `longest` tokens, counting EOS but not the tag, are skipped. `as_source` adds tag and EOS for
-    the encoder; translations are forced to begin with `prefix`.
-    """
+    search: DecodeConfig
+    longest: int
+    """Sources of more tokens than this, counting EOS but not the tag, are skipped."""
+    as_source: Callable[[Sequence[int], LanguagePair], Sequence[int]]
+    """Adds tag and EOS for the encoder."""
+    prefix: Callable[[LanguagePair], Sequence[int]] = lambda _: ()
+    """The tokens that translations must begin with."""
+
+
+def translate(engine: Engine, chunks: Iterable[Chunk], make: RequestMaker) -> Iterator[Chunk]:
+    """Translate chunks; yield them in order, with as few in flight as the engine has room for."""
     in_flight: deque[Chunk] = deque()
     places: dict[int, tuple[Chunk, int]] = {}
 
     def requests() -> Iterator[Request]:
         number = 0
         for chunk in chunks:
-            requested = [place for place, source in enumerate(chunk.sources) if len(source) < longest]
+            requested = [place for place, source in enumerate(chunk.sources) if len(source) < make.longest]
             chunk.missing = len(requested)
             in_flight.append(chunk)
+            prefix = make.prefix(chunk.languages)
             for place in requested:
                 places[number] = chunk, place
                 number += 1
-                yield Request(as_source(chunk.sources[place]), search, prefix)
+                yield Request(make.as_source(chunk.sources[place], chunk.languages), make.search, prefix)
 
     for number, hypotheses in engine.run(requests()):
         chunk, place = places.pop(number)

@@ -7,7 +7,7 @@ never waits for them.
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,15 +15,17 @@ import numpy as np
 
 from hark import manifest
 from hark.atomic import refuse_overlap
+from hark.card import describe_pairs
 from hark.config import DecodeConfig
 from hark.data.dataset import Dataset, Shard
 from hark.data.progress import Progress, silent
 from hark.data.workers import available_processes, run_jobs
 from hark.decode.load import Loaded
-from hark.distil.answers import Chunk, translate
+from hark.distil.answers import Chunk, RequestMaker, translate
 from hark.distil.filter import PackedChunk, TranslationFilter
 from hark.distil.record import DistilledText, DistilRecord
 from hark.errors import UserError
+from hark.facts import LanguagePair
 
 CHUNK_PAIRS = 1024
 """Pairs filtered and written at a time: little work on a GPU, half a minute on a CPU."""
@@ -54,25 +56,27 @@ def distil(
 ) -> Distilled:
     """Write `NAME.SOURCE` and `NAME.TARGET` for each training corpus: its sources, and the teacher's translations.
 
-    The dataset is read in the teacher's direction, and only up to `limit` pairs per corpus. If interrupted, the same
-    call resumes. Raises an error if `folder` has text of another teacher, dataset or setting, or replaces it with
-    `force`.
+    The dataset is read in the teacher's direction, or in every direction that a many-to-many teacher knows, and only up
+    to `limit` pairs per corpus. If interrupted, the same call resumes. Raises an error if `folder` has text of another
+    teacher, dataset or setting, or replaces it with `force`.
     """
-    languages = teacher.config.data.source, teacher.config.data.target
-    dataset = dataset.towards(*languages)
+    dataset = choose_directions(teacher, dataset)
     shards = dataset.shards("train")
     about = describe(teacher, dataset, search, limit)
     refuse_overlap(folder, [teacher.bundle.folder, dataset.folder])
-    with DistilledText.open(folder, about, [shard.name for shard in shards], languages, force) as text:
+    languages = {shard.name: pair_of(shard, dataset) for shard in shards}
+    with DistilledText.open(folder, about, languages, force) as text:
         if text.record.complete:
             return Distilled(text.record, 0, 0.0)
         reader = Reader(teacher, dataset, limit)
         total, done = sum(map(reader.count, shards)) - text.record.pairs, 0
         vocabulary, config = teacher.source_vocabulary, teacher.config
         longest = min(config.batches.max_length, config.model.max_positions) - vocabulary.lead
-        as_source = partial(vocabulary.as_source, source=languages[0], target=languages[1])
-        prefix = teacher.target_vocabulary.prefix(languages[1])
-        chunks = translate(teacher.engine, reader.read(text.record), search, longest, as_source, prefix)
+        to_source, prefix = vocabulary.as_source, teacher.target_vocabulary.prefix
+        requests = RequestMaker(
+            search, longest, lambda ids, pair: to_source(ids, pair[1], pair[0]), lambda pair: prefix(pair[1])
+        )
+        chunks = translate(teacher.engine, reader.read(text.record), requests)
         build = partial(TranslationFilter, dataset.folder, dataset.reverse, teacher.target_vocabulary)
         processes = processes or min(MOST_PROCESSES, max(1, available_processes() // CORES_FOR_THE_ENGINE))
         started = written = time.monotonic()
@@ -88,13 +92,34 @@ def distil(
         return Distilled(text.record, done, time.monotonic() - started)
 
 
+def choose_directions(teacher: Loaded, dataset: Dataset) -> Dataset:
+    """Return the dataset in the teacher's direction, or with all directions that the teacher translates."""
+    scheme = teacher.source_vocabulary.scheme
+    if scheme.kind == "none":
+        return dataset.towards(teacher.config.data.source, teacher.config.data.target)
+    pairs = scheme.pairs
+    if not dataset.manifest.many:
+        source, target = dataset.manifest.source, dataset.manifest.target
+        if (source, target) not in pairs:
+            raise UserError(f"{dataset.folder}: is {source} to {target}, which the teacher does not translate")
+        return dataset
+    shards = tuple(shard for shard in dataset.manifest.shards if shard.languages in pairs)
+    if not any(shard.role == "train" for shard in shards):
+        raise UserError(f"{dataset.folder}: has no direction that the teacher translates ({describe_pairs(pairs)})")
+    return Dataset(dataset.folder, replace(dataset.manifest, shards=shards))
+
+
+def pair_of(shard: Shard, dataset: Dataset) -> LanguagePair:
+    return shard.languages or (dataset.manifest.source, dataset.manifest.target)
+
+
 def describe(teacher: Loaded, dataset: Dataset, search: DecodeConfig, limit: int | None) -> dict[str, object]:
     """Everything that the text depends on, by names that error messages can use."""
     sealed = manifest.read_manifest(teacher.bundle.folder) or {"files": {}}
     return {
         "teacher": {name: about["sha256"] for name, about in sorted(sealed["files"].items())},
         "dataset": dataset.manifest.key,
-        "direction": f"{dataset.manifest.source} to {dataset.manifest.target}",
+        "direction": ", ".join(" to ".join(pair) for pair in sorted(dataset.manifest.directions)),
         "search": asdict(search),
         "limit": limit,
     }
@@ -123,10 +148,10 @@ class Reader:
             store, end = self.dataset.store(shard), self.count(shard)
             for first in range(record.corpora[shard.name].pairs, end, CHUNK_PAIRS):
                 rows = np.arange(first, min(first + CHUNK_PAIRS, end))
-                sources = store.sentences(rows, "source")
+                sources = [ids[shard.lead :] for ids in store.sentences(rows, "source")]
                 if self.vocabulary is not None:
                     sources = [self.vocabulary.encode_one(text) for text in self.tokenizer.decode(sources)]
-                yield Chunk(shard.name, first, sources)
+                yield Chunk(shard.name, first, sources, pair_of(shard, self.dataset))
 
 
 def refuse_sampling(search: DecodeConfig) -> None:

@@ -75,13 +75,14 @@ class TranslationFilter:
     def __init__(self, folder: Path, reverse: bool, vocabulary: Vocabulary) -> None:
         """`folder` is the dataset's; `vocabulary` is that of the teacher's target side."""
         self.dataset = Dataset.open(folder, reverse)
-        self.stores = {shard.name: self.dataset.store(shard) for shard in self.dataset.shards("train")}
+        self.shards = {shard.name: shard for shard in self.dataset.shards("train")}
         self.vocabulary = vocabulary
 
     def __call__(self, chunk: PackedChunk) -> FilteredLines:
-        store, answer_ids = self.stores[chunk.corpus], chunk.answers.unpack()
+        shard, answer_ids = self.shards[chunk.corpus], chunk.answers.unpack()
+        store = self.dataset.store(shard)
         rows = np.arange(chunk.first, chunk.first + len(answer_ids))
-        source_ids = store.sentences(rows, "source")
+        source_ids = [ids[shard.lead :] for ids in store.sentences(rows, "source")]
         sources = self.dataset.tokenizer("source").decode(source_ids)
         targets = [normalise(text) for text in self.vocabulary.decode(answer_ids)]
         replaced: dict[int, RejectReason] = {}

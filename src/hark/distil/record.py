@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Self
 from hark.atomic import claim, refuse_others
 from hark.distil.filter import FilteredLines, RejectedSample
 from hark.errors import HarkError, UserError
+from hark.facts import LanguagePair
 
 REPORT, PARTIAL = "report.json", ".report.json.partial"
 KIND = "hark distilled text"
@@ -38,6 +39,8 @@ class CorpusRecord:
     replaced: Mapping[str, int] = field(default_factory=dict)
     """Pairs that kept their original target, by reason."""
     samples: tuple[RejectedSample, ...] = ()
+    languages: tuple[str, ...] = ()
+    """Source and target; empty in older records."""
 
     def plus(self, lines: FilteredLines) -> "CorpusRecord":
         return CorpusRecord(
@@ -46,12 +49,14 @@ class CorpusRecord:
             (self.sizes[0] + len(lines.source), self.sizes[1] + len(lines.target)),
             dict(Counter(self.replaced) + lines.replaced),
             first_of_each((*self.samples, *lines.samples)),
+            self.languages,
         )
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
         samples = tuple(RejectedSample(**each) for each in tree["samples"])
-        return cls(**{**tree, "sizes": tuple(tree["sizes"]), "samples": samples})
+        languages = tuple(tree.get("languages", ()))
+        return cls(**{**tree, "sizes": tuple(tree["sizes"]), "samples": samples, "languages": languages})
 
 
 def first_of_each(samples: Iterable[RejectedSample]) -> tuple[RejectedSample, ...]:
@@ -107,8 +112,8 @@ def is_ours(folder: Path) -> bool:
 
 def remove_text(folder: Path, record: DistilRecord) -> None:
     """Remove the text of a record, and then the record; keep all other files."""
-    for name in record.corpora:
-        for language in record.about["direction"].split(" to "):
+    for name, corpus in record.corpora.items():
+        for language in corpus.languages or record.about["direction"].split(" to "):
             (folder / f"{name}.{language}").unlink(missing_ok=True)
     (folder / REPORT).unlink()
 
@@ -116,7 +121,7 @@ def remove_text(folder: Path, record: DistilRecord) -> None:
 class DistilledText:
     """The folder of distilled text, open for writing by one process at a time."""
 
-    def __init__(self, folder: Path, record: DistilRecord, languages: tuple[str, str]) -> None:
+    def __init__(self, folder: Path, record: DistilRecord, languages: Mapping[str, LanguagePair]) -> None:
         self.folder, self.record, self.languages = folder, record, languages
         self.files: dict[str, list[BinaryIO]] = {}
         self.saved_at = 0.0
@@ -127,12 +132,11 @@ class DistilledText:
         cls,
         folder: Path,
         about: dict[str, Any],
-        names: Sequence[str],
-        languages: tuple[str, str],
+        languages: Mapping[str, LanguagePair],
         force: bool = False,
     ) -> Iterator[Self]:
         """Open a new folder, or resume one of the same teacher, dataset and settings. With `force`, replace text of
-        others."""
+        others. `languages` are those of each corpus."""
         refuse_others(folder, is_ours)
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = claim(folder, folder)
@@ -142,7 +146,9 @@ class DistilledText:
                 remove_text(folder, record)
                 record = None
             if record is None:
-                record = DistilRecord(about, {name: CorpusRecord(name) for name in names})
+                record = DistilRecord(
+                    about, {name: CorpusRecord(name, languages=pair) for name, pair in languages.items()}
+                )
             if record.about != about:
                 different = sorted(key for key in about if record.about.get(key) != about[key])
                 raise UserError(
@@ -165,7 +171,7 @@ class DistilledText:
             os.close(lock)
 
     def paths(self, name: str) -> list[Path]:
-        return [self.folder / f"{name}.{language}" for language in self.languages]
+        return [self.folder / f"{name}.{language}" for language in self.languages[name]]
 
     def _cut(self) -> None:
         """Open the files, and truncate them to the size in the record."""

@@ -9,7 +9,7 @@ from hark.config import DecodeConfig
 from hark.data.dataset import Dataset
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
-from hark.evaluate.measures import choose_tokenisation, make_measures
+from hark.evaluate.measures import Tokenisation, choose_tokenisation, make_measures
 from hark.model import Transformer
 from hark.train.job import DevScores
 
@@ -25,6 +25,7 @@ class DevSet:
     requests: Sequence[Request]
     sources: Sequence[str]
     references: Sequence[str]
+    tokenisation: Tokenisation
 
 
 class DevTranslations:
@@ -38,7 +39,6 @@ class DevTranslations:
     def __init__(self, dataset: Dataset, search: DecodeConfig, sentences: int, samples: int) -> None:
         """`sentences` for BLEU, translated with `search`. If 0, there is no BLEU, and samples are decoded greedily."""
         self.sentences, self.samples = sentences, samples
-        self.measures = make_measures(choose_tokenisation(dataset.manifest.target)) if sentences else {}
         self.tokenizer, as_source = dataset.tokenizer("target"), dataset.tokenizer("source").as_source
         self.sets = []
         for shard in dataset.shards("dev"):
@@ -46,7 +46,8 @@ class DevTranslations:
             settings = search if sentences else replace(search, beam=1, nbest=1)
             requests = [Request(as_source(store[i][0].tolist()), settings) for i in range(count)]
             texts = [dataset.text(shard, side)[:count] for side in ("source", "target")]
-            self.sets.append(DevSet(shard.name, requests, *texts))
+            target = shard.languages[1] if shard.languages else dataset.manifest.target
+            self.sets.append(DevSet(shard.name, requests, texts[0], texts[1], choose_tokenisation(target)))
         self.twin: Transformer | None = None
 
     @torch.no_grad()
@@ -65,7 +66,7 @@ class DevTranslations:
             texts = self.tokenizer.decode([answers[i][0].tokens for i in range(len(each.requests))])
             scores = {}
             if self.sentences:
-                bleu = self.measures["bleu"].corpus_score(texts, [each.references])
+                bleu = make_measures(each.tokenisation)["bleu"].corpus_score(texts, [each.references])
                 scores["BLEU" if len(self.sets) == 1 else f"BLEU {each.name}"] = float(bleu.score)
             samples = list(zip(each.sources, each.references, texts, strict=True))[: self.samples]
             result = DevScores({**result.scores, **scores}, (*result.samples, *samples))

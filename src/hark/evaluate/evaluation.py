@@ -8,12 +8,14 @@ from typing import Any
 import hark
 from hark.evaluate.comet import Comet
 from hark.evaluate.held_out import HeldOutSet
-from hark.evaluate.measures import Measure, Tokenisation, make_measures
+from hark.evaluate.measures import Measure, Tokenisation, choose_tokenisation, make_measures
 from hark.evaluate.scores import Group, Score, score_lengths, score_set
-from hark.evaluate.systems import Output, Speed, System
+from hark.evaluate.systems import Model, Output, Speed, System
 
 FORMAT = 1
 KIND = "hark evaluation"
+MATRIX: tuple[Measure, ...] = ("bleu", "chrf2")
+"""The metrics of a matrix of directions; the others would take long and crowd it."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class SystemResult:
     output: Output
     scores: dict[Measure, Score]
     by_length: tuple[Group, ...]
+    zero_shot: bool = False
+    """Whether the system was not trained on the direction of the set."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,11 @@ class Evaluation:
     resamples: int
     sets: tuple[SetResult, ...]
 
+    @property
+    def has_matrix(self) -> bool:
+        """Whether the sets are of several directions, so that a matrix shows their scores best."""
+        return len({each.held_out.languages for each in self.sets}) > 1
+
     def to_json(self) -> str:
         """All figures as JSON, without texts."""
         tree = {
@@ -53,6 +62,7 @@ class Evaluation:
             "sets": [
                 {
                     "name": each.held_out.name,
+                    **({"languages": list(each.held_out.languages)} if each.held_out.languages else {}),
                     "sentences": len(each.held_out),
                     "systems": [system_tree(system) for system in each.systems],
                 }
@@ -95,6 +105,11 @@ def speed_tree(speed: Speed) -> dict[str, Any]:
     }
 
 
+def is_zero_shot(system: System, held_out: HeldOutSet) -> bool:
+    pair = held_out.languages
+    return isinstance(system, Model) and pair is not None and not system.is_trained_on(pair)
+
+
 def evaluate(
     sets: Sequence[HeldOutSet],
     systems: Sequence[System],
@@ -107,16 +122,26 @@ def evaluate(
 ) -> Evaluation:
     """Translate the sets and score the translations. Other systems are compared with the first.
 
-    Each system translates all sets before the next one starts, so that they do not compete for the machine.
+    Sets of several directions are scored by `MATRIX` only, with the tokenisations of their own languages. Each system
+    translates all sets before the next one starts, so that they do not compete for the machine.
     """
     outputs = [[system.translate(held_out, advance) for held_out in sets] for system in systems]
     signatures: dict[Measure, str] = {}
     results = []
+    matrix = len({held_out.languages for held_out in sets}) > 1
     for number, held_out in enumerate(sets):
         texts = [of_system[number].texts for of_system in outputs]
         scores: list[dict[Measure, Score]] = [{} for _ in systems]
+        if held_out.languages and matrix:
+            source_tokenisation, tokenisation = map(choose_tokenisation, held_out.languages)
+            language = held_out.languages[1]
         for name, metric in make_measures(tokenisation, language).items():
-            by_system, signatures[name] = score_set(held_out, texts, metric, resamples)
+            if matrix and name not in MATRIX:
+                continue
+            by_system, signature = score_set(held_out, texts, metric, resamples)
+            known = signatures.setdefault(name, signature)
+            if signature not in known.split(" or "):  # another tokenisation for another language
+                signatures[name] = f"{known} or {signature}"
             for of_system, score in zip(scores, by_system, strict=True):
                 of_system[name] = score
         if comet:
@@ -128,7 +153,8 @@ def evaluate(
                 system.name,
                 outputs[at][number],
                 scores[at],
-                score_lengths(held_out, texts[at], source_tokenisation, tokenisation),
+                () if matrix else score_lengths(held_out, texts[at], source_tokenisation, tokenisation),
+                zero_shot=is_zero_shot(system, held_out),
             )
             for at, system in enumerate(systems)
         )

@@ -61,7 +61,8 @@ def choose_from(result: SetResult, systems: Sequence[System], number: int, nbest
         changed = sorted(different, key=lambda at: -abs(chrf2[1][at] - chrf2[0][at]))[:number]
     shown = sorted({*worst, *changed})
     insights = [
-        dict(zip(shown, system.look([held_out.sources[at] for at in shown], nbest), strict=True)) for system in systems
+        dict(zip(shown, system.look([held_out.sources[at] for at in shown], nbest, held_out.languages), strict=True))
+        for system in systems
     ]
 
     def example(at: int) -> Example:

@@ -7,9 +7,10 @@ from pathlib import Path
 from hark.config import CorpusConfig
 from hark.data.compression import ByteStream, plain_name
 from hark.data.corpus import read_lines, read_pairs
-from hark.data.dataset import Dataset
+from hark.data.dataset import Dataset, direction_name
 from hark.data.names import name_corpora
 from hark.errors import UserError
+from hark.facts import LanguagePair
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,13 @@ class HeldOutSet:
     name: str
     sources: tuple[str, ...]
     references: tuple[str, ...]
+    languages: LanguagePair | None = None
+    """The direction, for models of several pairs."""
+
+    @property
+    def corpus(self) -> str:
+        """The name without the direction, which sets of a many-to-many dataset have."""
+        return self.name if self.languages is None else self.name.removesuffix(f".{direction_name(self.languages)}")
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -52,7 +60,9 @@ def read_set(name: str, corpus: CorpusConfig) -> HeldOutSet:
 def sets_of(dataset: Dataset) -> list[HeldOutSet]:
     """Every test set of a prepared dataset, as raw text."""
     sets = [
-        HeldOutSet(shard.name, tuple(dataset.text(shard, "source")), tuple(dataset.text(shard, "target")))
+        HeldOutSet(
+            shard.name, tuple(dataset.text(shard, "source")), tuple(dataset.text(shard, "target")), shard.languages
+        )
         for shard in dataset.shards("test")
         if shard.pairs
     ]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from hark.decode.align import Link
+from hark.evaluate.directions import matrix_section
 from hark.evaluate.evaluation import Evaluation, SetResult, SystemResult
 from hark.evaluate.examples import Example, Examples, ExampleTranslation
 from hark.evaluate.measures import NOTES, TITLES, Measure, decimals
@@ -21,9 +22,9 @@ def render(evaluation: Evaluation, examples: Sequence[Examples]) -> str:
     title = " · ".join(system.name for system in evaluation.sets[0].systems)
     body = (
         f'<main>\n<header><p class="over">Hark evaluation</p>\n<h1>{escape(title)}</h1></header>\n'
-        + scores_section(evaluation)
+        + (matrix_section(evaluation) if evaluation.has_matrix else scores_section(evaluation))
         + "".join(map(examples_section, examples))
-        + lengths_section(evaluation)
+        + ("" if evaluation.has_matrix else lengths_section(evaluation))
         + speed_section(evaluation)
         + signatures_section(evaluation)
         + "<footer>Made by <code>hark evaluate</code>. For JSON, use <code>--json</code>.</footer>\n</main>\n"

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hark.bundle import name_of
+from hark.card import describe_pairs
 from hark.decode.align import Link
 from hark.decode.load import Loaded
 from hark.decode.translation import Alternative
 from hark.errors import UserError
 from hark.evaluate.held_out import HeldOutSet, read_hypotheses
+from hark.facts import LanguagePair
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class System(Protocol):
         """Translate a set; call `advance` after each sentence."""
         ...
 
-    def look(self, sources: Sequence[str], nbest: int) -> list[Insight | None]:
+    def look(self, sources: Sequence[str], nbest: int, languages: LanguagePair | None = None) -> list[Insight | None]:
         """Return alternatives and alignments. Separate from `translate`, so that it does not count as speed."""
         ...
 
@@ -82,7 +84,12 @@ class HypothesisFiles:
             advance()
         return Output(self.texts[held_out.name])
 
-    def look(self, sources: Sequence[str], nbest: int) -> list[Insight | None]:  # noqa: ARG002
+    def look(
+        self,
+        sources: Sequence[str],
+        nbest: int,  # noqa: ARG002
+        languages: LanguagePair | None = None,  # noqa: ARG002
+    ) -> list[Insight | None]:
         return [None] * len(sources)
 
 
@@ -97,23 +104,49 @@ class Model:
     search: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def pair(self) -> tuple[str, str]:
-        data = self.loaded.config.data
-        return data.source, data.target
+    def pair(self) -> LanguagePair:
+        """Its direction, or the first of several."""
+        return self.loaded.facts.pairs[0]
+
+    @property
+    def several(self) -> bool:
+        """Whether it has several directions, so that each set must name its own."""
+        return len(self.loaded.facts.pairs) > 1
+
+    def translates(self, pair: LanguagePair) -> bool:
+        """Whether it knows both languages; it may not be trained on this direction (zero-shot)."""
+        if not self.several:
+            return pair == self.pair
+        sources, targets = zip(*self.loaded.facts.pairs, strict=True)
+        return pair[0] in sources and pair[1] in targets
+
+    def is_trained_on(self, pair: LanguagePair) -> bool:
+        return pair in self.loaded.facts.pairs
+
+    def _languages(self, pair: LanguagePair | None) -> dict[str, str]:
+        """The languages to translate with, if the model needs them."""
+        if not self.several:
+            return {}
+        source, target = pair or self.pair
+        return {"source": source, "target": target}
 
     @cached_property
     def load_seconds(self) -> float:
         """Load the model and return the time that it takes."""
         start = time.perf_counter()
         # Translate one sentence, which triggers lazy imports and the compilation of kernels.
-        self.loaded.translate("Hello.", split=self.split, protect=self.protect, **self.search)
+        hello = self._languages(None)
+        self.loaded.translate("Hello.", split=self.split, protect=self.protect, **hello, **self.search)
         return time.perf_counter() - start
 
     def translate(self, held_out: HeldOutSet, advance: Callable[[], None]) -> Output:
         load_seconds = self.load_seconds
         texts, tokens, doubtful = [], 0, 0
+        languages = self._languages(held_out.languages)
         start = time.perf_counter()
-        for each in self.loaded.translate(held_out.sources, split=self.split, protect=self.protect, **self.search):
+        for each in self.loaded.translate(
+            held_out.sources, split=self.split, protect=self.protect, **languages, **self.search
+        ):
             texts.append(each.text)
             tokens += sum(sentence.tokens for sentence in each.sentences)
             doubtful += bool(each.doubtful)
@@ -122,9 +155,14 @@ class Model:
         speed = Speed(self.loaded.engine.name, load_seconds, seconds, len(texts), tokens)
         return Output(tuple(texts), speed, doubtful)
 
-    def look(self, sources: Sequence[str], nbest: int) -> list[Insight | None]:
+    def look(self, sources: Sequence[str], nbest: int, languages: LanguagePair | None = None) -> list[Insight | None]:
         results = self.loaded.translate(
-            sources, split=self.split, protect=self.protect, align=True, **{**self.search, "nbest": nbest}
+            sources,
+            split=self.split,
+            protect=self.protect,
+            align=True,
+            **self._languages(languages),
+            **{**self.search, "nbest": nbest},
         )
         return [Insight(each.text, each.alternatives, each.links) for each in results]
 
@@ -159,8 +197,9 @@ def check_systems(models: Sequence[Model], from_files: Sequence[HypothesisFiles]
             raise UserError(f"two systems are named {name}; name one with --hypothesis NAME=FILE")
     for each in models:
         pair = pair or each.pair
-        if each.pair != pair:
-            raise UserError(f"{each.name}: translates {' to '.join(each.pair)}, not {' to '.join(pair)}; leave it out")
+        if not each.translates(pair):
+            known = describe_pairs(each.loaded.facts.pairs)
+            raise UserError(f"{each.name}: translates {known}, not {' to '.join(pair)}; leave it out")
 
 
 def name_models(models: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.inspect.effects import count_measurements, measure
 from hark.inspect.page import Page, render
-from hark.inspect.presets import PRESETS, PresetName, find_heads, sentence_of
+from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
 from hark.inspect.recording import Recording, record
 
 CHANGES = 6
@@ -24,21 +24,25 @@ def look_inside(
     preset: PresetName | None = None,
     changes: int | None = None,
     report: Callable[[str], object] = lambda _: None,
+    source: str | None = None,
+    target: str | None = None,
     **search: Any,
 ) -> tuple[Page, Recording]:
     """Return the page of one sentence, or of a preset, and the recording that it shows.
 
     `changes` is the number of heads, and of words, to translate again without: by default a few; with 0 no effects are
-    measured. `report` is called with progress messages.
+    measured. `report` is called with progress messages. `source` and `target` are languages, for models of several
+    pairs.
     """
     if (text is None) == (preset is None):
         raise UserError("give either a sentence or a preset")
     if text is None:
         assert preset is not None
-        text = sentence_of(preset, loaded.config.data.source)
+        source = source or LANGUAGE if loaded.languages.several else loaded.config.data.source
+        text = sentence_of(preset, source)
     model = loaded.model
     report("translating")
-    recording = record(loaded, text, **search)
+    recording = record(loaded, text, source, target, **search)
     effects = None
     if changes is None:
         changes = min(CHANGES, max(1, SEARCHED_TOKENS // len(recording.written_ids)))

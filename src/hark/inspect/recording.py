@@ -74,15 +74,22 @@ class Recording:
         return (self.special.start, *self.written_ids[:-1])
 
 
-def record(loaded: Loaded, text: str, **search: object) -> Recording:
-    """Translate the first sentence of a text and record everything. `search` changes settings, such as `beam=1`."""
-    sentence, notes = first_sentence(text, loaded.config.data.source)
+def record(
+    loaded: Loaded, text: str, source: str | None = None, target: str | None = None, **search: object
+) -> Recording:
+    """Translate the first sentence of a text and record everything. `search` changes settings, such as `beam=1`.
+
+    source, target: languages, for models of several pairs.
+    """
     settings = replace(search_settings(loaded.config.decode, dict(search)), sample=False, diverse=False)
+    options = loaded.languages.choose(text, Options(settings, split=False, source=source, target=target))
+    languages = loaded.languages.of(options)
+    sentence, notes = first_sentence(text, languages[0])
     model, config, special = loaded.model, loaded.config, loaded.target_vocabulary.special
     recorder = SearchRecorder(AlignmentHeads.default(config.model).layer, special.end)
     engine = TorchEngine(model, special, "cpu", "float32", places=PLACES, watch=recorder)
     translator = Translator(engine, loaded.source_vocabulary, loaded.target_vocabulary, loaded.config)
-    translation = translator.translate(sentence, Options(settings, split=False)).text
+    translation = translator.translate(sentence, options).text
     if not recorder.searches:
         raise UserError(f"{sentence!r}: nothing to translate; give a sentence with words")
     found, hypothesis = find_shown(recorder.searches, translation, translator.coder.decode)
@@ -97,7 +104,7 @@ def record(loaded: Loaded, text: str, **search: object) -> Recording:
     attention, vectors = capture(model, source_ids, (special.start, *written_ids[:-1]))
     return Recording(
         model=loaded.bundle.folder.resolve().name,
-        languages=(config.data.source, config.data.target),
+        languages=languages,
         sentence=sentence,
         translation=translation,
         shown=shown,

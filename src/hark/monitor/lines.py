@@ -1,6 +1,6 @@
 """Log lines about a run, for output that is not a terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hark.monitor.view import View
 from hark.pages import formats
@@ -14,6 +14,9 @@ from hark.train.records import (
     TrainRecord,
     TranslationSample,
 )
+
+FEW = 4
+"""Scores of other dev sets that are shown with each set."""
 
 
 def lines(record: Record | TranslationSample, view: View) -> Iterable[str]:
@@ -86,8 +89,14 @@ def too_long_line(start: StartRecord) -> str:
     )
 
 
+def own_scores(dev: DevRecord) -> Mapping[str, float]:
+    """The scores of a record; of many dev sets, only those of its own set."""
+    own = {name: value for name, value in dev.scores.items() if name.endswith(f" {dev.set}")}
+    return own if own and len(dev.scores) > FEW else dev.scores
+
+
 def format_scores(dev: DevRecord) -> str:
-    scores = [f"{name} {formats.score(value)}" for name, value in dev.scores.items()]
+    scores = [f"{name} {formats.score(value)}" for name, value in own_scores(dev).items()]
     return "  ".join([*scores, f"nll {formats.loss(dev.nll)}", f"perplexity {formats.short(dev.perplexity)}"])
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from hark.monitor.lines import machine, one_line, time_line
+from hark.monitor.lines import machine, one_line, own_scores, time_line
 from hark.monitor.view import SAMPLES, View
 from hark.pages import formats
 from hark.train.records import DevRecord, StopRecord
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 BLOCKS = "▁▂▃▄▅▆▇█"
+LISTED = 8
+"""Dev sets that are listed one by one."""
 
 
 class Screen:
@@ -171,17 +173,39 @@ def dev_block(view: View, width: int) -> Any:
     from rich.text import Text
 
     several = len(view.dev) > 1
+    if len(view.dev) > LISTED:
+        return dev_grid(view, width)
     rows = [Text.assemble(("dev      ", "dim"), dev_text(each, width - 9, several)) for each in view.dev.values()]
     if view.best is not None:
         rows.append(Text.assemble(("best     ", "green"), dev_text(view.best, width - 9, several)))
     return Text("\n", no_wrap=True, overflow="ellipsis").join(rows) if rows else None
 
 
+def dev_grid(view: View, width: int) -> Any:
+    """The last loss of each of many dev sets, such as those of a many-to-many dataset, in as many columns as fit."""
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [Text.assemble((f"{name} ", "dim"), formats.loss(each.nll)) for name, each in view.dev.items()]
+    widest = max(cell.cell_len for cell in cells)
+    n_columns = max(1, (width + 3) // (widest + 3))
+    table = Table.grid(padding=(0, 3))
+    for first in range(0, len(cells), n_columns):
+        table.add_row(*cells[first : first + n_columns])
+    best = f", best at {formats.count(view.best.step)}" if view.best is not None else ""
+    step = formats.count(max(each.step for each in view.dev.values()))
+    title = Text(f"dev, nll by set at {step}{best}", "dim")
+    whole = Table.grid()
+    whole.add_row(title)
+    whole.add_row(table)
+    return whole
+
+
 def dev_text(dev: DevRecord, width: int, several: bool) -> "Text":
     """As many scores of a dev set as fit, the most important first."""
     from rich.text import Text
 
-    named = [(name, formats.score(value)) for name, value in dev.scores.items()]
+    named = [(name, formats.score(value)) for name, value in own_scores(dev).items()]
     named += [("nll", formats.loss(dev.nll)), ("at", formats.count(dev.step))]
     named.append(("perplexity", formats.short(dev.perplexity)))
     text = Text(f"{dev.set}   " if several else "")

@@ -8,10 +8,12 @@ sentencepiece model (`hark.text.tokenizer`). To add a kind, derive a class from 
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from hark.errors import UserError
 from hark.facts import Facts, LanguagePair, LanguageTags
+from hark.text.detector import base_language
 
 SPACE = "\u2581"
 """Marks a piece that follows a space."""
@@ -46,23 +48,40 @@ class TagScheme:
     def of(cls, facts: Facts) -> "TagScheme":
         return cls(facts.vocabulary.language_tags, facts.pairs)
 
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(pair[0] for pair in self.pairs))
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(pair[1] for pair in self.pairs))
+
     def resolve_source(self, source: str | None) -> str:
-        return _only(source, dict.fromkeys(pair[0] for pair in self.pairs), "from", "-s")
+        return _resolve(source, self.sources, "from", "-s")
 
     def resolve_target(self, target: str | None) -> str:
-        return _only(target, dict.fromkeys(pair[1] for pair in self.pairs), "to", "-t")
+        return _resolve(target, self.targets, "to", "-t")
+
+    def sources_of(self, target: str) -> list[str]:
+        """The languages that the model translates into a target language."""
+        return [source for source, other in self.pairs if other == target]
 
 
 UNTAGGED = TagScheme()
 
 
-def _only(requested: str | None, known: dict[str, None], preposition: str, option: str) -> str:
-    """Return the requested language, or the only one there is."""
-    if requested is not None:
+def _resolve(requested: str | None, known: tuple[str, ...], preposition: str, option: str) -> str:
+    """Return the model's code of the requested language (`pt` for `pt-BR`), or the only language there is."""
+    if requested in known:
         return requested
-    if len(known) != 1:
+    if requested is None:
+        if len(known) == 1:
+            return known[0]
         raise UserError(f"this model translates {preposition} {', '.join(known)}; choose one with {option}")
-    return next(iter(known))
+    for code in known:
+        if base_language(code) == base_language(requested):
+            return code
+    raise UserError(f"{requested}: this model translates only {preposition} {', '.join(known)}; choose one of them")
 
 
 class Vocabulary(Protocol):

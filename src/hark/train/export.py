@@ -1,6 +1,7 @@
 """Export of a run as a bundle: the best model so far, or the average of the last checkpoints (paper, 6.1)."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.data.signs import count_signs
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, MakingFacts, ParentModel, TextFacts, VocabularyFacts
+from hark.facts import Facts, LanguagePair, LanguageTags, MakingFacts, ParentModel, TextFacts, VocabularyFacts
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
 from hark.train import checkpoint
@@ -29,6 +30,8 @@ class BundleWriter:
     text: tuple[TextFacts, ...]
     """The corpora of the dataset, whatever else the recipe lists."""
     tokenizers: Mapping[str, bytes]
+    pairs: tuple[LanguagePair, ...]
+    """The directions of the dataset."""
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
 
     @classmethod
@@ -36,12 +39,10 @@ class BundleWriter:
         tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
         if dataset.manifest.source_tokenizer is not None:
             tokenizers[SOURCE_TOKENIZER] = dataset.tokenizer("source").model
-        # With augmentation, a shard has more pairs than its corpus.
-        augmented = any(vars(config.data.augment).values())
-        shards = dataset.shards("train")
-        text = tuple(TextFacts(shard.name, pairs=None if augmented else shard.pairs) for shard in shards)
         characters, signs = count_signs(dataset)
-        return cls(config, text, tokenizers, VocabularyFacts(source_characters=characters, source_signs=signs))
+        tags: LanguageTags = "source" if dataset.manifest.many else "none"
+        vocabulary = VocabularyFacts(language_tags=tags, source_characters=characters, source_signs=signs)
+        return cls(config, describe_text(config, dataset), tokenizers, dataset.manifest.directions, vocabulary)
 
     @property
     def tokenizer_hashes(self) -> dict[str, str]:
@@ -61,18 +62,27 @@ class BundleWriter:
             raise HarkError(f"{folder}: cannot be written: {error.strerror}; the previous bundle is intact") from None
 
     def facts(self, weights: Mapping[str, Tensor], origin: str) -> Facts:
-        data, train = self.config.data, self.config.train
+        train = self.config.train
         making = MakingFacts(
             weights=origin,
             parameters=sum(weight.numel() for weight in weights.values()),
             storage="float32",
             steps=train.steps,
             step_tokens=self.config.batches.batch_tokens * train.batches_per_step,
-            variants={name: share for name, share in vars(data.augment).items() if share},
+            variants={name: share for name, share in vars(self.config.data.augment).items() if share},
             parents=(ParentModel("start", name_of(Path(train.from_))),) if train.from_ else (),
         )
-        facts = Facts(pairs=((data.source, data.target),), vocabulary=self.vocabulary, text=self.text, making=making)
+        facts = Facts(pairs=self.pairs, vocabulary=self.vocabulary, text=self.text, making=making)
         return replace(facts, summary=default_summary(facts, self.config.model))
+
+
+def describe_text(config: Config, dataset: Dataset) -> tuple[TextFacts, ...]:
+    """The corpora of the training text. A corpus of several language pairs is one."""
+    augmented = any(vars(config.data.augment).values())  # then a shard has more pairs than its corpus
+    pairs: Counter[str] = Counter()
+    for shard in dataset.shards("train"):
+        pairs[shard.corpus] += shard.pairs if shard.name in dataset.manifest.corpora else 0
+    return tuple(TextFacts(name, pairs=None if augmented else count) for name, count in pairs.items())
 
 
 def average_checkpoints(folders: Sequence[Path]) -> dict[str, Tensor]:

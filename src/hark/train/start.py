@@ -41,12 +41,13 @@ def resolve(config: Config, dataset: Dataset) -> Config:
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
         )
     model = replace(config.model, vocab_size=target, source_vocab_size=source if separate else None)
+    first = manifest.directions[0]  # the only one, except in a many-to-many dataset
     data = replace(
         prepared(dataset) or config.data,
         dataset=str(dataset.folder),
         reverse=config.data.reverse,
-        source=manifest.source,
-        target=manifest.target,
+        source=first[0],
+        target=first[1],
         vocab_size=target,
     )
     return replace(config, model=model, data=data)
@@ -127,6 +128,13 @@ def build_job(
 def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
     """Load the weights of a bundle for fine-tuning. The dataset must be encoded with the bundle's tokenizers."""
     bundle = Bundle.open(folder)
+    tagged = bundle.facts.vocabulary.language_tags == "source"
+    if tagged != dataset.manifest.many:
+        kinds = ("many-to-many", "of one pair") if tagged else ("of one pair", "many-to-many")
+        raise UserError(
+            f"{dataset.folder}: is {kinds[1]}, but {folder} is {kinds[0]}; prepare it with "
+            f"data.many={'true' if tagged else 'false'}"
+        )
     for side, path in (("source", bundle.source_tokenizer), ("target", bundle.target_tokenizer)):
         theirs, ours = Tokenizer.load(path), dataset.tokenizer(side)  # type: ignore[arg-type]
         if theirs.sha256 != ours.sha256:

@@ -7,6 +7,7 @@ from itertools import islice
 from hark.config import CorpusConfig
 from hark.data.corpus import read_pairs
 from hark.errors import UserError
+from hark.facts import LanguagePair
 from hark.inspect.attention import InputPair
 from hark.text.vocabulary import Vocabulary
 
@@ -51,14 +52,21 @@ def read_texts(files: tuple[str, str], languages: tuple[str, str], limit: int | 
     return list(islice(read_pairs(corpus, *languages), limit))
 
 
-def encode(pairs: Sequence[tuple[str, str]], source: Vocabulary, target: Vocabulary, positions: int) -> HeadCorpus:
-    """Encode pairs for a model with this many positions."""
+def encode(
+    pairs: Sequence[tuple[str, str]],
+    source: Vocabulary,
+    target: Vocabulary,
+    positions: int,
+    languages: LanguagePair | None = None,
+) -> HeadCorpus:
+    """Encode pairs for a model with this many positions; `languages` are needed for models of several pairs."""
+    source_language, target_language = languages or (None, None)
     examples = []
     sides = zip(source.encode([each for each, _ in pairs]), target.encode([each for _, each in pairs]), strict=True)
     for line, ((text, other), (ids, other_ids)) in enumerate(zip(pairs, sides, strict=True)):
-        written = (*target.prefix(), *other_ids)
+        written = (*target.prefix(target_language), *other_ids)
         read, expected = (target.special.start, *written), (*written, target.special.end)
-        seen = tuple(source.as_source(ids))
+        seen = tuple(source.as_source(ids, target_language, source_language))
         if ids and other_ids and max(len(seen), len(read)) <= positions:
             examples.append(HeadExample(line, text, other, seen, read, expected))
     if not examples:
