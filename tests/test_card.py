@@ -4,7 +4,7 @@ from hark import card
 from hark.card import describe_pairs, render
 from hark.config import ModelConfig
 from hark.evaluate.measures import TITLES
-from hark.facts import Facts, MakingFacts, TextFacts
+from hark.facts import Facts, MakingFacts, MeasuredScore, ScoreFacts, SetScores, TextFacts
 from tests.test_facts import FULL
 
 MODEL = ModelConfig(d_model=64, d_ff=128, n_heads=4, n_encoder_layers=3, n_decoder_layers=1, vocab_size=9000)
@@ -67,3 +67,21 @@ def test_pairs_are_listed_or_summarised() -> None:
 
 def test_metrics_have_the_same_titles_as_in_evaluations() -> None:
     assert all(TITLES[measure] == title for measure, title in card.TITLES.items())  # type: ignore[index]
+
+
+def test_scores_of_many_directions_are_matrices() -> None:
+    codes = ("de", "en", "fr")
+    pairs = [(one, other) for one in codes for other in codes if one != other]
+    sets = tuple(
+        SetScores("europarl", 2000, {"bleu": MeasuredScore(20.0 + number)}, pair=pair)
+        for number, pair in enumerate(pairs)
+    )
+    facts = Facts(tuple(pairs), scores=ScoreFacts({"bleu": "signature"}, sets))
+    card = render(facts, ModelConfig())
+    assert "europarl, BLEU, 2,000 sentences in each direction (rows: source, columns: target):" in card
+    assert "|  | de | en | fr |" in card
+    assert "| de |  | 20.0 | 21.0 |" in card
+    assert "| fr | 24.0 | 25.0 |  |" in card
+    assert "- BLEU: `signature`" in card
+    assert "europarl (de to en)" not in card
+    assert "\n\n\n" not in card

@@ -202,6 +202,37 @@ def linked(text: str, url: str) -> str:
 
 def score_lines(scores: ScoreFacts) -> Iterator[str]:
     measures = [each for each in TITLES if any(each in of_set.scores for of_set in scores.sets)]
+    if len({each.pair for each in scores.sets if each.pair}) > MAX_LISTED:
+        yield from matrix_lines(scores.sets, measures)
+    else:
+        yield from score_table(scores, measures)
+    if scores.resamples:
+        yield ""
+        yield f"±: half of the 95% confidence interval, {scores.resamples:,} bootstrap resamples."
+    yield ""
+    yield from signature_lines({each: scores.signatures[each] for each in measures if each in scores.signatures})
+
+
+def matrix_lines(sets: Sequence[SetScores], measures: Sequence[str]) -> Iterator[str]:
+    """The scores of many directions: a table for each set and metric, with a row for each source."""
+    between = False
+    for name in dict.fromkeys(each.name for each in sets):
+        by_pair = {each.pair: each for each in sets if each.name == name and each.pair}
+        codes = sorted({code for pair in by_pair for code in pair})
+        sizes = sorted({each.sentences for each in by_pair.values()})
+        size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+        for measure in measures:
+            cells = {pair: show(each.scores, measure) for pair, each in by_pair.items()}
+            if not any(cells.values()):
+                continue
+            yield from [""] if between else []
+            between = True
+            yield f"{name}, {TITLES[measure]}, {size} sentences in each direction (rows: source, columns: target):"
+            yield ""
+            yield from table(["", *codes], [[one, *(cells.get((one, other), "") for other in codes)] for one in codes])
+
+
+def score_table(scores: ScoreFacts, measures: Sequence[str]) -> Iterator[str]:
     has_teacher = any("bleu" in of_set.teacher for of_set in scores.sets) and "bleu" in measures
     heads = ["test set", "sentences", *(TITLES[each] for each in measures)]
     heads += ["teacher's BLEU", "BLEU loss"] if has_teacher else []
@@ -210,11 +241,6 @@ def score_lines(scores: ScoreFacts) -> Iterator[str]:
         row = [name_of_set(each), f"{each.sentences:,}", *(show(each.scores, measure) for measure in measures)]
         rows.append(row + ([show(each.teacher, "bleu"), loss(each)] if has_teacher else []))
     yield from table(heads, rows)
-    if scores.resamples:
-        yield ""
-        yield f"±: half of the 95% confidence interval, {scores.resamples:,} bootstrap resamples."
-    yield ""
-    yield from signature_lines({each: scores.signatures[each] for each in measures if each in scores.signatures})
 
 
 def name_of_set(of_set: SetScores) -> str:

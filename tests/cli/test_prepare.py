@@ -151,7 +151,14 @@ def test_many_to_many_takes_languages_from_the_file_names(tmp_path):
     settings = ("data.many=true", "data.clean.language=1", "-o", "dataset", "--processes", "1")
     result = hark(*settings, *arguments, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "directions: 4 between de, en, fr; from 300 pairs (de to fr) to 400 (en to de)" in result.stdout
+    at = result.stdout.splitlines().index("pairs in 4 directions (rows: source, columns: target):")
+    matrix = [line.split() for line in result.stdout.splitlines()[at + 1 : at + 5]]
+    assert matrix == [
+        ["de", "en", "fr"],
+        ["de", "-", "400", "300"],
+        ["en", "400", "-", "-"],
+        ["fr", "300", "-", "-"],
+    ]
     dataset = Dataset.open(tmp_path / "dataset")
     assert [shard.name for shard in dataset.manifest.shards] == [
         "train.en-de",

@@ -419,6 +419,14 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     assert (folder, list(lines)) == (Path("many"), french)
     with pytest.raises(UserError, match=r"^models from fr translate to de, en; choose with -t$"):
         choose_model(None, "fr", None, french)
+    # Without a target, a model of one pair takes precedence.
+    assert choose_model(None, None, None, ["Guten Tag, wo ist bitte der Bahnhof?\n"])[:2] == (Path("small"), "de")
+    # A first model of all these languages detects that of each paragraph, also if a text is too short to tell.
+    models.reverse()
+    assert choose_model(None, None, "en", french)[:2] == (Path("many"), None)
+    models.reverse()
+    assert choose_model(None, None, "de", ["x\n"])[:2] == (Path("many"), None)
+    assert choose_model(None, None, "en", ["zzz zzz\n"])[0] == Path("many")
 
 
 def test_the_language_of_a_huge_line_is_detected_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:

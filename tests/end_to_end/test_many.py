@@ -65,6 +65,20 @@ def test_the_source_language_is_detected_for_each_text(model):
     assert translations == [say(each, "fr") for each in HELD[:4]]
 
 
+def test_sentences_in_other_languages(model):
+    """Those that the model knows are translated; others, and those in the target language, are kept."""
+    english = "The weather is very nice today, and we are going for a walk."
+    german = "Das Wetter ist heute sehr schön, und wir gehen spazieren."
+    french = "Il fait très beau aujourd'hui et nous allons nous promener."
+    polish = "Dzisiaj jest bardzo ładna pogoda i idziemy na spacer."
+    result = model.translate(" ".join((english, german, french, polish)), target="fr")
+    kept = ["language" in sentence.flags for sentence in result.sentences]
+    assert kept == [False, False, True, True]
+    assert result.text.endswith(f"{french} {polish}")
+    given = model.translate(f"{english} {german}", source="en", target="fr")
+    assert ["language" in sentence.flags for sentence in given.sentences] == [False, True]
+
+
 def test_languages_by_region_and_unknown_ones(model):
     text = say(HELD[0], "en")
     assert model.translate(text, source="en-GB", target="fr-CA").text == say(HELD[0], "fr")

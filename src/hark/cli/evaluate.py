@@ -31,7 +31,6 @@ EXAMPLES = (
     "hark evaluate runs/new runs/old --dataset mine -o report.html",
     "hark evaluate --hypothesis other.de --source test.en --reference test.de",
     "hark evaluate en-de --dataset mine --baseline old.json --worse-than 0.5",
-    "hark evaluate runs/seven --dataset seven -t fr",
 )
 
 

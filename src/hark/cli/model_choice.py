@@ -30,11 +30,13 @@ def choose_model(
         return models.named_folder(model), source, lines
     fitting = models.choose(source, target, models.list_models())
     sources = {pair[0] for each in fitting for pair in each.pairs}
+    if target is not None and has_all(fitting[0], sources):
+        return fitting[0].folder, source, lines  # a model of several pairs detects the language of each paragraph
     if len(sources) > 1:
         source, lines = detect_source(sources, lines, fitting)
-        fitting = (
-            models.choose(source, target, fitting) if source else [each for each in fitting if has_all(each, sources)]
-        )
+        fitting = models.choose(source, target, fitting) if source else [m for m in fitting if has_all(m, sources)]
+    # Without -t, a model of one pair takes precedence.
+    fitting = [each for each in fitting if len(each.pairs) == 1] or fitting
     targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
     if len(targets) > 1 and has_text(lines):
         language = fitting[0].pairs[0][0]

@@ -188,14 +188,18 @@ def summary(dataset: "Dataset") -> str:
 
 
 def describe_directions(dataset: "Dataset") -> Iterator[str]:
-    """A line about the directions of a many-to-many dataset."""
-    directions = sorted(dataset.report.directions, key=lambda each: each.pairs)
-    if directions:
-        least, most = directions[0], directions[-1]
-        yield (
-            f"directions: {len(directions)} between {', '.join(dataset.report.languages)}; from {least.pairs:,} pairs "
-            f"({least.source} to {least.target}) to {most.pairs:,} ({most.source} to {most.target})"
-        )
+    """The pairs by direction of a many-to-many dataset: a row for each source, a column for each target."""
+    from hark.pages.formats import short
+
+    pairs = {(each.source, each.target): short(each.pairs) for each in dataset.report.directions}
+    if not pairs:
+        return
+    codes = list(dataset.report.languages)
+    yield f"pairs in {len(pairs)} directions (rows: source, columns: target):"
+    rows = [["", *codes], *([one, *(pairs.get((one, other), "-") for other in codes)] for one in codes)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
 
 
 def suspicions(report: "DatasetReport") -> Iterator[str]:

@@ -202,6 +202,7 @@ class Encode:
     ) -> None:
         self.tags, self.variants, self.max_length = tags, variants, max_length
         self.augment, self.names, self.words, self.seed = augment, names, words, seed
+        self.dropout = dropout
         self.source = Segmenter(Tokenizer(source), dropout, seed)
         self.target = self.source if source == target else Segmenter(Tokenizer(target), dropout, seed)
 
@@ -215,11 +216,15 @@ class Encode:
             [text for text, keep in zip(side, kept, strict=True) if keep] for side in (sources, targets)
         )
         number, languages = unique.chunk.number, unique.chunk.languages
-        encoded = [self.encode(number, sources, targets, languages, tally)]
-        if len(unique.chunk.directions) > 1:
-            reverse = Tally(unique.chunk.corpus, self.max_length)
-            encoded.append(self.encode(number, targets, sources, languages[::-1], reverse, "reversed "))
-        return encoded
+        if len(unique.chunk.directions) == 1:
+            return [self.encode(number, sources, targets, languages, tally)]
+        # Without dropout, both directions have the same ids, since all languages share one vocabulary.
+        ids = None if self.dropout else (self.source.encode(sources), self.source.encode(targets))
+        reverse = Tally(unique.chunk.corpus, self.max_length)
+        return [
+            self.encode(number, sources, targets, languages, tally, "", ids),
+            self.encode(number, targets, sources, languages[::-1], reverse, "reversed ", ids and ids[::-1]),
+        ]
 
     def encode(
         self,
@@ -229,16 +234,20 @@ class Encode:
         languages: LanguagePair,
         tally: Tally,
         direction: str = "",
+        known: tuple[list[list[int]], list[list[int]]] | None = None,
     ) -> EncodedChunk:
-        """Encode one direction; `direction` names its own random streams."""
+        """Encode one direction; `direction` names its own random streams, `known` are the ids of the given texts."""
         augmenter = Augmenter(self.augment, self.seed, self.names, self.words.get(languages), reverse=bool(direction))
         augmented = augmenter(number, sources, targets)
+        n_known = len(sources) if known else 0
         sources, targets = [*sources, *augmented.sources], [*targets, *augmented.targets]
         lead = [self.tags[languages[1]]] if self.tags else []
         variants = []
         for variant in range(self.variants):
-            source_ids = self.source.encode(sources, f"{number} {variant} {direction}source")
-            target_ids = self.target.encode(targets, f"{number} {variant} {direction}target")
+            source_ids = self.source.encode(sources[n_known:], f"{number} {variant} {direction}source")
+            target_ids = self.target.encode(targets[n_known:], f"{number} {variant} {direction}target")
+            if known:
+                source_ids, target_ids = known[0] + source_ids, known[1] + target_ids
             if variant == 0:
                 tally.keep(sources, targets, source_ids, target_ids, augmented.counts, len(lead))
             tagged = [lead + ids for ids in source_ids] if lead else source_ids
