@@ -44,7 +44,7 @@ def main() -> None:
             source_vocabulary=dataset.tokenizer("source"),
             target_vocabulary=tokenizer,
             engine=Echo(),
-            bundle=SimpleNamespace(folder=Path(folder)),
+            bundle=SimpleNamespace(folder=Path(folder) / "teacher"),
         )
         start = time.thread_time()
         text = Path(folder) / "text"
