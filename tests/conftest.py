@@ -31,10 +31,18 @@ SLOW = (
 """Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
 
 
+def is_slow(path: Path) -> bool:
+    return f"{path.relative_to(Path(__file__).parent).as_posix()}/".startswith(tuple(f"{each}/" for each in SLOW))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make quick` does not even import the slow tests, which takes each process several seconds."""
+    return True if config.getoption("-m") == "not slow" and is_slow(collection_path) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        path = item.path.relative_to(Path(__file__).parent).as_posix()
-        if path in SLOW or path.startswith(tuple(f"{each}/" for each in SLOW)):
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
 
 
