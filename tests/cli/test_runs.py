@@ -11,6 +11,7 @@ import pytest
 from hark.cli.runs import runs, show_table
 from hark.errors import UserError
 from hark.monitor.overview import size_on_disk
+from hark.rundir import RunDir
 from tests.train.records import dev, make_run, resume, start, stop, train
 
 HOLD = (
@@ -91,6 +92,23 @@ def test_a_run_without_valid_records_is_still_listed(tmp_path: Path, capsys: pyt
     table = listed(tmp_path, capsys)
     assert table["new"][1:4] == ["killed", "0", "-"]
     assert table["broken"][1] == "unreadable"
+
+
+def test_a_folder_without_permission_hides_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        make_run(tmp_path / name, start(), train(1))
+    exists = RunDir.exists.fget
+    assert exists is not None
+
+    def refuse_b(run: RunDir) -> bool:  # permissions do not bind root, as which tests may run
+        if run.path.name == "b":
+            raise PermissionError
+        return exists(run)
+
+    monkeypatch.setattr(RunDir, "exists", property(refuse_b))
+    assert {"a", "b", "c"} & set(listed(tmp_path, capsys)) == {"a", "c"}
 
 
 def test_no_runs_is_one_line_with_a_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

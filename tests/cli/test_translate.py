@@ -324,7 +324,7 @@ class TestBadInput:
         done = hark("-t", "de", "picture.png")
         assert done.returncode == 2
         assert done.stderr.decode().splitlines()[-1] == (
-            "hark: picture.png: line 2 is binary, not text; or use --errors replace"
+            "hark: picture.png: line 2 is binary, not text; name another file, or use --errors replace"
         )
         (tmp_path / "wide.txt").write_bytes("The cat.\n".encode("utf-16"))
         assert "line 1 is UTF-16 text; convert it to UTF-8" in refused(hark("-t", "de", "wide.txt"))

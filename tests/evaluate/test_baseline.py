@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark.errors import UserError
-from hark.evaluate.baseline import Baseline, BaselineVerdict
+from hark.evaluate.baseline import Baseline, ScoreChange
 from tests.evaluate.material import small_evaluation
 
 
@@ -25,12 +25,13 @@ def test_an_evaluation_equals_itself(tmp_path: Path) -> None:
 
 
 def test_worse_is_lower_except_for_ter() -> None:
-    assert BaselineVerdict("s", "bleu", 30.0, 29.5).exceeds(0.4)
-    assert not BaselineVerdict("s", "bleu", 30.0, 29.5).exceeds(0.5)
-    assert not BaselineVerdict("s", "bleu", 30.0, 31.0).exceeds(0)
-    assert BaselineVerdict("s", "ter", 50.0, 51.0).exceeds(0.5)
-    assert not BaselineVerdict("s", "ter", 50.0, 49.0).exceeds(0)
-    assert str(BaselineVerdict("s", "ter", 50.0, 51.0)) == "s: TER 51.00, baseline 50.00: 1.00 worse"
+    assert ScoreChange("s", "bleu", 30.0, 29.5).exceeds(0.4)
+    assert not ScoreChange("s", "bleu", 30.0, 29.5).exceeds(0.5)
+    assert not ScoreChange("s", "bleu", 30.0, 31.0).exceeds(0)
+    assert ScoreChange("s", "ter", 50.0, 51.0).exceeds(0.5)
+    assert not ScoreChange("s", "ter", 50.0, 49.0).exceeds(0)
+    assert str(ScoreChange("s", "bleu", 30.0, 30.0001)) == "s: BLEU 30.00, baseline 30.00: the same"
+    assert str(ScoreChange("s", "ter", 50.0, 51.0)) == "s: TER 51.00, baseline 50.00: 1.00 worse"
 
 
 def test_missing_scores_and_other_signatures_are_errors(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_missing_scores_and_other_signatures_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no COMET for small, only bleu, chrf2"):
         before.check(["small"], "comet")
     changed = replace(result, signatures={**result.signatures, "bleu": "tok:intl"})
-    with pytest.raises(UserError, match=r"BLEU has another signature .*; write the baseline again"):
+    with pytest.raises(UserError, match=r"BLEU was measured with another signature .*; write the baseline again"):
         before.compare(changed, "bleu")
 
 

@@ -96,5 +96,5 @@ def test_the_search_runs_without_the_heads() -> None:
     ],
 )
 def test_a_missing_head_is_refused(head: Head, words: str) -> None:
-    with pytest.raises(UserError, match=f"{words}.*: no such head; the model has 2 such layers of 4 heads"):
+    with pytest.raises(UserError, match=f"{words}.*: no such head; {head.kind} attention has 2 layers of 4 heads"):
         without_heads(build(), [head])

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import signal
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +17,9 @@ import torch
 from hark.errors import HarkError, UserError
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir, RunLock
-from hark.train import checkpoint, dev, job, meter, passes
+from hark.train import checkpoint, dev, job, loop, meter, passes
 from hark.train.export import average_run
+from hark.train.job import TrainingJob
 from hark.train.metrics import read_metrics
 from hark.train.records import TrainRecord
 from tests.runs import losses
@@ -76,6 +78,22 @@ def test_the_best_model_is_kept_and_early_stopping_stops(trained: Trained) -> No
     best = min(history.dev, key=lambda record: record.nll)
     assert history.best == best
     assert f"step {best.step}," in (run.best / "card.md").read_text()
+
+
+def test_a_signal_in_the_last_step_does_not_make_a_finished_run_look_interrupted(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log_step = loop.log_step
+
+    def interrupted_while_logging(job: TrainingJob, *rest: Any) -> None:
+        log_step(job, *rest)
+        job.signals.received = signal.SIGTERM
+
+    monkeypatch.setattr(loop, "log_step", interrupted_while_logging)
+    for steps, reason in (("train.steps=3", "interrupted"), ("train.steps=2", "finished")):
+        history = read_metrics(trained(reason, steps, "train.log_steps=1").metrics)
+        assert history.stopped is not None
+        assert (history.stopped.reason, history.stopped.step) == (reason, 2)
 
 
 def test_best_last_keeps_the_last_model(trained: Trained) -> None:

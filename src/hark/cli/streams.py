@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO, Literal, Self
 
 from hark.errors import HarkError, UserError
@@ -16,7 +17,7 @@ from hark.text.paragraphs import group
 Errors = Literal["strict", "replace"]
 CHUNK = 1 << 16
 PAUSE = 0.2
-"""Seconds to wait for the next line of a paragraph; a program that waits for each answer sends none."""
+"""Seconds of silence that end a paragraph: a program that waits for each answer sends no more lines."""
 STDOUT = Path("-")
 """The path in `-o -`."""
 
@@ -27,7 +28,7 @@ def is_interactive() -> bool:
 
 
 def print_note(line: str) -> None:
-    """Print a note on stderr, on a terminal only."""
+    """Print a note on stderr if a person reads both it and stdout."""
     if is_interactive():
         sys.stderr.write(line + "\n")
 
@@ -37,8 +38,9 @@ def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
     if errors == "replace":
         return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
     if b"\0" in raw:
-        kind = "UTF-16 text; convert it to UTF-8" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "binary, not text"
-        raise UserError(f"{name}: line {number} is {kind}; or use --errors replace")
+        utf16 = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
+        kind = "UTF-16 text; convert it to UTF-8" if utf16 else "binary, not text; name another file"
+        raise UserError(f"{name}: line {number} is {kind}, or use --errors replace")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -90,7 +92,10 @@ class ArrivingLines:
 
     def ready(self, wait: float = 0.0) -> bool:
         """Whether a line is available, or arrives within `wait` seconds; true at the end of input."""
-        while self.open and not self.lines and select.select([self.descriptor], [], [], wait)[0]:
+        until = monotonic() + wait
+        while self.open and not self.lines:
+            if not select.select([self.descriptor], [], [], max(0.0, until - monotonic()))[0]:
+                break
             self.read()
         return bool(self.lines) or not self.open
 
@@ -118,7 +123,7 @@ class ArrivingLines:
 
 
 class ArrivingUnits:
-    """The paragraphs of a pipe as they arrive. A program that waits for the answer to each line gets it."""
+    """The paragraphs of a pipe as they arrive. A pause ends one, so that line-by-line clients get their answers."""
 
     def __init__(self, lines: ArrivingLines) -> None:
         self.lines = lines
@@ -140,33 +145,35 @@ def writer(path: Path | None) -> Iterator[BinaryIO]:
     if path is None or path == STDOUT:
         yield sys.stdout.buffer
         return
+    real = path.resolve()  # follows a link, which is kept
+    temporary = real.with_name(f".{real.name}.{os.getpid()}.partial")
     try:
         if path.exists() and (not path.is_file() or path.parent == Path("/dev")):
             with path.open("wb") as file:
                 yield file
             return
-        real = path.resolve()  # follows a link, which is kept
-        partial = real.with_name(f".{real.name}.{os.getpid()}.partial")
         try:
-            with partial.open("xb") as file:
+            with temporary.open("xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
             if real.exists():
-                partial.chmod(real.stat().st_mode & 0o777)
-            partial.replace(real)
+                temporary.chmod(real.stat().st_mode & 0o777)
+            temporary.replace(real)
         except BaseException:
             with suppress(OSError):
-                partial.unlink()
+                temporary.unlink()
             raise
     except BrokenPipeError:
         raise
+    except FileNotFoundError as error:
+        if error.filename != str(temporary):  # a file that the body reads
+            raise
+        raise UserError(f"{path}: no such folder: {path.parent}") from None
     except IsADirectoryError:
         raise UserError(f"{path}: is a folder; name a file") from None
     except PermissionError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror}") from None
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such folder: {path.parent}") from None
     except OSError as error:
         raise HarkError(f"{path}: cannot be written: {error.strerror}") from None
 

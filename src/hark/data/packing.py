@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hark.data.pool import Lengths
 
 _STEPS = 2  # swaps per column before balancing gives up
-_SPARE = 32  # free entries per column
+_SPARE = 32  # maximum number of free entries added to a column
 _PARTNERS = 8  # columns considered as swap partners, those with the most room
 _CANDIDATES = 1 << 13  # swaps evaluated at once
 
@@ -25,8 +25,8 @@ def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.
     """Make every column fit by a few swaps between columns; return None if that fails.
 
     Rows are strata, columns are batches, and an entry of length 0 is free. The result holds the index of the entry
-    (in the flattened input, -1 for none) now at each position. The most overfull column repeatedly swaps the one
-    entry that brings it and its partner closest together, until all columns fit.
+    (in the flattened input, -1 for none) now at each position; it has up to `_SPARE` more rows than the input. The most
+    overfull column repeatedly swaps one entry with a column that has room, until all columns fit.
     """
     n_rows, n_columns = source.shape
     # Free entries let a pair move without another in return.
@@ -59,10 +59,10 @@ def balance(source: Lengths, target: Lengths, capacity: Capacity) -> NDArray[np.
 def _best_swap(
     lengths: NDArray[np.float32], loads: NDArray[np.float64], full: int, partners: NDArray[np.intp]
 ) -> tuple[int, int, int] | None:
-    """Return the swap that balances the loads best: a row of the full column, and the row and column of its partner.
+    """Return a swap that balances the loads: a row of the full column, and the row and column of its partner.
 
-    Considers partners in the same row first. In long columns these differ enough; in short ones, and if none helps,
-    it considers other rows as well.
+    It is the best swap of the first window of rows that has any. Considers partners in the same row first. In long
+    columns these differ enough; in short ones, and if none helps, it considers other rows as well.
     """
     n_rows = lengths.shape[1]
     excess = (loads[:, full, None] - loads[:, partners]).astype(np.float32)
@@ -90,12 +90,14 @@ def pack(source: Lengths, target: Lengths, n_bins: int, capacity: Capacity) -> N
     need = np.stack([source, target, np.ones_like(source)], axis=1) / np.array(capacity)
     # Filling the emptiest bin balances many small pairs; first fit wastes less if there are few large ones.
     bins = _fill_bins(need, order, n_bins, emptiest=True)
-    return bins if (bins >= 0).all() else min(bins, _fill_bins(need, order, n_bins, False), key=lambda b: (b < 0).sum())
+    if (bins >= 0).all():
+        return bins
+    return min(bins, _fill_bins(need, order, n_bins, emptiest=False), key=lambda each: (each < 0).sum())
 
 
 def _fill_bins(need: NDArray[np.float64], order: NDArray[np.intp], n_bins: int, emptiest: bool) -> NDArray[np.intp]:
     bins = np.full(len(need), -1, np.intp)
-    room = np.ones((n_bins, 3)) + 1e-9
+    room = np.ones((n_bins, 3)) + 1e-9  # tolerates rounding
     for item in order:
         left = (room - need[item]).min(1)
         best = int(left.argmax() if emptiest else (left >= 0).argmax())

@@ -35,7 +35,8 @@ class Reading:
     links: tuple[Link, ...]
 
     @property
-    def tokens(self) -> int:
+    def n_tokens(self) -> int:
+        """Length in tokens, EOS included."""
         return len(self.hypothesis.tokens) + 1
 
 
@@ -56,11 +57,11 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        return mean((reading.hypothesis.score, reading.tokens) for reading in self.readings) or 0.0
+        return mean((reading.hypothesis.score, reading.n_tokens) for reading in self.readings) or 0.0
 
     @property
     def tokens(self) -> int:
-        return sum(reading.tokens for reading in self.readings)
+        return sum(reading.n_tokens for reading in self.readings)
 
     @property
     def doubt(self) -> float:
@@ -79,7 +80,7 @@ class Candidate:
             "changed": ", ".join(dict.fromkeys(item.text for item in self.lost)),
             "number": ", ".join(f"{each.source or 'none'} -> {each.translation or 'none'}" for each in self.numbers),
         }
-        return [Reason(fault, details.get(fault, "")) for fault in self.faults]
+        return [Reason(fault, details.get(fault, "")) for fault in FAULTS if fault in self.faults]
 
     @property
     def lost(self) -> tuple[Item, ...]:
@@ -87,7 +88,8 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, int, float]:
-        """Sort key, lowest is best: missing items that must come out exactly, then faults, then the score."""
+        """Sort key, lowest is best: missing items that must come out exactly, faults, other missing items, the
+        score."""
         exact = sum(item.exact for item in self.lost)
         return exact, badness(self.faults), len(self.lost), -self.score
 
@@ -128,7 +130,7 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
         rewritten = Rewriting(before, before)  # keep the source rather than lose it
     elif untouched:
         # Text that the model copies keeps even its double spaces; numbers are still localised.
-        rewritten = Rewriting.of(before, ((item.span, item.written or item.text) for item in in_place(query.items)))
+        rewritten = Rewriting.of(before, ((item.span, item.written) for item in localised(query.items)))
     elif query.shouted:
         rewritten = case.shout(restored.text, restored.spans)
     else:
@@ -151,7 +153,8 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
     if query.marks and not untouched:
         text, links, missing = with_marks(text, links, query)
         lost = (*lost, *missing)
-        faults |= {"changed"} if missing else set()
+        if missing:
+            faults |= {"changed"}
     return Reading(text, hypothesis, faults, lost, restored.repaired, links)
 
 
@@ -164,7 +167,7 @@ def with_marks(text: str, links: Sequence[Link], query: Query) -> tuple[str, tup
     return placed.after, tuple(replace(each, target=placed.forth(each.target)) for each in links), ()
 
 
-def in_place(items: Sequence[Item]) -> list[Item]:
+def localised(items: Sequence[Item]) -> list[Item]:
     return sorted((item for item in items if item.written), key=lambda item: item.start)
 
 
@@ -186,7 +189,7 @@ def best_candidate(
     """
     ranked = []
     for query, request, hypotheses in zip(attempt.queries, requests, answers, strict=True):
-        source = request.source[:-1]
+        source = request.source[:-1]  # without EOS
         readings = [read(query, source, hypothesis, coder) for hypothesis in hypotheses or (NOTHING,)]
         readings.sort(key=lambda each: (badness(each.faults), len(each.lost)))  # stable: ties keep the search order
         ranked.append([readings[0], *(reading for reading in readings[1:] if not reading.faults)])

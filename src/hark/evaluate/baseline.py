@@ -11,7 +11,7 @@ from hark.evaluate.measures import LOWER_IS_BETTER, TITLES, Measure, decimals
 
 
 @dataclass(frozen=True)
-class BaselineVerdict:
+class ScoreChange:
     """The scores of the first system and of the baseline's first system on one set."""
 
     set: str
@@ -29,14 +29,15 @@ class BaselineVerdict:
 
     def __str__(self) -> str:
         places = decimals(self.measure) + 1
-        change = f"{abs(self.loss):.{places}f} {'worse' if self.loss > 0 else 'better'}" if self.loss else "the same"
+        loss = round(self.loss, places)
+        change = f"{abs(loss):.{places}f} {'worse' if loss > 0 else 'better'}" if loss else "the same"
         title = TITLES[self.measure]
         return f"{self.set}: {title} {self.now:.{places}f}, baseline {self.before:.{places}f}: {change}"
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The output of an earlier `hark evaluate --json`: scores of its first system by set and metric."""
+    """The output of an earlier `hark evaluate --json`: scores of its first system by set and measure."""
 
     file: Path
     signatures: dict[str, str]
@@ -68,14 +69,19 @@ class Baseline:
                 available = ", ".join(self.scores) if name not in self.scores else ", ".join(self.scores[name])
                 raise UserError(f"{self.file}: has no {TITLES[measure]} for {name}, only {available}")
 
-    def compare(self, evaluation: Evaluation, measure: Measure) -> list[BaselineVerdict]:
+    def compare(self, evaluation: Evaluation, measure: Measure) -> list[ScoreChange]:
         before, now = self.signatures.get(measure), evaluation.signatures[measure]
         if before != now:
             raise UserError(
-                f"{self.file}: {TITLES[measure]} has another signature ({before}, now {now}); write the baseline again"
+                f"{self.file}: {TITLES[measure]} was measured with another signature ({before or 'none'}, now {now}); "
+                "write the baseline again"
             )
         return [
-            BaselineVerdict(name, measure, self.scores[name][measure], each.systems[0].scores[measure].value)
+            ScoreChange(
+                each.held_out.name,
+                measure,
+                self.scores[each.held_out.name][measure],
+                each.systems[0].scores[measure].value,
+            )
             for each in evaluation.sets
-            for name in [each.held_out.name]
         ]

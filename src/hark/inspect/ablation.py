@@ -17,14 +17,14 @@ from hark.model import Transformer
 from hark.model.attention import MultiHeadAttention
 from hark.model.layers import Layer
 
-Module = TypeVar("Module", bound=nn.Module)
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
 
 def without_heads(model: Transformer, heads: Iterable[Head]) -> Transformer:
     """Return a copy of the model in which the outputs of some heads are zero.
 
-    A head's output enters the rest of the model only through its columns of W^O (paper, 3.2.2): zeroing the columns
-    zeroes the output exactly. Only the matrices that change are copied.
+    A head's output enters the rest of the model only through its rows of W^O (paper, 3.2.2), which are columns of the
+    weight of an `nn.Linear`: zeroing them removes the output exactly. Only the matrices that change are copied.
     """
     pruned = shallow_copy(model)
     with torch.no_grad():
@@ -38,7 +38,7 @@ def without_heads(model: Transformer, heads: Iterable[Head]) -> Transformer:
     return pruned
 
 
-def shallow_copy(module: Module) -> Module:
+def shallow_copy(module: ModuleT) -> ModuleT:
     """Copy a module and its submodules, but share parameters and buffers."""
     copied = copy.copy(module)
     copied._modules = {
@@ -52,6 +52,6 @@ def attention_of(model: Transformer, head: Head) -> MultiHeadAttention:
     layers = model.encoder.layers if head.kind == "encoder" else model.decoder.layers
     if not (0 <= head.layer < len(layers) and 0 <= head.number < model.config.n_heads):
         heads = model.config.n_heads
-        raise UserError(f"{head}: no such head; the model has {len(layers)} such layers of {heads} heads")
+        raise UserError(f"{head}: no such head; {head.kind} attention has {len(layers)} layers of {heads} heads")
     layer = cast(Layer, layers[head.layer])
     return layer.cross_attention if head.kind == "cross" else layer.self_attention

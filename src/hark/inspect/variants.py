@@ -1,6 +1,6 @@
 """Scores one sentence with many changed models in a batch: each without one head or one source word.
 
-Every change is a row of the batch. A head's output enters the rest of the model only through its columns of W^O (paper,
+Every change is a row of the batch. A head's output enters the rest of the model only through its rows of W^O (paper,
 3.2.2), so a zero gate on the output removes the head. The tokens of a hidden word are omitted, and the others keep
 their positions: this is the same as masking their keys in the encoder's self-attention and in cross-attention, since
 their own outputs are then never read. Deleting the word from the text would also shift all words after it.

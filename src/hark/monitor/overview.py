@@ -108,8 +108,12 @@ def find_runs(folder: Path, depth: int = DEPTH) -> Iterator[RunDir]:
         yield run
         return
     if depth:
-        with suppress(OSError):  # skip folders without read permission
-            for child in sorted(folder.iterdir()):
+        try:
+            children = sorted(folder.iterdir())
+        except OSError:  # no permission to read it
+            return
+        for child in children:
+            with suppress(OSError):
                 if child.is_dir() and not child.name.startswith("."):
                     yield from find_runs(child, depth - 1)
 

@@ -14,7 +14,7 @@ from hark.text.rewrite import Span
 # Words that often start a clause. Used only if a sentence must be cut, so a wrong cut is better than none.
 _CONJUNCTIONS = (
     "and|or|but|because|which|that|while|when|where|if|although|und|oder|aber|denn|sondern|weil|dass|wenn|während|"
-    "et|ou|mais|car|que|qui|parce|y|o|pero|porque|e|ma|perché|che|en|of|maar|omdat"
+    "et|ou|mais|car|que|qui|parce|y|o|pero|porque|e|ma|perché|che|en|maar|omdat"
 )
 _PLACES = tuple(
     re.compile(place, re.IGNORECASE)
@@ -24,6 +24,7 @@ _PLACES = tuple(
         r"(?<=[,)–—\]])\s+|(?<!\s)\s+(?=[(–—\[])|(?<=[，、])",
         rf"(?<!\s)\s+(?=(?:{_CONJUNCTIONS})\s)",
         r"\s+",
+        # Between any two characters, but not before a combining mark or within a joined emoji.
         r"(?<=.)(?=[^\u0300-\u036f\u200d\ufe0f])(?<!\u200d)",
     )
 )
@@ -31,7 +32,7 @@ _PLACES = tuple(
 
 WINDOW = 10_000
 """Characters processed at a time."""
-# Letters of scripts without spaces between words: Thai, Burmese and Khmer, Chinese and Japanese.
+# Letters of scripts without spaces between words: Thai, Lao, Burmese and Khmer, Chinese and Japanese.
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 _UNBROKEN = re.compile(rf"(?<![^\s{_SPACELESS}])[^\s{_SPACELESS}]{{{WINDOW + 1},}}")
 _SPACE, _REST = re.compile(r"\s"), re.compile(r"\s*")
@@ -46,7 +47,7 @@ def set_apart(text: str) -> list[str]:
 
 
 def is_unbroken(text: str) -> bool:
-    """Whether a text is one such run: data, not language."""
+    """Whether a text is one unbroken run, too long to be a word: data, not language."""
     return len(text) > WINDOW and _UNBROKEN.fullmatch(text) is not None
 
 
@@ -62,7 +63,8 @@ def bounded(text: str) -> Iterator[str]:
 
 
 def cut(text: str, fits: Callable[[str], bool], keep: Sequence[Span] = ()) -> list[str]:
-    """Cut a text into parts that fit. Odd items are the white space between them: joined, all items are the text.
+    """Cut a text into parts that fit. Odd items are the white space between them, which may be empty: joined, all
+    items are the text.
 
     No cut goes through a span in `keep`; these are in order and do not overlap. A part that is a single such span may
     not fit.

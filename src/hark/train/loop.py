@@ -11,14 +11,15 @@ Ending = Literal["finished", "interrupted", "early"]
 
 
 def train(job: TrainingJob) -> Ending:
-    """Train until the last step, a signal or early stopping; return why it ended. The final state is always saved."""
+    """Train until the last step, a signal or early stopping; save; return why it ended."""
     settings, processes = job.config.train, job.processes
-    ending: Ending = "finished"
-    while ending == "finished" and (step := job.progress.step + 1) <= settings.steps:
+    ending: Ending | None = None
+    while ending is None and (step := job.progress.step + 1) <= settings.steps:
         batches = [next(job.stream) for _ in range(job.batches_here)]
-        # One all-reduce between hosts per step: the token counts, and whether to save or stop, on which all must agree.
-        here = sum(batch.n_target_tokens for batch, _ in batches), sum(batch.n_skipped for batch, _ in batches)
-        tokens, skipped, stop, save = processes.total(*here, bool(job.signals.received), job.save_is_due())
+        # One all-reduce per step besides the gradients: the token counts, and whether to save or stop, on which all
+        # processes must agree.
+        counts = sum(batch.n_target_tokens for batch, _ in batches), sum(batch.n_skipped for batch, _ in batches)
+        tokens, skipped, stop, save = processes.total(*counts, bool(job.signals.received), job.save_is_due())
 
         for number, (batch, tensors) in enumerate(batches, start=1):
             job.seed_dropout(batch)
@@ -35,8 +36,10 @@ def train(job: TrainingJob) -> Ending:
             log_step(job, norm, batches)
         if (step % settings.eval_steps == 0 or last) and not evaluate(job):
             ending = "early"
-        if stop:
+        if last:
+            ending = ending or "finished"
+        elif stop:
             ending = "interrupted"
-        if save or last or ending != "finished":
+        if save or ending is not None:
             job.save()
-    return ending
+    return ending or "finished"  # resumed after its last step
