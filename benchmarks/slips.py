@@ -109,7 +109,9 @@ def measure(model: Loaded, held_out: HeldOutSet) -> list[Outcome]:
 
     def translate(texts: Sequence[str]) -> list[str]:
         new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, (each.text for each in model.translate(new, split=False, tidy=False)), strict=True))
+        known.update(
+            zip(new, (each.text for each in model.translate(new, split=False, tidy=False, check=False)), strict=True)
+        )
         return [known[text] for text in texts]
 
     found = []

@@ -92,6 +92,14 @@ def describe_model(folder: Path) -> InstalledModel:
     return InstalledModel(folder, facts.pairs, facts.summary)
 
 
+def find_exact(pair: LanguagePair, beside: Path) -> Path | None:
+    """The folder of a model of exactly one pair: next to the model `beside`, or else among the installed ones."""
+    for each in (*list_models([beside.parent]), *list_models()):
+        if each.pairs == (pair,) and not each.problem:
+            return each.folder
+    return None
+
+
 def named_folder(name: str) -> Path:
     """The folder of the model that `-m` names: a bundle, a run (its best model), or the name of an installed model."""
     path = Path(name).expanduser()

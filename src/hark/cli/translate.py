@@ -44,6 +44,9 @@ def translate(
         bool, typer.Option("--join/--no-join", help="Join hard-wrapped paragraphs, and wrap them again.")
     ] = True,
     protect: options.Protect = True,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Check uncertain lines with the reverse model, if installed.")
+    ] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with status 3 if a translation is doubtful.")] = False,
     errors: options.Errors = "strict",
     engine: options.Engine = "auto",
@@ -82,6 +85,7 @@ def translate(
                 align=align,
                 protect=protect,
                 join=join,
+                check=check,
                 **changes,
             )
             doubtful = write(results, out, advance, nbest, as_json, align, at_once=text is None)

@@ -107,11 +107,15 @@ class Engine(ABC):
             limit = self.positions
         return limit if limit > len(prefix) else len(prefix) + 1
 
+    def fits(self, source: Sequence[int], target: Sequence[int]) -> bool:
+        """Whether the model has enough positions for a pair; the source includes EOS, the target does not."""
+        return self.positions is None or max(len(source), len(target) + 1) <= self.positions
+
     def check_pair(self, source: Sequence[int], target: Sequence[int]) -> None:
-        longest = max(len(source), len(target) + 1)
         if not source:
             raise UserError("source has no tokens; it must contain at least EOS")
-        if self.positions is not None and longest > self.positions:
+        if not self.fits(source, target):
+            longest = max(len(source), len(target) + 1)
             raise UserError(f"sentence has {longest} tokens, but the model has {self.positions} positions; split it")
         if (
             min(source) < 0

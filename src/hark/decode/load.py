@@ -1,7 +1,7 @@
 """Loads a bundle and opens the right engine for the machine."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -14,13 +14,15 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine
 from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options
+from hark.decode.second_look import SecondLook
 from hark.decode.translation import Translation
 from hark.decode.translator import Translator, describe_value
 from hark.errors import UserError, require
 from hark.facts import Facts, LanguagePair
 from hark.machine import check_workers
-from hark.models import phrases_folder
+from hark.models import find_exact, phrases_folder
 from hark.settings import SettingError
+from hark.text import protect
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import Phrases, open_phrases
 from hark.text.vocabulary import SpecialIds
@@ -119,6 +121,7 @@ class Loaded:
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
         self._phrases: dict[LanguagePair, Phrases] = {}
+        self._reverse: dict[LanguagePair, Loaded | None] = {}
 
     @property
     def config(self) -> Config:
@@ -184,6 +187,7 @@ class Loaded:
         join: bool = True,
         tidy: bool = True,
         detect: bool = True,
+        check: bool = True,
         **search: Any,
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
@@ -195,15 +199,18 @@ class Loaded:
         join: join the lines of hard-wrapped paragraphs.
         tidy: correct missing apostrophes and umlauts (dont, schoen) first.
         detect: keep sentences untranslated that are not in the source language.
+        check: let the model of the reverse direction, if one is installed, check sentences that are not certain.
         search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
         """
         settings = search_settings(self.config.decode, search)
         options = Options(settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect)
+        review = self.second_look(options).review if check else None
         if isinstance(texts, str):
-            return self.translator.translate(texts, options)
+            (translation,) = self.translator.stream([texts], options, review=review)
+            return translation
         if isinstance(texts, bytes) or not isinstance(texts, Iterable):
             raise TypeError(f"texts must be a string or an iterable of strings, not {describe_value(texts)}")
-        return self.translator.stream(texts, options)
+        return self.translator.stream(texts, options, review=review)
 
     def score(
         self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
@@ -212,20 +219,58 @@ class Loaded:
 
         source, target: languages, for models of several pairs; without a target, an error is raised.
         """
+        return (sum(each) for each in self.engine.score(self._encode(pairs, source, target)))
+
+    def surprise(
+        self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
+    ) -> list[float | None]:
+        """Return the negative log-probability per token of each (source, translation) pair, EOS included.
+
+        None: the pair is too long for the model.
+        """
+        encoded = list(self._encode(pairs, source, target))
+        fitting = [self.engine.fits(*each) for each in encoded]
+        scores = self.engine.score(each for each, fits in zip(encoded, fitting, strict=True) if fits)
+        found = (-sum(each) / len(each) for each in scores)
+        return [next(found) if fits else None for fits in fitting]
+
+    def _encode(
+        self, pairs: Iterable[tuple[str, str]], source: str | None, target: str | None
+    ) -> Iterator[tuple[list[int], list[int]]]:
         prefix = self.target_vocabulary.prefix(target)
-        encoded = (
-            (
-                self.source_vocabulary.source_ids(text, target, source),
-                [*prefix, *self.target_vocabulary.encode_one(translation)],
-            )
-            for text, translation in pairs
-        )
-        return (sum(each) for each in self.engine.score(encoded))
+        for text, translation in pairs:
+            tokens = [*prefix, *self.target_vocabulary.encode_one(translation)]
+            yield self.source_vocabulary.source_ids(text, target, source), tokens
+
+    def reverse(self, source: str, target: str) -> "Loaded | None":
+        """The installed model of the opposite direction, this one if it has both; None if there is none."""
+        if self.languages.several:
+            return self if source in self.languages.scheme.sources_of(target) else None
+        if (source, target) not in self._reverse:
+            folder = find_exact((target, source), beside=self.bundle.folder)
+            self._reverse[source, target] = Loaded(folder, *self._chosen) if folder else None
+        return self._reverse[source, target]
+
+    def second_look(self, options: Options) -> SecondLook:
+        """Checks translations with the model of the reverse direction; it is loaded when a sentence needs it."""
+
+        def surprise(pairs: Sequence[tuple[str, str]]) -> Iterable[float | None]:
+            source, target = self.languages.of(options)
+            reverse = self.reverse(source, target) if options.source or not self.languages.several else None
+            return reverse.surprise(pairs, source=target, target=source) if reverse else [None] * len(pairs)
+
+        def has_items(text: str) -> bool:
+            return bool(protect.find(text, self.translator.coder.unknown))
+
+        return SecondLook(surprise, options.search.alpha, has_items)
 
     def close(self) -> None:
         """Free the engine's memory."""
         if "engine" in self.__dict__:
             self.engine.close()
+        for each in self._reverse.values():
+            if each is not None:
+                each.close()
 
 
 def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:

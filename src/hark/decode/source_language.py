@@ -1,5 +1,6 @@
 """Identifies the language of very short texts by model likelihood, where the detector cannot."""
 
+import math
 from collections.abc import Mapping
 
 from hark.decode.load import Loaded
@@ -21,7 +22,7 @@ def choose_source(text: str, models: Mapping[str, Loaded]) -> str:
 
 
 def _doubt(text: str, model: Loaded, models: Mapping[str, Loaded]) -> float:
-    translation = model.translate(text, detect=False, tidy=False).text
+    translation = model.translate(text, detect=False, tidy=False, check=False).text
     doubt = _per_token(model, text, translation)
     back = models.get(model.facts.pairs[0][1])
     if back is not None:
@@ -32,5 +33,5 @@ def _doubt(text: str, model: Loaded, models: Mapping[str, Loaded]) -> float:
 
 
 def _per_token(model: Loaded, source: str, translation: str) -> float:
-    [log_prob] = model.score([(source, translation)])
-    return -log_prob / (len(model.target_vocabulary.encode_one(translation)) + 1)
+    [surprise] = model.surprise([(source, translation)])
+    return surprise if surprise is not None else math.inf

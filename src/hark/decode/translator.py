@@ -5,7 +5,7 @@ of text, with its retries) and `tasks` (many pieces at a time).
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -114,13 +114,18 @@ class Translator:
         self._tasks.step()
 
     def stream(
-        self, texts: Iterable[str], options: Options | None = None, window: int = WINDOW
+        self,
+        texts: Iterable[str],
+        options: Options | None = None,
+        window: int = WINDOW,
+        review: Callable[[Sequence[Translation]], Iterable[Translation]] | None = None,
     ) -> Iterator[Translation]:
         """Yield translations in the order of the texts, each as soon as it and all before it are ready.
 
         The iterable is read only as there is room, so it may be infinite; an `Arriving` iterator is read only when it
         is ready or there is nothing else to do. An error from the iterable is raised after the translations of all
-        texts before it; so is the TypeError for an item that is not a string, which names its position.
+        texts before it; so is the TypeError for an item that is not a string, which names its position. `review`
+        gets the translations that are ready at the same time, and returns them as they should be yielded.
         """
         rest = iter(texts)
         place = 0
@@ -131,7 +136,8 @@ class Translator:
         try:
             while not ended or pending:
                 while pending and pending[0].done():
-                    yield pending.popleft().result()
+                    finished = take_finished(pending)
+                    yield from review(finished) if review else finished
                 if not ended and len(pending) < window and self.room > 0 and (not pending or ready()):
                     try:
                         text = next(rest)
@@ -210,6 +216,14 @@ class Translator:
             spans += [(start + item.start, start + item.end) for item in protect.find(chunk, self.coder.unknown)]
             start += len(chunk)
         return spans
+
+
+def take_finished(pending: deque[Future[Translation]]) -> list[Translation]:
+    """Remove and return the translations that are ready, up to one that failed; raise its error if it is the first."""
+    finished = [pending.popleft().result()]
+    while pending and pending[0].done() and pending[0].exception() is None:
+        finished.append(pending.popleft().result())
+    return finished
 
 
 def copy_piece(text: str) -> Task[Piece]:

@@ -136,7 +136,7 @@ class Model:
         start = time.perf_counter()
         # Translate one sentence, which triggers lazy imports and the compilation of kernels.
         hello = self._languages(None)
-        self.loaded.translate("Hello.", split=self.split, protect=self.protect, **hello, **self.search)
+        self.loaded.translate("Hello.", split=self.split, protect=self.protect, check=False, **hello, **self.search)
         return time.perf_counter() - start
 
     def translate(self, held_out: HeldOutSet, advance: Callable[[], None]) -> Output:
@@ -145,7 +145,7 @@ class Model:
         languages = self._languages(held_out.languages)
         start = time.perf_counter()
         for each in self.loaded.translate(
-            held_out.sources, split=self.split, protect=self.protect, **languages, **self.search
+            held_out.sources, split=self.split, protect=self.protect, check=False, **languages, **self.search
         ):
             texts.append(each.text)
             tokens += sum(sentence.tokens for sentence in each.sentences)
@@ -161,6 +161,7 @@ class Model:
             split=self.split,
             protect=self.protect,
             align=True,
+            check=False,
             **self._languages(languages),
             **{**self.search, "nbest": nbest},
         )
