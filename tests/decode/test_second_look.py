@@ -1,6 +1,5 @@
 """The second look by the reverse model: which sentences it looks at, and which it flags."""
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shutil import copytree
 
@@ -21,28 +20,22 @@ def translation(*sources: str, score: float | None = UNSURE, flags: tuple[Flag, 
     return Translation(" ".join(sources), "", sentences, TextLayout(("",) * (len(sources) + 1), sources))
 
 
-class Reverse:
-    """Finds the sentences that contain "wrong" unlikely, and cannot take those that contain "long"."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
-
-    def __call__(self, pairs: Sequence[tuple[str, str]]) -> Iterable[float | None]:
-        self.asked += pairs
-        return [None if "long" in source else 3.0 if "wrong" in source else 1.0 for _, source in pairs]
-
-    def review(self, *translations: Translation) -> list[Translation]:
-        return SecondLook(self, 0.6, lambda text: "http" in text).review(translations)
+LOOK = SecondLook(0.6, lambda text: "http" in text)
 
 
 def test_sentences_that_the_reverse_model_does_not_recognise_are_flagged() -> None:
-    reverse = Reverse()
-    found = reverse.review(translation("A cat.", "A wrong cat."), translation("A long one."), translation("Wrong?"))
-    assert [each.flags for each in found] == [("unsure",), (), ()]
+    done = [translation("A cat.", "A wrong cat."), translation("A long one.")]
+    pairs = LOOK.uncertain(done)
+    # The translation comes first: it is what the reverse model reads.
+    assert pairs == {
+        (0, 0): ("A CAT.", "A cat."),
+        (0, 1): ("A WRONG CAT.", "A wrong cat."),
+        (1, 0): ("A LONG ONE.", "A long one."),
+    }
+    found = LOOK.flag(done, dict(zip(pairs, [1.0, 3.0, None], strict=True)))
+    assert [each.flags for each in found] == [("unsure",), ()]
     assert [each.flags for each in found[0].sentences] == [(), ("unsure",)]
     assert str(found[0].reasons[0]) == "low confidence (reverse model 5%)"
-    assert reverse.asked[0] == ("A CAT.", "A cat.")  # the translation comes first: it is what the reverse model reads
-    assert len(reverse.asked) == 4  # all in one call
 
 
 @pytest.mark.parametrize(
@@ -52,21 +45,15 @@ def test_sentences_that_the_reverse_model_does_not_recognise_are_flagged() -> No
         translation("A wrong cat.", score=None),
         translation("A wrong cat.", flags=("phrase",)),
         translation("A wrong cat.", flags=("tidied",)),
+        translation("A wrong cat.", flags=("unsure",)),
         translation("a wrong cat, typed carelessly"),
         translation("A wrong cat at https://example.org."),
         translation("A wrong cat. " * LONGEST),
     ],
-    ids=["sure", "kept", "phrase", "tidied", "careless", "address", "long"],
+    ids=["sure", "kept", "phrase", "tidied", "flagged", "careless", "address", "long"],
 )
 def test_other_sentences_cost_nothing(settled: Translation) -> None:
-    reverse = Reverse()
-    assert reverse.review(settled) == [settled]
-    assert reverse.asked == []
-
-
-def test_a_known_earlier_warning_is_not_repeated() -> None:
-    known = translation("A wrong cat.", flags=("unsure",))
-    assert Reverse().review(known) == [known]
+    assert LOOK.uncertain([settled]) == {}
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
@@ -204,7 +204,7 @@ class Loaded:
         """
         settings = search_settings(self.config.decode, search)
         options = Options(settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect)
-        review = self.second_look(options).review if check else None
+        review = partial(self.check, options=options) if check else None
         if isinstance(texts, str):
             (translation,) = self.translator.stream([texts], options, review=review)
             return translation
@@ -251,18 +251,20 @@ class Loaded:
             self._reverse[source, target] = Loaded(folder, *self._chosen) if folder else None
         return self._reverse[source, target]
 
+    def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
+        """Have the model of the reverse direction, if one is installed, check the sentences that are not certain."""
+        look = self.second_look(options)
+        pairs = look.uncertain(translations)
+        source, target = self.languages.of(options)
+        reverse = self.reverse(source, target) if pairs and (options.source or not self.languages.several) else None
+        if reverse is None:
+            return list(translations)
+        found = reverse.surprise(pairs.values(), source=target, target=source)
+        return look.flag(translations, dict(zip(pairs, found, strict=True)))
+
     def second_look(self, options: Options) -> SecondLook:
-        """Checks translations with the model of the reverse direction; it is loaded when a sentence needs it."""
-
-        def surprise(pairs: Sequence[tuple[str, str]]) -> Iterable[float | None]:
-            source, target = self.languages.of(options)
-            reverse = self.reverse(source, target) if options.source or not self.languages.several else None
-            return reverse.surprise(pairs, source=target, target=source) if reverse else [None] * len(pairs)
-
-        def has_items(text: str) -> bool:
-            return bool(protect.find(text, self.translator.coder.unknown))
-
-        return SecondLook(surprise, options.search.alpha, has_items)
+        """What chooses the sentences to check, for translations with these options."""
+        return SecondLook(options.search.alpha, lambda text: bool(protect.find(text, self.translator.coder.unknown)))
 
     def close(self) -> None:
         """Free the engine's memory."""

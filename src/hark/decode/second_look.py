@@ -5,7 +5,7 @@ makes the same mistake: it finds the source unlikely. docs/trust.md has the meas
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from hark.decode.reasons import Reason
@@ -24,39 +24,41 @@ SETTLED: frozenset[Flag] = frozenset(
 )
 """Flags of sentences that were not plainly translated, or that have this warning already."""
 
-Surprise = Callable[[Sequence[tuple[str, str]]], Iterable[float | None]]
-"""Measures pairs of a translation and its source with the reverse model: nats per token of the source, or None."""
+Place = tuple[int, int]
+"""The index of a translation, and of a sentence in it."""
 
 
 class SecondLook:
-    """Flags sentences whose source is unlikely given the translation."""
+    """Chooses the sentences that the reverse model should check, and flags those that it does not recognise."""
 
-    def __init__(self, surprise: Surprise, alpha: float, has_items: Callable[[str], bool]) -> None:
+    def __init__(self, alpha: float, has_items: Callable[[str], bool]) -> None:
         """`alpha`: the length penalty of the search; `has_items`: whether a sentence has items that models never see,
         such as addresses and code, on which the reverse model has no say."""
-        self._surprise, self._alpha, self._has_items = surprise, alpha, has_items
+        self._alpha, self._has_items = alpha, has_items
 
-    def review(self, translations: Sequence[Translation]) -> list[Translation]:
-        """Return the translations with the flags that a second look adds."""
-        looked_at = [
-            (place, number)
+    def uncertain(self, translations: Sequence[Translation]) -> dict[Place, tuple[str, str]]:
+        """Return the sentences to check, each as the pair that the reverse model scores: translation and source."""
+        return {
+            (place, number): (sentence.text, sentence.source)
             for place, translation in enumerate(translations)
             for number, sentence in enumerate(translation.sentences)
-            if self._is_doubtful(sentence)
-        ]
-        if not looked_at:
-            return list(translations)
-        chosen = [translations[place].sentences[number] for place, number in looked_at]
-        found = self._surprise([(each.text, each.source) for each in chosen])
-        reviewed = list(translations)
-        for (place, number), sentence, surprise in zip(looked_at, chosen, found, strict=True):
-            if surprise is not None and surprise > SURPRISE:
-                sentences = list(reviewed[place].sentences)
-                sentences[number] = flagged(sentence, surprise)
-                reviewed[place] = replace(reviewed[place], sentences=tuple(sentences))
-        return reviewed
+            if self._is_uncertain(sentence)
+        }
 
-    def _is_doubtful(self, sentence: Sentence) -> bool:
+    def flag(self, translations: Sequence[Translation], surprises: Mapping[Place, float | None]) -> list[Translation]:
+        """Return the translations with a warning at each sentence whose source surprises the reverse model.
+
+        `surprises` are in nats per token of the source; None: not measured.
+        """
+        flagged = list(translations)
+        for (place, number), surprise in surprises.items():
+            if surprise is not None and surprise > SURPRISE:
+                sentences = list(flagged[place].sentences)
+                sentences[number] = warn(sentences[number], surprise)
+                flagged[place] = replace(flagged[place], sentences=tuple(sentences))
+        return flagged
+
+    def _is_uncertain(self, sentence: Sentence) -> bool:
         if sentence.score is None or len(sentence.source) > LONGEST or not SETTLED.isdisjoint(sentence.flags):
             return False
         doubt = -sentence.score * length_penalty(sentence.tokens, self._alpha) / sentence.tokens
@@ -65,7 +67,7 @@ class SecondLook:
         return doubt > DOUBT and not careless and not self._has_items(sentence.source)
 
 
-def flagged(sentence: Sentence, surprise: float) -> Sentence:
+def warn(sentence: Sentence, surprise: float) -> Sentence:
     reason = Reason("unsure", f"reverse model {math.exp(-surprise):.0%}")
     return replace(
         sentence,
