@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hark.serve import native
+from hark.serve import deepl, libretranslate, native
 from hark.serve.figures import Figures
 from hark.serve.hangup import HangUps
 from hark.serve.headers import SecurityHeaders
@@ -37,7 +37,11 @@ class Api:
     is public, or calls `service.admission.admit(request, key)` itself, because the key is in the body."""
 
 
-APIS: tuple[Api, ...] = (Api(native.routes),)
+APIS: tuple[Api, ...] = (
+    Api(native.routes),
+    Api(libretranslate.routes, libretranslate.refuse, admits=False),
+    Api(deepl.routes, deepl.refuse),
+)
 """All APIs. The first matching route wins."""
 
 

@@ -20,7 +20,11 @@ async def answer_patiently(work: Coroutine[Any, Any, Any], seconds: float) -> Re
     except asyncio.CancelledError:
         task.cancel()
         raise
-    return CompactJson(task.result()) if done else StreamingResponse(_spaces(task, seconds), media_type=CompactJson.media_type)
+    return (
+        CompactJson(task.result())
+        if done
+        else StreamingResponse(_spaces(task, seconds), media_type=CompactJson.media_type)
+    )
 
 
 async def _spaces(task: "asyncio.Task[Any]", seconds: float) -> AsyncIterator[bytes]:

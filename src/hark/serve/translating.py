@@ -81,13 +81,13 @@ async def _translate_documents(
     for source in dict.fromkeys(sources):
         places = [place for place, each in enumerate(sources) if each == source]
         fragments = tuple(text for place in places for text in documents[place].texts)
-        job = Job(
-            fragments, source, wish.target, align=True, split=wish.split, terms=wish.terms, fragments=True
-        )
+        job = Job(fragments, source, wish.target, align=True, split=wish.split, terms=wish.terms, fragments=True)
         service.check(job)  # also if there is nothing to translate
         done = iter(await service.translate(job) if fragments else [])
         for place in places:
-            answers[place] = _join(documents[place], [next(done) for _ in documents[place].texts], source or wish.target)
+            answers[place] = _join(
+                documents[place], [next(done) for _ in documents[place].texts], source or wish.target
+            )
     return [each for each in answers if each is not None]
 
 
