@@ -146,7 +146,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         raise Refusal(405, f"{request.url.path} does not support {request.method}")
 
     async def spec(_: Request) -> Response:
-        return CompactJson(describe(settings))
+        return CompactJson(describe(settings, service.languages()))
 
     offered = [
         Route("/translate", translate, methods=["POST"]),

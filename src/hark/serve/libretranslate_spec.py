@@ -1,5 +1,6 @@
 """The OpenAPI description of LibreTranslate's API, as far as it is offered, at /spec."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hark.serve.settings import ServeSettings
@@ -10,8 +11,8 @@ LANGUAGE = {"type": "object", "properties": {"confidence": {"type": "number"}, "
 KEY = {"type": "string", "description": "The API key, if the server needs one."}
 
 
-def describe(settings: ServeSettings) -> dict[str, Any]:
-    """Return the description."""
+def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any]:
+    """Return the description; `languages` are the codes on offer."""
     one_or_more = {"oneOf": [STRING, {"type": "array", "items": STRING}]}
     translate = {
         "q": {
@@ -21,8 +22,8 @@ def describe(settings: ServeSettings) -> dict[str, Any]:
                 {"type": "array", "items": STRING, "minItems": 1, "maxItems": settings.batch},
             ],
         },
-        "source": {"type": "string", "minLength": 1, "description": "A language code, or auto to detect it."},
-        "target": {"type": "string", "minLength": 1, "description": "A language code."},
+        "source": {"type": "string", "enum": ["auto", *languages], "description": "auto: detect it."},
+        "target": {"type": "string", "enum": [*languages]},
         "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
         "alternatives": {"type": "integer", "minimum": 0, "maximum": settings.nbest - 1, "default": 0},
         "api_key": KEY,
@@ -43,7 +44,7 @@ def describe(settings: ServeSettings) -> dict[str, Any]:
         "target": translate["target"],
         "api_key": KEY,
     }
-    languages = {
+    listed = {
         "type": "object",
         "properties": {"code": STRING, "name": STRING, "targets": {"type": "array", "items": STRING}},
     }
@@ -57,7 +58,7 @@ def describe(settings: ServeSettings) -> dict[str, Any]:
         "paths": {
             "/translate": post("Translate text", translate, ["q", "source", "target"], translated),
             "/detect": post("Detect the language of a text", detect, ["q"], {"type": "array", "items": LANGUAGE}),
-            "/languages": get("List the languages", {"type": "array", "items": languages}),
+            "/languages": get("List the languages", {"type": "array", "items": listed}),
             "/translate_file": post(
                 "Translate a file",
                 file,
