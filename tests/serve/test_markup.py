@@ -150,6 +150,11 @@ def test_a_tag_around_everything_keeps_the_punctuation_inside() -> None:
     assert markup.join([("Na, Haus, hallo!", [])]) == "<b>Na, Haus, hallo!</b>"
 
 
+def test_part_of_a_word() -> None:
+    markup = Markup("per month<sup>1</sup>", HTML)
+    assert markup.join([("pro Monat1", [Link((4, 10), (4, 10), 1.0)])]) == "pro Monat<sup>1</sup>"
+
+
 def test_halves_of_an_element_that_spans_blocks_keep_their_order() -> None:
     source = "The <i>red <u>house<p>is</p>very</u></i> old"
     markup = Markup(source, HTML)

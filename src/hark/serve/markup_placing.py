@@ -174,8 +174,18 @@ class _TagLayout:
         ]
         targets += [(pin, pin) for pin in child.pins if begin <= pin <= stop]
         if not targets:
-            targets = self._guess(child, parent, span)
-        return targets
+            return self._guess(child, parent, span)
+        return self._part_of_word(child, (min(targets)[0], max(end for _, end in targets))) or targets
+
+    def _part_of_word(self, child: Element, span: Span) -> list[Span]:
+        """The span of an element that is part of a word and comes out unchanged: month<sup>1</sup>."""
+        words = self._source[child.start : child.end]
+        before, after = self._source[: child.start][-1:], self._source[child.end :][:1]
+        glued = (before.isalnum() and words[0].isalnum()) or (after.isalnum() and words[-1].isalnum())
+        if not glued or self._text[slice(*span)].count(words) != 1:
+            return []
+        start = self._text.index(words, *span)
+        return [(start, start + len(words))]
 
     def _linked(self, span: Span) -> Iterator[Span]:
         for place in range(bisect_right(self._ends, span[0]), bisect_left(self._starts, span[1])):
