@@ -59,6 +59,7 @@ def test_files_are_private_and_an_interrupted_write_changes_nothing(
     with pytest.raises(OSError, match="disk full"):
         store.update(made, "y", {})
     assert store.get(made.id, "").name == "x"
+    assert list(tmp_path.iterdir()) == [path]
     assert Glossaries(tmp_path).get(made.id, "").name == "x"
 
 

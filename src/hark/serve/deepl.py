@@ -58,7 +58,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
                 raise Refusal(400, f"{name} is not supported by this server")
         source, target = read_languages(fields, service)
         split = split_mode(fields)
-        terms = find_terms(fields, glossaries, owner(request), source, target)
+        terms = await find_terms(fields, glossaries, owner(request), source, target)
         wish = Wish(source, target, markup_rules(fields, split), split=split != "0", terms=terms)
         if wish.markup is None and split == "nonewlines":
             texts = [" ".join(text.splitlines()) for text in texts]

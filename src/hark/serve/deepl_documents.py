@@ -54,7 +54,7 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         if (wanted := fields.text("output_format")) and f".{wanted.lower()}" != suffix:
             raise Refusal(400, f"a {suffix} file cannot become {wanted[:20]}; leave output_format out")
         source, target = read_languages(fields, service)
-        terms = find_terms(fields, glossaries, owner(request), source, target)
+        terms = await find_terms(fields, glossaries, owner(request), source, target)
         forget_expired()
         stored = uploads.add(await file.read(), name)
         try:

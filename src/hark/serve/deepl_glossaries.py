@@ -1,5 +1,6 @@
 """Glossaries of DeepL's API: one dictionary each in version 2, several in version 3."""
 
+from asyncio import to_thread
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,7 +30,9 @@ MOST_IDS = 5
 TSV = "text/tab-separated-values"
 
 
-def find_terms(fields: Fields, glossaries: Glossaries, owner: str, source: str | None, target: str) -> Terms | None:
+async def find_terms(
+    fields: Fields, glossaries: Glossaries, owner: str, source: str | None, target: str
+) -> Terms | None:
     """The terms of the glossaries that a translation asks for."""
     several = ",".join(fields.texts("glossary_ids") or []).split(",")
     ids = [each.strip() for each in (fields.text("glossary_id") or "", *several) if each.strip()]
@@ -40,7 +43,8 @@ def find_terms(fields: Fields, glossaries: Glossaries, owner: str, source: str |
     if len(ids) > MOST_IDS:
         raise Refusal(400, f"at most {MOST_IDS} glossaries can be used at a time")
     pair = base_language(source), base_language(target)
-    return as_terms(*(get_dictionary(glossaries.get(each, owner), pair) for each in ids))
+    dictionaries = [get_dictionary(glossaries.get(each, owner), pair) for each in ids]
+    return await to_thread(as_terms, *dictionaries)
 
 
 def routes(service: Service, glossaries: Glossaries) -> list[BaseRoute]:
@@ -65,8 +69,9 @@ def routes(service: Service, glossaries: Glossaries) -> list[BaseRoute]:
     async def create_one(request: Request) -> Response:
         fields = await read_fields(request)
         name = required(fields, "name")
-        pair, entries = read_dictionary(fields, service)
-        return CompactJson(describe_one(glossaries.create(name, owner(request), {pair: entries})), 201)
+        pair, entries = await to_thread(read_dictionary, fields, service)
+        made = await to_thread(glossaries.create, name, owner(request), {pair: entries})
+        return CompactJson(describe_one(made), 201)
 
     async def list_ones(request: Request) -> Response:
         await read_fields(request)
@@ -88,10 +93,11 @@ def routes(service: Service, glossaries: Glossaries) -> list[BaseRoute]:
 
     async def create(request: Request) -> Response:
         fields = await read_fields(request)
-        dictionaries = read_dictionaries(fields, service)
+        dictionaries = await to_thread(read_dictionaries, fields, service)
         if not dictionaries:
             raise Refusal(400, "dictionaries is missing")
-        return CompactJson(describe(glossaries.create(required(fields, "name"), owner(request), dictionaries)), 201)
+        made = await to_thread(glossaries.create, required(fields, "name"), owner(request), dictionaries)
+        return CompactJson(describe(made), 201)
 
     async def list_all(request: Request) -> Response:
         await read_fields(request)
@@ -105,16 +111,18 @@ def routes(service: Service, glossaries: Glossaries) -> list[BaseRoute]:
         """Change the name, and add entries to dictionaries or replace those with the same source."""
         fields = await read_fields(request)
         glossary = found(request)
+        changes = await to_thread(read_dictionaries, fields, service)
         merged = {
             pair: tuple({**dict(glossary.dictionaries.get(pair, ())), **dict(entries)}.items())
-            for pair, entries in read_dictionaries(fields, service).items()
+            for pair, entries in changes.items()
         }
-        return CompactJson(describe(glossaries.update(glossary, fields.text("name"), merged)))
+        changed = await to_thread(glossaries.update, glossary, fields.text("name"), merged)
+        return CompactJson(describe(changed))
 
     async def replace_dictionary(request: Request) -> Response:
         fields = await read_fields(request)
-        pair, entries = read_dictionary(fields, service)
-        glossaries.update(found(request), None, {pair: entries})
+        pair, entries = await to_thread(read_dictionary, fields, service)
+        await to_thread(glossaries.update, found(request), None, {pair: entries})
         return CompactJson(describe_dictionary(pair, entries))
 
     async def delete_dictionary(request: Request) -> Response:

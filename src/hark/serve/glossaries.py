@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from io import StringIO
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from hark.atomic import sync_one
@@ -38,11 +39,12 @@ class Glossary:
 
 
 class Glossaries:
-    """The glossaries in a folder. Files are written completely or not at all."""
+    """The glossaries in a folder. Files are written completely or not at all. Any thread may call the methods."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[str, Glossary] | None = None
+        self._lock = Lock()
 
     def create(self, name: str, owner: str, dictionaries: Mapping[Pair, Entries]) -> Glossary:
         if len(self._all) >= GLOSSARIES:
@@ -54,7 +56,7 @@ class Glossaries:
 
     def list(self, owner: str) -> list[Glossary]:
         """The glossaries of an owner, oldest first."""
-        return sorted((each for each in self._all.values() if each.owner == owner), key=lambda each: each.created)
+        return sorted((each for each in [*self._all.values()] if each.owner == owner), key=lambda each: each.created)
 
     def get(self, number: str, owner: str) -> Glossary:
         """A glossary of an owner; one of somebody else does not exist."""
@@ -79,9 +81,10 @@ class Glossaries:
 
     @property
     def _all(self) -> dict[str, Glossary]:
-        if self._known is None:
-            self._known = {each.id: each for path in self._folder.glob("*.json") if (each := read_glossary(path))}
-        return self._known
+        with self._lock:
+            if self._known is None:
+                self._known = {each.id: each for path in self._folder.glob("*.json") if (each := read_glossary(path))}
+            return self._known
 
     def _path(self, number: str) -> Path:
         assert _ID.fullmatch(number)  # ours, never a client's
@@ -91,12 +94,15 @@ class Glossaries:
         known = self._all
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._path(glossary.id)
-        partial = path.with_suffix(".partial")
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(to_json(glossary), file, ensure_ascii=False)
-        sync_one(partial)
-        partial.replace(path)
+        partial = path.with_suffix(f".{secrets.token_hex(4)}.partial")
+        try:
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(to_json(glossary), file, ensure_ascii=False)
+            sync_one(partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
         known[glossary.id] = glossary
         return glossary
 

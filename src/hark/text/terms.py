@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from hark.text.rewrite import Span
 
@@ -10,19 +11,24 @@ _JOINED = re.compile(r"-\w")
 """A hyphenated compound is a word of its own: `mail` is not a word of `e-mail`."""
 
 
+_END = ""
+"""The key of a translation in the trie; no token is empty."""
+
+
 class Terms:
     """The terms of one glossary for one pair of languages; hashable, so that requests with it can be compared."""
 
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
         self.entries = tuple(sorted(dict(entries).items()))
         self._hash = hash(self.entries)
-        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        # A trie of tokens: the time does not depend on the number of entries, whatever they have in common.
+        self._trie: dict[str, Any] = {}
         for source, target in self.entries:
-            tokens = tuple(token.casefold() for token in _TOKEN.findall(source))
-            if tokens:
-                self._by_first.setdefault(tokens[0], []).append((tokens, target))
-        for candidates in self._by_first.values():
-            candidates.sort(key=lambda each: -len(each[0]))
+            node = self._trie
+            for token in _TOKEN.findall(source):
+                node = node.setdefault(token.casefold(), {})
+            if node is not self._trie:
+                node[_END] = target
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Terms) and self.entries == other.entries)
@@ -31,7 +37,7 @@ class Terms:
         return self._hash
 
     def __bool__(self) -> bool:
-        return bool(self._by_first)
+        return bool(self._trie)
 
     def __repr__(self) -> str:
         return f"Terms({len(self.entries)} entries)"
@@ -44,18 +50,21 @@ class Terms:
         tokens = [(match[0].casefold(), match.span()) for match in _TOKEN.finditer(text)]
         place = 0
         while place < len(tokens):
-            found = None
-            for words, target in self._by_first.get(tokens[place][0], ()):
-                here = tokens[place : place + len(words)]
-                if tuple(word for word, _ in here) == words and _stands_alone(text, here[0][1][0], here[-1][1][1]):
-                    found = len(words), target
+            start = tokens[place][1][0]
+            found: tuple[int, int, str] | None = None
+            node = self._trie
+            for after in range(place + 1, len(tokens) + 1):
+                word, (_, end) = tokens[after - 1]
+                if word not in node:
                     break
+                node = node[word]
+                if _END in node and _stands_alone(text, start, end):
+                    found = after, end, node[_END]
             if found is None:
                 place += 1
-                continue
-            length, target = found
-            yield (tokens[place][1][0], tokens[place + length - 1][1][1]), target
-            place += length
+            else:
+                place, end, target = found
+                yield (start, end), target
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
