@@ -7,7 +7,7 @@ import pytest
 
 from hark.serve import uploads
 from hark.serve.refusal import Refusal
-from hark.serve.uploads import LIFETIME, Uploads, file_job, file_type, plain_name, translated_name
+from hark.serve.uploads import LIFETIME, Uploads, attachment, file_job, file_type, plain_name, translated_name
 
 
 class Clock:
@@ -103,6 +103,12 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_plain_names(name: str, plain: str) -> None:
     assert plain_name(name) == plain
     assert os.path.basename(plain) == plain
+
+
+def test_headers_of_a_download() -> None:
+    assert attachment('ü "\r\n.txt')["content-disposition"] == (
+        "attachment; filename=\"_ .txt\"; filename*=UTF-8''%C3%BC%20.txt"
+    )
 
 
 def test_types() -> None:

@@ -19,7 +19,7 @@ from hark.serve.native import CompactJson
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
-from hark.serve.uploads import StoredFile, Uploads, file_job, file_type, translate_file, translated_name
+from hark.serve.uploads import StoredFile, Uploads, attachment, file_job, file_type, translate_file, translated_name
 
 
 @dataclass(eq=False)
@@ -97,9 +97,8 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         content = document.stored.path.read_bytes()
         uploads.remove(document.stored.id)
         forget_expired()
-        name = translated_name(document.stored.name, document.target).encode("ascii", "replace").decode()
-        disposition = f'attachment; filename="{name.replace("?", "_")}"'
-        return Response(content, headers={"content-disposition": disposition}, media_type="application/octet-stream")
+        name = translated_name(document.stored.name, document.target)
+        return Response(content, headers=attachment(name), media_type="application/octet-stream")
 
     return [
         Route("/v2/document", upload, methods=["POST"]),

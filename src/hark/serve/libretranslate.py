@@ -17,7 +17,7 @@ from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.translating import TranslatedText, Wish, translate_texts
-from hark.serve.uploads import FORMATS, Uploads, file_job, file_type, translate_file, translated_name
+from hark.serve.uploads import FORMATS, Uploads, attachment, file_job, file_type, translate_file, translated_name
 from hark.text.detector import base_language
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -114,8 +114,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         content = stored.path.read_bytes()
         if request.method == "GET":
             uploads.remove(stored.id)
-        disposition = f"attachment; filename*=UTF-8''{quote(stored.name)}"
-        return Response(content, headers={"content-disposition": disposition}, media_type="application/octet-stream")
+        return Response(content, headers=attachment(stored.name), media_type="application/octet-stream")
 
     async def frontend_settings(_: Request) -> Response:
         source, target = service.pairs()[0]

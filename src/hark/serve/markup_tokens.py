@@ -18,11 +18,12 @@ VOID = frozenset(
 RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 """HTML elements whose content is not markup."""
 _SPECIAL = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![^>]*(?:>|\Z)", re.DOTALL)
-# The possessive repeats keep the time linear: scans from two different `<` are never in the same state (outside quotes,
-# in single or in double quotes) at the same character, and one outside quotes ends at a `<`.
-_TAG = re.compile(r"<(/?)([^\W\d_][^\s<>/\"'=]*+)(?>[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+>")
-_LENIENT = re.compile(r"<(/?)([^\W\d_][^\s<>/\"'=]*+)[^<>]*+>")
-"""A tag with an odd number of quotes, such as <p title=don't>."""
+# As browsers read tags: quotes count only after an equals sign. The possessive repeats never go back.
+_TAG = re.compile(
+    r"<(/?)([^\W\d_][^\s<>/\"'=]*+)(?:[^\s<>=]++|\s++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s<>\"'][^\s<>]*+)|=)*+>"
+)
+LONGEST_TAG = 1 << 17
+"""Maximum characters of a tag, which may contain a picture. It bounds the time that broken tags take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def tokenise(text: str, html: bool) -> Iterator[Token]:
     start = place = 0
     while (place := text.find("<", place)) >= 0:
         found = _SPECIAL.match(text, place)
-        tag = None if found else _TAG.match(text, place) or _LENIENT.match(text, place)
+        tag = None if found else _TAG.match(text, place, place + LONGEST_TAG)
         if found is None and tag is None:  # a "less than"
             place += 1
             continue

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
@@ -87,6 +88,13 @@ def plain_name(name: str) -> str:
     last = PureWindowsPath(PurePosixPath(name).name).name
     printable = "".join(character for character in last if character.isprintable() and character not in '"\\/')
     return printable[-LONGEST_NAME:].lstrip(".") or "file.txt"
+
+
+def attachment(name: str) -> dict[str, str]:
+    """The headers of a download: for old clients in ASCII, for others with all characters."""
+    plain = plain_name(name)
+    ascii_name = plain.encode("ascii", "replace").decode().replace("?", "_")
+    return {"content-disposition": f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(plain)}"}
 
 
 def file_type(name: str) -> str:
