@@ -44,7 +44,11 @@ def test_doubtful_places_are_reported() -> None:
         ["shut"],
     )
     # a compound: "life" has no word of its own and would be lost
-    assert place("battery life", "Batterielaufzeit", [(0, 0.9)], battery="Akku") == ("Batterielaufzeit", ["battery"])
+    assert place("battery life", "Batterielaufzeit", [(0, 0.7)], battery="Akku") == ("Batterielaufzeit", ["battery"])
+
+
+def test_a_word_that_attends_to_nothing_else_is_no_compound() -> None:
+    assert place("dog sleeps", "Hund", [(0, 0.97)], dog="Rüde") == ("Rüde", [])
 
 
 def test_two_terms_of_one_word_are_not_written_over_each_other() -> None:

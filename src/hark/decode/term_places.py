@@ -5,7 +5,7 @@ rest of the sentence is as good as without a glossary. Where the alignment is in
 and the piece is translated again with the term masked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hark.decode.align import Link, word_spans
 from hark.text.protect import Item
@@ -25,6 +25,8 @@ attracts links of verbs, because the full stop is part of it; they are weaker th
 CONTENT = 4
 """Minimum letters of a word next to a term that must have a translation of its own. If it has none, the translation may
 be a compound of both, as in `Batterielaufzeit`, and replacing it would lose a word."""
+ALONE = 0.9
+"""Weight of a link from which a word is the translation of the term alone: a compound attends to both of its words."""
 
 
 def place_terms(text: str, source: str, terms: Sequence[Item], links: Sequence[Link]) -> tuple[Rewriting, list[Item]]:
@@ -37,8 +39,8 @@ def place_terms(text: str, source: str, terms: Sequence[Item], links: Sequence[L
     lost: list[Item] = []
     for term in terms:
         aligned = _aligned(term, links)
-        run = _run(text, words, aligned)
-        if run is None or _may_be_compound(source, term, links, len(aligned)):
+        run = _run(text, words, aligned.keys())
+        if run is None or _may_be_compound(source, term, links, aligned):
             lost.append(term)
         else:
             replaced.append((run, term))
@@ -52,21 +54,21 @@ def place_terms(text: str, source: str, terms: Sequence[Item], links: Sequence[L
     return Rewriting.of(text, edits), lost
 
 
-def _aligned(term: Item, links: Sequence[Link]) -> set[Span]:
-    """The words that are aligned with a term about as surely as the surest of them."""
+def _aligned(term: Item, links: Sequence[Link]) -> dict[Span, float]:
+    """The words that are aligned with a term about as surely as the surest of them, with their weights."""
     weights: dict[Span, float] = {}
     for link in links:
         if _overlap(link.source, term.span):
             weights[link.target] = max(link.weight, weights.get(link.target, 0.0))
     surest = max(weights.values(), default=0.0)
-    return {span for span, weight in weights.items() if surest >= SURE and weight >= AS_SURE * surest}
+    return {span: weight for span, weight in weights.items() if surest >= SURE and weight >= AS_SURE * surest}
 
 
 def _overlap(one: Span, other: Span) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def _run(text: str, words: Sequence[Span], aligned: set[Span]) -> Span | None:
+def _run(text: str, words: Sequence[Span], aligned: Collection[Span]) -> Span | None:
     """The span of the aligned words, without articles and punctuation at its edges; None if it has gaps."""
     places = [place for place, span in enumerate(words) if span in aligned]
     while len(places) > 1 and text[slice(*words[places[0]])].lower() in ARTICLES:
@@ -83,9 +85,9 @@ def _run(text: str, words: Sequence[Span], aligned: set[Span]) -> Span | None:
     return (start, end) if start < end and text[start:end].lower() not in ARTICLES else None
 
 
-def _may_be_compound(source: str, term: Item, links: Sequence[Link], aligned: int) -> bool:
-    """Whether a long word next to the term has no translation of its own."""
-    if aligned != 1:
+def _may_be_compound(source: str, term: Item, links: Sequence[Link], aligned: dict[Span, float]) -> bool:
+    """Whether a long word next to the term has no translation of its own, and may share that of the term."""
+    if len(aligned) != 1 or max(aligned.values()) >= ALONE:
         return False
     spans = word_spans(source)
     places = [place for place, span in enumerate(spans) if _overlap(span, term.span)]
