@@ -287,3 +287,16 @@ def test_too_many_requests(start_server: StartServer) -> None:
     refused = next(each for each in answers if each.status_code == 429)
     assert refused.json()["error"].startswith("Slowdown:")
     assert int(refused.headers["retry-after"]) > 0
+
+
+def test_a_file_behind_a_proxy(start_server: StartServer) -> None:
+    server = start_server(service("en-de", root_path="/translator"))
+    answer = server.post(
+        "/translate_file",  # the proxy removes the path
+        data={"source": "en", "target": "de"},
+        files={"file": ("a.txt", b"house")},
+        headers={"host": "example.org"},
+    )
+    url = answer.json()["translatedFileUrl"]
+    assert url.startswith("http://example.org/translator/download_file/")
+    assert server.get(url.removeprefix("http://example.org/translator")).text == "HOUSE"
