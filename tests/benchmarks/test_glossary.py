@@ -1,7 +1,8 @@
 """The benchmark of glossaries counts terms as whole words."""
 
-import hark
 from benchmarks.glossary import GLOSSARIES, measure  # type: ignore[import-not-found]
+
+import hark
 
 
 def test_measure() -> None:

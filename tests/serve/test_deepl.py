@@ -75,6 +75,13 @@ class TestText:
         assert result.text == DE
         assert result.model_type_used == "latency_optimized"
 
+    def test_text_in_the_target_language(self, client: deepl.DeepLClient) -> None:
+        """Nextcloud detects languages by translating to English."""
+        for page, handling in ((EN, None), (f"<p>{EN}</p>", "html")):
+            result = client.translate_text(page, target_lang="EN-US", tag_handling=handling)
+            assert isinstance(result, deepl.TextResult)
+            assert (result.text, result.detected_source_lang) == (page, "EN")
+
     def test_forms(self, dialect: TestServer) -> None:
         answer = post(dialect, "/v2/translate", data={"text": [EN, "House"], "target_lang": "de", "source_lang": "en"})
         assert [each["text"] for each in answer.json()["translations"]] == [DE, "Haus"]

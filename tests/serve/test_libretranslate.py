@@ -71,6 +71,9 @@ def test_html(server: TestServer) -> None:
     auto = server.post("/translate", json={"q": f"<i>{DE}</i>", "source": "auto", "target": "en", "format": "html"})
     assert auto.json()["translatedText"] == f"<i>{EN}</i>"
     assert auto.json()["detectedLanguage"]["language"] == "de"
+    assert auto.json()["detectedLanguage"]["confidence"] > 50
+    empty = server.post("/translate", json={"q": "<br>", "source": "auto", "target": "en", "format": "html"}).json()
+    assert empty["translatedText"] == "<br>"
 
 
 def test_the_same_language_is_returned_as_it_is(server: TestServer) -> None:

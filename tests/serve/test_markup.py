@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.decode.align import Link, word_spans
-from hark.serve.markup import MAX_DEPTH, MAX_TAGS, Markup, MarkupRules
+from hark.serve.markup import MAX_DEPTH, MAX_TAGS, Markup
+from hark.serve.markup_rules import MarkupRules
 from hark.serve.markup_tokens import tokenise
 
 HTML = MarkupRules()

@@ -14,7 +14,7 @@ from hark.serve.deepl_glossaries import find_terms
 from hark.serve.deepl_requests import owner, read_languages, tag_names
 from hark.serve.glossaries import Glossaries
 from hark.serve.language_names import language_name
-from hark.serve.markup import MarkupRules
+from hark.serve.markup_rules import MarkupRules
 from hark.serve.native import CompactJson
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal

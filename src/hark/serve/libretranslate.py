@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.language_names import language_name
 from hark.serve.libretranslate_spec import describe
-from hark.serve.markup import MarkupRules
+from hark.serve.markup_rules import MarkupRules
 from hark.serve.native import CompactJson
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal
@@ -18,7 +18,6 @@ from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.translating import TranslatedText, Wish, translate_texts
 from hark.serve.uploads import FORMATS, Uploads, attachment, file_job, file_type, translate_file, translated_name
-from hark.text.detector import base_language
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ID = 32
@@ -50,8 +49,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
             raise missing("q")
         check_size(texts, settings)
         wish = read_wish(fields, settings)
-        done = await translate_texts(service, texts, wish)
-        answers = [answer(service, *each, wish) for each in zip(texts, done, strict=True)]
+        answers = [answer(each, wish) for each in await translate_texts(service, texts, wish)]
         if not several:
             return CompactJson(answers[0])
         # Lists of values, not a list of answers.
@@ -194,21 +192,13 @@ def read_wish(fields: Fields, settings: ServeSettings) -> Wish:
     return Wish(source, target, html, 1 if html else 1 + others)
 
 
-def answer(service: Service, text: str, done: TranslatedText, wish: Wish) -> dict[str, Any]:
+def answer(done: TranslatedText, wish: Wish) -> dict[str, Any]:
     found: dict[str, Any] = {"translatedText": done.text}
     if wish.source is None:
-        found["detectedLanguage"] = detected(service, text, done, wish.target)
+        found["detectedLanguage"] = language(done.source, done.confidence)
     if wish.nbest > 1:
         found["alternatives"] = list(done.alternatives)
     return found
-
-
-def detected(service: Service, text: str, done: TranslatedText, target: str) -> dict[str, Any]:
-    """The language that a text was translated from; or the target language, if the text is in it already."""
-    shares = dict(service.detect(text))
-    best = next(iter(shares), done.source)
-    code = best if base_language(best) == base_language(target) else done.source
-    return language(code, shares.get(code, 0.0))
 
 
 def language(code: str, share: float) -> dict[str, Any]:

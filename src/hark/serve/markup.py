@@ -7,40 +7,13 @@ from html import unescape
 
 from hark.decode.align import Link
 from hark.serve.markup_placing import Element, Mark, place
+from hark.serve.markup_rules import MarkupRules
 from hark.serve.markup_tokens import Token, pair_up, tokenise
 
-BLOCKS = frozenset(
-    """
-    address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset
-    figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li link main menu
-    meta nav noscript ol optgroup option p pre section select summary table tbody td textarea tfoot th thead title tr ul
-    """.split()  # noqa: SIM905
-)
-"""HTML elements that end a sentence; all others are inline."""
-UNTOUCHED = frozenset(("code", "kbd", "math", "pre", "samp", "template", "textarea", "var"))
-"""HTML elements whose text is not translated."""
 MAX_TAGS, MAX_DEPTH = 400, 40
 """Inline tags of one text, and their depth, up to which they are placed by alignment. Beyond, every tag ends a text."""
-_ATTRIBUTE = re.compile(r"([^\s\"'<>/=]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'<>]+)")
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[^\W\d_]\w{0,31});")
 _SPACES = re.compile(r"[ \t\n\r\f]+")
-
-
-@dataclass(frozen=True)
-class MarkupRules:
-    """How to read a document."""
-
-    html: bool = True
-    ignore: frozenset[str] = frozenset()
-    """Elements whose content is not translated."""
-    splitting: frozenset[str] = frozenset()
-    """Elements that end a sentence."""
-    non_splitting: frozenset[str] = frozenset()
-    """Elements that do not end a sentence."""
-    outline: bool = True
-    """Whether to find out from an XML document which elements are inline: those next to text."""
-    collapse: bool = True
-    """Whether line breaks are white space like any other, as in HTML."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +47,25 @@ class Markup:
         self._partners = pair_up(self._tokens)
         self._inline = self._find_inline() if not rules.html and rules.outline else frozenset[str]()
         self._parts = list(self._read())
-        self.texts = tuple(part.text for part in self._parts if isinstance(part, Block))
+        blocks = [part for part in self._parts if isinstance(part, Block)]
+        self.texts = tuple(each.text for each in blocks)
+        self.tagged = tuple(bool(each.root.children) for each in blocks)
+        """For each text, whether there are tags in it, which are placed by word links."""
 
     def join(self, translations: Sequence[tuple[str, Sequence[Link]]]) -> str:
         """Return the document with each text replaced by its translation; the links place the tags inside."""
         rest = iter(translations)
         return "".join(part if isinstance(part, str) else part.fill(*next(rest)) for part in self._parts)
+
+    def sample(self, characters: int) -> str:
+        """Text from the beginning of the document, to detect its language."""
+        parts, size = list[str](), 0
+        for text in self.texts:
+            parts.append(text)
+            size += len(text)
+            if size >= characters:
+                break
+        return "\n".join(parts)
 
     def _find_inline(self) -> frozenset[str]:
         """The names of elements that stand next to text anywhere in the document."""
@@ -97,42 +83,20 @@ class Markup:
                 opened.pop()
         return frozenset(name for parent, name in children if parent in with_text)
 
-    def _splits(self, token: Token) -> bool:
-        """Whether a tag ends a sentence."""
-        rules = self.rules
-        if token.kind == "hidden" or token.name in rules.non_splitting:
-            return False
-        if token.name in rules.splitting:
-            return True
-        return token.name in BLOCKS if rules.html else rules.outline and token.name not in self._inline
-
-    def _ignores(self, token: Token) -> bool:
-        """Whether an element is not translated."""
-        if token.name in self.rules.ignore or (self.rules.html and token.name in UNTOUCHED):
-            return True
-        if "translate" not in token.raw.lower():
-            return False
-        for name, value in _ATTRIBUTE.findall(token.raw):
-            value = value.strip("\"'")
-            if (name.lower(), value.strip().lower()) == ("translate", "no"):
-                return True
-            if name.lower() == "class" and "notranslate" in value.split():
-                return True
-        return False
-
     def _read(self) -> Iterator[str | Block]:
         run: list[tuple[int, Token, bool]] = []
         place = 0
         while place < len(self._tokens):
             token = self._tokens[place]
             end = place + 1
-            ignored = token.kind in ("open", "single") and self._ignores(token)
+            ignored = token.kind in ("open", "single") and self.rules.ignores(token)
             if ignored and token.kind == "open":  # an element without an end tag goes on to the end
                 end = self._partners.get(place, len(self._tokens) - 1) + 1
                 raw = "".join(each.raw for each in self._tokens[place:end])
                 token = Token("open", raw, token.name)
             if token.kind in ("open", "close", "single") and (
-                self._splits(token) or (ignored and end == len(self._tokens) and place not in self._partners)
+                self.rules.splits(token, self._inline)
+                or (ignored and end == len(self._tokens) and place not in self._partners)
             ):
                 yield from self._blocks(run)
                 run = []

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hark.models import matches
-from hark.serve.markup import Markup, MarkupRules
+from hark.serve.choice import gather
+from hark.serve.markup import Markup
+from hark.serve.markup_rules import MarkupRules
 from hark.serve.refusal import Refusal
-from hark.serve.service import Job, Service, Translated
+from hark.serve.service import Job, Service
 from hark.text.detector import base_language
 from hark.text.terms import Terms
 
@@ -37,6 +39,8 @@ class TranslatedText:
     text: str
     source: str
     alternatives: tuple[str, ...] = ()
+    confidence: float = 1.0
+    """The probability of the source language, if it was detected."""
 
 
 async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) -> list[TranslatedText]:
@@ -51,13 +55,27 @@ async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) ->
         return [TranslatedText(text, wish.target) for text in texts]
     if wish.markup is not None:
         return await _translate_documents(service, texts, wish, wish.markup)
-    done = await service.translate(
-        Job(tuple(texts), wish.source, wish.target, wish.nbest, split=wish.split, terms=wish.terms)
-    )
-    return [
-        TranslatedText(each.translation.text, each.source, tuple(other.text for other in each.translation.alternatives))
-        for each in done
-    ]
+    job = Job(tuple(texts), wish.source, wish.target, wish.nbest, split=wish.split, terms=wish.terms)
+    answers = []
+    for text, done in zip(texts, await service.translate(job), strict=True):
+        others = tuple(other.text for other in done.translation.alternatives)
+        answers.append(_answer(service, done.translation.text, done.source, text, wish, others))
+    return answers
+
+
+def _answer(
+    service: Service, text: str, source: str, original: str, wish: Wish, others: tuple[str, ...] = ()
+) -> TranslatedText:
+    """A translation; if its source was to be detected, with the language that the text is most likely in.
+
+    That may be the target language, which no model translates from: its sentences are left as they are.
+    """
+    if wish.source is not None:
+        return TranslatedText(text, source, others)
+    shares = dict(service.detect(original))
+    best = next(iter(shares), source)
+    code = best if base_language(best) == base_language(wish.target) else source
+    return TranslatedText(text, code, others, shares.get(code, 0.0))
 
 
 def is_same_language(service: Service, wish: Wish) -> bool:
@@ -75,25 +93,29 @@ async def _translate_documents(
     documents = [
         await asyncio.to_thread(Markup, text, rules) if len(text) > LONG else Markup(text, rules) for text in texts
     ]
-    # All documents of one source language are one job.
     sources = [wish.source or detect_source(service, document, wish.target) for document in documents]
-    answers: list[TranslatedText | None] = [None] * len(documents)
-    for source in dict.fromkeys(sources):
-        places = [place for place, each in enumerate(sources) if each == source]
-        fragments = tuple(text for place in places for text in documents[place].texts)
-        job = Job(fragments, source, wish.target, align=True, split=wish.split, terms=wish.terms, fragments=True)
-        service.check(job)  # also if there is nothing to translate
-        done = iter(await service.translate(job) if fragments else [])
-        for place in places:
-            answers[place] = _join(
-                documents[place], [next(done) for _ in documents[place].texts], source or wish.target
-            )
-    return [each for each in answers if each is not None]
-
-
-def _join(document: Markup, done: Sequence[Translated], source: str) -> TranslatedText:
-    text = document.join([(each.translation.text, each.translation.links) for each in done])
-    return TranslatedText(text, done[0].source if done else source)
+    fragments = [
+        (source, align, text)
+        for source, document in zip(sources, documents, strict=True)
+        for align, text in zip(document.tagged, document.texts, strict=True)
+    ]
+    # One job for all fragments of one language, and another for those with tags, because word links take time.
+    jobs = [
+        Job(tuple(text for *each, text in fragments if each == [source, align]), source, wish.target, align=align,
+            split=wish.split, terms=wish.terms, fragments=True)
+        for source, align in dict.fromkeys((source, align) for source, align, _ in fragments)
+    ]  # fmt: skip
+    for job in jobs or [Job((), wish.source, wish.target)]:  # also if there is nothing to translate
+        service.check(job)
+    results = await gather([service.translate(job) for job in jobs]) if jobs else []
+    done = {(job.source, job.align): iter(result) for job, result in zip(jobs, results, strict=True)}
+    answers = []
+    for source, document in zip(sources, documents, strict=True):
+        parts = [next(done[source, align]) for align in document.tagged]
+        text = document.join([(part.translation.text, part.translation.links) for part in parts])
+        language = parts[0].source if parts else source or wish.target
+        answers.append(_answer(service, text, language, document.sample(GLANCE), wish))
+    return answers
 
 
 def detect_source(service: Service, document: Markup, target: str) -> str | None:
@@ -101,10 +123,4 @@ def detect_source(service: Service, document: Markup, target: str) -> str | None
     sources = {source for source, other in service.pairs() if matches(target, other)}
     if len(sources) < 2:
         return None
-    sample, size = list[str](), 0
-    for text in document.texts:
-        sample.append(text)
-        size += len(text)
-        if size > GLANCE:
-            break
-    return next((code for code, _ in service.detect("\n".join(sample)) if code in sources), None)
+    return next((code for code, _ in service.detect(document.sample(GLANCE)) if code in sources), None)
