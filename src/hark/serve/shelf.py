@@ -122,8 +122,13 @@ class Shelf:
         for evicted in self._make_room(model):
             await loop.run_in_executor(self._loader, evicted.close)
         running = await loop.run_in_executor(self._loader, self._opener, model, self._preparer)
+        running.sharing = self._busy
         self._running[key] = running
         return running
+
+    def _busy(self) -> int:
+        """The number of models that are translating. Their threads call this."""
+        return sum(each.open > 0 for each in tuple(self._running.values()))
 
     def _make_room(self, model: InstalledModel) -> list[RunningModel]:
         """Remove the least recently used models until another one fits; return them, to be closed."""
@@ -172,4 +177,4 @@ def open_model(model: InstalledModel, preparer: Executor, threads: int | None = 
     for pair in loaded.facts.pairs:
         loaded.phrases(*pair)
     load_detector()
-    return RunningModel(model.name, loaded, preparer)
+    return RunningModel(model.name, loaded, preparer, threads)
