@@ -34,6 +34,8 @@ class Query:
     """Protected items that the translation must contain."""
     marks: tuple[Item, ...] = ()
     """Tags and the like, hidden from the model and put back by the alignment."""
+    terms: tuple[Item, ...] = ()
+    """Terms of a glossary, which the model sees; its words for them are replaced by the alignment."""
     shouted: bool = False
     """Whether to put the translation in capitals."""
     inner: bool = False
@@ -65,7 +67,7 @@ class Attempt:
                 coder.source_ids(query.model_input, target, source),
                 self.search,
                 prefix,
-                attention=attention or bool(query.marks),
+                attention=attention or bool(query.marks or query.terms),
             )
             for query in self.queries
         ]
@@ -100,17 +102,18 @@ def mask(
     learnt to copy them.
     """
     marks = tuple(item for item in items if item.mark)
+    terms = tuple(item for item in items if item.kind == "term" and not everything)
     numbers = (str(n) for n in count(number, 111) if str(n) not in text)
     shown = [
         replace(item, shown=next(numbers), pattern=None)
         if (item.opaque and not item.shown) or (everything and item.kind != "number")
         else item
         for item in items
-        if not item.mark
+        if not item.mark and item not in terms
     ]
     edits = [(item.span, item.shown) for item in shown if item.shown] + [(mark.span, "") for mark in marks]
     rewriting = Rewriting.of(text, sorted(edits)) if edits else Rewriting(text, text)
-    return Query(start, rewriting, tuple(shown), marks, inner=inner)
+    return Query(start, rewriting, tuple(shown), marks, terms, inner=inner)
 
 
 def edges(text: str, items: Sequence[Item]) -> Span:
@@ -134,7 +137,7 @@ def in_sentence_case(plain: Attempt) -> Attempt:
 
 def lower_query(query: Query) -> Query:
     text = query.rewriting.after
-    keep = [query.rewriting.forth(item.span) for item in query.items]
+    keep = [query.rewriting.forth(item.span) for item in (*query.items, *query.terms)]
     lower = case.sentence_case(text, keep).after
     # Capitals whose lower case has another length (İ) would shift the offsets of replaced items.
     rewriting = replace(query.rewriting, after=lower) if len(lower) == len(text) else query.rewriting
@@ -152,7 +155,7 @@ def with_all_masked(plain: Attempt, figures: Sequence[Item], search: DecodeConfi
             continue
         text = part.rewriting.before
         end = part.start + len(text)
-        exact = [item for item in (*part.items, *part.marks) if item.exact]
+        exact = [item for item in (*part.items, *part.marks, *part.terms) if item.exact]
         taken = protect.Taken(text, (item.span for item in exact))
         inside = [shift_item(item, part.start) for item in figures if part.start <= item.start and item.end <= end]
         exact += [replace(item, kind="quantity") for item in inside if taken.take(item.span)]
@@ -173,7 +176,7 @@ def around_items(text: str, items: Sequence[Item], search: DecodeConfig, inner: 
         loose = [each for each in items if not each.exact and end <= each.start and each.end <= start]
         parts += split_span(text, (end, start), loose, inner or item is not None)
         if item is not None:
-            parts.append(item.written or item.text)
+            parts.append((not text[: item.start].strip() and item.leading) or item.written or item.text)
             end = item.end
     return Attempt(tuple(parts), search)
 

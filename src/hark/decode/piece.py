@@ -18,6 +18,7 @@ from hark.decode.translation import Alternative, Flag
 from hark.text import case, protect, spelling
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting
+from hark.text.terms import Terms
 
 CONTENT = 4
 """Minimum letters of a missing word that is reported; shorter words are often rightly left out."""
@@ -49,6 +50,8 @@ class Options:
     """Whether to leave sentences untranslated that are not in the source language."""
     detected: bool = False
     """Whether the source language was detected: then sentences in other languages of the model are translated too."""
+    terms: Terms | None = None
+    """The terms of a glossary: their translations appear in the translation as given."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ def translate_piece(
     lost, whatever the engine answers: what it does not translate is kept as it is.
     """
     typed = spelling.tidy(text, languages[0]) if options.tidy else None
-    if typed is not None and options.protect:
-        typed = spelling.tidy(text, languages[0], [item.span for item in protect.find(text, coder.unknown)])
+    if typed is not None and (options.protect or options.terms):
+        typed = spelling.tidy(text, languages[0], [item.span for item in find_items(text, coder, options)])
     if typed is not None:
         piece = yield from _translate(typed.after, coder, options, languages, inner)
         links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
@@ -87,7 +90,7 @@ def translate_piece(
 
 
 def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool) -> Task[Piece]:
-    items = protect.find(text, coder.unknown, *languages) if options.protect else ()
+    items = find_items(text, coder, options, *languages)
     if not protect.has_words(text, items):
         copy = Rewriting.of(text, ((item.span, item.written or item.text) for item in items)).after
         return Piece(text, copy, flags=frozenset({"copied"}))
@@ -117,6 +120,13 @@ def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, 
     flags |= {reason.flag for reason in reasons}
     links = best.links if options.align else ()
     return Piece(text, best.text, best.score, best.tokens, frozenset(flags), tuple(reasons), links, best.alternatives)
+
+
+def find_items(text: str, coder: Coder, options: Options, source: str = "", target: str = "") -> tuple[Item, ...]:
+    """The items of a text that must come out unchanged or as given."""
+    if options.protect:
+        return protect.find(text, coder.unknown, source, target, options.terms)
+    return protect.find_terms(text, options.terms)
 
 
 def _find_missing_words(

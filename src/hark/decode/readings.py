@@ -11,6 +11,7 @@ from hark.decode.coder import Coder
 from hark.decode.faults import FAULTS, Fault, find_faults
 from hark.decode.reasons import Reason
 from hark.decode.request import Hypothesis, Request
+from hark.decode.term_places import place_terms
 from hark.decode.translation import Alternative, mean, shift
 from hark.text import case, protect
 from hark.text.normalise import normalise
@@ -130,7 +131,8 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
         rewritten = Rewriting(before, before)  # keep the source rather than lose it
     elif untouched:
         # Text that the model copies keeps even its double spaces; numbers are still localised.
-        rewritten = Rewriting.of(before, ((item.span, item.written) for item in localised(query.items)))
+        given = localised((*query.items, *query.terms))
+        rewritten = Rewriting.of(before, ((item.span, item.written) for item in given))
     elif query.shouted:
         rewritten = case.shout(restored.text, restored.spans)
     else:
@@ -150,6 +152,10 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
         attention_TS = hypothesis.attention_TS[first:, coder.source.lead :]
         pieces = coder.source.pieces(source[coder.source.lead :]), coder.target.pieces(hypothesis.tokens[first:])
         links = link(attention_TS, *pieces, sources, targets)
+    if query.terms and not untouched:
+        text, links, without = with_terms(text, links, query)
+        lost = (*lost, *without)
+        faults |= {"changed"} if without else set()
     if query.marks and not untouched:
         text, links, missing = with_marks(text, links, query)
         lost = (*lost, *missing)
@@ -165,6 +171,13 @@ def with_marks(text: str, links: Sequence[Link], query: Query) -> tuple[str, tup
     if placed is None:
         return text, tuple(links), query.marks
     return placed.after, tuple(replace(each, target=placed.forth(each.target)) for each in links), ()
+
+
+def with_terms(text: str, links: Sequence[Link], query: Query) -> tuple[str, tuple[Link, ...], tuple[Item, ...]]:
+    """Write the terms of a glossary; return the text, its links, and the terms that could not be placed."""
+    relative = [replace(each, source=shift(each.source, -query.start)) for each in links]
+    placed, missing = place_terms(text, query.rewriting.before, query.terms, relative)
+    return placed.after, tuple(replace(each, target=placed.forth(each.target)) for each in links), tuple(missing)
 
 
 def localised(items: Sequence[Item]) -> list[Item]:

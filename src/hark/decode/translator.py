@@ -17,11 +17,11 @@ from hark.decode.assembly import FinishedSentences, TextPlan, assemble
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
 from hark.decode.languages import LanguageChoice
-from hark.decode.piece import Options, Piece, translate_piece
+from hark.decode.piece import Options, Piece, find_items, translate_piece
 from hark.decode.reasons import Reason
 from hark.decode.tasks import Task, Tasks
 from hark.decode.translation import Sentence, Translation
-from hark.text import clauses, protect
+from hark.text import clauses
 from hark.text.detector import base_language
 from hark.text.foreign import other_language
 from hark.text.paragraphs import Unit, group
@@ -30,6 +30,7 @@ from hark.text.rewrite import Span
 from hark.text.segments import TextLayout, lay_out
 from hark.text.sentences import join_across, split_sentences
 from hark.text.shapes import CODE_LINE
+from hark.text.terms import Terms
 from hark.text.vocabulary import Vocabulary
 
 PHRASE_SENTENCES = 3
@@ -184,14 +185,12 @@ class Translator:
         if self.phrases is None or not options.protect:
             phrases: list[str | None] = [None] * len(layout.sentences)
         else:
-            table = self.phrases(*self.languages.of(options))
+            lookup = partial(look_up, self.phrases(*self.languages.of(options)), options.terms)
             if 1 < len(layout.sentences) <= PHRASE_SENTENCES:  # one phrase may have several sentences
                 core = text[len(layout.gaps[0]) : len(text) - len(layout.gaps[-1])]
-                if table.lookup(core) is not None:
+                if lookup(core) is not None:
                     layout = TextLayout((layout.gaps[0], layout.gaps[-1]), (core,))
-            phrases = [
-                table.lookup(sentence) if is_alone(layout, i) else None for i, sentence in enumerate(layout.sentences)
-            ]
+            phrases = [lookup(sentence) if is_alone(layout, i) else None for i, sentence in enumerate(layout.sentences)]
         cuts = [
             [sentence] if phrase is not None else self._cut(sentence, options)
             for sentence, phrase in zip(layout.sentences, phrases, strict=True)
@@ -204,8 +203,8 @@ class Translator:
             pieces = [part]
             if not clauses.is_unbroken(part):
                 pieces = split_sentences(part, self.languages.of(options)[0])
-            if len(pieces) > 1 and options.protect:
-                pieces = join_across(pieces, self._spans(part))
+            if len(pieces) > 1 and (options.protect or options.terms):
+                pieces = join_across(pieces, self._spans(part, options))
             sentences += pieces
         return sentences
 
@@ -215,19 +214,16 @@ class Translator:
             return [sentence]
         pieces: list[str] = []
         for part in clauses.set_apart(sentence):
-            if clauses.is_unbroken(part):
-                cut = [part]
-            else:
-                cut = clauses.cut(part, fits, self._spans(part) if options.protect else ())
+            cut = [part] if clauses.is_unbroken(part) else clauses.cut(part, fits, self._spans(part, options))
             pieces += ["", *cut] if pieces else cut
         return pieces
 
-    def _spans(self, text: str) -> list[Span]:
+    def _spans(self, text: str, options: Options) -> list[Span]:
         """The spans of the protected items in a text, searched in chunks of bounded length."""
         spans: list[Span] = []
         start = 0
         for chunk in clauses.bounded(text):
-            spans += [(start + item.start, start + item.end) for item in protect.find(chunk, self.coder.unknown)]
+            spans += [(start + item.start, start + item.end) for item in find_items(chunk, self.coder, options)]
             start += len(chunk)
         return spans
 
@@ -260,6 +256,12 @@ def is_alone(layout: TextLayout, place: int) -> bool:
     before, after = layout.gaps[place], layout.gaps[place + 1]
     first, last = place == 0, place == len(layout.sentences) - 1
     return (first or before.strip(" ") != "") and (last or after.strip(" ") != "")
+
+
+def look_up(table: Phrases, terms: Terms | None, line: str) -> str | None:
+    """Look a line up in the phrase table, unless it has a term of the glossary, which takes precedence."""
+    phrase = table.lookup(line)
+    return phrase if phrase is None or terms is None or next(terms.find(line), None) is None else None
 
 
 def use_phrase(piece: str, phrase: str) -> Task[Piece]:

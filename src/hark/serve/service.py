@@ -17,6 +17,7 @@ from hark.serve.running import OnSentence
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import RETRY_AFTER, Readiness, Shelf
 from hark.text.detector import rank_languages
+from hark.text.terms import Terms
 
 GLANCE = 1000
 """Characters at the beginning of a text used for language detection."""
@@ -37,6 +38,10 @@ class Job:
     split: bool = True
     join: bool = True
     protect: bool = True
+    terms: Terms | None = None
+    """The terms of a glossary."""
+    fragments: bool = False
+    """Whether the texts are fragments of documents: then the limit of texts does not apply."""
 
     @property
     def characters(self) -> int:
@@ -209,7 +214,7 @@ class Service:
         limits, load, size = self.settings, self._load, job.characters
         if self._closing:
             raise Refusal(503, "the server is shutting down", RETRY_AFTER)
-        if len(job.texts) > limits.batch and job.urgent:
+        if len(job.texts) > limits.batch and job.urgent and not job.fragments:
             raise Refusal(413, f"{len(job.texts):,} texts are too many; the limit is {limits.batch:,}")
         most = limits.characters if job.urgent else limits.document_characters
         if size > most:
@@ -252,7 +257,9 @@ class Service:
         model, source, target = await self._choice.choose(text, job.source, job.target)
         running = await self.shelf.take(model)
         search = search_settings(running.loaded.config.decode, {"nbest": job.nbest} if job.nbest > 1 else {})
-        options = Options(search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join)
+        options = Options(
+            search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join, terms=job.terms
+        )
         translation = await answer(running.submit(text, options, on_sentence))
         self.counts.texts += 1
         self.counts.characters += len(text)

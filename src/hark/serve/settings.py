@@ -54,3 +54,6 @@ class ServeSettings:
     """Time in which a client must accept each part of an answer."""
     shutdown_seconds: float = 60.0
     """Time to finish accepted requests at shutdown."""
+    patience_seconds: float = 4.0
+    """Time after which an unfinished answer to a client of another API begins with spaces. DeepL's client gives up if
+    nothing comes for 10 seconds."""

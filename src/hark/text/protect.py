@@ -16,6 +16,7 @@ from hark.text.normalise import normalise
 from hark.text.numbers import find_figures, localise
 from hark.text.rewrite import Rewriting, Span
 from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, ItemKind
+from hark.text.terms import Terms
 
 _THOUSANDS = "[.,'’ ]?"
 _LETTER = r"[\w\u0300-\u036f]"
@@ -43,6 +44,8 @@ class Item:
     """The text written in the translation, if not the item itself: `7,4 %` for `7.4%`."""
     pattern: re.Pattern[str] | None = None
     """Matches the translation of the shown text, if it may differ."""
+    leading: str = ""
+    """The text written at the start of the translation, if it differs: a term gets a capital there."""
 
     @property
     def exact(self) -> bool:
@@ -64,11 +67,14 @@ class Item:
         return self.start, self.end
 
 
-def find(text: str, unknown: Callable[[str], str], source: str = "", target: str = "") -> tuple[Item, ...]:
+def find(
+    text: str, unknown: Callable[[str], str], source: str = "", target: str = "", terms: Terms | None = None
+) -> tuple[Item, ...]:
     """Return the items of a sentence, in order and without overlap.
 
     `unknown` returns the characters of a text that the model cannot be expected to copy: emoji, other scripts, rare
     symbols. `source` and `target` are languages: times, prices and number separators follow the target language.
+    `terms` are those of a glossary.
     """
     found: list[Item] = list(_times(text, source, target)) if source and target else []
     if HINT.search(text):
@@ -84,7 +90,28 @@ def find(text: str, unknown: Callable[[str], str], source: str = "", target: str
     found += _marks(text, found)
     if strange := unknown(text):
         found = _add_strange(text, strange, found)
+    if terms:
+        found = _add_terms(text, terms, found)
     return tuple(sorted(found, key=lambda item: item.start))
+
+
+def find_terms(text: str, terms: Terms | None) -> tuple[Item, ...]:
+    """Return only the terms of a glossary."""
+    return tuple(_add_terms(text, terms, ())) if terms else ()
+
+
+def _add_terms(text: str, terms: Terms, found: Sequence[Item]) -> list[Item]:
+    """Add the terms of a glossary. A term replaces the items inside it, but an address or a tag is not cut in two."""
+    items = list(found)
+    capital = next((character.isupper() for character in text if character.isalpha()), False)
+    for (start, end), target in terms.find(text):
+        near = [item for item in items if item.start < end and start < item.end]
+        if any(item.start < start or end < item.end for item in near):
+            continue
+        leading = target[:1].upper() + target[1:] if capital else target
+        items = [item for item in items if item not in near]
+        items.append(Item(start, end, text[start:end], "term", written=target, leading=leading))
+    return items
 
 
 def figures(text: str, source: str, target: str) -> tuple[Item, ...]:
@@ -229,7 +256,7 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
         # Extra occurrences are invented or repeated; only a number may legitimately occur again.
         if len(matches) > count and item.exact:
             lost.append(item)
-        written += [(span, item.written or item.text) for span in matches[:count] if taken.take(span)]
+        written += [(span, _written(item, span)) for span in matches[:count] if taken.take(span)]
         missing += [item] * (count - len(matches))
     for item in missing:
         if item.kind in ("word", "symbol"):
@@ -244,8 +271,13 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
             lost.append(item)
             continue
         repaired |= item.exact and not item.written
-        written.append((place, item.written or (item.text if item.exact else translation[slice(*place)])))
+        written.append((place, _written(item, place) if item.exact else item.written or translation[slice(*place)]))
     return Restored(Rewriting.of(translation, sorted(written)), repaired, tuple(lost))
+
+
+def _written(item: Item, span: Span) -> str:
+    """The text of an item at its place in the translation."""
+    return (span[0] == 0 and item.leading) or item.written or item.text
 
 
 @lru_cache(maxsize=1024)

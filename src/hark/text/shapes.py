@@ -8,12 +8,12 @@ from typing import Literal
 
 ItemKind = Literal[
     "code", "address", "markup", "placeholder", "literal", "time", "price", "quantity", "identifier", "number", "word",
-    "symbol",
+    "symbol", "term",
 ]  # fmt: skip
 """`code`: code spans, paths, file names, command-line options. `address`: web, e-mail, @name, IBAN, phone numbers.
 `literal`: text in quotes that names a button or a file. `identifier`: mixed tokens such as B-XY 1234, version numbers.
 `quantity`: numbers with units. `number`: numbers that must stay in digits. `word` and `symbol`: characters that are
-rare or missing in the training text. Times, prices and number separators are written as in the target language."""
+rare or missing in the training text. `term`: a term of a glossary. Times, prices and number separators are written as in the target language."""
 
 # Units that are not also words ("10 pm", German "142 um"). Matched only after a number.
 _UNITS = (

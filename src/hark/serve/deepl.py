@@ -1,0 +1,148 @@
+"""The API of DeepL: /v2/translate, /v2/languages, /v2/usage, and with other modules documents and glossaries."""
+
+from collections import Counter
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from hark.models import data_folder
+from hark.serve import deepl_documents, deepl_glossaries
+from hark.serve.bodies import Fields, read_fields
+from hark.serve.deepl_glossaries import find_terms
+from hark.serve.deepl_requests import owner, read_languages, tag_names
+from hark.serve.glossaries import Glossaries
+from hark.serve.language_names import language_name
+from hark.serve.markup_rules import MarkupRules
+from hark.serve.native import CompactJson
+from hark.serve.patience import answer_patiently
+from hark.serve.refusal import Refusal
+from hark.serve.service import Service
+from hark.serve.settings import ServeSettings
+from hark.serve.translating import Wish, translate_texts
+from hark.text.detector import base_language
+
+UNLIMITED = 1_000_000_000_000
+"""The limit that DeepL reports for unlimited use."""
+VARIANTS = {
+    "en": (("EN-GB", "English (British)"), ("EN-US", "English (American)")),
+    "pt": (("PT-BR", "Portuguese (Brazilian)"), ("PT-PT", "Portuguese (European)")),
+}
+"""Target languages that DeepL's clients refuse without a region."""
+REFUSED = ("style_id", "translation_memory_id")
+"""Parameters that would change the translation in a way that a client counts on."""
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+def refuse(refusal: Refusal) -> Response:
+    """A refusal in the words of this API."""
+    response = CompactJson({"message": refusal.message}, refusal.status)
+    if refusal.retry_after is not None:
+        response.headers["retry-after"] = str(refusal.retry_after)
+    return response
+
+
+def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
+    """The routes of this API."""
+    glossaries = Glossaries((settings.state or data_folder() / "serve") / "glossaries")
+    used: Counter[str] = Counter()
+
+    async def translate(request: Request) -> Response:
+        fields = await read_fields(request)
+        texts = fields.texts("text")
+        if not texts:
+            raise Refusal(400, "Parameter 'text' not specified.")
+        for name in REFUSED:
+            if name in fields:
+                raise Refusal(400, f"{name} is not supported by this server")
+        source, target = read_languages(fields, service)
+        split = split_mode(fields)
+        terms = await find_terms(fields, glossaries, owner(request), source, target)
+        wish = Wish(source, target, markup_rules(fields, split), split=split != "0", terms=terms)
+        if wish.markup is None and split == "nonewlines":
+            texts = [" ".join(text.splitlines()) for text in texts]
+
+        async def work() -> dict[str, Any]:
+            done = await translate_texts(service, texts, wish)
+            used[owner(request)] += sum(map(len, texts))
+            model = {"model_type_used": "latency_optimized"} if "model_type" in fields else {}
+            return {
+                "translations": [
+                    {
+                        "detected_source_language": base_language(each.source).upper(),
+                        "text": each.text,
+                        "billed_characters": len(text),
+                        **model,
+                    }
+                    for text, each in zip(texts, done, strict=True)
+                ]
+            }
+
+        return await answer_patiently(work(), settings.patience_seconds)
+
+    async def languages(request: Request) -> Response:
+        kind = (await read_fields(request)).text("type") or "source"
+        if kind not in ("source", "target"):
+            raise Refusal(400, "type must be source or target")
+        codes = dict.fromkeys(pair[kind == "target"] for pair in service.pairs())
+        return CompactJson(list_sources(codes) if kind == "source" else list_targets(codes))
+
+    async def usage(request: Request) -> Response:
+        await read_fields(request)
+        return CompactJson({"character_count": used[owner(request)], "character_limit": UNLIMITED})
+
+    async def unknown(request: Request) -> Response:
+        raise Refusal(404, f"this server has no {request.method} {request.url.path}")
+
+    return [
+        Route("/v2/translate", translate, methods=["POST"]),
+        Route("/v2/languages", languages, methods=["GET", "POST"]),
+        Route("/v2/usage", usage, methods=["GET", "POST"]),
+        *deepl_documents.routes(service, settings, glossaries, used),
+        *deepl_glossaries.routes(service, glossaries),
+        Route("/v2/{rest:path}", unknown, methods=METHODS),
+        Route("/v3/{rest:path}", unknown, methods=METHODS),
+    ]
+
+
+def list_sources(codes: dict[str, None]) -> list[dict[str, Any]]:
+    bases = sorted({base_language(code) for code in codes})
+    return [{"language": code.upper(), "name": language_name(code)} for code in bases]
+
+
+def list_targets(codes: dict[str, None]) -> list[dict[str, Any]]:
+    found: list[tuple[str, str]] = []
+    for code in sorted(codes):
+        regions = VARIANTS.get(base_language(code), ())
+        exact = [each for each in regions if each[0] == code.upper()]
+        found += exact or regions or [(code.upper(), language_name(code))]
+    return [{"language": code, "name": name, "supports_formality": False} for code, name in dict.fromkeys(found)]
+
+
+def split_mode(fields: Fields) -> str:
+    """How to split sentences: 0, 1 or nonewlines."""
+    value = fields.value("split_sentences")
+    if value is None:
+        return "nonewlines" if fields.text("tag_handling") == "html" else "1"
+    mode = str(int(value)) if isinstance(value, int) else value
+    if mode not in ("0", "1", "nonewlines"):
+        raise Refusal(400, "split_sentences must be 0, 1 or nonewlines")
+    return str(mode)
+
+
+def markup_rules(fields: Fields, split: str) -> MarkupRules | None:
+    kind = fields.text("tag_handling")
+    if not kind:
+        return None
+    if kind not in ("html", "xml"):
+        raise Refusal(400, "tag_handling must be xml or html")
+    html = kind == "html"
+    return MarkupRules(
+        html,
+        tag_names(fields, "ignore_tags", html),
+        tag_names(fields, "splitting_tags", html),
+        tag_names(fields, "non_splitting_tags", html),
+        fields.flag("outline_detection", True),
+        collapse=html or split == "nonewlines",
+    )

@@ -1,0 +1,118 @@
+"""Documents of DeepL's API: upload, status, and the translated file, once."""
+
+import asyncio
+import hmac
+import secrets
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from hark.serve.bodies import Fields, read_fields
+from hark.serve.deepl_glossaries import find_terms
+from hark.serve.deepl_requests import owner, read_languages
+from hark.serve.glossaries import Glossaries
+from hark.serve.native import CompactJson
+from hark.serve.refusal import Refusal
+from hark.serve.service import Service
+from hark.serve.settings import ServeSettings
+from hark.serve.uploads import StoredFile, Uploads, attachment, file_job, file_type, translate_file, translated_name
+
+
+@dataclass(eq=False)
+class DocumentTask:
+    """The translation of a document."""
+
+    key: str
+    owner: str
+    stored: StoredFile
+    target: str
+    characters: int
+    task: "asyncio.Task[None]"
+    """Replaces the stored file by its translation."""
+
+
+def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, used: Counter[str]) -> list[BaseRoute]:
+    """The routes of documents; `used` counts characters by owner."""
+    uploads = Uploads()
+    documents: dict[str, DocumentTask] = {}
+
+    def forget_expired() -> None:
+        for number in [each for each in documents if uploads.find(each) is None]:
+            documents.pop(number).task.cancel()
+
+    async def upload(request: Request) -> Response:
+        fields = await read_fields(request)
+        file = fields.file("file")
+        if file is None:
+            raise Refusal(400, "Parameter 'file' not specified.")
+        name = file.filename or fields.text("filename") or ""
+        suffix = file_type(name)
+        if (wanted := fields.text("output_format")) and f".{wanted.lower()}" != suffix:
+            raise Refusal(400, f"a {suffix} file cannot become {wanted[:20]}; leave output_format out")
+        source, target = read_languages(fields, service)
+        terms = await find_terms(fields, glossaries, owner(request), source, target)
+        forget_expired()
+        stored = uploads.add(await file.read(), name)
+        try:
+            job, _ = file_job(stored.path, source, target, terms)
+            service.check(job)
+        except Refusal:
+            uploads.remove(stored.id)
+            raise
+
+        async def work() -> None:
+            stored.path.write_bytes(await translate_file(service, stored.path, source, target, terms))
+
+        task = asyncio.create_task(work())
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if nobody asks
+        document = DocumentTask(secrets.token_hex(32), owner(request), stored, target, job.characters, task)
+        documents[stored.id] = document
+        used[document.owner] += job.characters
+        return CompactJson({"document_id": stored.id, "document_key": document.key})
+
+    def find(request: Request, fields: Fields) -> DocumentTask:
+        """The document of a request. One of somebody else, or with another key, does not exist."""
+        forget_expired()
+        found = documents.get(request.path_params["id"])
+        key = (fields.text("document_key") or "").encode()
+        if found is None or found.owner != owner(request) or not hmac.compare_digest(found.key.encode(), key):
+            raise Refusal(404, "there is no such document: it was downloaded, or is older than an hour")
+        return found
+
+    async def status(request: Request) -> Response:
+        """The client asks every five seconds, so waiting for the end here saves it that time."""
+        document = find(request, await read_fields(request))
+        await asyncio.wait([document.task], timeout=settings.patience_seconds)
+        return CompactJson({"document_id": document.stored.id, **progress(document)})
+
+    async def result(request: Request) -> Response:
+        document = find(request, await read_fields(request))
+        if not document.task.done():
+            raise Refusal(503, "Document translation is not done", 5)
+        document.task.result()  # raises its error
+        content = document.stored.path.read_bytes()
+        uploads.remove(document.stored.id)
+        forget_expired()
+        name = translated_name(document.stored.name, document.target)
+        return Response(content, headers=attachment(name), media_type="application/octet-stream")
+
+    return [
+        Route("/v2/document", upload, methods=["POST"]),
+        Route("/v2/document/{id}", status, methods=["GET", "POST"]),
+        Route("/v2/document/{id}/result", result, methods=["GET", "POST"]),
+    ]
+
+
+def progress(document: DocumentTask) -> dict[str, Any]:
+    task = document.task
+    if not task.done():
+        # A guess for progress bars: about 10,000 characters a second.
+        return {"status": "translating", "seconds_remaining": 1 + document.characters // 10_000}
+    if task.cancelled() or (error := task.exception()) is not None:
+        reason = error.message if not task.cancelled() and isinstance(error, Refusal) else "the translation failed"
+        return {"status": "error", "error_message": reason}
+    return {"status": "done", "billed_characters": document.characters}

@@ -1,0 +1,51 @@
+"""What the requests of DeepL's API have in common: language codes, lists of tags, the owner of what is stored."""
+
+from starlette.requests import Request
+
+from hark.models import matches
+from hark.serve.bodies import Fields
+from hark.serve.refusal import Refusal
+from hark.serve.service import Service
+from hark.text.detector import base_language
+
+
+def owner(request: Request) -> str:
+    """Whose glossaries, documents and usage a request means: those of its API key; without keys, everybody's."""
+    return str(getattr(request.state, "key", ""))
+
+
+def read_languages(fields: Fields, service: Service) -> tuple[str | None, str]:
+    """The languages of a translation in the codes of the service; None: detect the source."""
+    target = fields.text("target_lang")
+    if not target:
+        raise Refusal(400, "Parameter 'target_lang' not specified.")
+    source = fields.text("source_lang")
+    codes = service.languages()
+    return read_code(source, codes) if source else None, read_code(target, codes)
+
+
+def read_code(code: str, known: tuple[str, ...]) -> str:
+    """The service's code of a language: `en` for EN-US. An unknown one is left for the service to refuse."""
+    exact = next((each for each in known if each.lower() == code.lower()), None)
+    return exact or next((each for each in known if matches(code, each)), code)
+
+
+def read_pair(fields: Fields, service: Service) -> tuple[str, str]:
+    """The pair of languages of a dictionary, without regions."""
+    source, target = fields.text("source_lang"), fields.text("target_lang")
+    if not source or not target:
+        raise Refusal(400, "source_lang and target_lang are required")
+    pair = base_language(source), base_language(target)
+    if pair not in base_pairs(service):
+        raise Refusal(400, f"{pair[0][:20]} to {pair[1][:20]} is not supported")
+    return pair
+
+
+def base_pairs(service: Service) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((base_language(source), base_language(target)) for source, target in service.pairs()))
+
+
+def tag_names(fields: Fields, name: str, html: bool) -> frozenset[str]:
+    """Names of tags: a list, or names with commas between them."""
+    names = ",".join(fields.texts(name) or []).split(",")
+    return frozenset(each.strip().lower() if html else each.strip() for each in names) - {""}

@@ -1,0 +1,206 @@
+"""The API of LibreTranslate: /translate, /detect, /languages, files, and the errors that its clients know."""
+
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from hark.serve.bodies import Fields, read_fields
+from hark.serve.language_names import language_name
+from hark.serve.libretranslate_spec import describe
+from hark.serve.markup_rules import MarkupRules
+from hark.serve.native import CompactJson
+from hark.serve.patience import answer_patiently
+from hark.serve.refusal import Refusal
+from hark.serve.service import Service
+from hark.serve.settings import ServeSettings
+from hark.serve.translating import TranslatedText, Wish, translate_texts
+from hark.serve.uploads import FORMATS, Uploads, attachment, file_job, file_type, translate_file, translated_name
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+ID = 32
+"""Characters of the random part of a download's name."""
+
+
+def refuse(refusal: Refusal) -> Response:
+    """A refusal in the words of this API."""
+    response = CompactJson({"error": refusal.message}, refusal.status)
+    if refusal.retry_after is not None:
+        response.headers["retry-after"] = str(refusal.retry_after)
+    return response
+
+
+def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
+    """The routes of this API. Keys are checked here, because they are in the body."""
+    uploads = Uploads()
+
+    async def read(request: Request) -> Fields:
+        fields = await read_fields(request)
+        service.admission.admit(request, fields.text("api_key"))
+        return fields
+
+    async def translate(request: Request) -> Response:
+        fields = await read(request)
+        texts = fields.texts("q") or []
+        several = isinstance(fields.value("q"), list) if len(texts) == 1 else True
+        if not texts or (not several and not texts[0]):
+            raise missing("q")
+        check_size(texts, settings)
+        wish = read_wish(fields, settings)
+        answers = [answer(each, wish) for each in await translate_texts(service, texts, wish)]
+        if not several:
+            return CompactJson(answers[0])
+        # Lists of values, not a list of answers.
+        return CompactJson({name: [each[name] for each in answers] for name in answers[0]})
+
+    async def detect(request: Request) -> Response:
+        fields = await read(request)
+        text = fields.text("q")
+        if not text:
+            raise missing("q")
+        check_size([text], settings)
+        found = service.detect(text) or [(service.languages()[0], 0.0)]
+        return CompactJson([language(code, share) for code, share in found])
+
+    async def languages(request: Request) -> Response:
+        await read_fields(request)  # some clients send a form with this GET
+        pairs = service.pairs()
+        listed = [
+            {
+                "code": code,
+                "name": language_name(code),
+                "targets": sorted({target for source, target in pairs if source == code} | {code}),
+            }
+            for code in service.languages()
+        ]
+        return CompactJson(listed)
+
+    async def translate_whole_file(request: Request) -> Response:
+        fields = await read(request)
+        if "file" not in fields:
+            raise missing("file")
+        file = fields.file("file")
+        assert file is not None
+        name = file.filename or ""
+        file_type(name)
+        source, target = read_languages(fields)
+        stored = uploads.add(await file.read(), name)
+        try:
+            service.check(file_job(stored.path, source, target)[0])
+        except Refusal:
+            uploads.remove(stored.id)
+            raise
+
+        async def work() -> dict[str, Any]:
+            try:
+                content = await translate_file(service, stored.path, source, target, None)
+            finally:
+                uploads.remove(stored.id)
+            result = uploads.add(content, translated_name(stored.name, target))
+            path = f"{result.id}_{result.name}"
+            return {"translatedFileUrl": str(request.url_for("download_file", name=quote(path)))}
+
+        return await answer_patiently(work(), settings.patience_seconds)
+
+    async def download_file(request: Request) -> Response:
+        """No key is needed: whoever knows the random name was given it."""
+        stored = uploads.find(request.path_params["name"][:ID])
+        if stored is None:
+            raise Refusal(404, "there is no such file: it was downloaded, or is older than an hour")
+        content = stored.path.read_bytes()
+        if request.method == "GET":
+            uploads.remove(stored.id)
+        return Response(content, headers=attachment(stored.name), media_type="application/octet-stream")
+
+    async def frontend_settings(_: Request) -> Response:
+        source, target = service.pairs()[0]
+        return CompactJson(
+            {
+                "apiKeys": service.admission.needs_keys,
+                "charLimit": settings.characters,
+                "filesTranslation": True,
+                "frontendTimeout": 500,
+                "keyRequired": service.admission.needs_keys,
+                "language": {
+                    "source": {"code": source, "name": language_name(source)},
+                    "target": {"code": target, "name": language_name(target)},
+                },
+                "suggestions": False,
+                "supportedFilesFormat": list(FORMATS),
+            }
+        )
+
+    async def suggest(request: Request) -> Response:
+        await read(request)
+        raise Refusal(403, "Suggestions are disabled on this server.")
+
+    async def health(_: Request) -> Response:
+        return CompactJson({"status": "ok"})
+
+    async def wrong_method(request: Request) -> Response:
+        raise Refusal(405, f"{request.url.path} does not support {request.method}")
+
+    async def spec(_: Request) -> Response:
+        return CompactJson(describe(settings, service.languages()))
+
+    offered = [
+        Route("/translate", translate, methods=["POST"]),
+        Route("/detect", detect, methods=["POST"]),
+        Route("/languages", languages),
+        Route("/translate_file", translate_whole_file, methods=["POST"]),
+        Route("/download_file/{name}", download_file, name="download_file"),
+        Route("/frontend/settings", frontend_settings),
+        Route("/suggest", suggest, methods=["POST"]),
+        Route("/health", health),
+        Route("/spec", spec),
+    ]
+    # Without these, the router would answer in words of its own.
+    return [*offered, *(Route(each.path, wrong_method, methods=METHODS) for each in offered)]
+
+
+def missing(name: str) -> Refusal:
+    return Refusal(400, f"Invalid request: missing {name} parameter")
+
+
+def check_size(texts: list[str], settings: ServeSettings) -> None:
+    """Refuse too much text in the words of LibreTranslate, with which its clients tell users what to do."""
+    if len(texts) > settings.batch:
+        raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds batch limit ({settings.batch})")
+    size = sum(map(len, texts))
+    if size > settings.characters:
+        raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({settings.characters})")
+
+
+def read_languages(fields: Fields) -> tuple[str | None, str]:
+    source, target = fields.text("source"), fields.text("target")
+    if not source:
+        raise missing("source")
+    if not target:
+        raise missing("target")
+    return None if source == "auto" else source, target
+
+
+def read_wish(fields: Fields, settings: ServeSettings) -> Wish:
+    source, target = read_languages(fields)
+    kind = fields.text("format") or "text"
+    if kind not in ("text", "html"):
+        raise Refusal(400, f"{kind} format is not supported")
+    others = min(max(0, fields.number("alternatives", 0)), settings.nbest - 1)
+    html = MarkupRules() if kind == "html" else None
+    return Wish(source, target, html, 1 if html else 1 + others)
+
+
+def answer(done: TranslatedText, wish: Wish) -> dict[str, Any]:
+    found: dict[str, Any] = {"translatedText": done.text}
+    if wish.source is None:
+        found["detectedLanguage"] = language(done.source, done.confidence)
+    if wish.nbest > 1:
+        found["alternatives"] = list(done.alternatives)
+    return found
+
+
+def language(code: str, share: float) -> dict[str, Any]:
+    """A detected language; the confidence is in percent."""
+    return {"confidence": round(100 * share, 1), "language": code}

@@ -1,0 +1,101 @@
+"""The OpenAPI description of LibreTranslate's API, as far as it is offered, at /spec."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hark.serve.settings import ServeSettings
+
+STRING = {"type": "string"}
+ERROR = {"type": "object", "properties": {"error": STRING}, "required": ["error"]}
+LANGUAGE = {"type": "object", "properties": {"confidence": {"type": "number"}, "language": STRING}}
+KEY = {"type": "string", "description": "The API key, if the server needs one."}
+
+
+def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any]:
+    """Return the description; `languages` are the codes on offer."""
+    one_or_more = {"oneOf": [STRING, {"type": "array", "items": STRING}]}
+    translate = {
+        "q": {
+            "description": f"The text, or several; at most {settings.characters:,} characters.",
+            "oneOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "items": STRING, "minItems": 1, "maxItems": settings.batch},
+            ],
+        },
+        "source": {"type": "string", "enum": ["auto", *languages], "description": "auto: detect it."},
+        "target": {"type": "string", "enum": [*languages]},
+        "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
+        "alternatives": {"type": "integer", "minimum": 0, "maximum": settings.nbest - 1, "default": 0},
+        "api_key": KEY,
+    }
+    translated = {
+        "type": "object",
+        "required": ["translatedText"],
+        "properties": {
+            "translatedText": one_or_more,
+            "detectedLanguage": {"oneOf": [LANGUAGE, {"type": "array", "items": LANGUAGE}]},
+            "alternatives": {"type": "array", "items": one_or_more},
+        },
+    }
+    detect = {"q": {"type": "string", "minLength": 1}, "api_key": KEY}
+    file = {
+        "file": {"type": "string", "format": "binary", "description": "A text file: .txt or .md, in UTF-8 or UTF-16."},
+        "source": translate["source"],
+        "target": translate["target"],
+        "api_key": KEY,
+    }
+    listed = {
+        "type": "object",
+        "properties": {"code": STRING, "name": STRING, "targets": {"type": "array", "items": STRING}},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "LibreTranslate's API, served by hark",
+            "version": "1",
+            "description": "Requests may be JSON, a form, a multipart form or a query.",
+        },
+        "paths": {
+            "/translate": post("Translate text", translate, ["q", "source", "target"], translated),
+            "/detect": post("Detect the language of a text", detect, ["q"], {"type": "array", "items": LANGUAGE}),
+            "/languages": get("List the languages", {"type": "array", "items": listed}),
+            "/translate_file": post(
+                "Translate a file",
+                file,
+                ["file", "source", "target"],
+                {"type": "object", "properties": {"translatedFileUrl": STRING}},
+                "multipart/form-data",
+            ),
+            "/frontend/settings": get("Settings for user interfaces", {"type": "object"}),
+        },
+    }
+
+
+def post(
+    summary: str, properties: dict[str, Any], required: list[str], result: dict[str, Any], kind: str = ""
+) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": required}
+    kinds = [kind] if kind else ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
+    body = {"required": True, "content": {each: {"schema": schema} for each in kinds}}
+    return {"post": {"summary": summary, "requestBody": body, "responses": responses(result)}}
+
+
+def get(summary: str, result: dict[str, Any]) -> dict[str, Any]:
+    return {"get": {"summary": summary, "responses": responses(result)}}
+
+
+def responses(result: dict[str, Any]) -> dict[str, Any]:
+    errors = {
+        "400": "The request is invalid",
+        "403": "The API key is invalid",
+        "413": "The request is too large",
+        "429": "Too many requests",
+        "503": "The server is busy",
+    }
+    return {
+        "200": {"description": "Success", "content": {"application/json": {"schema": result}}},
+        **{
+            status: {"description": words, "content": {"application/json": {"schema": ERROR}}}
+            for status, words in errors.items()
+        },
+    }

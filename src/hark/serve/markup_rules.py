@@ -1,0 +1,58 @@
+"""Rules for reading HTML and XML: which elements end a sentence, and which are not translated."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hark.serve.markup_tokens import Token
+
+BLOCKS = frozenset(
+    """
+    address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset
+    figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li link main menu
+    meta nav noscript ol optgroup option p pre section select summary table tbody td textarea tfoot th thead title tr ul
+    """.split()  # noqa: SIM905
+)
+"""HTML elements that end a sentence; all others are inline."""
+UNTOUCHED = frozenset(("code", "kbd", "math", "pre", "samp", "template", "textarea", "var"))
+"""HTML elements whose text is not translated."""
+_ATTRIBUTE = re.compile(r"([^\s\"'<>/=]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'<>]+)")
+
+
+@dataclass(frozen=True)
+class MarkupRules:
+    """How to read a document."""
+
+    html: bool = True
+    ignore: frozenset[str] = frozenset()
+    """Elements whose content is not translated."""
+    splitting: frozenset[str] = frozenset()
+    """Elements that end a sentence."""
+    non_splitting: frozenset[str] = frozenset()
+    """Elements that do not end a sentence."""
+    outline: bool = True
+    """Whether to find out from an XML document which elements are inline: those next to text."""
+    collapse: bool = True
+    """Whether line breaks are white space like any other, as in HTML."""
+
+    def splits(self, token: Token, inline: Collection[str]) -> bool:
+        """Whether a tag ends a sentence; `inline` are the elements of an XML document that stand next to text."""
+        if token.kind == "hidden" or token.name in self.non_splitting:
+            return False
+        if token.name in self.splitting:
+            return True
+        return token.name in BLOCKS if self.html else self.outline and token.name not in inline
+
+    def ignores(self, token: Token) -> bool:
+        """Whether an element is not translated."""
+        if token.name in self.ignore or (self.html and token.name in UNTOUCHED):
+            return True
+        if "translate" not in token.raw.lower():
+            return False
+        for name, value in _ATTRIBUTE.findall(token.raw):
+            value = value.strip("\"'")
+            if (name.lower(), value.strip().lower()) == ("translate", "no"):
+                return True
+            if name.lower() == "class" and "notranslate" in value.split():
+                return True
+        return False

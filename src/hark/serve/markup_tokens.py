@@ -1,0 +1,93 @@
+"""Splits HTML and XML into tags, text and the rest; the tokens concatenate to the input, however broken it is.
+
+The standard library's parser does not keep the exact source of every token, and translations must not change a
+character of the markup.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+TokenKind = Literal["text", "open", "close", "single", "hidden"]
+"""`single`: void and self-closing tags. `hidden`: comments, declarations, CDATA, scripts: not text, never changed."""
+
+VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
+)
+RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
+"""HTML elements whose content is not markup."""
+_SPECIAL = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![^>]*(?:>|\Z)", re.DOTALL)
+# As browsers read tags: quotes count only after an equals sign. The possessive repeats never go back.
+_TAG = re.compile(
+    r"<(/?)([^\W\d_][^\s<>/\"'=]*+)(?:[^\s<>=]++|\s++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s<>\"'][^\s<>]*+)|=)*+>"
+)
+LONGEST_TAG = 1 << 17
+"""Maximum characters of a tag, which may contain a picture. It bounds the time that broken tags take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A part of the input, exactly as it was written."""
+
+    kind: TokenKind
+    raw: str
+    name: str = ""
+
+
+def tokenise(text: str, html: bool) -> Iterator[Token]:
+    """Yield the tokens of a document. Names of HTML elements are in lower case."""
+    start = place = 0
+    while (place := text.find("<", place)) >= 0:
+        found = _SPECIAL.match(text, place)
+        tag = None if found else _TAG.match(text, place, place + LONGEST_TAG)
+        if found is None and tag is None:  # a "less than"
+            place += 1
+            continue
+        if start < place:
+            yield Token("text", text[start:place])
+        if found is not None:
+            yield Token("hidden", found[0])
+            start = place = found.end()
+            continue
+        assert tag is not None
+        name = tag[2].lower() if html else tag[2]
+        start = place = tag.end()
+        if tag[1]:
+            yield Token("close", tag[0], name)
+        elif tag[0].endswith("/>") if not html else name in VOID:
+            yield Token("single", tag[0], name)
+        elif html and name in RAW:
+            end = _end_of_raw(text, name, place)
+            yield Token("hidden", tag[0] + text[place:end], name)
+            start = place = end
+        else:
+            # HTML ignores the slash of <b/>, but tools write <x/> for placeholders and mean XML.
+            yield Token("single" if tag[0].endswith("/>") else "open", tag[0], name)
+    if start < len(text):
+        yield Token("text", text[start:])
+
+
+def _end_of_raw(text: str, name: str, start: int) -> int:
+    """The end of an element whose content is not markup, with its closing tag; the end of the text if it has none."""
+    closing = re.compile(rf"</{name}(?:\s[^>]*|/[^>]*)?>", re.IGNORECASE).search(text, start)
+    return closing.end() if closing else len(text)
+
+
+def pair_up(tokens: Sequence[Token]) -> dict[int, int]:
+    """Match opening and closing tags; return the partner of each that has one. Pairs never cross."""
+    partners: dict[int, int] = {}
+    opened: list[int] = []
+    waiting: dict[str, int] = {}
+    for place, token in enumerate(tokens):
+        if token.kind == "open":
+            opened.append(place)
+            waiting[token.name] = waiting.get(token.name, 0) + 1
+        elif token.kind == "close" and waiting.get(token.name):
+            while True:
+                other = opened.pop()
+                waiting[tokens[other].name] -= 1
+                if tokens[other].name == token.name:
+                    break
+            partners[place], partners[other] = other, place
+    return partners

@@ -1,0 +1,126 @@
+"""Translates texts for the dialects: plain, or with markup, and with the source language detected."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hark.models import matches
+from hark.serve.choice import gather
+from hark.serve.markup import Markup
+from hark.serve.markup_rules import MarkupRules
+from hark.serve.refusal import Refusal
+from hark.serve.service import Job, Service
+from hark.text.detector import base_language
+from hark.text.terms import Terms
+
+LONG = 4_000
+"""Characters of markup that are parsed in another thread."""
+GLANCE = 2_000
+"""Characters of a document used for language detection."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How texts are to be translated."""
+
+    source: str | None
+    """None: detect it."""
+    target: str
+    markup: MarkupRules | None = None
+    nbest: int = 1
+    split: bool = True
+    terms: Terms | None = None
+
+
+@dataclass(frozen=True)
+class TranslatedText:
+    """A translation, the language of its source, and further translations."""
+
+    text: str
+    source: str
+    alternatives: tuple[str, ...] = ()
+    confidence: float = 1.0
+    """The probability of the source language, if it was detected."""
+
+
+async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) -> list[TranslatedText]:
+    """Translate texts. Text that is in the target language already is returned as it is."""
+    limits = service.settings
+    if len(texts) > limits.batch:
+        raise Refusal(413, f"{len(texts):,} texts are too many; the limit is {limits.batch:,}")
+    size = sum(map(len, texts))
+    if size > limits.characters:
+        raise Refusal(413, f"{size:,} characters are too many; the limit is {limits.characters:,}")
+    if is_same_language(service, wish):
+        return [TranslatedText(text, wish.target) for text in texts]
+    if wish.markup is not None:
+        return await _translate_documents(service, texts, wish, wish.markup)
+    job = Job(tuple(texts), wish.source, wish.target, wish.nbest, split=wish.split, terms=wish.terms)
+    answers = []
+    for text, done in zip(texts, await service.translate(job), strict=True):
+        others = tuple(other.text for other in done.translation.alternatives)
+        answers.append(_answer(service, done.translation.text, done.source, text, wish, others))
+    return answers
+
+
+def _answer(
+    service: Service, text: str, source: str, original: str, wish: Wish, others: tuple[str, ...] = ()
+) -> TranslatedText:
+    """A translation; if its source was to be detected, with the language that the text is most likely in.
+
+    That may be the target language, which no model translates from: its sentences are left as they are.
+    """
+    if wish.source is not None:
+        return TranslatedText(text, source, others)
+    shares = dict(service.detect(original))
+    best = next(iter(shares), source)
+    code = best if base_language(best) == base_language(wish.target) else source
+    return TranslatedText(text, code, others, shares.get(code, 0.0))
+
+
+def is_same_language(service: Service, wish: Wish) -> bool:
+    """Whether there is nothing to translate: source and target are the same known language."""
+    if wish.source is None or base_language(wish.source) != base_language(wish.target):
+        return False
+    return any(matches(wish.target, code) for code in service.languages()) and not any(
+        matches(wish.source, source) and matches(wish.target, target) for source, target in service.pairs()
+    )
+
+
+async def _translate_documents(
+    service: Service, texts: Sequence[str], wish: Wish, rules: MarkupRules
+) -> list[TranslatedText]:
+    documents = [
+        await asyncio.to_thread(Markup, text, rules) if len(text) > LONG else Markup(text, rules) for text in texts
+    ]
+    sources = [wish.source or detect_source(service, document, wish.target) for document in documents]
+    fragments = [
+        (source, align, text)
+        for source, document in zip(sources, documents, strict=True)
+        for align, text in zip(document.tagged, document.texts, strict=True)
+    ]
+    # One job for all fragments of one language, and another for those with tags, because word links take time.
+    jobs = [
+        Job(tuple(text for *each, text in fragments if each == [source, align]), source, wish.target, align=align,
+            split=wish.split, terms=wish.terms, fragments=True)
+        for source, align in dict.fromkeys((source, align) for source, align, _ in fragments)
+    ]  # fmt: skip
+    for job in jobs or [Job((), wish.source, wish.target)]:  # also if there is nothing to translate
+        service.check(job)
+    results = await gather([service.translate(job) for job in jobs]) if jobs else []
+    done = {(job.source, job.align): iter(result) for job, result in zip(jobs, results, strict=True)}
+    answers = []
+    for source, document in zip(sources, documents, strict=True):
+        parts = [next(done[source, align]) for align in document.tagged]
+        text = document.join([(part.translation.text, part.translation.links) for part in parts])
+        language = parts[0].source if parts else source or wish.target
+        answers.append(_answer(service, text, language, document.sample(GLANCE), wish))
+    return answers
+
+
+def detect_source(service: Service, document: Markup, target: str) -> str | None:
+    """The language of a document as a whole: its single words may be too short. None: the service finds out."""
+    sources = {source for source, other in service.pairs() if matches(target, other)}
+    if len(sources) < 2:
+        return None
+    return next((code for code, _ in service.detect(document.sample(GLANCE)) if code in sources), None)
