@@ -31,7 +31,7 @@ from torch import Tensor
 from benchmarks.decode_sources import Source, draw_sources, read_sources
 from benchmarks.marian_config import marian_config
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines.forced import PackedText, Translated
+from hark.decode.engines.forced import PackedText, TokenTranslation
 from hark.decode.engines.lane import Lane
 from hark.decode.engines.lane_tables import LaneShape
 from hark.decode.engines.torch import TorchEngine
@@ -242,7 +242,7 @@ def measure_align(engine: TorchEngine, sources: list[Source], beam: int, rounds:
     aligned = [replace(each, attention=True) for each in plain]
     results = run_ours(engine, plain)
     pairs = [(source, results[number][0].tokens) for number, source in enumerate(sources)]
-    translated = [Translated(*pair, complete=False) for pair in pairs]
+    translated = [TokenTranslation(*pair, complete=False) for pair in pairs]
     tokens = sum(map(len, sources))
     for name, work in (
         (f"translated, {search_name(beam)}", lambda: run_ours(engine, plain)),

@@ -1,7 +1,7 @@
 """Search for installed models, and their choice by language pair."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -143,6 +143,11 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
     available = ", ".join(dict.fromkeys(each.languages for each in usable))
     near = hint(source, target, [pair for each in usable for pair in each.pairs])
     raise UserError(f"no model {requested}; available: {available}{near or '; see hark models'}")
+
+
+def has_all(model: InstalledModel, sources: Collection[str]) -> bool:
+    """Whether one model translates from all of these languages: then it need not be told which one a text is in."""
+    return {*sources} <= {pair[0] for pair in model.pairs}
 
 
 def hint(source: str | None, target: str | None, pairs: Sequence[LanguagePair]) -> str:

@@ -16,7 +16,8 @@ import pytest
 
 from hark.cli import main
 from hark.cli.inputs import find_input
-from hark.cli.model_choice import DETECTED, choose_model, detect_source
+from hark.cli.model_choice import choose_model, read_source
+from hark.decode.source_language import DETECTED
 from hark.errors import UserError
 from hark.models import InstalledModel
 from tests.decode.bundles import make_bundle
@@ -270,7 +271,7 @@ class TestWhichModel:
         assert hark(german).stdout == hark("-t", "en", german).stdout
         assert hark(stdin=german.encode()).stdout == hark("-t", "en", stdin=german.encode()).stdout
         assert hark("2014").stdout == b"2014\n"  # too short for the detector; the models are tried
-        monkeypatch.setattr("hark.text.detector.guess_language", lambda *_: None)
+        monkeypatch.setattr("hark.decode.source_language.guess_language", lambda *_: None)
         assert "cannot detect the language (de or en); set it with -s" in refused(hark("2014 " * 20))
 
     def test_by_its_folder_or_name(self, hark: Hark, home: Path) -> None:
@@ -436,8 +437,8 @@ def test_the_language_of_a_huge_line_is_detected_from_its_beginning(monkeypatch:
         seen.append(len(text))
         return candidates[0]
 
-    monkeypatch.setattr("hark.text.detector.guess_language", guess)
+    monkeypatch.setattr("hark.decode.source_language.guess_language", guess)
     line = "x" * 5_000_000 + "\n"
-    guessed, lines = detect_source({"de", "en"}, [line, "more\n"], [])
+    guessed, lines = read_source({"de", "en"}, [line, "more\n"], [])
     assert (guessed, seen) == ("de", [DETECTED])
     assert list(lines) == [line, "more\n"]  # nothing is lost

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from hark.decode.load import Loaded
     from hark.models import InstalledModel
 
-DETECTED = 1000
-"""Characters at the beginning of a text used for language detection."""
-SHORT = 60
-"""Length in characters up to which models are tried if the detector is unsure."""
-
 
 def choose_model(
     model: str | None, source: str | None, target: str | None, lines: Iterable[str]
@@ -30,11 +25,13 @@ def choose_model(
         return models.named_folder(model), source, lines
     fitting = models.choose(source, target, models.list_models())
     sources = {pair[0] for each in fitting for pair in each.pairs}
-    if target is not None and has_all(fitting[0], sources):
+    if target is not None and models.has_all(fitting[0], sources):
         return fitting[0].folder, source, lines  # a model of several pairs detects the language of each paragraph
     if len(sources) > 1:
-        source, lines = detect_source(sources, lines, fitting)
-        fitting = models.choose(source, target, fitting) if source else [m for m in fitting if has_all(m, sources)]
+        source, lines = read_source(sources, lines, fitting)
+        fitting = (
+            models.choose(source, target, fitting) if source else [m for m in fitting if models.has_all(m, sources)]
+        )
     # Without -t, a model of one pair takes precedence.
     fitting = [each for each in fitting if len(each.pairs) == 1] or fitting
     targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
@@ -44,11 +41,6 @@ def choose_model(
     return fitting[0].folder, source, lines
 
 
-def has_all(model: "InstalledModel", sources: set[str]) -> bool:
-    """Whether one model translates from all of these languages: then it need not know which one a text is in."""
-    return sources <= {pair[0] for pair in model.pairs}
-
-
 def has_text(lines: Iterable[str]) -> bool:
     """Whether there is anything to translate. Empty input needs no choice of a model."""
     from hark.cli.streams import ArrivingLines
@@ -56,13 +48,14 @@ def has_text(lines: Iterable[str]) -> bool:
     return not lines.ended() if isinstance(lines, ArrivingLines) else next(iter(lines), None) is not None
 
 
-def detect_source(
+def read_source(
     candidates: set[str], lines: Iterable[str], models: "list[InstalledModel]"
 ) -> tuple[str | None, Iterable[str]]:
     """Detect the language of a text from its beginning; return it and the text. Very short texts are tried with the
     models. None: unknown, but one model has all candidates."""
     from hark.cli.streams import ArrivingLines
-    from hark.text.detector import guess_language
+    from hark.decode.source_language import DETECTED, SHORT, detect_source
+    from hark.models import has_all
 
     rest = iter(lines)
     seen: list[str] = []
@@ -72,11 +65,9 @@ def detect_source(
         if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
             break
     text = "".join(seen)
-    guess = guess_language(text[:DETECTED], sorted(candidates))
+    guess = detect_source(text, candidates)
     if guess is None and 0 < len(text.strip()) <= SHORT:
         guess = try_models(text.strip(), candidates, models)
-    if not text.strip():
-        guess = min(candidates)  # no text, so any model will do
     if guess is None and not any(has_all(each, candidates) for each in models):
         raise UserError(f"cannot detect the language ({' or '.join(sorted(candidates))}); set it with -s")
     if isinstance(rest, ArrivingLines):

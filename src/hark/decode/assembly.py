@@ -1,6 +1,6 @@
 """Joins translated pieces into sentences and texts, with their whitespace and word links."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -34,9 +34,7 @@ def assemble(text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece]) -> T
         joined = layout.join([each.text for each in translated])
         wrapped = wrap(joined, plan.unit) if plan.unit.joined else None
         for each in translated:
-            place = (
-                each.source_start if plan.unit.joined is None else plan.unit.joined.back((each.source_start,) * 2)[0]
-            )
+            place = _place_in(plan.unit, each.source_start)
             moved = replace(each, source_start=source_end + place, start=len(translation) + each.start)
             if wrapped is not None:
                 span = wrapped.forth((each.start, each.start + len(each.text)))
@@ -51,10 +49,57 @@ def assemble(text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece]) -> T
     return Translation(text, translation, tuple(sentences), TextLayout(tuple(gaps), tuple(sources)))
 
 
+def _place_in(unit: Unit, place: int) -> int:
+    """The place in the text of a unit of a place in its joined lines."""
+    return place if unit.joined is None else unit.joined.back((place, place))[0]
+
+
 def _inside(wrapped: Rewriting, sentence: Sentence, link: Link) -> Span:
     """The target span of a link within its sentence after the text is wrapped."""
     start = wrapped.forth((sentence.start, sentence.start))[0]
     return shift(wrapped.forth(shift(link.target, sentence.start)), -start)
+
+
+class FinishedSentences:
+    """Reports each sentence of a text as soon as its pieces are translated, in any order.
+
+    `report` is called with the index of the sentence, the number of sentences, and the sentence. Its offset in the
+    translation is 0, because it depends on the sentences before it, and its lines are not wrapped yet.
+    """
+
+    def __init__(self, plans: Sequence[TextPlan], report: Callable[[int, int, Sentence], object]) -> None:
+        self._report = report
+        self._parts: list[_Parts] = []
+        self._of_place: list[tuple[int, int]] = []
+        """The index of the sentence and of the piece within it, for each piece of the text."""
+        end = 0
+        for plan in plans:
+            start = len(plan.layout.gaps[0])
+            for source, cut, gap in zip(plan.layout.sentences, plan.cuts, plan.layout.gaps[1:], strict=True):
+                count = (len(cut) + 1) // 2
+                self._of_place += [(len(self._parts), i) for i in range(count)]
+                self._parts.append(_Parts(source, cut[1::2], end + _place_in(plan.unit, start), [None] * count))
+                start += len(source) + len(gap)
+            end += len(plan.unit.text)
+
+    def __call__(self, place: int, piece: Piece) -> None:
+        index, part = self._of_place[place]
+        parts = self._parts[index]
+        parts.pieces[part] = piece
+        pieces = [each for each in parts.pieces if each is not None]
+        if len(pieces) == len(parts.pieces):
+            sentence = join_pieces(parts.source, parts.gaps, pieces, parts.source_start, 0)
+            self._report(index, len(self._parts), sentence)
+
+
+@dataclass
+class _Parts:
+    """A sentence and the pieces of it that are translated."""
+
+    source: str
+    gaps: Sequence[str]
+    source_start: int
+    pieces: list[Piece | None]
 
 
 def _sentences(plan: TextPlan, rest: Iterator[Piece]) -> Iterator[Sentence]:

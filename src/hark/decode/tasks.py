@@ -32,6 +32,8 @@ class _Group(Generic[Outcome]):
     finish: Callable[[list[Outcome]], Any]
     future: "Future[Any]"
     urgent: bool
+    report: Callable[[int, Outcome], object] | None = None
+    """Called with the place and the outcome of each task that finishes."""
     outcomes: list[Outcome | None] = field(default_factory=list)
     open: int = 0
     """Tasks that have started and not finished."""
@@ -79,14 +81,16 @@ class Tasks(Generic[Outcome]):
         finish: Callable[[list[Outcome]], Result],
         urgent: bool = False,
         keys: Iterable[Hashable] | None = None,
+        report: Callable[[int, Outcome], object] | None = None,
     ) -> "Future[Result]":
         """Start tasks; `finish` turns their outcomes into one result. Cancelling the future cancels them.
 
         The iterable is read lazily: at most `MAX_RUNNING` tasks run at a time. Of tasks with the same key only one
-        runs, and all share its outcome; the key None is never shared.
+        runs, and all share its outcome; the key None is never shared. `report` is called with the place and the
+        outcome of each task as it finishes, in any order.
         """
         future: Future[Result] = Future()
-        group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent)
+        group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent, report)
         future.add_done_callback(lambda done: self._abandon(group) if done.cancelled() else None)
         with self._lock:
             self._start_more(group)
@@ -111,6 +115,8 @@ class Tasks(Generic[Outcome]):
             return
         group.outcomes[running.place] = outcome
         group.open -= 1
+        if group.report is not None:
+            group.report(running.place, outcome)
 
     def step(self) -> None:
         """Step the engine and resume the tasks that have all their answers."""

@@ -13,14 +13,14 @@ from itertools import tee
 from typing import Protocol, runtime_checkable
 
 from hark.config import Config
-from hark.decode.assembly import TextPlan, assemble
+from hark.decode.assembly import FinishedSentences, TextPlan, assemble
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
 from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options, Piece, translate_piece
 from hark.decode.reasons import Reason
 from hark.decode.tasks import Task, Tasks
-from hark.decode.translation import Translation
+from hark.decode.translation import Sentence, Translation
 from hark.text import clauses, protect
 from hark.text.detector import base_language
 from hark.text.foreign import other_language
@@ -74,8 +74,16 @@ class Translator:
         """Number of further sentences that the engine can use now, beyond those already queued."""
         return self._tasks.room
 
-    def submit(self, text: str, options: Options | None = None) -> "Future[Translation]":
-        """Start translating a text, from any thread. The future completes after enough steps, and may be cancelled."""
+    def submit(
+        self,
+        text: str,
+        options: Options | None = None,
+        on_sentence: Callable[[int, int, Sentence], object] | None = None,
+    ) -> "Future[Translation]":
+        """Start translating a text, from any thread. The future completes after enough steps, and may be cancelled.
+
+        `on_sentence` is called with each sentence that is ready, see `FinishedSentences`.
+        """
         if not isinstance(text, str):
             raise TypeError(f"text must be a string, not {describe_value(text)}")
         chosen = self.languages.choose(text, options or Options())
@@ -88,9 +96,10 @@ class Translator:
             for i, piece in enumerate(cut)
             if i % 2 == 0
         )
+        report = None if on_sentence is None else FinishedSentences(plans, on_sentence)
         first, second = tee(keyed)  # read in lockstep, so that tee buffers almost nothing
         tasks, keys = (task for _, task in first), (key for key, _ in second)
-        return self._tasks.begin(tasks, partial(assemble, text, plans), chosen.urgent, keys)
+        return self._tasks.begin(tasks, partial(assemble, text, plans), chosen.urgent, keys, report)
 
     def _task(
         self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool

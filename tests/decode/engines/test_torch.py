@@ -13,7 +13,7 @@ from torch import Tensor
 
 from hark.config import DecodeConfig
 from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.forced import Translated
+from hark.decode.engines.forced import TokenTranslation
 from hark.decode.engines.torch import LANES, TorchEngine
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Hypothesis, Request, length_penalty
@@ -211,7 +211,7 @@ def test_attention_is_that_of_the_model(engine: TorchEngine) -> None:
     with torch.no_grad():
         engine.model(torch.tensor([source]), target_BT, layout)
     other = TorchEngine(engine.model, SPECIAL, alignment=AlignmentHeads(1, (0, 2)))
-    (chosen,) = other.align([Translated(source, best.tokens, complete=True)])
+    (chosen,) = other.align([TokenTranslation(source, best.tokens, complete=True)])
     np.testing.assert_allclose(best.attention_TS, layers[0][0].mean(0).numpy(), atol=1e-5)  # the layer before the last
     np.testing.assert_allclose(chosen, layers[1][0, [0, 2]].mean(0).numpy(), atol=1e-5)
 

@@ -92,7 +92,7 @@ def read(model: Transformer, source: PackedText, target: PackedText, cross: Atte
     return model.decode(target.tokens_N, source.encode(model), target.positions_N, own, cross)
 
 
-class Translated(NamedTuple):
+class TokenTranslation(NamedTuple):
     """A source and its translation, in tokens."""
 
     source: Sequence[int]
@@ -105,7 +105,7 @@ def align(
     model: Transformer,
     special: SpecialIds,
     alignment: AlignmentHeads,
-    found: Sequence[Translated],
+    found: Sequence[TokenTranslation],
     device: torch.device,
 ) -> list[NDArray[np.float32]]:
     """Return the cross-attention of each translation, `attention_TS`.

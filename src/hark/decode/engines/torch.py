@@ -28,7 +28,7 @@ from hark.config import Precision
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine, TokenPair
 from hark.decode.engines import forced
-from hark.decode.engines.forced import PackedText, Translated, in_batches
+from hark.decode.engines.forced import PackedText, TokenTranslation, in_batches
 from hark.decode.engines.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
 from hark.decode.engines.lane import DecodeContext, Lane
 from hark.decode.engines.lane_tables import LaneShape
@@ -297,7 +297,7 @@ class TorchEngine(Engine):
     def complete(self, done: Sequence[Done]) -> Iterator[tuple[int, Hypotheses]]:
         """Yield the answers, with attention if requested; the attention of all is computed together."""
         to_align = [
-            Translated(request.source, each.tokens, each.complete)
+            TokenTranslation(request.source, each.tokens, each.complete)
             for _, request, found in done
             if request.attention
             for each in found
@@ -310,7 +310,7 @@ class TorchEngine(Engine):
                 self.watch.answered(number, request, tuple(found))
             yield number, tuple(found)
 
-    def align(self, found: Sequence[Translated]) -> list[NDArray[np.float32]]:
+    def align(self, found: Sequence[TokenTranslation]) -> list[NDArray[np.float32]]:
         """Return the cross-attention of each token of the translations; those of similar length share a pass."""
         order = sorted(range(len(found)), key=lambda i: len(found[i].tokens))
         aligned: dict[int, NDArray[np.float32]] = {}

@@ -1,0 +1,1 @@
+"""The server: translation over HTTP, in several dialects, and a page."""

@@ -1,0 +1,102 @@
+"""The choice of a model for the languages of a text, with the source language detected."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, TypeVar
+
+from hark import models
+from hark.decode.piece import Options
+from hark.decode.source_language import SHORT, detect_source, doubt_of, doubt_per_token
+from hark.errors import HarkError, UserError
+from hark.models import InstalledModel
+from hark.serve.refusal import Refusal
+from hark.serve.running import EngineError
+from hark.serve.shelf import Shelf
+
+Result = TypeVar("Result")
+
+
+class ModelChoice:
+    """Chooses among the models of a shelf."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def fitting(self, source: str | None, target: str) -> list[InstalledModel]:
+        """The models for these languages, with their matching pairs; a refusal if there are none."""
+        try:
+            return models.choose(source, target, self._shelf.offered)
+        except UserError:
+            pass
+        for code, side in ((source, 0), (target, 1)):
+            if code is not None and not any(models.matches(code, pair[side]) for pair in self._shelf.pairs()):
+                raise Refusal(400, f"{code} is not supported")
+        raise Refusal(400, f"{source} to {target} is not supported")
+
+    async def choose(self, text: str, source: str | None, target: str) -> tuple[InstalledModel, str | None, str]:
+        """Return the model for a text and its codes of the languages; a source of None is detected by the model."""
+        fitting = self.fitting(source, target)
+        first = fitting[0]
+        sources = {pair[0] for each in fitting for pair in each.pairs}
+        if source is not None or len(sources) == 1:
+            return first, *first.pairs[0]
+        if models.has_all(first, sources):
+            return first, None, first.pairs[0][1]
+        guess = detect_source(text, sources)
+        if guess is None and len(text.strip()) <= SHORT:
+            guess = await self._try_models(text.strip(), fitting)
+        if guess is not None:
+            chosen = models.choose(guess, target, fitting)[0]
+            return chosen, *chosen.pairs[0]
+        general = next((each for each in fitting if models.has_all(each, sources)), None)
+        if general is None:
+            raise Refusal(400, f"cannot detect the language ({' or '.join(sorted(sources))}); set the source language")
+        return general, None, general.pairs[0][1]
+
+    async def _try_models(self, text: str, fitting: Sequence[InstalledModel]) -> str | None:
+        """The source language whose model translates a short text most confidently, as `choose_source` does."""
+        if any(len(each.pairs) > 1 for each in fitting):
+            return None
+        candidates = {each.pairs[0][0]: each for each in reversed(fitting)}
+        doubts = await gather([self._doubt(text, each) for each in candidates.values()])
+        return min(zip(doubts, candidates, strict=True))[1]
+
+    async def _doubt(self, text: str, model: InstalledModel) -> float:
+        running = await self._shelf.take(model)
+        options = Options(running.loaded.config.decode, urgent=True, detect=False, tidy=False)
+        translation = (await answer(running.submit(text, options))).text
+        doubt = await answer(running.call(partial(doubt_of, text=text, translation=translation)))
+        (pair,) = model.pairs
+        for back in self._shelf.offered:
+            if back.pairs == (pair[::-1],):
+                reverse = await self._shelf.take(back)
+                doubt += await answer(reverse.call(partial(doubt_per_token, source=translation, translation=text)))
+                break
+        return doubt
+
+
+async def answer(future: "Future[Result]") -> Result:
+    """Wait for a future of a running model; its errors become refusals. Cancelling the wait cancels the future."""
+    try:
+        return await asyncio.wrap_future(future)
+    except UserError as error:
+        raise Refusal(400, str(error)) from error
+    except EngineError as error:
+        raise Refusal(500, "the engine failed; the request is not at fault and may be sent again", 1) from error
+    except HarkError as error:
+        raise Refusal(500, str(error)) from error
+
+
+async def gather(coroutines: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Wait for all; if one fails, cancel the others and raise its error."""
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
+    tasks = [asyncio.ensure_future(each) for each in coroutines]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise

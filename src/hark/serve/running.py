@@ -1,0 +1,176 @@
+"""A loaded model and the thread that translates with it."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+from hark.decode.load import Loaded
+from hark.decode.piece import Options
+from hark.decode.translation import Sentence, Translation
+from hark.errors import HarkError
+
+Result = TypeVar("Result")
+OnSentence = Callable[[int, int, Sentence], object]
+"""Called with the index of a finished sentence, the number of sentences, and the sentence."""
+LONG = 4_000
+"""Characters from which a text is split into sentences in another thread, while this model goes on translating."""
+
+
+BETWEEN_STEPS = 64
+"""Maximum orders that are taken from the inbox before the next step of the engine, which must not run dry meanwhile."""
+
+
+class EngineError(HarkError):
+    """The engine failed. The requests that it was working on are not at fault."""
+
+
+class RunningModel:
+    """Translates the texts of all clients with one model, in one thread, which sleeps while there is none.
+
+    Any thread may submit. Everything else happens in that thread: no client waits for a lock, and an engine need not be
+    thread-safe.
+    """
+
+    def __init__(self, name: str, loaded: Loaded, preparing: Executor) -> None:
+        """`preparing` runs what takes long before a text can be translated."""
+        self.name, self.loaded = name, loaded
+        self.failed = False
+        """Whether the engine failed. Then the model must be loaded again."""
+        self._preparing = preparing
+        self._inbox: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._open: set[Future[Any]] = set()
+        self._started: set[Future[Translation]] = set()
+        """The translator's futures: while there are any, it must be stepped."""
+        self._translator = loaded.translator
+        self._thread = Thread(target=self._run, name=f"hark {name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def open(self) -> int:
+        """The number of texts that are being translated, wait for it, or are being prepared."""
+        return len(self._open)
+
+    @property
+    def queued(self) -> int:
+        """The number of sentences that wait for the engine."""
+        return len(self._translator.engine.intake)
+
+    def submit(self, text: str, options: Options, on_sentence: OnSentence | None = None) -> "Future[Translation]":
+        """Start translating a text. Cancelling the future frees its place. `on_sentence` is called in another thread.
+
+        An engine that fails raises `EngineError` from all open futures.
+        """
+        future: Future[Translation] = self._new_future()
+        start = partial(self._start, future, text, options, on_sentence)
+        if len(text) >= LONG:
+            try:
+                self._preparing.submit(self._guard, future, start)
+            except RuntimeError:  # it is shut down
+                future.set_exception(EngineError("the server is shutting down"))
+        else:
+            self._inbox.put(partial(self._guard, future, start))
+        return future
+
+    def call(self, function: Callable[[Loaded], Result]) -> "Future[Result]":
+        """Call a function with the model, in the model's thread."""
+        future: Future[Result] = self._new_future()
+
+        def run() -> None:
+            result = function(self.loaded)
+            if future.set_running_or_notify_cancel():
+                future.set_result(result)
+
+        self._inbox.put(partial(self._guard, future, run))
+        return future
+
+    def close(self) -> None:
+        """Finish what is open, then free the memory. Nothing may be submitted after it."""
+        self._inbox.put(None)
+        self._thread.join()
+
+    def _new_future(self) -> "Future[Any]":
+        future: Future[Any] = Future()
+        self._open.add(future)
+        future.add_done_callback(self._forget)
+        if self.failed:
+            self._fail(future, EngineError(f"{self.name}: the engine failed"))
+        return future
+
+    def _forget(self, future: "Future[Any]") -> None:
+        self._open.discard(future)
+        if future.cancelled():
+            self._inbox.put(do_nothing)  # wakes the thread, which may be waiting for the last open future
+
+    def _guard(self, future: "Future[Any]", function: Callable[[], object]) -> None:
+        """Call a function; an error fails the future."""
+        if future.done():
+            return
+        try:
+            function()
+        except Exception as error:
+            self._fail(future, error)
+
+    def _start(
+        self, future: "Future[Translation]", text: str, options: Options, on_sentence: OnSentence | None
+    ) -> None:
+        inner = self._translator.submit(text, options, on_sentence)
+        self._inbox.put(partial(self._started.add, inner))
+        inner.add_done_callback(partial(self._pass_on, future))
+        # Called at once if the future was cancelled meanwhile.
+        future.add_done_callback(partial(self._cancel, inner))
+
+    def _pass_on(self, future: "Future[Translation]", inner: "Future[Translation]") -> None:
+        """Give a client the result, or the error, of the translator's future."""
+        self._inbox.put(partial(self._started.discard, inner))
+        if inner.cancelled() or future.done() or not future.set_running_or_notify_cancel():
+            return
+        error = inner.exception()
+        if error is None:
+            future.set_result(inner.result())
+        else:
+            future.set_exception(error)
+
+    def _cancel(self, inner: "Future[Translation]", future: "Future[Translation]") -> None:
+        if future.cancelled():
+            self._inbox.put(partial(self._drop, inner))
+
+    def _drop(self, inner: "Future[Translation]") -> None:
+        if inner.cancel():
+            self._translator.step()  # frees its places in running batches
+
+    def _fail(self, future: "Future[Any]", error: Exception) -> None:
+        if not future.done() and future.set_running_or_notify_cancel():
+            future.set_exception(error)
+
+    def _run(self) -> None:
+        """Do what arrives in the inbox; step while texts are open; sleep otherwise."""
+        closing, since_step = False, 0
+        try:
+            while self._open or not closing:
+                todo = None
+                if not self._started or since_step < BETWEEN_STEPS:
+                    with suppress(Empty):
+                        todo = self._inbox.get(block=not self._started)
+                        since_step += 1
+                        closing = closing or todo is None
+                if todo is not None:
+                    todo()
+                elif self._started:
+                    since_step = 0
+                    self._translator.step()
+        except Exception as error:  # only the engine raises here: it is in an unknown state
+            self.failed = True
+            failure = EngineError(f"{self.name}: the engine failed: {type(error).__name__}: {error}")
+            while self._open:
+                for future in list(self._open):
+                    self._fail(future, failure)
+        finally:
+            self.loaded.close()
+
+
+def do_nothing() -> None:
+    pass

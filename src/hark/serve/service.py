@@ -1,0 +1,259 @@
+"""Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from hark.decode.load import search_settings
+from hark.decode.piece import Options
+from hark.decode.translation import Sentence, Translation
+from hark.facts import LanguagePair
+from hark.serve.choice import ModelChoice, answer, gather
+from hark.serve.refusal import Refusal
+from hark.serve.running import OnSentence
+from hark.serve.settings import ServeSettings
+from hark.serve.shelf import RETRY_AFTER, Readiness, Shelf
+from hark.text.detector import rank_languages
+
+GLANCE = 1000
+"""Characters at the beginning of a text used for language detection."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request to translate. Identical ones in flight are joined."""
+
+    texts: tuple[str, ...]
+    source: str | None
+    """None: detect it for each text."""
+    target: str
+    nbest: int = 1
+    align: bool = False
+    urgent: bool = True
+    """Whether somebody waits for it; bulk requests (documents) come after urgent ones."""
+    split: bool = True
+    join: bool = True
+    protect: bool = True
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, self.texts))
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A translation, its languages, and the name of the model."""
+
+    translation: Translation
+    source: str
+    target: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that is ready: sentence `sentence` of `of`, of text number `text`, or the whole text."""
+
+    text: int
+    sentence: int | None
+    """None: the whole text."""
+    of: int
+    result: Sentence | Translated
+
+
+@dataclass
+class Counts:
+    """Totals since the start, for metrics."""
+
+    texts: int = 0
+    characters: int = 0
+    tokens: int = 0
+    joined: int = 0
+    cancelled: int = 0
+
+
+@dataclass(eq=False)
+class _Flight:
+    """A job that is being translated, and the number of requests that wait for it."""
+
+    task: "asyncio.Task[list[Translated]]"
+    waiting: int = 0
+
+
+@dataclass
+class _Load:
+    """Jobs in progress."""
+
+    jobs: int = 0
+    characters: int = 0
+    bulk: int = 0
+    """Characters of bulk jobs."""
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Service:
+    """Translates for all APIs. Its methods are called on the event loop, and none blocks it."""
+
+    def __init__(self, settings: ServeSettings, shelf: Shelf | None = None) -> None:
+        """`shelf`: the models on offer; by default those of the settings."""
+        self.settings = settings
+        self.shelf = shelf or Shelf.of(settings)
+        self.counts = Counts()
+        self._choice = ModelChoice(self.shelf)
+        self._load = _Load()
+        self._flights: dict[Job, _Flight] = {}
+        self._warming: asyncio.Task[None] | None = None
+        self._closing = False
+
+    async def start(self) -> None:
+        """Begin to load models, and return at once."""
+        self._warming = asyncio.create_task(self.shelf.load_all())
+
+    @property
+    def ready(self) -> Readiness:
+        return self.shelf.readiness
+
+    @property
+    def jobs(self) -> int:
+        """The number of jobs in progress."""
+        return self._load.jobs
+
+    @property
+    def characters(self) -> int:
+        """The number of characters of the jobs in progress."""
+        return self._load.characters
+
+    def pairs(self) -> tuple[LanguagePair, ...]:
+        """All directions on offer."""
+        return self.shelf.pairs()
+
+    def languages(self) -> tuple[str, ...]:
+        """All languages, as source or as target."""
+        return tuple(sorted({code for pair in self.pairs() for code in pair}))
+
+    def detect(self, text: str) -> list[tuple[str, float]]:
+        """Return the languages that a text may be in with their probabilities, best first; none if it is hopeless."""
+        ranked = rank_languages(text[:GLANCE], self.languages()) if text.strip() else []
+        return [(code, min(1.0, probability)) for probability, code in ranked if probability > 0.0]
+
+    async def translate(self, job: Job) -> list[Translated]:
+        """Translate the texts of a job. Cancelling it frees its places, unless an identical one is in flight."""
+        flight = self._flights.get(job)
+        if flight is None:
+            self.check(job)
+            flight = self._flights[job] = _Flight(asyncio.create_task(self._run(job)))
+            flight.task.add_done_callback(partial(self._land, job))
+        else:
+            self.counts.joined += 1
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        except asyncio.CancelledError:
+            if flight.waiting == 1 and not flight.task.done():
+                self._flights.pop(job, None)  # whoever comes now must not join a job that is being cancelled
+                flight.task.cancel()
+            raise
+        finally:
+            flight.waiting -= 1
+
+    async def stream(self, job: Job) -> AsyncIterator[Event]:
+        """Yield each sentence as soon as it is finished, in any order, and each text after its last sentence."""
+        self.check(job)
+        loop = asyncio.get_running_loop()
+        events: asyncio.Queue[Event | BaseException | None] = asyncio.Queue()
+
+        def report(text: int, index: int, count: int, sentence: Sentence) -> None:
+            loop.call_soon_threadsafe(events.put_nowait, Event(text, index, count, sentence))
+
+        async def translate(number: int, text: str) -> None:
+            done = await self._translate(text, job, partial(report, number))
+            events.put_nowait(Event(number, None, len(done.translation.sentences), done))
+
+        async def run() -> None:
+            try:
+                await gather([translate(number, text) for number, text in enumerate(job.texts)])
+            except BaseException as error:
+                events.put_nowait(error)
+                raise
+            events.put_nowait(None)
+
+        with self._accepted(job):
+            running = asyncio.create_task(run())
+            try:
+                while isinstance(event := await events.get(), Event):
+                    yield event
+                if event is not None:
+                    raise event
+            finally:
+                running.cancel()
+                await asyncio.wait([running])
+                running.cancelled() or running.exception()  # seen
+
+    async def close(self) -> None:
+        """Finish what was accepted, and refuse the rest with status 503."""
+        self._closing = True
+        if self._warming is not None:
+            self._warming.cancel()
+        while self._load.jobs:
+            self._load.idle.clear()
+            await self._load.idle.wait()
+        await self.shelf.close()
+
+    def check(self, job: Job) -> None:
+        """Raise a refusal if a job would be refused: unknown languages, too much text, a full queue."""
+        limits, load, size = self.settings, self._load, job.characters
+        if self._closing:
+            raise Refusal(503, "the server is shutting down", RETRY_AFTER)
+        if len(job.texts) > limits.batch and job.urgent:
+            raise Refusal(413, f"{len(job.texts):,} texts are too many; the limit is {limits.batch:,}")
+        most = limits.characters if job.urgent else limits.document_characters
+        if size > most:
+            raise Refusal(413, f"{size:,} characters are too many; the limit is {most:,}")
+        if not 1 <= job.nbest <= limits.nbest:
+            raise Refusal(400, f"nbest must be 1 to {limits.nbest}, not {job.nbest}")
+        self._choice.fitting(job.source, job.target)
+        full = load.jobs >= limits.queue or load.characters + size > limits.queue_characters
+        if not job.urgent and load.bulk and load.bulk + size > limits.queue_characters // 2:
+            full = True
+        if load.jobs and full:
+            raise Refusal(503, "too many requests are waiting; try again", RETRY_AFTER)
+
+    async def _run(self, job: Job) -> list[Translated]:
+        with self._accepted(job):
+            return await gather([self._translate(text, job) for text in job.texts])
+
+    def _land(self, job: Job, task: "asyncio.Task[list[Translated]]") -> None:
+        if (flight := self._flights.get(job)) is not None and flight.task is task:
+            del self._flights[job]
+        if task.cancelled():
+            self.counts.cancelled += 1
+        else:
+            task.exception()  # seen, also if nobody waits any more
+
+    @contextmanager
+    def _accepted(self, job: Job) -> Iterator[None]:
+        """Count a job as in progress."""
+        load, size = self._load, job.characters
+        bulk = 0 if job.urgent else size
+        load.jobs, load.characters, load.bulk = load.jobs + 1, load.characters + size, load.bulk + bulk
+        try:
+            yield
+        finally:
+            load.jobs, load.characters, load.bulk = load.jobs - 1, load.characters - size, load.bulk - bulk
+            if not load.jobs:
+                load.idle.set()
+
+    async def _translate(self, text: str, job: Job, on_sentence: OnSentence | None = None) -> Translated:
+        model, source, target = await self._choice.choose(text, job.source, job.target)
+        running = await self.shelf.take(model)
+        search = search_settings(running.loaded.config.decode, {"nbest": job.nbest} if job.nbest > 1 else {})
+        options = Options(search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join)
+        translation = await answer(running.submit(text, options, on_sentence))
+        self.counts.texts += 1
+        self.counts.characters += len(text)
+        self.counts.tokens += sum(each.tokens for each in translation.sentences)
+        if source is None:
+            source, target = running.loaded.languages.pair(text, None, target)
+        return Translated(translation, source, target, model.name)

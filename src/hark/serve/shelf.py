@@ -1,0 +1,175 @@
+"""The models that a server offers: loaded on first use, and unloaded by least use if memory is short."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from hark import models
+from hark.decode.load import Loaded
+from hark.errors import HarkError, UserError
+from hark.facts import LanguagePair
+from hark.machine import available_memory
+from hark.models import InstalledModel
+from hark.serve.refusal import Refusal
+from hark.serve.running import RunningModel
+from hark.serve.settings import ServeSettings
+from hark.text.detector import load_detector
+
+OVERHEAD = 48 << 20
+"""Bytes of memory that a model takes in addition to twice its size on disk: vocabularies, phrases, workspace."""
+RETRY_AFTER = 5
+"""Seconds after which a refused client should try again."""
+
+Opener = Callable[[InstalledModel, Executor], RunningModel]
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """How many of the models that are loaded at start are loaded, and what went wrong."""
+
+    loaded: int
+    total: int
+    problem: str | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.total > 0 and self.loaded >= self.total
+
+
+class Shelf:
+    """The models on offer. All methods are called on the event loop, and none blocks it."""
+
+    def __init__(self, offered: Sequence[InstalledModel], memory: int | None = None, opener: Opener | None = None):
+        """`memory`: bytes for models; None: half of what is available. `opener` opens a model; the tests use others."""
+        self.offered = tuple(without_shadowed(offered))
+        self.problems = {each.name: each.problem for each in offered if each.problem}
+        self.memory = memory if memory is not None else (available_memory() or 1 << 62) // 2
+        self._opener: Opener = opener or open_model
+        self._running: dict[str, RunningModel] = {}
+        """By folder, the least recently used first."""
+        self._loading: dict[str, asyncio.Task[RunningModel]] = {}
+        self._loader = ThreadPoolExecutor(1, "hark load")
+        self._preparer = ThreadPoolExecutor(1, "hark prepare")
+        self._to_load = self._fitting()
+        self._waited: set[str] = set()
+
+    @classmethod
+    def of(cls, settings: ServeSettings) -> "Shelf":
+        """The models of a folder, or the installed ones."""
+        folders = None if settings.models is None else [settings.models]
+        found = models.list_models(folders)
+        shelf = cls(found, settings.memory, lambda model, preparer: open_model(model, preparer, settings.threads))
+        if not shelf.offered:
+            where = settings.models or models.user_folder()
+            problem = "; ".join(shelf.problems.values())
+            raise UserError(problem or f"{where}: no models; put one there, or see hark models")
+        return shelf
+
+    @property
+    def readiness(self) -> Readiness:
+        """Progress of `load_all`."""
+        problems = [self.problems[each.name] for each in self._to_load if each.name in self.problems]
+        total = len(self._to_load) - len(problems)
+        return Readiness(len(self._waited), total, "; ".join(problems) or None)
+
+    @property
+    def running(self) -> tuple[RunningModel, ...]:
+        return tuple(self._running.values())
+
+    def pairs(self) -> tuple[LanguagePair, ...]:
+        """All directions on offer."""
+        return tuple(dict.fromkeys(pair for each in self.offered for pair in each.pairs))
+
+    async def load_all(self) -> None:
+        """Load the models that fit into memory together, one after another."""
+        for each in self._to_load:
+            try:
+                await self.take(each)
+            except (HarkError, Refusal) as error:
+                self.problems[each.name] = str(error)
+            else:
+                self._waited.add(str(each.folder))
+
+    async def take(self, model: InstalledModel) -> RunningModel:
+        """Return a running model, loaded if it is not yet. It stays loaded at least until the next await."""
+        key = str(model.folder)
+        while True:
+            running = self._running.get(key)
+            if running is not None and not running.failed:
+                self._running[key] = self._running.pop(key)  # now the most recently used
+                return running
+            loading = self._loading.get(key)
+            if loading is None:
+                loading = self._loading[key] = asyncio.create_task(self._load(key, model))
+                loading.add_done_callback(lambda _: self._loading.pop(key, None))
+            # A client that hangs up does not stop the loading, for which others may wait.
+            await asyncio.shield(loading)
+
+    async def close(self) -> None:
+        """Finish what is open and unload everything."""
+        for loading in list(self._loading.values()):
+            await asyncio.wait([loading])
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(*(loop.run_in_executor(None, each.close) for each in self._running.values()))
+        self._running.clear()
+        self._loader.shutdown(wait=False)
+        self._preparer.shutdown(wait=False)
+
+    async def _load(self, key: str, model: InstalledModel) -> RunningModel:
+        self._running.pop(key, None)  # one whose engine failed, and which has closed itself
+        loop = asyncio.get_running_loop()
+        for evicted in self._make_room(model):
+            await loop.run_in_executor(self._loader, evicted.close)
+        running = await loop.run_in_executor(self._loader, self._opener, model, self._preparer)
+        self._running[key] = running
+        return running
+
+    def _make_room(self, model: InstalledModel) -> list[RunningModel]:
+        """Remove the least recently used models until another one fits; return them, to be closed."""
+        costs = {str(each.folder): memory_of(each) for each in self.offered}
+        busy = [key for key in self._loading if key != str(model.folder)]
+        used = sum(costs[key] for key in {*self._running, *busy})
+        leaving: list[str] = []
+        for key, running in self._running.items():
+            if used + memory_of(model) <= self.memory:
+                break
+            if not running.open:
+                leaving.append(key)
+                used -= costs[key]
+        if used and used + memory_of(model) > self.memory:
+            raise Refusal(503, f"no memory for {model.name} while other models are busy; try again", RETRY_AFTER)
+        return [self._running.pop(key) for key in leaving]
+
+    def _fitting(self) -> list[InstalledModel]:
+        """The first models that fit into memory together, and at least one."""
+        used, fitting = 0, list[InstalledModel]()
+        for each in self.offered:
+            used += memory_of(each)
+            if used > self.memory and fitting:
+                break
+            fitting.append(each)
+        return fitting
+
+
+def without_shadowed(installed: Sequence[InstalledModel]) -> Iterator[InstalledModel]:
+    """Leave out models without a direction of their own: an earlier one translates it."""
+    known: set[LanguagePair] = set()
+    for each in installed:
+        if not each.problem and not known.issuperset(each.pairs):
+            known.update(each.pairs)
+            yield each
+
+
+def memory_of(model: InstalledModel) -> int:
+    """An estimate of the bytes of memory that a loaded model takes."""
+    return 2 * model.size + OVERHEAD
+
+
+def open_model(model: InstalledModel, preparer: Executor, threads: int | None = None) -> RunningModel:
+    """Load a model and what its first translation needs, so that none has to wait for it."""
+    loaded = Loaded(model.folder, threads=threads)
+    for pair in loaded.facts.pairs:
+        loaded.phrases(*pair)
+    load_detector()
+    return RunningModel(model.name, loaded, preparer)

@@ -1,0 +1,80 @@
+"""Models of the server without a network: they answer with a function of the text."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from hark.config import Config, DataConfig
+from hark.decode.engine import Engine
+from hark.decode.languages import LanguageChoice
+from hark.decode.load import Loaded
+from hark.decode.request import Answer
+from hark.decode.translator import Translator
+from hark.models import InstalledModel
+from hark.serve.running import RunningModel
+from hark.serve.service import Service
+from hark.serve.settings import ServeSettings
+from hark.serve.shelf import Shelf
+from tests.decode.stub import Stub, tokenizer
+
+PREPARING = ThreadPoolExecutor(1)
+
+
+def installed(name: str, *pairs: tuple[str, str]) -> InstalledModel:
+    return InstalledModel(Path(f"/nowhere/{name}"), pairs or (cast(tuple[str, str], tuple(name.split("-"))),))
+
+
+def loaded(engine: Engine, source: str = "en", target: str = "de") -> Loaded:
+    """What the server needs of a loaded model."""
+    config = Config(data=DataConfig(source=source, target=target))
+    translator = Translator(engine, tokenizer(), tokenizer(), config)
+    stub: Any = SimpleNamespace(
+        engine=engine,
+        translator=translator,
+        config=config,
+        languages=LanguageChoice(tokenizer().scheme, (source, target)),
+        facts=SimpleNamespace(pairs=((source, target),)),
+        close=engine.close,
+    )
+    return cast(Loaded, stub)
+
+
+def running(engine: Engine, name: str = "en-de") -> RunningModel:
+    return RunningModel(name, loaded(engine, *name.split("-")), PREPARING)
+
+
+def shout(text: str, _: object) -> str:
+    return text.upper()
+
+
+def service(
+    *names: str, engine: Callable[[str], Engine] = lambda _: Stub(shout), memory: int | None = None, **settings: Any
+) -> Service:
+    """A service with models of these names, such as en-de."""
+
+    def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
+        source, target = model.pairs[0]
+        return RunningModel(model.name, loaded(engine(model.name), source, target), preparing)
+
+    offered = [installed(name) for name in names or ("en-de",)]
+    return Service(ServeSettings(**settings), Shelf(offered, memory, opener))
+
+
+class Gate(Stub):
+    """Answers nothing until it is opened."""
+
+    def __init__(self, batch_size: int = 5) -> None:
+        super().__init__(shout, batch_size)
+        self.opened = False
+
+    def step(self) -> list[tuple[int, Answer]]:
+        rejected, cancelled = self.intake.changes()
+        self.held = [each for each in self.held if each[0] not in cancelled]
+        if self.opened:
+            return [*rejected, *super().step()]
+        while len(self.held) < self.batch_size and (first := self.intake.first()) is not None:
+            self.intake.take(first[0])
+            self.held.append(first)
+        return list(rejected)

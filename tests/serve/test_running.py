@@ -1,0 +1,138 @@
+"""A running model: translates for many clients, cancels, sleeps when idle, and fails alone."""
+
+import threading
+import time
+
+import pytest
+
+from hark.decode.piece import Options
+from hark.decode.request import Answer
+from hark.decode.translation import Sentence
+from hark.serve.running import LONG, EngineError, RunningModel
+from tests.decode.stub import Stub
+from tests.serve.stubs import Gate, running, shout
+
+OPTIONS = Options(detect=False)
+WAIT = 60
+
+
+def wait_until(holds: "threading.Event | object") -> None:
+    deadline = time.monotonic() + WAIT
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_texts_of_many_threads_get_their_own_translations() -> None:
+    model = running(Stub(shout))
+    futures = [(text, model.submit(text, OPTIONS)) for text in [f"the cat sees house {i}" for i in range(50)]]
+    assert [future.result(WAIT).text for _, future in futures] == [text.upper() for text, _ in futures]
+    assert model.open == 0
+    model.close()
+
+
+@pytest.mark.parametrize("length", [1, LONG])
+def test_a_long_text_is_prepared_elsewhere(length: int) -> None:
+    threads: list[str] = []
+    model = running(Stub(lambda text, _: threads.append(threading.current_thread().name) or text))  # type: ignore[func-returns-value]
+    submit = model.loaded.translator.submit
+    model.loaded.translator.submit = lambda *given: (threads.append(threading.current_thread().name), submit(*given))[1]  # type: ignore[method-assign]
+    text = "the cat. " * (length // 9 + 1)
+    assert model.submit(text, OPTIONS).result(WAIT).text == text
+    assert (threads[0] == threads[-1]) == (length < LONG)
+    model.close()
+
+
+def test_sentences_are_reported_as_they_finish() -> None:
+    model = running(Stub(shout))
+    seen: list[tuple[int, int, Sentence]] = []
+    text = "The cat runs. The house is old.\n\nThe tree is red."
+    result = model.submit(text, OPTIONS, lambda *event: seen.append(event)).result(WAIT)
+    assert sorted(index for index, _, _ in seen) == [0, 1, 2]
+    assert {count for _, count, _ in seen} == {3}
+    for index, _, sentence in seen:
+        assert sentence.text == result.sentences[index].text
+        assert text[sentence.source_start :].startswith(sentence.source)
+    model.close()
+
+
+def test_cancelling_frees_the_queue_and_the_batches() -> None:
+    engine = Gate(batch_size=2)
+    model = running(engine)
+    futures = [model.submit(f"the cat {i}. the house {i}.", OPTIONS) for i in range(4)]
+    wait_until(lambda: len(engine.held) == 2 and len(engine.intake) == 6)
+    for future in futures:
+        assert future.cancel()
+    wait_until(lambda: not engine.held and not len(engine.intake))
+    assert model.open == 0
+    engine.opened = True
+    assert model.submit("the tree", OPTIONS).result(WAIT).text == "THE TREE"
+    model.close()
+
+
+def test_an_idle_model_does_not_step() -> None:
+    engine = Stub(shout)
+    model = running(engine)
+    model.submit("the cat", OPTIONS).result(WAIT)
+    model.call(lambda _: None).result(WAIT)  # what came before it is finished
+    steps: list[int] = []
+    step = engine.step
+    engine.step = lambda: (steps.append(1), step())[1]  # type: ignore[method-assign]
+    model.call(lambda _: None).result(WAIT)
+    assert not steps
+    model.close()
+
+
+class Broken(Stub):
+    def step(self) -> list[tuple[int, Answer]]:
+        raise RuntimeError("out of memory")
+
+
+def test_a_failing_engine_fails_open_futures_and_says_so() -> None:
+    model = running(Broken())
+    with pytest.raises(EngineError, match="out of memory"):
+        model.submit("the cat", OPTIONS).result(WAIT)
+    assert model.failed
+    with pytest.raises(EngineError):
+        model.submit("the house", OPTIONS).result(WAIT)
+    assert model.open == 0
+
+
+def test_an_error_of_one_text_fails_that_text_only() -> None:
+    model = running(Stub(shout))
+    bad = model.submit(b"7", OPTIONS)  # type: ignore[arg-type]
+    good = model.submit("the cat", OPTIONS)
+    with pytest.raises(TypeError):
+        bad.result(WAIT)
+    assert good.result(WAIT).text == "THE CAT"
+    assert not model.failed
+    model.close()
+
+
+def close_in_background(model: RunningModel) -> threading.Thread:
+    thread = threading.Thread(target=model.close)
+    thread.start()
+    return thread
+
+
+def test_closing_finishes_what_is_open() -> None:
+    engine = Gate()
+    model = running(engine)
+    future = model.submit("the cat", OPTIONS)
+    closing = close_in_background(model)
+    assert not future.done()
+    engine.opened = True
+    assert future.result(WAIT).text == "THE CAT"
+    closing.join(WAIT)
+    assert not closing.is_alive()
+    assert engine.closed
+
+
+def test_closing_does_not_wait_for_cancelled_texts() -> None:
+    engine = Gate()
+    model = running(engine)
+    future = model.submit("the cat", OPTIONS)
+    closing = close_in_background(model)
+    future.cancel()
+    closing.join(WAIT)
+    assert not closing.is_alive()

@@ -1,0 +1,309 @@
+"""The service: limits, languages, joining of identical requests, cancelling, streaming, closing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hark.decode.engine import Engine
+from hark.decode.translation import Sentence
+from hark.serve.refusal import Refusal
+from hark.serve.service import Event, Job, Service, Translated
+from tests.decode.stub import Stub
+from tests.serve.stubs import Gate, service, shout
+
+JOB = Job(("the cat",), "en", "de")
+
+
+def run(use: Callable[[Service], Awaitable[Any]], *names: str, **given: Any) -> Any:
+    """Use a service, and close it."""
+
+    async def main() -> Any:
+        each = service(*names, **given)
+        try:
+            return await use(each)
+        finally:
+            await each.close()
+
+    return asyncio.run(main())
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
+def refusal(job: Job, *names: str, **given: Any) -> tuple[int, str]:
+    with pytest.raises(Refusal) as refused:
+        run(lambda each: each.translate(job), *names, **given)
+    return refused.value.status, refused.value.message
+
+
+def test_texts_are_translated_in_order() -> None:
+    texts = tuple(f"the cat {i}" for i in range(20))
+    done = run(lambda each: each.translate(replace(JOB, texts=texts)))
+    assert [each.translation.text for each in done] == [text.upper() for text in texts]
+    assert {(each.source, each.target, each.model) for each in done} == {("en", "de", "en-de")}
+
+
+def test_no_texts_are_no_translations() -> None:
+    assert run(lambda each: each.translate(replace(JOB, texts=()))) == []
+
+
+def test_the_model_is_chosen_by_language() -> None:
+    done = run(lambda each: each.translate(Job(("der Hund",), "de", "en")), "en-de", "de-en")
+    assert done[0].model == "de-en"
+    done = run(lambda each: each.translate(Job(("the cat",), "en-GB", "de")), "en-de", "de-en")
+    assert (done[0].source, done[0].target) == ("en", "de")
+
+
+def test_unknown_languages_are_refused() -> None:
+    assert refusal(replace(JOB, target="xx")) == (400, "xx is not supported")
+    assert refusal(replace(JOB, source="xx")) == (400, "xx is not supported")
+    assert refusal(Job(("a",), "de", "fr"), "en-fr", "de-en") == (400, "de to fr is not supported")
+
+
+def test_the_source_is_detected_for_each_text() -> None:
+    texts = ("Where is the nearest train station, please?", "Où est la gare la plus proche, s'il vous plaît ?", "")
+    done = run(lambda each: each.translate(Job(texts, None, "de")), "en-de", "fr-de")
+    assert [each.model for each in done][:2] == ["en-de", "fr-de"]
+    assert done[2].translation.text == ""
+
+
+def test_languages_and_pairs() -> None:
+    async def use(each: Service) -> None:
+        assert each.pairs() == (("en", "de"), ("fr", "de"))
+        assert each.languages() == ("de", "en", "fr")
+        ranked = each.detect("Wo ist bitte der nächste Bahnhof?")
+        assert ranked[0][0] == "de"
+        assert 0.5 < ranked[0][1] <= 1.0
+        assert each.detect(" \n") == []
+
+    run(use, "en-de", "fr-de")
+
+
+@pytest.mark.parametrize(
+    ("job", "status"),
+    [
+        (replace(JOB, texts=("x" * 101,)), 413),
+        (replace(JOB, texts=("x",) * 6), 413),
+        (replace(JOB, nbest=4), 400),
+        (replace(JOB, nbest=0), 400),
+        (replace(JOB, texts=("x" * 201,), urgent=False), 413),
+    ],
+)
+def test_limits(job: Job, status: int) -> None:
+    limits = {"characters": 100, "batch": 5, "nbest": 3, "document_characters": 200}
+    assert refusal(job, **limits)[0] == status
+    assert run(lambda each: each.translate(JOB), **limits)[0].translation.text == "THE CAT"
+
+
+def gated(use: Callable[[Service, Gate], Awaitable[Any]], **given: Any) -> Any:
+    """Use a service whose engine answers when its gate is opened."""
+    engine = Gate()
+
+    async def open_after(each: Service) -> Any:
+        try:
+            return await use(each, engine)
+        finally:
+            engine.opened = True
+
+    return run(open_after, engine=lambda _: engine, **given)
+
+
+def test_a_full_queue_refuses_at_once_and_recovers() -> None:
+    async def use(each: Service, engine: Gate) -> None:
+        first = asyncio.create_task(each.translate(JOB))
+        await until(lambda: each.jobs == 1)
+        with pytest.raises(Refusal) as refused:
+            await each.translate(replace(JOB, texts=("another",)))
+        assert refused.value.status == 503
+        assert refused.value.retry_after
+        engine.opened = True
+        await first
+        assert (await each.translate(replace(JOB, texts=("another",))))[0].translation.text == "ANOTHER"
+
+    gated(use, queue=1)
+
+
+def test_bulk_leaves_room_for_interactive_requests() -> None:
+    async def use(each: Service, engine: Gate) -> None:
+        bulk = replace(JOB, urgent=False, texts=("x " * 30,))
+        first = asyncio.create_task(each.translate(bulk))
+        await until(lambda: each.jobs == 1)
+        with pytest.raises(Refusal):
+            await each.translate(replace(bulk, texts=("y " * 30,)))
+        urgent = asyncio.create_task(each.translate(JOB))
+        await until(lambda: each.jobs == 2)
+        engine.opened = True
+        await asyncio.gather(first, urgent)
+
+    gated(use, queue_characters=100)
+
+
+def test_identical_requests_in_flight_are_translated_once() -> None:
+    async def use(each: Service, engine: Gate) -> None:
+        tasks = [asyncio.create_task(each.translate(JOB)) for _ in range(5)]
+        await until(lambda: len(engine.held) == 1)
+        assert each.jobs == 1
+        tasks[0].cancel()
+        tasks[1].cancel()
+        engine.opened = True
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(result) for result in results] == [asyncio.CancelledError] * 2 + [list] * 3
+        assert len(engine.asked) == 1
+        assert each.counts.joined == 4
+
+    gated(use)
+
+
+def test_the_last_client_that_hangs_up_frees_the_places() -> None:
+    async def use(each: Service, engine: Gate) -> None:
+        job = replace(JOB, texts=tuple(f"the cat {i}" for i in range(20)))
+        tasks = [asyncio.create_task(each.translate(job)) for _ in range(2)]
+        await until(lambda: len(engine.held) + len(engine.intake) == 20)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        await until(lambda: not engine.held and not len(engine.intake))
+        assert each.jobs == 0
+        assert each.shelf.running[0].open == 0
+
+    gated(use)
+
+
+def test_one_bad_text_is_one_refusal() -> None:
+    class Picky(Stub):
+        def prepare(self, number, request):  # type: ignore[no-untyped-def]
+            from hark.errors import UserError
+
+            if request.search.nbest == 2:
+                raise UserError("no")
+            return super().prepare(number, request)
+
+    async def use(each: Service) -> None:
+        good, bad, other = await asyncio.gather(
+            each.translate(JOB),
+            each.translate(replace(JOB, texts=("the cat", "the dog"), nbest=2)),
+            each.translate(replace(JOB, texts=("the tree",))),
+            return_exceptions=True,
+        )
+        assert isinstance(bad, Refusal)
+        assert (bad.status, bad.message) == (400, "no")
+        assert not isinstance(good, BaseException)
+        assert not isinstance(other, BaseException)
+
+    run(use, engine=lambda _: Picky(shout))
+
+
+def test_a_failing_engine_is_a_500_and_the_next_request_works() -> None:
+    class Fails(Stub):
+        def step(self):  # type: ignore[no-untyped-def]
+            raise RuntimeError("bang")
+
+    engines: list[Engine] = [Fails(), Stub(shout)]
+
+    async def use(each: Service) -> None:
+        with pytest.raises(Refusal) as refused:
+            await each.translate(JOB)
+        assert refused.value.status == 500
+        assert "bang" not in refused.value.message
+        assert (await each.translate(JOB))[0].translation.text == "THE CAT"
+
+    run(use, engine=lambda _: engines.pop(0))
+
+
+def test_events_come_by_sentence_and_then_by_text() -> None:
+    texts = ("The cat runs. The house is old.", "The tree.", "")
+
+    async def use(each: Service) -> list[Event]:
+        return [event async for event in each.stream(replace(JOB, texts=texts))]
+
+    events = run(use)
+    whole = {event.text: event.result for event in events if event.sentence is None}
+    assert [whole[i].translation.text for i in range(3)] == [text.upper() for text in texts]
+    sentences = [event for event in events if event.sentence is not None]
+    assert sorted((event.text, event.sentence, event.of) for event in sentences) == [(0, 0, 2), (0, 1, 2), (1, 0, 1)]
+    for event in sentences:
+        assert isinstance(event.result, Sentence)
+        assert isinstance(whole[event.text], Translated)
+        last = max(i for i, other in enumerate(events) if other.text == event.text)
+        assert events[last].sentence is None
+
+
+def test_leaving_a_stream_frees_the_places() -> None:
+    async def use(each: Service, engine: Gate) -> None:
+        async def read() -> None:
+            async for _ in each.stream(replace(JOB, texts=("The cat. The house. The tree.",))):
+                pass
+
+        task = asyncio.create_task(read())
+        await until(lambda: len(engine.held) == 3)
+        task.cancel()
+        await asyncio.wait([task])
+        await until(lambda: not engine.held)
+        assert each.jobs == 0
+
+    gated(use)
+
+
+def test_closing_finishes_what_was_accepted_and_refuses_the_rest() -> None:
+    async def main() -> None:
+        engine = Gate()
+        each = service(engine=lambda _: engine)
+        accepted = asyncio.create_task(each.translate(JOB))
+        await until(lambda: len(engine.held) == 1)
+        closing = asyncio.create_task(each.close())
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal) as refused:
+            await each.translate(replace(JOB, texts=("another",)))
+        assert refused.value.status == 503
+        engine.opened = True
+        assert (await accepted)[0].translation.text == "THE CAT"
+        await closing
+        assert engine.closed
+
+    asyncio.run(main())
+
+
+def test_an_urgent_request_is_not_stuck_behind_a_book() -> None:
+    """The engine takes the requests of an urgent job before nearly all of a book that came first."""
+    order: list[str] = []
+    engine = Gate(batch_size=4)
+    engine.answer = lambda text, _: order.append(text) or text  # type: ignore[func-returns-value]
+
+    async def use(each: Service) -> None:
+        book = asyncio.create_task(
+            each.translate(Job((" ".join(f"The cat sees {i} houses." for i in range(300)),), "en", "de", urgent=False))
+        )
+        await until(lambda: len(engine.held) == 4)
+        small = asyncio.create_task(each.translate(JOB))
+        await until(lambda: any(request.urgent for _, request in engine.intake.peek(9999)))
+        engine.opened = True
+        await small
+        assert order.index("the cat") < 12
+        await book
+        assert len(order) == 301
+
+    run(use, engine=lambda _: engine, document_characters=99999)
+
+
+def test_short_words_are_tried_by_both_models() -> None:
+    """As `choose_source`: the detector cannot tell, so the model with less doubt wins."""
+    from hark.serve import choice
+
+    doubts = {"en-de": 1.0, "fr-de": 0.5}
+
+    async def use(each: Service) -> str:
+        done = await each.translate(Job(("ok",), None, "de"))
+        return done[0].model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice, "detect_source", lambda *_: None)
+        patch.setattr(choice, "doubt_of", lambda loaded, **_: doubts["-".join(loaded.facts.pairs[0])])
+        assert run(use, "en-de", "fr-de") == "fr-de"
+        doubts["fr-de"] = 2.0
+        assert run(use, "en-de", "fr-de") == "en-de"

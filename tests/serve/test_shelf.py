@@ -1,0 +1,151 @@
+"""The shelf: loads on first use, evicts by least use, and never evicts a model with open work."""
+
+import asyncio
+from concurrent.futures import Executor
+
+import pytest
+
+from hark.decode.piece import Options
+from hark.errors import UserError
+from hark.models import InstalledModel
+from hark.serve.refusal import Refusal
+from hark.serve.running import RunningModel
+from hark.serve.settings import ServeSettings
+from hark.serve.shelf import OVERHEAD, Readiness, Shelf
+from tests.decode.stub import Stub
+from tests.serve.stubs import Gate, installed, loaded, shout
+
+OPTIONS = Options(detect=False)
+
+
+class Opened:
+    """Opens models with stub engines, and remembers them."""
+
+    def __init__(self, gated: bool = False) -> None:
+        self.names: list[str] = []
+        self.engines: dict[str, Stub] = {}
+        self.gated = gated
+
+    def __call__(self, model: InstalledModel, preparing: Executor) -> RunningModel:
+        self.names.append(model.name)
+        engine = self.engines[model.name] = Gate() if self.gated else Stub(shout)
+        return RunningModel(model.name, loaded(engine, *model.pairs[0]), preparing)
+
+
+def test_a_model_is_loaded_once_at_first_use() -> None:
+    opened = Opened()
+    model = installed("en-de")
+
+    async def use() -> None:
+        shelf = Shelf([model, installed("de-en")], opener=opened)
+        assert opened.names == []
+        one, other = await asyncio.gather(shelf.take(model), shelf.take(model))
+        assert one is other
+        await shelf.close()
+
+    asyncio.run(use())
+    assert opened.names == ["en-de"]
+    assert opened.engines["en-de"].closed
+
+
+def test_the_least_recently_used_model_is_evicted() -> None:
+    opened = Opened()
+    one, two, three = models = [installed("en-de"), installed("de-en"), installed("en-fr")]
+
+    async def use() -> None:
+        shelf = Shelf(models, 2 * OVERHEAD, opened)
+        await shelf.take(one)
+        await shelf.take(two)
+        await shelf.take(one)
+        await shelf.take(three)
+        assert [each.name for each in shelf.running] == ["en-de", "en-fr"]
+        assert opened.engines["de-en"].closed
+        await shelf.take(two)
+        assert [each.name for each in shelf.running] == ["en-fr", "de-en"]
+        await shelf.close()
+
+    asyncio.run(use())
+    assert opened.names == ["en-de", "de-en", "en-fr", "de-en"]
+
+
+def test_a_model_with_open_work_is_not_evicted() -> None:
+    opened = Opened(gated=True)
+    one, two = models = [installed("en-de"), installed("de-en")]
+
+    async def use() -> None:
+        shelf = Shelf(models, OVERHEAD, opened)
+        running = await shelf.take(one)
+        future = running.submit("the cat", OPTIONS)
+        with pytest.raises(Refusal) as refused:
+            await shelf.take(two)
+        assert (refused.value.status, refused.value.retry_after) == (503, 5)
+        engine = opened.engines["en-de"]
+        assert isinstance(engine, Gate)
+        engine.opened = True
+        assert (await asyncio.wrap_future(future)).text == "THE CAT"
+        assert (await shelf.take(two)).name == "de-en"
+        await shelf.close()
+
+    asyncio.run(use())
+
+
+def test_a_failed_model_is_loaded_again() -> None:
+    opened = Opened()
+    model = installed("en-de")
+
+    async def use() -> None:
+        shelf = Shelf([model], opener=opened)
+        (await shelf.take(model)).failed = True
+        assert not (await shelf.take(model)).failed
+        await shelf.close()
+
+    asyncio.run(use())
+    assert opened.names == ["en-de", "en-de"]
+
+
+def test_models_that_fit_are_loaded_at_start_with_progress() -> None:
+    opened = Opened()
+    models = [installed("en-de"), installed("de-en"), installed("en-fr")]
+
+    async def use() -> None:
+        shelf = Shelf(models, 2 * OVERHEAD, opened)
+        assert shelf.readiness == Readiness(0, 2)
+        assert not shelf.readiness.done
+        await shelf.load_all()
+        assert shelf.readiness == Readiness(2, 2)
+        assert shelf.readiness.done
+        await shelf.close()
+
+    asyncio.run(use())
+    assert opened.names == ["en-de", "de-en"]
+
+
+def test_a_model_that_cannot_be_loaded_is_reported_and_others_work() -> None:
+    opened = Opened()
+
+    def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
+        if model.name == "en-de":
+            raise UserError("en-de: damaged")
+        return opened(model, preparing)
+
+    async def use() -> None:
+        shelf = Shelf([installed("en-de"), installed("de-en")], opener=opener)
+        await shelf.load_all()
+        assert shelf.readiness == Readiness(1, 1, "en-de: damaged")
+        with pytest.raises(UserError):
+            await shelf.take(installed("en-de"))
+        await shelf.close()
+
+    asyncio.run(use())
+
+
+def test_a_model_whose_directions_all_have_another_model_is_not_offered() -> None:
+    own, shipped = installed("mine", ("en", "de")), installed("en-de")
+    shelf = Shelf([own, shipped, installed("many", ("en", "de"), ("fr", "de"))])
+    assert [each.name for each in shelf.offered] == ["mine", "many"]
+    assert shelf.pairs() == (("en", "de"), ("fr", "de"))
+
+
+def test_a_folder_without_models_is_an_error(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UserError, match="no models"):
+        Shelf.of(ServeSettings(models=tmp_path))
