@@ -3,10 +3,12 @@
 import uPlot from "./vendor/uplot.js";
 import { exact, short } from "./numbers.js";
 
-const HEIGHT = 210;
+const HEIGHT = 200;
+const DASHES = [[], [6, 4], [2, 3], [9, 3, 2, 3]]; // several dev sets of a run share its colour
 
 /**
- * @typedef {{name: string, colour: string, xs: number[], ys: (number | null)[], faint?: boolean, dots?: boolean}} Curve
+ * @typedef {{name: string, colour: string, xs: number[], ys: (number | null)[], faint?: boolean, dots?: boolean,
+ *   stroke?: number}} Curve
  * `colour` is the name of a custom property.
  */
 
@@ -28,7 +30,7 @@ export class CurveChart {
 
   /** @param {Curve[]} curves */
   show(curves) {
-    const shape = (all) => JSON.stringify(all.map(({ name, colour, faint, dots }) => [name, colour, faint, dots]));
+    const shape = (all) => JSON.stringify(all.map(({ name, colour, faint, dots, stroke }) => [name, colour, faint, dots, stroke]));
     const same = this.plot && shape(curves) === shape(this.curves);
     this.curves = curves;
     const data = curves.length ? uPlot.join(curves.map(({ xs, ys }) => [xs, ys])) : [[]];
@@ -52,16 +54,17 @@ export class CurveChart {
       height: HEIGHT,
       legend: { show: false },
       cursor: { sync: { key: "hark-runs" }, points: { size: 6 }, y: false, drag: { x: true, y: false } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => this.range(low, high) } },
+      scales: { x: { time: false, range: (_, low, high) => [low ?? 0, high ?? 1] }, y: { range: (_, low, high) => this.range(low, high) } },
       axes: [
-        { ...axis, grid: { show: false }, space: 70, values: (_, ticks) => ticks.map((each) => short(each)) },
+        { ...axis, grid: { show: false }, size: 28, space: 70, values: (_, ticks) => ticks.map((each) => short(each)) },
         { ...axis, size: 52, values: (_, ticks) => ticks.map((each) => short(each)) },
       ],
       series: [
         {},
-        ...this.curves.map(({ colour, faint, dots }) => ({
+        ...this.curves.map(({ colour, faint, dots, stroke = 0 }) => ({
           stroke: paint(colour, faint ? 0.28 : 1),
           width: faint ? 1 : 1.75,
+          dash: DASHES[stroke % DASHES.length],
           spanGaps: true,
           points: { show: Boolean(dots), size: 5, fill: paint(colour), stroke: paint(colour) },
         })),

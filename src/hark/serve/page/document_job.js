@@ -94,8 +94,8 @@ export class DocumentJob {
     for (const row of batch) Object.assign(row, { sentences: [], of: 0 });
     for await (const { event, data } of stream("api/v1/translate", values, signal)) {
       if (event === "sentence") {
-        const row = batch[data.text_index ?? data.text];
-        row.sentences[data.sentence] = data.translation ?? data.text;
+        const row = batch[data.index];
+        row.sentences[data.sentence] = data.text;
         row.of = data.of;
       } else if (event === "text") {
         Object.assign(batch[data.index], { translation: data.text, warnings: data.warnings ?? [] });

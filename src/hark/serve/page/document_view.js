@@ -9,7 +9,7 @@ import { downloadIcon, fileIcon } from "./icons.js";
 import { languageBar } from "./language_bar.js";
 import { failureNote } from "./notes.js";
 
-const SAMPLE = 2000; // characters of a document that are enough to detect its language
+const GLANCE = 1000; // characters that are enough to detect a language
 
 export class DocumentView {
   /** @param {import("./choice.js").Choice} choice */
@@ -50,8 +50,9 @@ export class DocumentView {
   }
 
   async detect() {
-    const { detections = [] } = await post("api/v1/detect", { text: this.text.slice(0, SAMPLE) });
-    if (detections.length) this.choice.found(detections[0].language);
+    const { detections } = await post("api/v1/detect", { text: this.text.slice(0, GLANCE) });
+    const [best] = detections[0];
+    if (best) this.choice.found(best.language);
   }
 
   edit() {

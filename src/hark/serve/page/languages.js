@@ -11,9 +11,10 @@ export function nameOf(code) {
 }
 
 export class Languages {
-  /** @param {[string, string][]} pairs source and target of each direction on offer */
-  constructor(pairs) {
-    this.pairs = pairs;
+  /** @param {{code: string, targets: string[]}[]} offered */
+  constructor(offered) {
+    /** @type {[string, string][]} source and target of each direction */
+    this.pairs = offered.flatMap(({ code, targets }) => targets.map((target) => [code, target]));
   }
 
   get sources() {

@@ -24,7 +24,7 @@ export function openLook(sentence) {
       const root = document.createElement("div");
       root.id = "hark-look";
       render(html`${root}`, dialog.body);
-      await mount(root, Look.fromBase64(answer.head, answer.blocks), { inPage: true, theme });
+      await mount(root, Look.fromBase64(answer.head, answer.blocks), { theme });
     } catch (error) {
       if (isAbort(error)) return;
       render(failureNote(error, error.status === 501 ? null : show), dialog.body);

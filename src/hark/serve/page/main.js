@@ -157,8 +157,8 @@ function drawFooter() {
 
 async function start() {
   try {
-    const { pairs } = await get("api/v1/languages");
-    const choice = new Choice(new Languages(pairs));
+    const { languages } = await get("api/v1/languages");
+    const choice = new Choice(new Languages(languages));
     const actions = { openFile: (file) => takeFiles([file]), openLook };
     views.set("translate", new TranslateView(panels.get("translate"), choice, actions));
     views.set("document", new DocumentView(panels.get("document"), choice, actions));

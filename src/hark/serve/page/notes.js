@@ -5,10 +5,9 @@ import { key } from "./api.js";
 
 /** @param {import("./api.js").Failure} failure */
 export function failureNote(failure, retry) {
-  const wait = failure.retryAfter ? ` Try again in ${failure.retryAfter} s.` : "";
   return html`
     <div class="failure" role="alert">
-      <p>${failure.message}${wait}</p>
+      <p>${failure.message}</p>
       ${failure.needsKey ? keyForm(retry) : nothing}
       ${retry && !failure.needsKey ? html`<button type="button" class="quiet retry" @click=${retry}>Try again</button>` : nothing}
     </div>

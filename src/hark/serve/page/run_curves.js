@@ -35,10 +35,10 @@ export function chartsOf(runs) {
 function devCurves(runs, value) {
   return runs.flatMap((run) => {
     const sets = [...new Set(run.dev.map(({ set }) => set))];
-    return sets.map((set) => {
+    return sets.map((set, stroke) => {
       const points = run.dev.filter((each) => each.set === set).sort((one, other) => one.step - other.step);
       const name = sets.length > 1 ? `${run.name} ${set}` : run.name;
-      return { name, colour: run.colour, xs: points.map(({ step }) => step), ys: points.map(value), dots: points.length <= 60 };
+      return { name, colour: run.colour, xs: points.map(({ step }) => step), ys: points.map(value), dots: points.length <= 60, stroke };
     });
   });
 }

@@ -30,13 +30,16 @@ export function sentencePanel(paired, number, { look, choose }) {
         ${handled.map((text) => html`<span class="handled">${text}</span>`)}
         <button type="button" class="quiet look" @click=${look}>${lookIcon} Look inside</button>
       </header>
-      <ol class="candidates" aria-label="Translations, best first">
-        ${candidate(sentence.text, sentence.text, sentence.score, true)}
-        ${sentence.alternatives.map((each) => candidate(sentence.text, each.text, each.score, false))}
-      </ol>
+      ${sentence.alternatives.length ? candidates(sentence) : nothing}
     </section>
   `;
 }
+
+const candidates = ({ text, score, alternatives }) => html`
+  <ol class="candidates" aria-label="Translations, best first">
+    ${candidate(text, text, score, true)} ${alternatives.map((each) => candidate(text, each.text, each.score, false))}
+  </ol>
+`;
 
 function stepper(number, count, choose) {
   const go = (to, label, sign) => html`

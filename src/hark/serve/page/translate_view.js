@@ -18,6 +18,7 @@ const PAUSE = 220; // milliseconds without typing before a request
 const LONG_PAUSE = 600; // for long texts, of which every request is work
 const LONG = 1500; // characters
 const NBEST = 4;
+const GLANCE = 1000; // characters that are enough to detect a language
 const SURE = 0.6; // detection below this is left to the server, which tries both models
 
 const EMPTY = { text: "", sentences: [], sourceWords: [], words: [], source: null, model: "" };
@@ -129,8 +130,8 @@ export class TranslateView {
 
   /** The language of a text, or null if that is hard to tell. A text in the target language turns the direction round. */
   async detect(text, signal) {
-    const { detections = [] } = await post("api/v1/detect", { text }, signal);
-    const [best] = detections;
+    const { detections } = await post("api/v1/detect", { text: text.slice(0, GLANCE) }, signal);
+    const [best] = detections[0];
     if (!best || best.confidence < SURE) return null;
     this.choice.found(best.language);
     return best.language;
@@ -229,9 +230,8 @@ export class TranslateView {
             @click=${(event) => this.clicked(event)}
             @keydown=${(event) => this.outputKey(event)}
             @blur=${() => this.pointAtOutput(null)}
+            >${outputText(result, { ...this.shown, sentence: this.sentence })}</div
           >
-            ${outputText(result, { ...this.shown, sentence: this.sentence })}
-          </div>
           <div class="under">
             <span class="count">${result.text && !this.busy ? modelLine(result) : nothing}</span>
             ${copyButton(() => result.text, "Copy the translation", !result.text)}
