@@ -6,7 +6,7 @@ import { copyIcon, doneIcon } from "./icons.js";
 /** @param {() => string} text */
 export function copyButton(text, label, disabled = false) {
   return html`
-    <button type="button" class="quiet only-icon copy" aria-label=${label} title=${label} ?disabled=${disabled} @click=${(event) => copy(event.currentTarget, text())}>
+    <button type="button" class="button only-icon copy" aria-label=${label} title=${label} ?disabled=${disabled} @click=${(event) => copy(event.currentTarget, text())}>
       <span class="before">${copyIcon}</span><span class="after">${doneIcon}</span>
     </button>
   `;

@@ -18,7 +18,7 @@ export function openDialog(title, content, kind = "") {
       html`
         <header>
           <h2>${title}</h2>
-          <button type="button" class="quiet only-icon" aria-label="Close" title="Close" @click=${close}>${clearIcon}</button>
+          <button type="button" class="button only-icon" aria-label="Close" title="Close" @click=${close}>${clearIcon}</button>
         </header>
         <div class="body">${content(close)}</div>
       `,

@@ -110,7 +110,7 @@ export class DocumentView {
       <div class="panes whole">
         <section class="pane">
           <textarea
-            class="text small document"
+            class="prose small document"
             dir="auto"
             autocomplete="off"
             aria-label="Document to translate"
@@ -120,7 +120,7 @@ export class DocumentView {
             @keydown=${keydown}
           ></textarea>
           <div class="under">
-            <label class="quiet file">${fileIcon} Open a file<input type="file" accept=${ACCEPTED} @change=${chosen} /></label>
+            <label class="button file">${fileIcon} Open a file<input type="file" accept=${ACCEPTED} @change=${chosen} /></label>
             <span class="count">${TAKES}</span>
             <button type="button" class="main" ?disabled=${!this.text.trim()} @click=${() => this.start()}>Translate</button>
           </div>
@@ -141,10 +141,10 @@ export class DocumentView {
           <progress max=${paragraphs.length} value=${finished} aria-label="Paragraphs translated"></progress>
           <span class="status" role="status">${statusLine(job, this.name)}</span>
           <span class="actions">
-            ${state === "running" ? html`<button type="button" class="quiet cancel" @click=${() => job.cancel()}>Cancel</button>` : nothing}
-            ${state === "cancelled" ? html`<button type="button" class="quiet" @click=${again}>Continue</button>` : nothing}
-            ${state === "running" ? nothing : html`<button type="button" class="quiet edit" @click=${() => this.edit()}>Edit the text</button>`}
-            <button type="button" class="quiet download" ?disabled=${!finished} @click=${() => this.save()}>${downloadIcon} Download</button>
+            ${state === "running" ? html`<button type="button" class="button cancel" @click=${() => job.cancel()}>Cancel</button>` : nothing}
+            ${state === "cancelled" ? html`<button type="button" class="button" @click=${again}>Continue</button>` : nothing}
+            ${state === "running" ? nothing : html`<button type="button" class="button edit" @click=${() => this.edit()}>Edit the text</button>`}
+            <button type="button" class="button download" ?disabled=${!finished} @click=${() => this.save()}>${downloadIcon} Download</button>
             ${copyButton(() => job.text, "Copy the whole translation", !finished)}
           </span>
         </div>
@@ -161,9 +161,9 @@ export class DocumentView {
     const done = row.translation !== null;
     return html`
       <article class="row ${done ? "done" : begun.length ? "begun" : "waiting"}">
-        <p class="text small from" dir="auto">${row.text.trim()}</p>
+        <p class="prose small from" dir="auto">${row.text.trim()}</p>
         <div class="into">
-          <p class="text small" dir="auto" lang=${job.target}>${done ? row.translation.trim() : begun.join(" ")}</p>
+          <p class="prose small" dir="auto" lang=${job.target}>${done ? row.translation.trim() : begun.join(" ")}</p>
           ${row.warnings.map((each) => html`<span class="warning" role="note">${each}</span>`)}
         </div>
         ${copyButton(() => row.translation ?? "", "Copy this paragraph", !done)}

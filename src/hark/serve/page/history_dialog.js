@@ -25,7 +25,7 @@ export function openHistory(choose) {
           <input type="checkbox" role="switch" .checked=${history.isOn()} @change=${(event) => then(() => history.switchTo(event.target.checked))()} />
           Keep a history
         </label>
-        <button type="button" class="quiet erase" ?disabled=${!past.length} @click=${then(history.eraseAll)}>Erase all</button>
+        <button type="button" class="button erase" ?disabled=${!past.length} @click=${then(history.eraseAll)}>Erase all</button>
       </div>
       ${past.length
         ? html`<ul class="past">${past.map((entry) => row(entry, pick(entry), then(() => history.remove(entry))))}</ul>`
@@ -39,10 +39,10 @@ function row(entry, pick, remove) {
     <li>
       <button type="button" class="entry" @click=${pick}>
         <span class="over">${entry.source ? `${nameOf(entry.source)} to ` : nothing}${nameOf(entry.target)}</span>
-        <span class="text small" dir="auto">${entry.text}</span>
-        <span class="text small soft" dir="auto">${entry.translation}</span>
+        <span class="prose small" dir="auto">${entry.text}</span>
+        <span class="prose small soft" dir="auto">${entry.translation}</span>
       </button>
-      <button type="button" class="quiet only-icon" aria-label="Erase this entry" title="Erase" @click=${remove}>${clearIcon}</button>
+      <button type="button" class="button only-icon" aria-label="Erase this entry" title="Erase" @click=${remove}>${clearIcon}</button>
     </li>
   `;
 }

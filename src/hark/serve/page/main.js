@@ -68,12 +68,12 @@ function tabKey(event) {
 function draw() {
   const dark = theme.current() === "dark";
   const iconButton = (label, icon, click, kind = "") => html`
-    <button type="button" class="quiet only-icon ${kind}" aria-label=${label} title=${label} @click=${click}>${icon}</button>
+    <button type="button" class="button only-icon ${kind}" aria-label=${label} title=${label} @click=${click}>${icon}</button>
   `;
   render(
     html`
       <a class="name" href="./" aria-label="Hark, start page">Hark</a>
-      <div class="tabs" role="tablist" aria-label="Views" @keydown=${tabKey}>
+      <div class="views" role="tablist" aria-label="Views" @keydown=${tabKey}>
         ${tabs.map(
           ({ name, title }) => html`
             <button
@@ -104,7 +104,7 @@ function draw() {
   };
   render(
     state.failure
-      ? html`<div class="announcement">${failureNote(state.failure, null)}<button type="button" class="quiet" @click=${dismiss}>Dismiss</button></div>`
+      ? html`<div class="announcement">${failureNote(state.failure, null)}<button type="button" class="button" @click=${dismiss}>Dismiss</button></div>`
       : nothing,
     document.getElementById("announcement"),
   );

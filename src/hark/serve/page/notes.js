@@ -9,7 +9,7 @@ export function failureNote(failure, retry) {
     <div class="failure" role="alert">
       <p>${failure.message}</p>
       ${failure.needsKey ? keyForm(retry) : nothing}
-      ${retry && !failure.needsKey ? html`<button type="button" class="quiet retry" @click=${retry}>Try again</button>` : nothing}
+      ${retry && !failure.needsKey ? html`<button type="button" class="button retry" @click=${retry}>Try again</button>` : nothing}
     </div>
   `;
 }
@@ -23,7 +23,7 @@ function keyForm(retry) {
   return html`
     <form class="key" @submit=${submit}>
       <label>API key <input name="key" type="password" autocomplete="off" required .value=${key.get()} /></label>
-      <button class="quiet">Use this key</button>
+      <button class="button">Use this key</button>
       <small>It is kept in this browser.</small>
     </form>
   `;

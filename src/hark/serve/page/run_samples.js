@@ -23,18 +23,18 @@ export function samplesPanel(samples, shown, changed) {
       </label>
       <dl class="sample">
         <dt>Source</dt>
-        <dd class="text small" dir="auto">${sample.source}</dd>
+        <dd class="prose small" dir="auto">${sample.source}</dd>
         <dt>Reference</dt>
-        <dd class="text small" dir="auto">${sample.reference}</dd>
+        <dd class="prose small" dir="auto">${sample.reference}</dd>
         ${visible.map(
           ({ step, text, before }) => html`
             <dt>Step ${step.toLocaleString("en")}</dt>
-            <dd class="text small translation" dir="auto">${before === null ? text : marked(before, text)}</dd>
+            <dd class="prose small translation" dir="auto">${before === null ? text : marked(before, text)}</dd>
           `,
         )}
       </dl>
       ${steps.length > visible.length
-        ? html`<button type="button" class="quiet" @click=${() => changed({ all: true })}>Show all ${steps.length} steps</button>`
+        ? html`<button type="button" class="button" @click=${() => changed({ all: true })}>Show all ${steps.length} steps</button>`
         : nothing}
     </div>
   `;

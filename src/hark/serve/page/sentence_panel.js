@@ -28,7 +28,7 @@ export function sentencePanel(paired, number, { look, choose }) {
       <header>
         ${count > 1 ? stepper(number, count, choose) : html`<h2>This sentence</h2>`}
         ${handled.map((text) => html`<span class="handled">${text}</span>`)}
-        <button type="button" class="quiet look" @click=${look}>${lookIcon} Look inside</button>
+        <button type="button" class="button look" @click=${look}>${lookIcon} Look inside</button>
       </header>
       ${sentence.alternatives.length ? candidates(sentence) : nothing}
     </section>
@@ -43,7 +43,7 @@ const candidates = ({ text, score, alternatives }) => html`
 
 function stepper(number, count, choose) {
   const go = (to, label, sign) => html`
-    <button type="button" class="quiet only-icon" aria-label=${label} ?disabled=${to < 0 || to >= count} @click=${() => choose(to)}>${sign}</button>
+    <button type="button" class="button only-icon" aria-label=${label} ?disabled=${to < 0 || to >= count} @click=${() => choose(to)}>${sign}</button>
   `;
   return html`
     <h2>Sentence ${number + 1} <span class="soft">of ${count}</span></h2>
@@ -55,7 +55,7 @@ function candidate(best, text, score, first) {
   const words = first ? text : differences(best, text).map((part) => (part.changed ? html`<mark>${part.text}</mark>` : part.text));
   return html`
     <li class=${first ? "best" : ""}>
-      <span class="text" dir="auto">${words}</span>
+      <span class="prose" dir="auto">${words}</span>
       <span class="score" title=${SCORE}>${score === null || score === undefined ? nothing : score.toFixed(2).replace("-", "−")}</span>
       ${copyButton(() => text, "Copy this translation")}
     </li>

@@ -10,11 +10,11 @@ export class SourceField {
   constructor(element, { label, placeholder, typed, pointed }) {
     element.classList.add("field");
     this.behind = document.createElement("div");
-    this.behind.className = "behind text";
+    this.behind.className = "behind prose";
     this.behind.dir = "auto";
     this.behind.ariaHidden = "true";
     this.area = document.createElement("textarea");
-    Object.assign(this.area, { className: "text", dir: "auto", placeholder, spellcheck: true, ariaLabel: label, rows: 1 });
+    Object.assign(this.area, { className: "prose", dir: "auto", placeholder, spellcheck: true, ariaLabel: label, rows: 1 });
     this.area.autocomplete = "off"; // browsers would keep the text and fill it in again
     element.append(this.behind, this.area);
     this.words = [];

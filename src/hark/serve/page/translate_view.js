@@ -204,12 +204,12 @@ export class TranslateView {
         <section class="pane source" aria-label="Source">
           ${this.fieldBox}
           <div class="under">
-            <label class="quiet file">
+            <label class="button file">
               ${fileIcon} Open a file
               <input type="file" accept=${ACCEPTED} @change=${(event) => this.fileChosen(event)} />
             </label>
             <span class="count" ?hidden=${!characters}>${characters.toLocaleString("en")} characters</span>
-            <button type="button" class="quiet only-icon" aria-label="Clear" title="Clear" ?hidden=${!characters} @click=${() => this.clear()}>
+            <button type="button" class="button only-icon" aria-label="Clear" title="Clear" ?hidden=${!characters} @click=${() => this.clear()}>
               ${clearIcon}
             </button>
           </div>
@@ -217,7 +217,7 @@ export class TranslateView {
         <section class="pane output ${this.busy ? "busy" : ""}" aria-label="Translation" aria-busy=${this.busy}>
           ${this.failure ? failureNote(this.failure, () => this.translateNow()) : nothing}
           <div
-            class="text result ${this.failure ? "old" : ""}"
+            class="prose result ${this.failure ? "old" : ""}"
             tabindex=${result.text ? 0 : -1}
             role="textbox"
             aria-readonly="true"
