@@ -75,6 +75,11 @@ class Tasks(Generic[Outcome]):
     def room(self) -> int:
         return self.engine.room
 
+    @property
+    def pending(self) -> int:
+        """The number of requests that the engine has not answered, queued or being decoded."""
+        return len(self._pending)
+
     def begin(
         self,
         tasks: Iterable[Task[Outcome]],

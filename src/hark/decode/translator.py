@@ -74,6 +74,11 @@ class Translator:
         """Number of further sentences that the engine can use now, beyond those already queued."""
         return self._tasks.room
 
+    @property
+    def pending(self) -> int:
+        """Number of requests that the engine has not answered, queued or being decoded."""
+        return self._tasks.pending
+
     def submit(
         self,
         text: str,

@@ -40,6 +40,8 @@ class RunningModel:
         self.name, self.loaded = name, loaded
         self.failed = False
         """Whether the engine failed. Then the model must be loaded again."""
+        self.steps = self.step_sentences = 0
+        """Steps of the engine, and the sum over them of the sentences that it was decoding."""
         self._preparing = preparing
         self._inbox: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._open: set[Future[Any]] = set()
@@ -58,6 +60,11 @@ class RunningModel:
     def queued(self) -> int:
         """The number of sentences that wait for the engine."""
         return len(self._translator.engine.intake)
+
+    @property
+    def decoding(self) -> int:
+        """The number of sentences that the engine is decoding."""
+        return max(0, self._translator.pending - self.queued)
 
     def submit(self, text: str, options: Options, on_sentence: OnSentence | None = None) -> "Future[Translation]":
         """Start translating a text. Cancelling the future frees its place. `on_sentence` is called in another thread.
@@ -161,6 +168,8 @@ class RunningModel:
                     todo()
                 elif self._started:
                     since_step = 0
+                    self.steps += 1
+                    self.step_sentences += self.decoding
                     self._translator.step()
         except Exception as error:  # only the engine raises here: it is in an unknown state
             self.failed = True

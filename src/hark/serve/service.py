@@ -10,6 +10,7 @@ from hark.decode.load import search_settings
 from hark.decode.piece import Options
 from hark.decode.translation import Sentence, Translation
 from hark.facts import LanguagePair
+from hark.serve.admission import Admission
 from hark.serve.choice import ModelChoice, answer, gather
 from hark.serve.refusal import Refusal
 from hark.serve.running import OnSentence
@@ -100,6 +101,8 @@ class Service:
         """`shelf`: the models on offer; by default those of the settings."""
         self.settings = settings
         self.shelf = shelf or Shelf.of(settings)
+        self.admission = Admission(settings)
+        """Checks keys and rates, for APIs whose keys are not in the header Authorization."""
         self.counts = Counts()
         self._choice = ModelChoice(self.shelf)
         self._load = _Load()

@@ -1,0 +1,149 @@
+"""The application: the routes of all APIs, and what every request goes through."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hark.serve import native
+from hark.serve.figures import Figures
+from hark.serve.hangup import HangUps
+from hark.serve.headers import SecurityHeaders
+from hark.serve.log import Log
+from hark.serve.observation import Observation
+from hark.serve.refusal import Refusal
+from hark.serve.service import Service
+from hark.serve.settings import ServeSettings
+
+Refuse = Callable[[Refusal], Response]
+
+
+@dataclass(frozen=True)
+class Api:
+    """An API: its routes, and how it words a refusal."""
+
+    routes: Callable[[Service, ServeSettings], Sequence[BaseRoute]]
+    refuse: Refuse = native.refuse
+    admits: bool = True
+    """Whether a request must have a valid key, in the header, and is counted for the rate of its client. False: the API
+    is public, or calls `service.admission.admit(request, key)` itself, because the key is in the body."""
+
+
+APIS: tuple[Api, ...] = (Api(native.routes),)
+"""All APIs. The first matching route wins."""
+
+
+class Guarded:
+    """The application of one route: checks the key and the rate, and formats refusals in the dialect of its API."""
+
+    def __init__(self, app: ASGIApp, path: str, api: Api, service: Service, log: Log) -> None:
+        self._app, self._path, self._api, self._service, self._log = app, path, api, service, log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["hark.route"] = self._path
+        scope["starlette.exception_handlers"] = {}, {}  # this formats all errors
+        started = False
+
+        async def send_noted(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            if self._api.admits:
+                self._service.admission.admit(Request(scope))
+            await self._app(scope, receive, send_noted)
+        except Exception as error:
+            if started:  # too late for another status: the connection is closed, which the client notices
+                self._log.write_failure("failure", error, route=self._path)
+                raise
+            await self._api.refuse(self._refusal(error))(scope, receive, send)
+
+    def _refusal(self, error: Exception) -> Refusal:
+        if isinstance(error, Refusal):
+            if error.status >= 500 and error.__cause__ is not None:
+                self._log.write_failure("failure", error.__cause__, route=self._path)
+            return error
+        if isinstance(error, HTTPException):
+            return Refusal(error.status_code, error.detail)
+        if isinstance(error, ClientDisconnect):
+            return Refusal(400, "the client hung up")
+        self._log.write_failure("failure", error, route=self._path)
+        return Refusal(500, "internal error")
+
+
+def build(service: Service, settings: ServeSettings, log: Log | None = None) -> Starlette:
+    """The application of a server. It loads models when it starts, and finishes accepted requests when it stops."""
+    log, figures = log or Log(), Figures()
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await service.start()
+        yield
+        await service.close()
+
+    async def metrics(request: Request) -> Response:
+        service.admission.admit(request)
+        return PlainTextResponse(figures.text(service), media_type="text/plain; version=0.0.4")
+
+    public = Api(lambda *_: health(service), admits=False)
+    routes: list[BaseRoute] = []
+    own = Api(lambda *_: [Route("/metrics", metrics)], admits=False)
+    for api in (*APIS, public, own):
+        routes += [guard(route, api, service, log) for route in api.routes(service, settings)]
+    middleware = [
+        Middleware(Observation, log=log, figures=figures),
+        Middleware(SecurityHeaders),
+        Middleware(HangUps, settings=settings),
+    ]
+    if settings.cors:
+        allowed = Middleware(
+            CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"], max_age=3600
+        )
+        middleware.insert(2, allowed)
+    return Starlette(
+        routes=routes,
+        middleware=middleware,
+        lifespan=lifespan,
+        exception_handlers={HTTPException: refuse_http, Exception: refuse_failure},
+    )
+
+
+def guard(route: BaseRoute, api: Api, service: Service, log: Log) -> BaseRoute:
+    if isinstance(route, Route | Mount):
+        route.app = Guarded(route.app, route.path, api, service, log)
+    return route
+
+
+def health(service: Service) -> list[BaseRoute]:
+    async def live(_: Request) -> Response:
+        return JSONResponse({"status": "live"})
+
+    async def ready(_: Request) -> Response:
+        state = service.ready
+        words = {"status": "ready" if state.done else "loading", "loaded": state.loaded, "total": state.total}
+        if state.problem:
+            words["problem"] = state.problem
+        return JSONResponse(words, 200 if state.done else 503)
+
+    return [Route("/health/live", live), Route("/health/ready", ready)]
+
+
+async def refuse_http(_: Request, error: Exception) -> Response:
+    """No such page, or no such method."""
+    assert isinstance(error, HTTPException)
+    response = native.refuse(Refusal(error.status_code, error.detail.lower()))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def refuse_failure(_: Request, __: Exception) -> Response:
+    return native.refuse(Refusal(500, "internal error"))

@@ -1,0 +1,205 @@
+"""Reads the body of a request within limits: JSON, forms and queries, as typed fields. Wrong types are refused."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from hark.serve.refusal import Refusal
+from hark.serve.settings import ServeSettings
+
+Kind = TypeVar("Kind")
+SLOWEST = 10_000
+"""Bytes per second that a body must arrive with after the first `body_seconds`."""
+FIELDS, FILES = 2_000, 4
+"""Maximum fields and files of a multipart form."""
+LONGEST_NAME = 60
+"""Maximum characters of a name that is repeated in an error message."""
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
+
+
+class Fields:
+    """The fields of a request. Each has a list of values: strings from forms, any JSON value from JSON."""
+
+    def __init__(self, values: dict[str, list[Any]]) -> None:
+        self._values = values
+
+    def __contains__(self, name: str) -> bool:
+        return any(value is not None for value in self._values.get(name, ()))
+
+    def text(self, name: str, default: str | None = None) -> str | None:
+        """A string, without NUL and valid in UTF-8."""
+        value = self._one(name, "a string")
+        if value is None:
+            return default
+        return check_text(name, value)
+
+    def texts(self, name: str) -> list[str] | None:
+        """A string, several fields of this name, or a JSON list of strings; None if there is none."""
+        if name not in self:
+            return None
+        values = self._values[name]
+        if len(values) == 1 and isinstance(values[0], list):
+            values = values[0]
+        return [check_text(name, value, "a string or a list of strings") for value in values]
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        value = self._one(name, "true or false")
+        if value is None:
+            return default
+        if isinstance(value, str) and value.lower() in TRUE + FALSE:
+            return value.lower() in TRUE
+        if value in (0, 1):  # also True and False
+            return bool(value)
+        raise wrong(name, "true or false")
+
+    def number(self, name: str, default: int) -> int:
+        value = self._one(name, "a whole number")
+        if value is None:
+            return default
+        if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value):
+            return int(value)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+            return int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 10**9:
+            raise wrong(name, "a whole number")
+        return value
+
+    def file(self, name: str) -> UploadFile | None:
+        """A file of a multipart form."""
+        value = self._one(name, "a file")
+        if value is not None and not isinstance(value, UploadFile):
+            raise wrong(name, "a file")
+        return value
+
+    def value(self, name: str) -> Any:
+        """A value of any type; None if it is missing."""
+        return self._one(name, "one value")
+
+    def _one(self, name: str, wanted: str) -> Any:
+        values = self._values.get(name, ())
+        if len(values) > 1:
+            raise wrong(name, wanted)
+        return values[0] if values else None
+
+
+async def read_json(request: Request) -> Fields:
+    """The fields of a JSON object. The content type must say JSON: no page of another origin can send that unasked."""
+    if content_type(request) != "application/json":
+        raise Refusal(415, "send JSON, with the header Content-Type: application/json")
+    return json_fields(await request.body())
+
+
+async def read_fields(request: Request) -> Fields:
+    """The fields of a query and of a body: JSON, a form or a multipart form, also of a GET. The body wins."""
+    values = collect(request.query_params.multi_items())
+    try:
+        match content_type(request):
+            case "application/x-www-form-urlencoded":
+                values |= collect((await FormParser(request.headers, request.stream()).parse()).multi_items())
+            case "multipart/form-data":
+                parser = MultiPartParser(
+                    request.headers, request.stream(), max_files=FILES, max_fields=FIELDS, max_part_size=16 << 20
+                )
+                values |= collect((await parser.parse()).multi_items())
+            case "application/json":
+                body = await request.body()
+                values |= json_fields(body)._values if body.strip() else {}
+            case _:
+                body = await request.body()
+                if body.lstrip()[:1] == b"{":
+                    values |= json_fields(body)._values
+    except MultiPartException as error:
+        raise Refusal(400, f"the form is invalid: {error.message}") from None
+    except UnicodeDecodeError:
+        raise Refusal(400, "the form is not valid UTF-8") from None
+    return Fields(values)
+
+
+def json_fields(body: bytes) -> Fields:
+    """The fields of an object in JSON."""
+    try:
+        found = json.loads(body.decode("utf-8-sig"), parse_constant=refuse_constant)
+    except UnicodeDecodeError:
+        raise Refusal(400, "the body is not valid UTF-8") from None
+    except RecursionError:
+        raise Refusal(400, "the JSON is nested too deeply") from None
+    except ValueError as error:
+        where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise Refusal(400, f"the body is not valid JSON{where}") from None
+    if not isinstance(found, dict):
+        raise Refusal(400, "the JSON must be an object")
+    return Fields({name: [value] for name, value in found.items()})
+
+
+def refuse_constant(name: str) -> None:
+    raise ValueError(name)  # NaN and Infinity are not JSON
+
+
+def collect(items: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+    values: dict[str, list[Any]] = {}
+    for name, value in items:
+        values.setdefault(name, []).append(value)
+    return values
+
+
+def check_text(name: str, value: object, wanted: str = "a string") -> str:
+    """Return a string that can be translated and sent back."""
+    if not isinstance(value, str):
+        raise wrong(name, wanted)
+    if "\0" in value:
+        raise Refusal(400, f"{shown(name)} contains a NUL character")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Refusal(400, f"{shown(name)} is not valid Unicode: it contains half a surrogate pair") from None
+    return value
+
+
+def wrong(name: str, wanted: str) -> Refusal:
+    return Refusal(400, f"{shown(name)} must be {wanted}")
+
+
+def shown(name: str) -> str:
+    """A name of a field for an error message."""
+    return name[:LONGEST_NAME].encode("ascii", "backslashreplace").decode()
+
+
+def content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def bounded(receive: Receive, settings: ServeSettings, length: str | None) -> Receive:
+    """Return a `receive` that refuses bodies that are too large or come too slowly.
+
+    `length`: the header that says how long the body will be.
+    """
+    loop = asyncio.get_running_loop()
+    start, received, ended = loop.time(), 0, False
+    too_large = Refusal(413, f"the body is too large; the limit is {settings.body:,} bytes")
+
+    async def receive_part() -> Message:
+        nonlocal received, ended
+        if ended:
+            return await receive()
+        if length is not None and length.isdecimal() and int(length[:20]) > settings.body:
+            raise too_large
+        try:
+            async with asyncio.timeout_at(start + settings.body_seconds + received / SLOWEST):
+                message = await receive()
+        except TimeoutError:
+            raise Refusal(408, "the body came too slowly") from None
+        received += len(message.get("body", b""))
+        if received > settings.body:
+            raise too_large
+        ended = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    return receive_part

@@ -1,0 +1,69 @@
+"""Middleware for clients that hang up, or that are too slow: their work is cancelled at once."""
+
+import asyncio
+from typing import cast
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hark.serve.bodies import bounded
+from hark.serve.settings import ServeSettings
+
+NO_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
+
+
+class HangUps:
+    """Runs an application, and cancels it when its client disconnects or does not read the answer.
+
+    The application reads the body within limits. After the body, the connection is watched.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        length = headers.get(b"content-length", b"").decode("latin-1")
+        rest = bounded(receive, self._settings, length)
+        body_read = asyncio.Event()
+        if length in ("", "0") and b"transfer-encoding" not in headers:
+            body_read.set()
+        first = body_read.is_set()
+        gone = False
+        running = cast("asyncio.Task[None]", asyncio.current_task())
+
+        async def receive_part() -> Message:
+            nonlocal first
+            if first:
+                first = False
+                return NO_BODY
+            if body_read.is_set():
+                await asyncio.Event().wait()  # for the end of the connection, which cancels this
+            message = await rest()
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                body_read.set()
+            return message
+
+        async def send_part(message: Message) -> None:
+            async with asyncio.timeout(self._settings.send_seconds):
+                await send(message)
+
+        async def watch() -> None:
+            nonlocal gone
+            await body_read.wait()
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone = True
+            running.cancel()
+
+        watching = asyncio.create_task(watch())
+        try:
+            await self._app(scope, receive_part, send_part)
+        except asyncio.CancelledError:
+            if not gone:  # the server is shutting down
+                raise
+            running.uncancel()
+        finally:
+            watching.cancel()

@@ -1,0 +1,171 @@
+"""The native API, /api/v1: translations with sentences, scores, word links and alternatives; as JSON or as events."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from hark.decode.translation import Alternative, Sentence
+from hark.serve.bodies import read_json
+from hark.serve.refusal import Refusal
+from hark.serve.service import Event, Job, Service, Translated
+from hark.serve.settings import ServeSettings
+
+EVENTS = "text/event-stream"
+
+
+class CompactJson(Response):
+    """JSON without spaces, and with letters as they are."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def refuse(refusal: Refusal) -> Response:
+    """A refusal in the words of this API."""
+    response = CompactJson({"error": {"message": refusal.message, "status": refusal.status}}, refusal.status)
+    if refusal.retry_after is not None:
+        response.headers["retry-after"] = str(refusal.retry_after)
+    if refusal.status == 408:
+        response.headers["connection"] = "close"
+    return response
+
+
+def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
+    """The routes of this API."""
+
+    async def translate(request: Request) -> Response:
+        fields = await read_json(request)
+        texts = fields.texts("text")
+        if texts is None:
+            raise Refusal(400, "text is missing")
+        target = fields.text("target")
+        if not target:
+            raise Refusal(400, "target is missing")
+        job = Job(
+            tuple(texts),
+            fields.text("source") or None,
+            target,
+            fields.number("nbest", 1),
+            fields.flag("align"),
+            split=fields.flag("split", True),
+            join=fields.flag("join", True),
+            protect=fields.flag("protect", True),
+        )
+        if fields.flag("stream") or EVENTS in request.headers.get("accept", ""):
+            service.check(job)  # before the status is sent
+            return StreamingResponse(events(service, job), media_type=EVENTS)
+        return CompactJson({"translations": [translation(each) for each in await service.translate(job)]})
+
+    async def detect(request: Request) -> Response:
+        texts = (await read_json(request)).texts("text")
+        if texts is None:
+            raise Refusal(400, "text is missing")
+        if len(texts) > settings.batch or sum(map(len, texts)) > settings.characters:
+            raise Refusal(413, f"the limits are {settings.batch:,} texts and {settings.characters:,} characters")
+        found = await asyncio.to_thread(lambda: [service.detect(text) for text in texts])
+        return CompactJson({"detections": [[language(*each) for each in ranked] for ranked in found]})
+
+    async def languages(_: Request) -> Response:
+        pairs = service.pairs()
+        listed = [
+            {"code": code, "targets": sorted({target for source, target in pairs if source == code})}
+            for code in service.languages()
+        ]
+        return CompactJson({"languages": listed})
+
+    async def models(_: Request) -> Response:
+        running = {each.name for each in service.shelf.running}
+        listed = [
+            {
+                "name": each.name,
+                "pairs": [list(pair) for pair in each.pairs],
+                "summary": each.summary,
+                "size": each.size,
+                "loaded": each.name in running,
+            }
+            for each in service.shelf.offered
+        ]
+        return CompactJson({"models": listed})
+
+    return [
+        Route("/api/v1/translate", translate, methods=["POST"]),
+        Route("/api/v1/detect", detect, methods=["POST"]),
+        Route("/api/v1/languages", languages),
+        Route("/api/v1/models", models),
+    ]
+
+
+async def events(service: Service, job: Job) -> AsyncIterator[bytes]:
+    """The results of a job as server-sent events."""
+    try:
+        async for event in service.stream(job):
+            yield sse(*event_data(event))
+    except Refusal as refusal:
+        yield sse("error", {"error": refusal.message})
+        return
+    yield sse("done", {})
+
+
+def event_data(event: Event) -> tuple[str, dict[str, Any]]:
+    if isinstance(event.result, Translated):
+        return "text", {"index": event.text, **translation(event.result)}
+    # Where a sentence starts in the translation is not known before those before it are finished.
+    return "sentence", {
+        "index": event.text,
+        "sentence": event.sentence,
+        "of": event.of,
+        **sentence(event.result),
+        "start": None,
+    }
+
+
+def sse(name: str, data: dict[str, Any]) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
+def translation(done: Translated) -> dict[str, Any]:
+    result = done.translation
+    return {
+        "text": result.text,
+        "source": done.source,
+        "target": done.target,
+        "model": done.model,
+        "score": rounded(result.score),
+        "flags": result.flags,
+        "warnings": [str(reason) for reason in result.reasons],
+        "sentences": [sentence(each) for each in result.sentences],
+        "alternatives": [alternative(each) for each in result.alternatives],
+    }
+
+
+def sentence(each: Sentence) -> dict[str, Any]:
+    return {
+        "source": each.source,
+        "text": each.text,
+        "source_start": each.source_start,
+        "start": each.start,
+        "score": rounded(each.score),
+        "flags": each.flags,
+        "warnings": [str(reason) for reason in each.reasons],
+        "links": [[link.source, link.target, link.weight] for link in each.links],
+        "alternatives": [alternative(other) for other in each.alternatives],
+    }
+
+
+def alternative(each: Alternative) -> dict[str, Any]:
+    return {"text": each.text, "score": rounded(each.score)}
+
+
+def language(code: str, confidence: float) -> dict[str, Any]:
+    return {"language": code, "confidence": round(confidence, 4)}
+
+
+def rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 4)

@@ -1,0 +1,118 @@
+"""Runs the application with uvicorn: sockets, signals, and the order of starting and stopping."""
+
+import asyncio
+import logging
+import resource
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import uvicorn
+
+from hark.errors import UserError
+from hark.serve.application import build
+from hark.serve.connections import Connections
+from hark.serve.log import Log, ServerLog
+from hark.serve.service import Service
+from hark.serve.settings import ServeSettings
+
+BACKLOG = 1024
+KEEP_ALIVE = 30
+"""Seconds that a connection stays open for a next request."""
+SPARE_FILES = 256
+"""File descriptors for anything but connections."""
+
+
+class HarkServer(uvicorn.Server):
+    """A server that stops cleanly at SIGINT and SIGTERM, with exit status 0; a second Ctrl-C stops it at once."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Unlike uvicorn's, this does not raise the signal again after a clean shutdown."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        try:
+            before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        except ValueError:  # not in the main thread
+            yield
+            return
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def make_server(settings: ServeSettings, service: Service | None = None, log: Log | None = None) -> HarkServer:
+    """A server that is not running yet."""
+    log = log or Log()
+    service = service or Service(settings)
+    config = uvicorn.Config(
+        build(service, settings, log),
+        http=Connections(allow_files(settings)).open,  # type: ignore[arg-type]
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        root_path=settings.root_path,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=round(settings.shutdown_seconds),
+    )
+    return HarkServer(config)
+
+
+def run(settings: ServeSettings, started: Callable[[str], object] = lambda _: None) -> None:
+    """Serve until a signal comes. `started` is called with the address when the server listens."""
+    log = Log()
+    handler = ServerLog(log)
+    for name in ("uvicorn.error", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.propagate = False
+    listening = listen(settings)
+    server = make_server(settings, log=log)
+    address = url_of(settings, listening)
+    log.write("start", address=address)
+    started(address)
+    asyncio.run(server.serve(sockets=[listening]))
+    log.write("stop")
+
+
+def listen(settings: ServeSettings) -> socket.socket:
+    """Open the listening socket. A port in use is an error of one line."""
+    host, port = settings.host, settings.port
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot listen on {host} port {port}: {reason}; choose another with --port") from None
+    except OverflowError:
+        raise UserError(f"--port {port}: must be 0 to 65535") from None
+    listening.listen(BACKLOG)
+    listening.setblocking(False)
+    return listening
+
+
+def url_of(settings: ServeSettings, listening: socket.socket) -> str:
+    """The address to open in a browser on this machine."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.root_path}/"
+
+
+def allow_files(settings: ServeSettings) -> ServeSettings:
+    """Raise the limit of open files as far as allowed; lower that of connections if it does not suffice."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = settings.connections + SPARE_FILES
+    if soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return replace(settings, connections=max(1, min(settings.connections, soft - SPARE_FILES)))

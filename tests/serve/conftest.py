@@ -1,0 +1,121 @@
+"""Real servers on free ports of this machine, each in a thread of its own."""
+
+import asyncio
+import io
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx
+import pytest
+
+from hark.models import shipped_folder
+from hark.serve.log import Log
+from hark.serve.server import HarkServer, listen, make_server, url_of
+from hark.serve.service import Service
+from hark.serve.settings import ServeSettings
+
+PATIENCE = 120
+"""Seconds after which a server hangs."""
+
+
+@dataclass
+class TestServer:
+    """A running server: where it is, what it logs, and what it runs."""
+
+    __test__ = False
+    url: str
+    port: int
+    service: Service
+    server: HarkServer
+    thread: threading.Thread
+    written: io.StringIO = field(default_factory=io.StringIO)
+
+    @property
+    def log(self) -> str:
+        return self.written.getvalue()
+
+    def client(self, **given: Any) -> httpx.Client:
+        return httpx.Client(base_url=self.url, timeout=PATIENCE, **given)
+
+    def post(self, path: str, **given: Any) -> httpx.Response:
+        return httpx.post(self.url + path, timeout=PATIENCE, **given)
+
+    def get(self, path: str, **given: Any) -> httpx.Response:
+        return httpx.get(self.url + path, timeout=PATIENCE, **given)
+
+    def connect(self) -> socket.socket:
+        """A plain connection, for clients that misbehave."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Call a function on the server's event loop; return its result."""
+        loop = self.loop
+        return asyncio.run_coroutine_threadsafe(_call(function), loop).result(PATIENCE)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        loop = self.server.servers[0].get_loop()
+        assert isinstance(loop, asyncio.AbstractEventLoop)
+        return loop
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(PATIENCE)
+        assert not self.thread.is_alive()
+
+
+async def _call(function: Callable[[], Any]) -> Any:
+    return function()
+
+
+StartServer = Callable[..., TestServer]
+
+
+def start(settings: ServeSettings | None = None, service: Service | None = None) -> TestServer:
+    settings = replace(settings or ServeSettings(models=shipped_folder()), port=0)
+    written = io.StringIO()
+    listening = listen(settings)
+    service = service or Service(settings)
+    server = make_server(settings, service, Log(written))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
+    port = listening.getsockname()[1]
+    url = url_of(settings, listening).rstrip("/")
+    thread.start()
+    return TestServer(url.removesuffix(settings.root_path), port, service, server, thread, written)
+
+
+def wait_until_ready(server: TestServer) -> TestServer:
+    with server.client(transport=httpx.HTTPTransport(retries=3)) as client:
+        while client.get("/health/ready").status_code != 200:
+            assert server.thread.is_alive()
+    return server
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[TestServer]:
+    """A server with the models that come with hark. Tests must not change it."""
+    started = wait_until_ready(start())
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def start_server() -> Iterator[StartServer]:
+    """Starts servers with other settings, and stops them at the end: `start_server(body=1000)`.
+
+    `service`: one of its own, such as that of `tests.serve.stubs.service`; by default the shipped models.
+    """
+    started: list[TestServer] = []
+
+    def start_one(service: Service | None = None, ready: bool = True, **settings: Any) -> TestServer:
+        given = service.settings if service else ServeSettings(models=shipped_folder(), **settings)
+        each = start(given, service)
+        started.append(each)
+        return wait_until_ready(each) if ready else each
+
+    yield start_one
+    for each in started:
+        each.stop()
