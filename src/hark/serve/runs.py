@@ -8,6 +8,7 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ Message = tuple[str, dict[str, Any]]
 """The name of an event and its data."""
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noqa: ARG001
+def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
     """None without a folder of runs."""
     folder = settings.runs
     if folder is None:
@@ -49,10 +50,10 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
         return JSONResponse({"runs": found})
 
     async def get_metrics(request: Request) -> Response:
-        return await stream(folder, [request.path_params["name"]])
+        return await stream(folder, [request.path_params["name"]], service.stopping)
 
     async def watch_runs(request: Request) -> Response:
-        return await stream(folder, request.query_params.getlist("run"))
+        return await stream(folder, request.query_params.getlist("run"), service.stopping)
 
     return [
         Route("/api/v1/runs", get_runs),
@@ -61,7 +62,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
     ]
 
 
-async def stream(folder: Path, names: Sequence[str], pause: float = PAUSE) -> Response:
+async def stream(folder: Path, names: Sequence[str], stopping: asyncio.Event) -> Response:
     """The events of some runs: `runs`, `history`, `records`, `samples` and `gone`."""
     if len(names) > MOST_RUNS:
         raise Refusal(400, f"at most {MOST_RUNS} runs at a time")
@@ -69,20 +70,21 @@ async def stream(folder: Path, names: Sequence[str], pause: float = PAUSE) -> Re
     if unknown := watched.unknown:
         raise Refusal(404, f"no run {unknown[0]} in {folder.name}")
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events(watched, pause), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(events(watched, stopping), media_type="text/event-stream", headers=headers)
 
 
-async def events(watched: "WatchedRuns", pause: float) -> AsyncIterator[str]:
-    """Server-sent events, until the client hangs up."""
+async def events(watched: "WatchedRuns", stopping: asyncio.Event) -> AsyncIterator[str]:
+    """Server-sent events, until the client hangs up or the server stops."""
     look = 0
-    while True:
+    while not stopping.is_set():
         messages = await run_in_threadpool(lambda: list(watched.look()))
         for name, data in messages:
             yield f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, allow_nan=False)}\n\n"
         look += 1
         if not messages and look % ALIVE_EVERY == 0:
             yield ": waiting\n\n"
-        await asyncio.sleep(pause)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), PAUSE)
 
 
 class WatchedRuns:

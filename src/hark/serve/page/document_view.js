@@ -24,6 +24,11 @@ export class DocumentView {
     this.draw();
   }
 
+  /** The languages may have changed in the other view. */
+  show() {
+    this.draw();
+  }
+
   /** Take the text of a file, and start. */
   open({ name, text }) {
     this.job?.cancel();

@@ -1,13 +1,18 @@
 // Opens the head views of `hark look` for a sentence.
 
-import { html, render } from "./vendor/lit-html.js";
+import { html, nothing, render } from "./vendor/lit-html.js";
 import { isAbort, post } from "./api.js";
 import { openDialog } from "./dialogs.js";
 import { failureNote } from "./notes.js";
 import * as theme from "./theme.js";
 
-/** @param {{text: string, source: string | null, target: string}} sentence */
-export function openLook(sentence) {
+const OTHER = "The recording computes in full precision, and here it comes to another translation than the faster one on the page.";
+
+/**
+ * @param {{text: string, source: string | null, target: string}} sentence
+ * @param {string} translation the one on the page
+ */
+export function openLook(sentence, translation) {
   const dialog = openDialog("Look inside", () => html``, "wide");
   const controller = new AbortController();
   dialog.element.addEventListener("close", () => controller.abort());
@@ -23,7 +28,8 @@ export function openLook(sentence) {
       ]);
       const root = document.createElement("div");
       root.id = "hark-look";
-      render(html`${root}`, dialog.body);
+      const same = answer.head.shown === translation;
+      render(html`${same ? nothing : html`<p class="other" role="note">${OTHER}</p>`}${root}`, dialog.body);
       await mount(root, Look.fromBase64(answer.head, answer.blocks), { theme });
     } catch (error) {
       if (isAbort(error)) return;

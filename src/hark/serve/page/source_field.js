@@ -28,6 +28,8 @@ export class SourceField {
     this.area.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.point(this.wordUnder(event)));
     this.area.addEventListener("pointerleave", () => this.point(null));
     document.addEventListener("selectionchange", () => this.followCaret());
+    this.area.addEventListener("focus", () => this.followCaret());
+    this.area.addEventListener("blur", () => this.point(null));
     this.draw();
   }
 

@@ -36,6 +36,7 @@ export class TranslateView {
     this.sentence = 0;
     this.shown = NONE;
     this.said = "";
+    this.shownTarget = null; // of the result
     this.fieldBox = document.createElement("div");
     this.field = new SourceField(this.fieldBox, {
       label: "Text to translate",
@@ -47,6 +48,12 @@ export class TranslateView {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.translateNow();
     });
     this.draw();
+  }
+
+  /** The languages may have changed in the other view. */
+  show() {
+    this.draw();
+    if (this.field.text.trim() && this.choice.target !== this.shownTarget) this.languagesChanged();
   }
 
   // What the user does.
@@ -108,19 +115,20 @@ export class TranslateView {
 
   look() {
     const sentence = this.result.sentences[this.sentence];
-    if (sentence) this.openLook({ text: sentence.source, source: this.result.source, target: this.choice.target });
+    if (!sentence) return;
+    this.openLook({ text: sentence.source, source: this.result.source, target: this.choice.target }, sentence.text);
   }
 
   // The work.
 
   async translate(signal) {
-    const { text } = this.field;
+    const text = this.field.text.toWellFormed(); // the server refuses half a surrogate pair
     try {
       const source = this.choice.source ?? (await this.detect(text, signal));
       const { target } = this.choice;
       const result = await this.translating.translate({ text, source, target, nbest: NBEST }, signal);
       if (signal.aborted) return;
-      this.show(text, result, target);
+      this.accept(text, result, target);
     } catch (error) {
       if (signal.aborted) return;
       Object.assign(this, { failure: error, busy: false });
@@ -137,8 +145,8 @@ export class TranslateView {
     return best.language;
   }
 
-  show(text, result, target) {
-    Object.assign(this, { result, failure: null, busy: false, shown: NONE });
+  accept(text, result, target) {
+    Object.assign(this, { result, failure: null, busy: false, shown: NONE, shownTarget: target });
     if (this.choice.source === null && result.source) this.choice.found(result.source);
     const doubtful = result.sentences.findIndex(({ warnings }) => warnings.length);
     this.sentence = Math.max(0, doubtful);
