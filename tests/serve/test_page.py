@@ -36,7 +36,18 @@ def test_a_page_of_an_older_version_still_gets_its_files_but_does_not_keep_them(
 
 
 @pytest.mark.parametrize(
-    "path", ["", "vendor", "vendor/", "look", "index.html", "%2e%2e/page.py", "..%2f..%2fpage.py", "look%2f%2e%2e%2fmain.js", "x.js"]
+    "path",
+    [
+        "",
+        "vendor",
+        "vendor/",
+        "look",
+        "index.html",
+        "%2e%2e/page.py",
+        "..%2f..%2fpage.py",
+        "look%2f%2e%2e%2fmain.js",
+        "x.js",
+    ],
 )
 def test_there_is_no_listing_and_no_other_file(server: TestServer, path: str) -> None:
     assert server.get(f"/page/0/{path}").status_code == 404

@@ -49,7 +49,13 @@ def answer_with(page: OpenedPage, *sentences: dict[str, Any]) -> None:
     """Answer the next translations with made-up sentences."""
     blank = {"source_start": 0, "start": 0, "score": -0.5, "flags": [], "warnings": [], "links": [], "alternatives": []}
     text = " ".join(each["text"] for each in sentences)
-    translation = {"text": text, "source": "en", "target": "de", "model": "m", "sentences": [blank | s for s in sentences]}
+    translation = {
+        "text": text,
+        "source": "en",
+        "target": "de",
+        "model": "m",
+        "sentences": [blank | s for s in sentences],
+    }
     page.page.route("**/api/v1/translate", lambda route: route.fulfill(json={"translations": [translation]}))
 
 
@@ -181,7 +187,13 @@ def test_the_newest_text_wins(page: OpenedPage) -> None:
 def test_warnings_and_flags_stand_at_their_sentence(page: OpenedPage) -> None:
     sentences = (
         {"source": "One.", "text": "Eins.", "flags": ["retried"]},
-        {"source": "120 men.", "text": "1 Mann.", "source_start": 5, "start": 6, "warnings": ["a number changed (120 -> 1)"]},
+        {
+            "source": "120 men.",
+            "text": "1 Mann.",
+            "source_start": 5,
+            "start": 6,
+            "warnings": ["a number changed (120 -> 1)"],
+        },
     )
     answer_with(page, *sentences)
     page.type("One. 120 men.")
@@ -203,7 +215,9 @@ def test_alternatives_have_scores_and_mark_differences(page: OpenedPage) -> None
 
 def test_text_is_never_parsed_as_html(page: OpenedPage) -> None:
     bad = "<img src=x onerror=alert(1)><script>alert(2)</script><b>bold</b>"
-    answer_with(page, {"source": bad, "text": bad, "warnings": [bad], "alternatives": [{"text": f"{bad} 2", "score": -1}]})
+    answer_with(
+        page, {"source": bad, "text": bad, "warnings": [bad], "alternatives": [{"text": f"{bad} 2", "score": -1}]}
+    )
     page.type(bad)
     assert page.page.inner_text(".sentence") == bad
     page.page.click("button.history")
@@ -224,7 +238,9 @@ def test_a_dropped_file_is_translated_by_paragraphs(page: OpenedPage) -> None:
     assert page.wrong == []
 
 
-@pytest.mark.parametrize(("name", "content"), [("photo.png", b"\x89PNG"), ("blob.txt", b"a\x00b"), ("book.docx", b"PK")])
+@pytest.mark.parametrize(
+    ("name", "content"), [("photo.png", b"\x89PNG"), ("blob.txt", b"a\x00b"), ("book.docx", b"PK")]
+)
 def test_another_file_is_refused_with_what_is_taken(page: OpenedPage, name: str, content: bytes) -> None:
     page.page.fill(".field textarea", "Keep me")
     page.drop(name, content, "")
@@ -391,7 +407,9 @@ def test_arabic_is_written_from_the_right(page: OpenedPage) -> None:
 
 def test_a_server_that_cannot_look_inside_says_so(page: OpenedPage) -> None:
     page.type("The house is old.")
-    problem = {"error": {"message": "looking inside requires torch: pip install 'hark-translate[train]'", "status": 501}}
+    problem = {
+        "error": {"message": "looking inside requires torch: pip install 'hark-translate[train]'", "status": 501}
+    }
     page.page.route("**/api/v1/look", lambda route: route.fulfill(status=501, json=problem))
     page.page.click("button.look")
     page.page.wait_for_selector("dialog .failure")
