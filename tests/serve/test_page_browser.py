@@ -385,8 +385,8 @@ def test_colours_follow_the_system_and_the_switch(browser: Any, server: TestServ
         own = page.page.evaluate(paper)
         assert own == {"light": "rgb(251, 250, 248)", "dark": "rgb(20, 23, 26)"}[scheme]
         readable = [
-            ".field textarea", ".result .word", ".count", "#foot button", ".name", "#tab-document", ".from", ".about h2",
-            ".candidates .best .prose", ".candidates li:last-child .prose", ".score", ".look",
+            ".field textarea", ".result .word", ".count", "#foot button", ".name", "#tab-document", ".from",
+            ".about h2", ".candidates .best .prose", ".candidates li:last-child .prose", ".score", ".look",
         ]  # fmt: skip
         for selector, contrast in page.page.evaluate(CONTRASTS, readable):
             assert contrast >= 4.5, selector
@@ -441,3 +441,19 @@ def test_a_server_with_keys_asks_for_one(browser: Any, start_server: StartServer
         page.page.wait_for_selector(".field textarea")
         page.type("Good morning!")
         assert page.result == "Guten Morgen!"
+
+
+def test_look_inside_opens_the_head_views(page: OpenedPage) -> None:
+    pytest.importorskip("torch")
+    page.type("The house is old.")
+    page.page.click("button.look")
+    page.page.wait_for_selector("#hark-look[aria-busy=false] .ties", timeout=120_000)
+    assert page.page.locator("#hark-look .source .word").all_inner_texts() == ["The", "house", "is", "old", "."]
+    page.page.click("#tab-grid")
+    page.page.wait_for_selector("#hark-look[aria-busy=false] #view-grid button.head")
+    assert page.page.locator("#hark-look footer").count() == 0  # it is no file of its own here
+    page.page.keyboard.press("Escape")
+    page.page.wait_for_selector("dialog", state="detached")
+    assert page.text == "The house is old."
+    assert page.outside() == []
+    assert page.wrong == []

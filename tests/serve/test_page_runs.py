@@ -61,9 +61,7 @@ def test_the_latest_run_is_shown_with_curves_and_samples(page: OpenedPage) -> No
     ]
     assert page.page.locator(".sample mark").all_inner_texts() == ["kleiner"]
     page.page.hover("figure[aria-label='Dev BLEU'] .u-over")
-    page.page.wait_for_function(
-        "() => document.querySelector(\"figure[aria-label='Dev BLEU'] figcaption span\").textContent.startsWith('step ')"
-    )
+    page.page.wait_for_selector("figure[aria-label='Dev BLEU'] figcaption span:has-text('step ')")
     assert page.outside() == []
     assert page.wrong == []
 

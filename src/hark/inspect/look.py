@@ -7,7 +7,7 @@ from typing import Any
 from hark.decode.coder import Coder
 from hark.decode.load import Loaded
 from hark.errors import UserError
-from hark.inspect.effects import count_measurements, measure
+from hark.inspect.effects import Effects, count_measurements, measure
 from hark.inspect.page import Page, render
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
 from hark.inspect.recording import Recording, record
@@ -40,6 +40,21 @@ def look_inside(
         assert preset is not None
         source = source or LANGUAGE if loaded.languages.several else loaded.config.data.source
         text = sentence_of(preset, source)
+    recording, effects = look_at(loaded, text, changes, source, target, report, **search)
+    shown = (PRESETS[preset], find_heads(recording, PRESETS[preset])) if preset else None
+    return render(recording, loaded.target_vocabulary, effects, shown), recording
+
+
+def look_at(
+    loaded: Loaded,
+    text: str,
+    changes: int | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    report: Callable[[str], object] = lambda _: None,
+    **search: Any,
+) -> tuple[Recording, Effects | None]:
+    """Record the translation of a sentence, and measure the effects of heads and words; see `look_inside`."""
     model = loaded.model
     report("translating")
     recording = record(loaded, text, source, target, **search)
@@ -51,8 +66,7 @@ def look_inside(
         effects = measure(
             model, recording, coder.decode, changes, count_progress(report, count_measurements(recording, changes))
         )
-    shown = (PRESETS[preset], find_heads(recording, PRESETS[preset])) if preset else None
-    return render(recording, loaded.target_vocabulary, effects, shown), recording
+    return recording, effects
 
 
 def count_progress(report: Callable[[str], object], total: int) -> Callable[[], object]:

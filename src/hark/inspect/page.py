@@ -67,13 +67,7 @@ def render(
     preset: tuple[Preset, Sequence[PresetHead]] | None = None,
 ) -> Page:
     """Render the whole page. `tokenizer` is that of the target."""
-    pack = Pack()
-    head = describe(recording, tokenizer, effects, preset)
-    add_weights(pack, recording)
-    add_beam(pack, recording.search)
-    fixed = len(style()) + len(script()) + len(json.dumps(head))
-    add_vectors(pack, recording, effects, LARGEST - fixed)
-    head["blocks"] = pack.blocks
+    head, pack = pack_recording(recording, tokenizer, effects, preset, LARGEST - len(style()) - len(script()))
     title = f"{recording.sentence} · hark"
     body = (
         '<body>\n<main id="hark-look"></main>\n'
@@ -81,6 +75,26 @@ def render(
         f'<script type="text/plain" id="hark-blocks">{pack.text}</script>\n'
     )
     return Page(document(title, style(), body, script()), title)
+
+
+def pack_recording(
+    recording: Recording,
+    tokenizer: Vocabulary,
+    effects: Effects | None = None,
+    preset: tuple[Preset, Sequence[PresetHead]] | None = None,
+    room: int = LARGEST,
+) -> tuple[dict[str, Any], Pack]:
+    """Return the data of a page, as its scripts expect it, and the blocks that it refers to.
+
+    `room`: the characters that they may take. Vectors are left out if they do not fit.
+    """
+    pack = Pack()
+    head = describe(recording, tokenizer, effects, preset)
+    add_weights(pack, recording)
+    add_beam(pack, recording.search)
+    add_vectors(pack, recording, effects, room - len(json.dumps(head)))
+    head["blocks"] = pack.blocks
+    return head, pack
 
 
 @cache

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hark.serve import native, page, runs
+from hark.serve import look, native, openapi, page, runs
 from hark.serve.figures import Figures
 from hark.serve.hangup import HangUps
 from hark.serve.headers import SecurityHeaders
@@ -37,7 +37,13 @@ class Api:
     is public, or calls `service.admission.admit(request, key)` itself, because the key is in the body."""
 
 
-APIS: tuple[Api, ...] = (Api(native.routes), Api(runs.routes), Api(page.routes, admits=False))
+APIS: tuple[Api, ...] = (
+    Api(native.routes),
+    Api(look.routes),
+    Api(runs.routes),
+    Api(openapi.routes, admits=False),
+    Api(page.routes, admits=False),
+)
 """All APIs. The first matching route wins."""
 
 

@@ -4,21 +4,23 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
-from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from hark.serve.refusal import Refusal
 from hark.serve.settings import ServeSettings
 
-Kind = TypeVar("Kind")
 SLOWEST = 10_000
 """Bytes per second that a body must arrive with after the first `body_seconds`."""
 FIELDS, FILES = 2_000, 4
 """Maximum fields and files of a multipart form."""
+LARGEST_FIELD = 16 << 20
+"""Maximum bytes of a field of a multipart form that is not a file; the limit of the body is lower by default."""
 LONGEST_NAME = 60
 """Maximum characters of a name that is repeated in an error message."""
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
@@ -27,8 +29,9 @@ TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 class Fields:
     """The fields of a request. Each has a list of values: strings from forms, any JSON value from JSON."""
 
-    def __init__(self, values: dict[str, list[Any]]) -> None:
-        self._values = values
+    def __init__(self, values: dict[str, list[Any]], exact: bool = False) -> None:
+        """`exact`: numbers and flags must be JSON's, not strings."""
+        self._values, self._exact = values, exact
 
     def __contains__(self, name: str) -> bool:
         return any(value is not None for value in self._values.get(name, ()))
@@ -53,17 +56,17 @@ class Fields:
         value = self._one(name, "true or false")
         if value is None:
             return default
-        if isinstance(value, str) and value.lower() in TRUE + FALSE:
-            return value.lower() in TRUE
-        if value in (0, 1):  # also True and False
-            return bool(value)
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str | int) and str(value).lower() in TRUE + FALSE and not self._exact:
+            return str(value).lower() in TRUE
         raise wrong(name, "true or false")
 
     def number(self, name: str, default: int) -> int:
         value = self._one(name, "a whole number")
         if value is None:
             return default
-        if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value):
+        if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value, re.ASCII) and not self._exact:
             return int(value)
         if isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
             return int(value)
@@ -93,36 +96,51 @@ async def read_json(request: Request) -> Fields:
     """The fields of a JSON object. The content type must say JSON: no page of another origin can send that unasked."""
     if content_type(request) != "application/json":
         raise Refusal(415, "send JSON, with the header Content-Type: application/json")
-    return json_fields(await request.body())
+    return json_fields(await request.body(), exact=True)
 
 
 async def read_fields(request: Request) -> Fields:
     """The fields of a query and of a body: JSON, a form or a multipart form, also of a GET. The body wins."""
-    values = collect(request.query_params.multi_items())
     try:
-        match content_type(request):
-            case "application/x-www-form-urlencoded":
-                values |= collect((await FormParser(request.headers, request.stream()).parse()).multi_items())
-            case "multipart/form-data":
-                parser = MultiPartParser(
-                    request.headers, request.stream(), max_files=FILES, max_fields=FIELDS, max_part_size=16 << 20
-                )
-                values |= collect((await parser.parse()).multi_items())
-            case "application/json":
-                body = await request.body()
-                values |= json_fields(body)._values if body.strip() else {}
-            case _:
-                body = await request.body()
-                if body.lstrip()[:1] == b"{":
-                    values |= json_fields(body)._values
+        values = collect(parse_form(request.scope["query_string"]))
+        kind = content_type(request)
+        if kind == "multipart/form-data":
+            form = StrictMultiPartParser(request.headers, request.stream(), max_files=FILES, max_fields=FIELDS)
+            form.max_part_size = LARGEST_FIELD
+            return Fields(values | collect((await form.parse()).multi_items()))
+        body = await request.body()
+        if kind == "application/x-www-form-urlencoded":
+            return Fields(values | collect(parse_form(body)))
     except MultiPartException as error:
         raise Refusal(400, f"the form is invalid: {error.message}") from None
     except UnicodeDecodeError:
         raise Refusal(400, "the form is not valid UTF-8") from None
+    except ValueError:
+        raise Refusal(400, "the form has too many fields") from None
+    if kind == "application/json" or body.lstrip()[:1] == b"{":
+        values |= json_fields(body)._values if body.strip() else {}
     return Fields(values)
 
 
-def json_fields(body: bytes) -> Fields:
+def parse_form(body: bytes) -> list[tuple[str, str]]:
+    """The fields of a form or a query. Invalid UTF-8 raises an error, unlike in Starlette."""
+    return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS)
+
+
+class StrictMultiPartParser(MultiPartParser):
+    """Starlette's parser, but text that is not valid UTF-8 is an error."""
+
+    def on_part_end(self) -> None:
+        part = self._current_part
+        if part.file is None:
+            try:
+                bytes(part.data).decode()
+            except UnicodeDecodeError:
+                raise MultiPartException("a field is not valid UTF-8") from None
+        super().on_part_end()
+
+
+def json_fields(body: bytes, exact: bool = False) -> Fields:
     """The fields of an object in JSON."""
     try:
         found = json.loads(body.decode("utf-8-sig"), parse_constant=refuse_constant)
@@ -135,7 +153,7 @@ def json_fields(body: bytes) -> Fields:
         raise Refusal(400, f"the body is not valid JSON{where}") from None
     if not isinstance(found, dict):
         raise Refusal(400, "the JSON must be an object")
-    return Fields({name: [value] for name, value in found.items()})
+    return Fields({name: [value] for name, value in found.items()}, exact)
 
 
 def refuse_constant(name: str) -> None:

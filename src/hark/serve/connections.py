@@ -1,4 +1,4 @@
-"""Connections: limits their number, and the time that a client may take to send a request."""
+"""Connections: limits their number, and the time that a client may take to send a request and to read the answer."""
 
 import asyncio
 from typing import Any
@@ -21,7 +21,7 @@ class Connections:
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if no request comes in time, or if it is idle and there are too many.
+    """A connection that is closed if no request comes or no answer is read in time, or if it is idle among too many.
 
     Uvicorn has no such limit for the first request, and counts idle connections like others: a thousand of them would
     stop a server.
@@ -31,6 +31,8 @@ class Connection(H11Protocol):
         super().__init__(**given)
         self._all = all_connections
         self._timer: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None
+        """Closes the connection if the client does not read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -40,6 +42,7 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
@@ -52,7 +55,18 @@ class Connection(H11Protocol):
         if not self._has_request and not self.transport.is_closing():
             self._wait_for_request()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading = self.loop.call_later(self._all.settings.send_seconds, self.close)
+
+    def resume_writing(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        super().resume_writing()
+
     def close(self) -> None:
+        """Close the connection at once, without sending what is left."""
         self._stop_waiting()
         self.transport.abort()
 

@@ -1,4 +1,4 @@
-"""Middleware for clients that hang up, or that are too slow: their work is cancelled at once."""
+"""Middleware for clients that hang up: their work is cancelled at once."""
 
 import asyncio
 from typing import cast
@@ -12,7 +12,7 @@ NO_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
 
 
 class HangUps:
-    """Runs an application, and cancels it when its client disconnects or does not read the answer.
+    """Runs an application, and cancels it when its client disconnects.
 
     The application reads the body within limits. After the body, the connection is watched.
     """
@@ -46,10 +46,6 @@ class HangUps:
                 body_read.set()
             return message
 
-        async def send_part(message: Message) -> None:
-            async with asyncio.timeout(self._settings.send_seconds):
-                await send(message)
-
         async def watch() -> None:
             nonlocal gone
             await body_read.wait()
@@ -60,7 +56,7 @@ class HangUps:
 
         watching = asyncio.create_task(watch())
         try:
-            await self._app(scope, receive_part, send_part)
+            await self._app(scope, receive_part, send)
         except asyncio.CancelledError:
             if not gone:  # the server is shutting down
                 raise

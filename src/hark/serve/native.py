@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from hark.decode.translation import Alternative, Sentence
-from hark.serve.bodies import read_json
+from hark.serve.bodies import Fields, read_json
 from hark.serve.refusal import Refusal
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
@@ -45,13 +45,9 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         texts = fields.texts("text")
         if texts is None:
             raise Refusal(400, "text is missing")
-        target = fields.text("target")
-        if not target:
-            raise Refusal(400, "target is missing")
         job = Job(
             tuple(texts),
-            fields.text("source") or None,
-            target,
+            *languages_of(fields),
             fields.number("nbest", 1),
             fields.flag("align"),
             split=fields.flag("split", True),
@@ -100,6 +96,14 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         Route("/api/v1/languages", languages),
         Route("/api/v1/models", models),
     ]
+
+
+def languages_of(fields: Fields) -> tuple[str | None, str]:
+    """The fields source, which may be missing or null, and target."""
+    target = fields.text("target")
+    if not target:
+        raise Refusal(400, "target is missing")
+    return fields.text("source") or None, target
 
 
 async def events(service: Service, job: Job) -> AsyncIterator[bytes]:

@@ -1,5 +1,6 @@
 """Limits the requests per minute of each client, by key or address."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -27,4 +28,4 @@ class Rates:
         self._buckets[client] = (left - 1.0 if allowed else left), now
         if len(self._buckets) > MOST_CLIENTS:
             del self._buckets[next(iter(self._buckets))]
-        return 0 if allowed else max(1, round((1.0 - left) * 60 / self._per_minute + 0.5))
+        return 0 if allowed else max(1, math.ceil((1.0 - left) * 60 / self._per_minute))

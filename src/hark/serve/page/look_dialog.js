@@ -6,6 +6,7 @@ import { openDialog } from "./dialogs.js";
 import { failureNote } from "./notes.js";
 import * as theme from "./theme.js";
 
+const CHANGES = 3; // heads, and words, to translate again without
 const OTHER = "The recording computes in full precision, and here it comes to another translation than the faster one on the page.";
 
 /**
@@ -21,7 +22,7 @@ export function openLook(sentence, translation) {
     render(working, dialog.body);
     try {
       const [answer, { mount }, { Look }] = await Promise.all([
-        post("api/v1/look", sentence, controller.signal),
+        post("api/v1/look", { ...sentence, changes: CHANGES }, controller.signal),
         import("./look/main.js"),
         import("./look/look.js"),
         loadStyle(),

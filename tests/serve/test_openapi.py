@@ -1,0 +1,63 @@
+"""The OpenAPI description is true: schemathesis finds no contradiction, and the page shows it."""
+
+import re
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from hark.serve.openapi import describe
+from hark.serve.settings import ServeSettings
+from tests.serve.conftest import TestServer
+
+
+def test_every_route_of_the_api_is_described(server: TestServer) -> None:
+    described = set(server.get("/api/v1/openapi.json").json()["paths"])
+    app = server.server.config.loaded_app
+    while not hasattr(app, "routes"):
+        app = app.app
+    routes = {route.path for route in app.routes if route.path.startswith("/api/v1/")}
+    assert routes - described <= {"/api/v1/openapi.json"} | {path for path in routes if "/runs" in path}
+    assert described <= routes
+
+
+def test_the_page_shows_all_paths_and_runs_no_script(server: TestServer) -> None:
+    page = server.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    for path in describe(ServeSettings())["paths"]:
+        assert path in page.text
+    assert "<script" not in page.text
+    assert "style=" not in page.text
+    style = re.findall(r'href="([^"]+\.css)"', page.text)
+    assert server.get(f"/{style[0]}").headers["content-type"].startswith("text/css")
+
+
+FEW = settings(
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
+def test_schemathesis_finds_no_contradiction(server: TestServer, mode: schemathesis.GenerationMode) -> None:
+    """Boundary values of every field, valid and invalid."""
+    schema = schemathesis.openapi.from_dict(server.get("/api/v1/openapi.json").json())
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        if operation.path == "/api/v1/look":  # each request takes a second
+            continue
+        if mode == schemathesis.GenerationMode.NEGATIVE and operation.method == "get":  # nothing to get wrong
+            continue
+
+        @FEW
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def check(case: schemathesis.Case) -> None:
+            # A description cannot say which languages can be combined.
+            case.call_and_validate(base_url=server.url, timeout=120, excluded_checks=[positive_data_acceptance])
+
+        check()
