@@ -227,7 +227,7 @@ def test_text_is_never_parsed_as_html(page: OpenedPage) -> None:
 
 
 def test_a_dropped_file_is_translated_by_paragraphs(page: OpenedPage) -> None:
-    page.drop("letter.txt", "Good morning!\r\n\r\nGood night!".encode())
+    page.drop("letter.txt", b"Good morning!\r\n\r\nGood night!")
     page.page.wait_for_selector(".rows .row.done >> nth=1")
     assert page.page.locator(".row .into .prose").all_inner_texts() == ["Guten Morgen!", "Gute Nacht!"]
     assert "letter.txt: 2 of 2 paragraphs" in page.page.inner_text(".job .status")

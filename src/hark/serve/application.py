@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hark.serve import look, native, openapi, page, runs
+from hark.serve import look, native, openapi, page, run_attention, runs
 from hark.serve.figures import Figures
 from hark.serve.hangup import HangUps
 from hark.serve.headers import SecurityHeaders
@@ -40,6 +40,7 @@ class Api:
 APIS: tuple[Api, ...] = (
     Api(native.routes),
     Api(look.routes),
+    Api(run_attention.routes),
     Api(runs.routes),
     Api(openapi.routes, admits=False),
     Api(page.routes, admits=False),

@@ -1,7 +1,6 @@
 """Training runs in a folder: their list, and their metrics and samples as a stream of events.
 
-One stream carries any number of runs: a browser opens few connections to a server. Nothing here imports torch, but
-`hark.train`, which reads the files, requires the extra `train`.
+One stream carries any number of runs: a browser opens few connections to a server.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from hark.errors import UserError
+from hark.errors import UserError, require
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
@@ -26,6 +25,7 @@ from hark.serve.settings import ServeSettings
 if TYPE_CHECKING:
     from hark.monitor.follower import News, RunFollower, RunList
     from hark.monitor.overview import Overview
+    from hark.rundir import RunDir
     from hark.train.records import DevRecord, TrainRecord, TranslationSample
 
 PAUSE = 1.0  # seconds between two looks at the files
@@ -44,6 +44,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
     folder = settings.runs
     if folder is None:
         return []
+    require("torch", "train", "hark serve --runs")  # hark.train needs it, although nothing here imports it
 
     async def get_runs(_: Request) -> Response:
         found = await run_in_threadpool(lambda: [describe(each) for each in listing(folder).read()])
@@ -119,6 +120,16 @@ class WatchedRuns:
                 yield "gone", {"run": follower.name, "message": str(error)}
 
 
+def find_run(folder: Path, name: str) -> "RunDir":
+    """The run of a name. Names are compared with the list, never used as paths."""
+    from hark.rundir import RunDir
+
+    for each in listing(folder).read():
+        if each.name == name:
+            return RunDir(each.path)
+    raise Refusal(404, f"no run {name} in {folder.name}")
+
+
 def listing(folder: Path) -> "RunList":
     from hark.monitor.follower import RunList
 
@@ -128,26 +139,27 @@ def listing(folder: Path) -> "RunList":
 def news_of(follower: "RunFollower") -> Iterator[Message]:
     name = follower.name
     if (news := follower.news()) is not None:
-        yield ("history", history_of(name, news)) if news.whole else ("records", records_of(name, news))
+        values = {"run": name, "checkpoints": follower.run.saved_steps}
+        yield ("history", values | history_of(news)) if news.whole else ("records", values | records_of(news))
     if (samples := follower.new_samples()) is not None:
         yield "samples", {"run": name, "samples": by_source(samples)}
 
 
-def history_of(name: str, news: "News") -> dict[str, Any]:
+def history_of(news: "News") -> dict[str, Any]:
     """The whole run, with curves thinned to what a screen can show."""
     from hark.monitor.curves import thin
 
     train = news.history.train
     kept = [train[i] for i in thin([each.loss for each in train], POINTS)]
-    return {"run": name, **about(news), "train": columns(kept), "dev": [dev_point(each) for each in news.history.dev]}
+    return {**about(news), "train": columns(kept), "dev": [dev_point(each) for each in news.history.dev]}
 
 
-def records_of(name: str, news: "News") -> dict[str, Any]:
+def records_of(news: "News") -> dict[str, Any]:
     from hark.train.records import DevRecord, TrainRecord
 
     train = [each for each in news.added if isinstance(each, TrainRecord)]
     dev = [dev_point(each) for each in news.added if isinstance(each, DevRecord)]
-    return {"run": name, **about(news), "train": columns(train), "dev": dev}
+    return {**about(news), "train": columns(train), "dev": dev}
 
 
 def about(news: "News") -> dict[str, Any]:

@@ -9,7 +9,7 @@ const FEW = 8;
  * @param {{source: string, reference: string, translations: {step: number, text: string}[]}[]} samples
  * @param {{sentence: number, all: boolean}} shown
  */
-export function samplesPanel(samples, shown, changed) {
+export function samplesPanel(samples, shown, changed, below) {
   const sample = samples[Math.min(shown.sentence, samples.length - 1)];
   const steps = sample.translations.map((each, at) => ({ ...each, before: sample.translations[at - 1]?.text ?? null })).reverse();
   const visible = shown.all ? steps : steps.slice(0, FEW);
@@ -36,6 +36,7 @@ export function samplesPanel(samples, shown, changed) {
       ${steps.length > visible.length
         ? html`<button type="button" class="button" @click=${() => changed({ all: true })}>Show all ${steps.length} steps</button>`
         : nothing}
+      ${below}
     </div>
   `;
 }

@@ -5,6 +5,7 @@ import { get, isAbort, stream } from "./api.js";
 import { CurveChart } from "./curve_chart.js";
 import { failureNote } from "./notes.js";
 import { duration, exact, short } from "./numbers.js";
+import { RunAttention } from "./run_attention.js";
 import { chartsOf } from "./run_curves.js";
 import { samplesPanel } from "./run_samples.js";
 import * as theme from "./theme.js";
@@ -21,6 +22,7 @@ export class RunsView {
     this.charts = new Map();
     this.figures = Object.assign(document.createElement("div"), { className: "charts" });
     this.sampled = { run: null, sentence: 0, all: false };
+    this.attention = new RunAttention(() => this.soon());
     this.failure = null;
     this.controller = null;
     this.drawing = false;
@@ -196,7 +198,7 @@ export class RunsView {
   samples() {
     const sampled = [...this.data].filter(([, { samples }]) => samples.length);
     if (!sampled.length) return nothing;
-    const [name, { samples }] = sampled.find(([each]) => each === this.sampled.run) ?? sampled[0];
+    const [name, { samples, checkpoints = [] }] = sampled.find(([each]) => each === this.sampled.run) ?? sampled[0];
     const changed = (values) => {
       Object.assign(this.sampled, values);
       this.draw();
@@ -212,7 +214,7 @@ export class RunsView {
     return html`
       <section class="sampled" aria-label="Samples">
         <header><h2>Samples by step</h2>${sampled.length > 1 ? choose : nothing}</header>
-        ${samplesPanel(samples, this.sampled, changed)}
+        ${samplesPanel(samples, this.sampled, changed, this.attention.panel(name, this.sampled.sentence, checkpoints))}
       </section>
     `;
   }
@@ -221,8 +223,8 @@ export class RunsView {
 const blank = () => ({ train: null, dev: [], samples: [], gone: null, unreadable: 0, overview: null });
 
 /** Add new records to a run. Training logs no step twice, so they only ever follow. */
-function append(run, { overview, unreadable, train, dev }) {
-  Object.assign(run, { overview, unreadable });
+function append(run, { overview, unreadable, checkpoints, train, dev }) {
+  Object.assign(run, { overview, unreadable, checkpoints });
   for (const [name, values] of Object.entries(train)) run.train[name] = [...run.train[name], ...values];
   const repeated = (each) => dev.some(({ step, set }) => step === each.step && set === each.set);
   run.dev = [...run.dev.filter((each) => !repeated(each)), ...dev];
