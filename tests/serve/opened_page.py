@@ -45,7 +45,7 @@ class OpenedPage:
         self.wait()
 
     def wait(self) -> None:
-        self.page.wait_for_selector(".output[aria-busy=false] .result:not(.old) .word")
+        self.page.wait_for_selector(".output[aria-busy=false]:not(.failed) .result .word")
 
     @property
     def text(self) -> str:

@@ -251,6 +251,19 @@ def test_another_file_is_refused_with_what_is_taken(page: OpenedPage, name: str,
     assert page.text == "Keep me"
 
 
+def test_too_long_a_text_can_be_translated_as_a_document(page: OpenedPage) -> None:
+    problem = {"error": {"message": "60,000 characters are too many; the limit is 50,000", "status": 413}}
+    page.page.route("**/api/v1/translate", lambda route: route.fulfill(status=413, json=problem))
+    page.page.fill(".field textarea", "Good morning!\n\nGood night!")
+    page.page.wait_for_selector(".failure")
+    assert page.page.inner_text(".failure p") == "60,000 characters are too many; the limit is 50,000."
+    page.page.unroute("**/api/v1/translate")
+    page.page.click("text=Translate as a document")
+    page.page.wait_for_selector(".rows .row.done >> nth=1")
+    assert page.page.locator(".row .into .prose").all_inner_texts() == ["Guten Morgen!", "Gute Nacht!"]
+    assert page.text == "Good morning!\n\nGood night!"
+
+
 def test_a_document_can_be_cancelled_and_continued(page: OpenedPage) -> None:
     page.page.route("**/api/v1/translate", lambda _: None)  # never answered
     page.page.click("#tab-document")

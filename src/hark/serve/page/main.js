@@ -159,7 +159,11 @@ async function start() {
   try {
     const { languages } = await get("api/v1/languages");
     const choice = new Choice(new Languages(languages));
-    const actions = { openFile: (file) => takeFiles([file]), openLook };
+    const openDocument = (text) => {
+      show("document");
+      views.get("document").open({ name: "", text });
+    };
+    const actions = { openFile: (file) => takeFiles([file]), openDocument, openLook };
     views.set("translate", new TranslateView(panels.get("translate"), choice, actions));
     views.set("document", new DocumentView(panels.get("document"), choice, actions));
     if (state.tab === "translate") views.get("translate").field.focus();

@@ -4,12 +4,12 @@ import { html, nothing } from "./vendor/lit-html.js";
 import { key } from "./api.js";
 
 /** @param {import("./api.js").Failure} failure */
-export function failureNote(failure, retry) {
+export function failureNote(failure, retry, more = nothing) {
   return html`
     <div class="failure" role="alert">
       <p>${failure.message}</p>
       ${failure.needsKey ? keyForm(retry) : nothing}
-      ${retry && !failure.needsKey ? html`<button type="button" class="button retry" @click=${retry}>Try again</button>` : nothing}
+      ${retry && !failure.needsKey ? html`<button type="button" class="button retry" @click=${retry}>Try again</button>` : nothing} ${more}
     </div>
   `;
 }

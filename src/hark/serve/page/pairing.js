@@ -6,7 +6,7 @@ import { toUtf16 } from "./codepoints.js";
  * @typedef {{start: number, end: number, sentence: number, ties: {at: number, weight: number}[]}} Word
  * `ties` are the words of the other side that it is linked to, by index.
  * @typedef {{source: string, text: string, sourceStart: number, start: number, score: number | null, flags: string[],
- *   warnings: string[], alternatives: {text: string, score: number}[]}} Sentence
+ *   warnings: string[], alternatives: {text: string, score: number}[], firstWord: number, endWord: number}} Sentence
  * @typedef {{text: string, sentences: Sentence[], sourceWords: Word[], words: Word[]}} Paired
  */
 
@@ -42,6 +42,7 @@ function add(paired, part, found) {
     const number = paired.sentences.push(sentence) - 1;
     const from = wordsOf(each.source, sentence.sourceStart, number, paired.sourceWords);
     const into = wordsOf(each.text, sentence.start, number, paired.words);
+    Object.assign(sentence, { firstWord: into, endWord: paired.words.length });
     for (const [[s], [t], weight] of each.links ?? []) {
       const one = wordAt(paired.sourceWords, from, part.start + source(each.source_start + s));
       const other = wordAt(paired.words, into, start + target(each.start + t));

@@ -1,36 +1,40 @@
 // The field to type in. A copy of the text lies behind it, in which words can light up; it also sets the height.
 
 import { html, render } from "./vendor/lit-html.js";
+import { Lighting } from "./lighting.js";
 
 export class SourceField {
   /**
-   * @param {HTMLElement} element the container
-   * @param {{label: string, placeholder: string, typed: () => void, pointed: (word: number | null) => void}} options
+   * @param {{label: string, placeholder: string, typed: () => void, pointed: (word: number | null) => void,
+   *   caret: (word: number | null) => void}} options `pointed` by the mouse, `caret` for the keyboard and fingers
    */
-  constructor(element, { label, placeholder, typed, pointed }) {
-    element.classList.add("field");
-    this.behind = document.createElement("div");
-    this.behind.className = "behind prose";
-    this.behind.dir = "auto";
-    this.behind.ariaHidden = "true";
-    this.area = document.createElement("textarea");
-    Object.assign(this.area, { className: "prose", dir: "auto", placeholder, spellcheck: true, ariaLabel: label, rows: 1 });
-    this.area.autocomplete = "off"; // browsers would keep the text and fill it in again
-    element.append(this.behind, this.area);
+  constructor({ label, placeholder, typed, pointed, caret }) {
+    this.element = Object.assign(document.createElement("div"), { className: "field" });
+    this.behind = Object.assign(document.createElement("div"), { className: "behind prose", dir: "auto", ariaHidden: "true" });
+    this.area = Object.assign(document.createElement("textarea"), {
+      className: "prose",
+      dir: "auto",
+      placeholder,
+      ariaLabel: label,
+      rows: 1,
+      autocomplete: "off", // browsers would keep the text and fill it in again
+    });
+    this.element.append(this.behind, this.area);
+    this.lighting = new Lighting(this.behind);
+    /** @type {import("./pairing.js").Word[]} */
     this.words = [];
-    this.lit = new Map();
-    this.pointed = pointed;
-    this.hovered = null;
+    this.under = null; // the word under the pointer or at the caret
+    const follow = () => this.point(this.wordAtCaret(), caret);
     this.area.addEventListener("input", () => {
       this.mark([]);
       typed();
     });
-    this.area.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.point(this.wordUnder(event)));
-    this.area.addEventListener("pointerleave", () => this.point(null));
-    document.addEventListener("selectionchange", () => this.followCaret());
-    this.area.addEventListener("focus", () => this.followCaret());
-    this.area.addEventListener("blur", () => this.point(null));
-    this.draw();
+    this.area.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.point(this.wordUnder(event), pointed));
+    this.area.addEventListener("pointerleave", () => this.point(null, pointed));
+    this.area.addEventListener("focus", follow);
+    this.area.addEventListener("blur", () => this.point(null, pointed));
+    document.addEventListener("selectionchange", () => document.activeElement === this.area && follow());
+    this.mark([]);
   }
 
   get text() {
@@ -46,34 +50,20 @@ export class SourceField {
     this.area.focus();
   }
 
-  /** Show these words as targets of the pointer; the text must be the one that they were made for. */
+  /** Draw the copy with these words, which belong to the current text. */
   mark(words) {
     this.words = words;
-    this.lit = new Map();
-    this.hovered = null;
-    this.draw();
-  }
-
-  /** Light up words: a map from index to weight, 0 to 1, and the one that is pointed at. */
-  light(lit, here = null) {
-    this.lit = lit;
-    this.here = here;
-    this.draw();
-  }
-
-  draw() {
+    this.under = null;
     const { text } = this;
     const parts = [];
     let at = 0;
-    this.words.forEach(({ start, end }, number) => {
-      parts.push(text.slice(at, start));
-      const weight = this.lit.get(number);
-      const kind = number === this.here ? "word here" : weight === undefined ? "word" : "word tied";
-      parts.push(html`<span class=${kind} data-word=${number} .style=${tieOf(weight)}>${text.slice(start, end)}</span>`);
+    words.forEach(({ start, end }, number) => {
+      parts.push(text.slice(at, start), html`<span class="word" data-word=${number}>${text.slice(start, end)}</span>`);
       at = end;
     });
     parts.push(text.slice(at), "\u200b"); // so that a last empty line has a height
     render(parts, this.behind);
+    this.lighting.reset();
   }
 
   wordUnder({ clientX, clientY }) {
@@ -81,20 +71,16 @@ export class SourceField {
     return found?.dataset.word === undefined ? null : Number(found.dataset.word);
   }
 
-  /** The word at the caret counts as pointed at, for the keyboard and for fingers. */
-  followCaret() {
-    if (document.activeElement !== this.area || this.area.selectionStart !== this.area.selectionEnd) return;
-    const caret = this.area.selectionStart;
-    const at = this.words.findIndex(({ start, end }) => caret >= start && caret <= end);
-    this.point(at < 0 ? null : at);
+  wordAtCaret() {
+    const { selectionStart, selectionEnd } = this.area;
+    if (selectionStart !== selectionEnd) return null;
+    const at = this.words.findIndex(({ start, end }) => selectionStart >= start && selectionStart <= end);
+    return at < 0 ? null : at;
   }
 
-  point(word) {
-    if (word === this.hovered) return;
-    this.hovered = word;
-    this.pointed(word);
+  point(word, report) {
+    if (word === this.under) return;
+    this.under = word;
+    report(word);
   }
 }
-
-/** The strength of a link as a custom property, for the style sheet. */
-export const tieOf = (weight) => (weight === undefined ? "" : `--tie: ${Math.round(100 * Math.min(1, weight))}%`);

@@ -9,7 +9,7 @@ import { clearIcon, fileIcon } from "./icons.js";
 import { languageBar } from "./language_bar.js";
 import { Latest } from "./latest.js";
 import { failureNote } from "./notes.js";
-import { outputText, wordAfter } from "./output_text.js";
+import { OutputText } from "./output_text.js";
 import { sentencePanel } from "./sentence_panel.js";
 import { SourceField } from "./source_field.js";
 import { Translating } from "./translating.js";
@@ -18,31 +18,35 @@ const PAUSE = 220; // milliseconds without typing before a request
 const LONG_PAUSE = 600; // for long texts, of which every request is work
 const LONG = 1500; // characters
 const NBEST = 4;
+const TOO_LONG = 413; // the HTTP status
 const GLANCE = 1000; // characters that are enough to detect a language
 const SURE = 0.6; // detection below this is left to the server, which tries both models
 
 const EMPTY = { text: "", sentences: [], sourceWords: [], words: [], source: null, model: "" };
-const NONE = { lit: new Map(), here: null };
 
 export class TranslateView {
   /** @param {import("./choice.js").Choice} choice the languages, shared with the document view */
-  constructor(element, choice, { openFile, openLook }) {
-    Object.assign(this, { element, choice, openFile, openLook });
+  constructor(element, choice, { openFile, openDocument, openLook }) {
+    Object.assign(this, { element, choice, openFile, openDocument, openLook });
     this.translating = new Translating();
     this.latest = new Latest();
     this.result = EMPTY;
     this.failure = null;
     this.busy = false;
     this.sentence = 0;
-    this.shown = NONE;
     this.said = "";
     this.shownTarget = null; // of the result
-    this.fieldBox = document.createElement("div");
-    this.field = new SourceField(this.fieldBox, {
+    this.field = new SourceField({
       label: "Text to translate",
       placeholder: "Type or paste text, or drop a file",
       typed: () => this.typed(),
       pointed: (word) => this.pointAtSource(word),
+      caret: (word) => this.pointAtSource(word, true),
+    });
+    this.output = new OutputText({
+      pointed: (word) => this.pointAtOutput(word),
+      chosen: (sentence, word) => this.chooseWord(sentence, word),
+      entered: () => this.look(),
     });
     this.field.area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.translateNow();
@@ -59,7 +63,6 @@ export class TranslateView {
   // What the user does.
 
   typed() {
-    this.shown = NONE;
     this.said = "";
     if (!this.field.text.trim()) {
       this.latest.cancel();
@@ -104,7 +107,6 @@ export class TranslateView {
   languagesChanged() {
     this.result = { ...EMPTY };
     this.field.mark([]);
-    this.shown = NONE;
     this.draw();
     this.translateNow();
   }
@@ -146,7 +148,7 @@ export class TranslateView {
   }
 
   accept(text, result, target) {
-    Object.assign(this, { result, failure: null, busy: false, shown: NONE, shownTarget: target });
+    Object.assign(this, { result, failure: null, busy: false, shownTarget: target });
     if (this.choice.source === null && result.source) this.choice.found(result.source);
     const doubtful = result.sentences.findIndex(({ warnings }) => warnings.length);
     this.sentence = Math.max(0, doubtful);
@@ -157,28 +159,27 @@ export class TranslateView {
 
   // Words that light up.
 
-  pointAtSource(word) {
-    if (word === null) return this.light(NONE);
-    const { ties, sentence } = this.result.sourceWords[word];
-    this.field.light(new Map(), word);
-    this.light({ lit: weightsOf(ties), here: null }, false);
+  pointAtSource(word, choose = false) {
+    const found = word === null ? null : this.result.sourceWords[word];
+    this.field.lighting.show([], word);
+    this.output.light(found?.ties ?? []);
+    if (choose && found) this.choose(found.sentence);
+  }
+
+  pointAtOutput(word) {
+    this.output.light([], word);
+    this.field.lighting.show(word === null ? [] : this.result.words[word].ties);
+  }
+
+  /** For the keyboard and for fingers: also choose the sentence, and say what lights up. */
+  chooseWord(sentence, word) {
     this.choose(sentence);
-  }
-
-  pointAtOutput(word, spoken = false) {
-    if (word === null) return this.light(NONE);
+    if (word === null) return;
+    this.pointAtOutput(word);
     const { ties, start, end } = this.result.words[word];
-    this.field.light(weightsOf(ties));
-    if (spoken) {
-      const sources = ties.map(({ at }) => this.result.sourceWords[at]).map((each) => this.field.text.slice(each.start, each.end));
-      this.said = `${this.result.text.slice(start, end)}: ${sources.join(", ") || "no source word"}`;
-    }
-    this.light({ lit: new Map(), here: word }, false);
-  }
-
-  light(shown, both = true) {
-    this.shown = shown;
-    if (both) this.field.light(new Map());
+    const sources = this.field.words.length ? ties.map(({ at }) => this.field.words[at]) : [];
+    const texts = sources.map((each) => this.field.text.slice(each.start, each.end));
+    this.said = `${this.result.text.slice(start, end)}: ${texts.join(", ") || "no source word"}`;
     this.draw();
   }
 
@@ -188,29 +189,17 @@ export class TranslateView {
     this.draw();
   }
 
-  outputKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter") return this.look();
-    if (event.key === "Escape") return this.pointAtOutput(null);
-    const rightToLeft = getComputedStyle(event.currentTarget).direction === "rtl";
-    const word = wordAfter(event.key, this.shown.here, this.result.words.length, rightToLeft);
-    if (word === null) return;
-    event.preventDefault();
-    this.choose(this.result.words[word].sentence);
-    this.pointAtOutput(word, true);
-    event.currentTarget.querySelector(`[data-word="${word}"]`)?.scrollIntoView({ block: "nearest" });
-  }
-
   // Drawing.
 
   draw() {
     const { choice, result, field } = this;
+    this.output.show(result, this.sentence, choice.target);
     const characters = field.text.length;
     const pane = html`
       ${languageBar(choice, { changed: () => this.languagesChanged(), swap: () => this.swap() })}
       <div class="panes">
         <section class="pane source" aria-label="Source">
-          ${this.fieldBox}
+          ${this.field.element}
           <div class="under">
             <label class="button file">
               ${fileIcon} Open a file
@@ -222,24 +211,9 @@ export class TranslateView {
             </button>
           </div>
         </section>
-        <section class="pane output ${this.busy ? "busy" : ""}" aria-label="Translation" aria-busy=${this.busy}>
-          ${this.failure ? failureNote(this.failure, () => this.translateNow()) : nothing}
-          <div
-            class="prose result ${this.failure ? "old" : ""}"
-            tabindex=${result.text ? 0 : -1}
-            role="textbox"
-            aria-readonly="true"
-            aria-multiline="true"
-            aria-label="Translation. Arrow keys move from word to word."
-            dir="auto"
-            lang=${choice.target}
-            @pointerover=${(event) => this.pointed(event)}
-            @pointerleave=${() => this.pointAtOutput(null)}
-            @click=${(event) => this.clicked(event)}
-            @keydown=${(event) => this.outputKey(event)}
-            @blur=${() => this.pointAtOutput(null)}
-            >${outputText(result, { ...this.shown, sentence: this.sentence })}</div
-          >
+        <section class="pane output ${this.busy ? "busy" : ""} ${this.failure ? "failed" : ""}" aria-label="Translation" aria-busy=${this.busy}>
+          ${this.failure ? this.problem() : nothing}
+          ${this.busy && !result.text ? html`<p class="prose waiting">Translating …</p>` : nothing} ${this.output.element}
           <div class="under">
             <span class="count">${result.text && !this.busy ? modelLine(result) : nothing}</span>
             ${copyButton(() => result.text, "Copy the translation", !result.text)}
@@ -254,17 +228,11 @@ export class TranslateView {
     render(pane, this.element);
   }
 
-  pointed({ target }) {
-    const word = target.closest("[data-word]");
-    this.pointAtOutput(word ? Number(word.dataset.word) : null);
-  }
-
-  /** A click or tap chooses the sentence, and holds the word for fingers, which cannot hover. */
-  clicked({ target }) {
-    const sentence = target.closest("[data-sentence]");
-    if (sentence) this.choose(Number(sentence.dataset.sentence));
-    const word = target.closest("[data-word]");
-    if (word) this.pointAtOutput(Number(word.dataset.word), true);
+  /** A failure; too long a text can be translated as a document instead. */
+  problem() {
+    if (this.failure.status !== TOO_LONG) return failureNote(this.failure, () => this.translateNow());
+    const move = html`<button type="button" class="button" @click=${() => this.openDocument(this.field.text)}>Translate as a document</button>`;
+    return failureNote(this.failure, null, move);
   }
 
   fileChosen({ target }) {
@@ -275,5 +243,3 @@ export class TranslateView {
 }
 
 const modelLine = ({ model }) => (model ? html`Model ${model}` : nothing);
-
-const weightsOf = (ties) => new Map(ties.map(({ at, weight }) => [at, weight]));
