@@ -1,0 +1,247 @@
+"""Load tests of `hark serve` on this machine, against the engine called without HTTP.
+
+    python -m benchmarks.serve_load [--seconds 20] [--connections 1 8 64 256] [--json FILE]
+    python -m benchmarks.serve_load --overload
+    python -m benchmarks.serve_load --soak 30 [--picture FILE.svg]
+
+Requests per second and the latency at 50, 95 and 99% for single sentences (Tatoeba's test sentences that come with
+hark) and for mixed sizes, a word to a page. Every text is sent once, so that nothing comes from a cache. The yardstick
+keeps as many texts in flight in one process, without a server. `--overload` sends more than a short queue takes;
+`--soak` sends mixed load with errors and hang-ups for many minutes, and records the memory of the server.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.everyday import sample_set
+from benchmarks.serve_client import Client, Load, request_bytes, run_load
+from hark.decode.load import Loaded
+from hark.decode.piece import Options
+from hark.machine import available_cores
+from hark.models import shipped_folder
+from hark.pages.charts import HEIGHT, WIDTH, Line, line_chart
+from hark.pages.picture import picture
+
+PAIR = ("en", "de")
+SIZES = {"word": 0.2, "sentence": 0.5, "paragraph": 0.25, "page": 0.05}
+"""Shares of the sizes of texts in mixed load."""
+SENTENCES = {"paragraph": 5, "page": 40}
+INTENDED = {200, 400, 413, 429, 503}
+"""Statuses that a soak may see: answers and intended refusals."""
+
+
+def sentences() -> Iterator[str]:
+    """Test sentences without end. From the second round on, a number makes each of them new."""
+    held_out = sample_set(PAIR[0]).sources
+    for number in count():
+        for each in held_out:
+            yield re.sub(r"(\W*)$", rf" {number}\1", each, count=1) if number else each
+
+
+def mixed(chance: random.Random) -> Iterator[str]:
+    """Texts of several sizes."""
+    rest = sentences()
+    while True:
+        size = chance.choices(list(SIZES), list(SIZES.values()))[0]
+        if size == "word":
+            yield next(rest).split()[0]
+        else:
+            yield " ".join(islice(rest, SENTENCES.get(size, 1)))
+
+
+def texts_of(kind: str) -> Iterator[str]:
+    return sentences() if kind == "sentences" else mixed(random.Random(1))
+
+
+def requests_of(kind: str) -> Iterator[bytes]:
+    return (request_bytes(text, *PAIR) for text in texts_of(kind))
+
+
+@contextmanager
+def server(*options: str) -> Iterator[int]:
+    """Run a server in another process; yield its port when it is ready."""
+    command = [sys.executable, "-m", "hark", "serve", "--port", "0", "--models", str(shipped_folder()), *options]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert running.stdout is not None
+        found = re.search(r":(\d+)/", running.stdout.readline())
+        if found is None:
+            raise SystemExit("the server did not start; see hark serve")
+        port = int(found[1])
+        asyncio.run(wait_until_ready(port))
+        yield port
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.wait()
+
+
+async def get(port: int, path: str) -> tuple[int, bytes]:
+    client = Client(port)
+    try:
+        return await client.send(f"GET {path} HTTP/1.1\r\nHost: hark\r\n\r\n".encode())
+    finally:
+        client.hang_up()
+
+
+async def wait_until_ready(port: int) -> None:
+    while (await get(port, "/health/ready"))[0] != 200:
+        await asyncio.sleep(0.05)
+
+
+def run_engine(kind: str, in_flight: int, seconds: float) -> tuple[float, float]:
+    """Texts per second, and milliseconds of CPU time per text, of the engine without HTTP, with as many in flight."""
+    loaded = Loaded(shipped_folder() / "-".join(PAIR))
+    translator, options = loaded.translator, Options(loaded.config.decode, urgent=True)
+    translator.translate("Hello.", options)
+    texts = texts_of(kind)
+    open_texts: list[Future[Any]] = []
+    done, start, cpu = 0, time.perf_counter(), time.process_time()
+    while (now := time.perf_counter()) - start < seconds:
+        before = len(open_texts)
+        open_texts = [each for each in open_texts if not each.done()]
+        done += before - len(open_texts)
+        open_texts += [translator.submit(text, options) for text in islice(texts, in_flight - len(open_texts))]
+        translator.step()
+    loaded.close()
+    return done / (now - start), 1000 * (time.process_time() - cpu) / max(1, done)
+
+
+def measure_engine(kind: str, in_flight: int, seconds: float) -> tuple[float, float]:
+    """`run_engine` in a process of its own."""
+    given = ["--engine", kind, str(in_flight), "--seconds", str(seconds)]
+    run = subprocess.run([sys.executable, "-m", "benchmarks.serve_load", *given], stdout=subprocess.PIPE, check=True)
+    rate, cpu = map(float, run.stdout.split())
+    return rate, cpu
+
+
+def measure_server(kind: str, connections: int, seconds: float) -> tuple[Load, float]:
+    """The load of a new server, and its CPU time per request in milliseconds."""
+    with server() as port:
+        warming = (request_bytes(f"I have seen {each} birds.", *PAIR) for each in count())
+        asyncio.run(run_load(port, warming, min(connections, 8), seconds / 10))
+        before = asyncio.run(figure(port, "process_cpu_seconds_total"))
+        load = asyncio.run(run_load(port, requests_of(kind), connections, seconds))
+        cpu = asyncio.run(figure(port, "process_cpu_seconds_total")) - before
+    check(load, {200})
+    return load, 1000 * cpu / max(1, load.statuses[200])
+
+
+async def figure(port: int, name: str) -> float:
+    """One of the server's metrics."""
+    _, body = await get(port, "/metrics")
+    found = re.search(rf"^{name} (\S+)", body.decode(), re.MULTILINE)
+    assert found is not None, name
+    return float(found[1])
+
+
+def compare(connections: list[int], seconds: float) -> list[dict[str, Any]]:
+    """Measure the server and the engine, one after the other for each number of connections."""
+    rows = []
+    print(f"{'':<22}  requests/s          CPU ms per request     latency in ms")
+    print(f"{'texts':<10} {'connections':>11}    HTTP  engine cost     HTTP  engine cost      p50      p95      p99")
+    for kind in ("sentences", "mixed"):
+        for number in connections:
+            load, cpu = measure_server(kind, number, seconds)
+            rate, engine_cpu = measure_engine(kind, number, seconds)
+            percentiles = [round(load.percentile(each), 1) for each in (50, 95, 99)]
+            print(
+                f"{kind:<10} {number:>11} {load.rate:>7.1f} {rate:>7.1f} {1 - load.rate / rate:>4.0%} "
+                f"{cpu:>8.1f} {engine_cpu:>7.1f} {cpu / engine_cpu - 1:>4.0%} "
+                + " ".join(f"{each:>8.1f}" for each in percentiles),
+                flush=True,
+            )
+            row = {"texts": kind, "connections": number, "rate": load.rate, "engine": rate, "milliseconds": percentiles}
+            rows.append({**row, "cpu": cpu, "engine_cpu": engine_cpu})
+    print(f"{available_cores()} cores, {seconds:g} s each")
+    return rows
+
+
+def overload(seconds: float) -> None:
+    """Send far more than a short queue takes: refusals must be quick, and the server must recover."""
+    with server("--max-queue", "16") as port:
+        load = asyncio.run(run_load(port, requests_of("sentences"), 256, seconds))
+        check(load, {200, 503})
+        print(f"256 connections, queue of 16: {dict(load.statuses)}; {load.rate:.1f} translations/s")
+        print(f"refusals: p50 {load.percentile(50, 503):.1f} ms, p99 {load.percentile(99, 503):.1f} ms")
+        after = asyncio.run(run_load(port, requests_of("sentences"), 1, max(1.0, seconds / 10)))
+        check(after, {200})
+        print(f"afterwards, 1 connection: {after.rate:.1f} requests/s, p50 {after.percentile(50):.1f} ms, no refusal")
+
+
+def soak(minutes: float, path: Path | None) -> None:
+    """Mixed load with invalid requests and hang-ups for many minutes; the memory must stay flat."""
+    chance, start = random.Random(2), time.perf_counter()
+    memory: list[tuple[float, float]] = []
+
+    def requests() -> Iterator[bytes]:
+        for text in mixed(chance):
+            bad = chance.random() < 0.05
+            yield request_bytes("\0" if bad else text, *PAIR, nbest=chance.choice([1, 1, 1, 3]), align=bad)
+
+    async def between() -> None:
+        if not memory or time.perf_counter() - start - memory[-1][0] > minutes * 60 / 400:
+            resident = await figure(port, "process_resident_memory_bytes")
+            memory.append((time.perf_counter() - start, resident / (1 << 20)))
+        hasty = Client(port)  # sends a page and hangs up
+        hasty.reader, hasty.writer = await asyncio.open_connection("127.0.0.1", port)
+        hasty.writer.write(request_bytes(" ".join(islice(sentences(), 40)), *PAIR))
+        await hasty.writer.drain()
+        hasty.hang_up()
+
+    with server("--max-queue", "24") as port:
+        load = asyncio.run(run_load(port, requests(), 32, minutes * 60, between))
+        check(load, INTENDED)
+    settled = memory[len(memory) // 6 :]
+    print(f"{minutes:g} minutes, 32 connections: {dict(load.statuses)}, {load.rate:.1f} translations/s")
+    print(
+        f"memory: {settled[0][1]:.0f} MiB after {settled[0][0] / 60:.1f} minutes, {settled[-1][1]:.0f} MiB at the end"
+    )
+    if path is not None:
+        chart = line_chart(
+            "Memory of hark serve", [Line(memory)], memory[-1][0] or 1.0, "MiB", "time", from_zero=True, time=True
+        )
+        path.write_text(picture("Memory of hark serve under mixed load", WIDTH, HEIGHT, chart))
+
+
+def check(load: Load, allowed: set[int]) -> None:
+    if load.broken or set(load.latencies) - allowed:
+        raise SystemExit(f"unexpected answers: {dict(load.statuses)}, {load.broken} broken connections")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64, 256])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--overload", action="store_true")
+    parser.add_argument("--soak", type=float, metavar="MINUTES")
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--engine", nargs=2, metavar=("TEXTS", "N"), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.engine:
+        print(*run_engine(given.engine[0], int(given.engine[1]), given.seconds))
+    elif given.overload:
+        overload(given.seconds)
+    elif given.soak:
+        soak(given.soak, given.picture)
+    else:
+        rows = compare(given.connections, given.seconds)
+        if given.json:
+            given.json.write_text(json.dumps({"cores": available_cores(), "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
