@@ -470,3 +470,20 @@ def test_look_inside_opens_the_head_views(page: OpenedPage) -> None:
     assert page.text == "The house is old."
     assert page.outside() == []
     assert page.wrong == []
+
+
+def test_the_page_works_under_a_path_of_a_proxy(browser: Any, start_server: StartServer) -> None:
+    server = start_server(root_path="/hark")
+    with opened(browser, server) as page:
+        prefix = f"{server.url}/hark/"
+
+        def strip(route: Any) -> None:  # what a proxy does
+            route.fulfill(response=route.fetch(url=route.request.url.replace(prefix, f"{server.url}/")))
+
+        page.page.route(f"{prefix}**", strip)
+        page.page.goto(prefix)
+        page.page.wait_for_selector(".field textarea")
+        page.type("Good morning!")
+        assert page.result == "Guten Morgen!"
+        assert [url for url in page.requests if not url.startswith(prefix)] == []
+        assert page.wrong == []
