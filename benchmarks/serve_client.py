@@ -86,8 +86,9 @@ async def run_load(
     end = start + seconds
 
     async def keep_sending() -> None:
-        client = Client(port)
-        while (began := time.perf_counter()) < end:
+        client, sent = Client(port), 0
+        while (began := time.perf_counter()) < end or not sent:
+            sent += 1
             try:
                 status, _ = await client.send(next(requests))
             except (OSError, asyncio.IncompleteReadError):

@@ -109,7 +109,7 @@ def run_engine(kind: str, in_flight: int, seconds: float) -> tuple[float, float]
     texts = texts_of(kind)
     open_texts: list[Future[Any]] = []
     done, start, cpu = 0, time.perf_counter(), time.process_time()
-    while (now := time.perf_counter()) - start < seconds:
+    while (now := time.perf_counter()) - start < seconds or not done:
         before = len(open_texts)
         open_texts = [each for each in open_texts if not each.done()]
         done += before - len(open_texts)

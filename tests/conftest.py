@@ -19,7 +19,7 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 pytest_plugins = ["tests.inspect.browser", "tests.runs", "tests.trilingual"]
 
 SLOW = (
-    "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "tools",
+    "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "serve", "tools",
     "cli/test_completion.py", "cli/test_evaluate.py", "cli/test_heads.py", "cli/test_look.py", "cli/test_main.py",
     "cli/test_prepare.py", "cli/test_recipe.py", "cli/test_train.py", "data/test_augment.py", "data/test_batches.py",
     "data/test_lexicon.py", "data/test_many.py", "data/test_prefetch.py", "data/test_prepare.py",

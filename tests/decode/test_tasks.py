@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.decode.request import Request
-from hark.decode.tasks import Task, Tasks
+from hark.decode.tasks import AT_ONCE, CACHED_OUTCOMES, Task, Tasks
 from hark.errors import UserError
 from tests.decode.stub import Stub, tokenizer
 
@@ -165,3 +165,60 @@ def test_a_task_waiting_for_a_cancelled_one_runs_on_its_own() -> None:
     third.cancel()
     finish(tasks, [second])
     assert second.result() == [alone(1, [2])]
+
+
+def test_a_long_group_starts_as_the_engine_has_room() -> None:
+    """So that a small group that comes later need not wait until thousands of tasks have started."""
+    started: list[int] = []
+
+    def counted(number: int) -> Task[str]:
+        started.append(number)
+        yield [ask(f"tree {number}")]
+        return f"{number}"
+
+    engine = Stub(batch_size=200)
+    tasks: Tasks[str] = Tasks(engine)
+    book = tasks.begin((counted(number) for number in range(1000)), list)
+    assert len(started) == AT_ONCE
+    tasks.step()
+    assert len(started) <= 2 * AT_ONCE + 1
+    finish(tasks, [book])
+    assert book.result() == [str(number) for number in range(1000)]
+    assert engine.most == 200
+
+
+def test_a_cancelled_group_is_not_topped_up() -> None:
+    started: list[int] = []
+
+    def counted(number: int) -> Task[str]:
+        started.append(number)
+        yield [ask("tree")]
+        return ""
+
+    tasks: Tasks[str] = Tasks(Stub())
+    book = tasks.begin((counted(number) for number in range(1000)), list)
+    book.cancel()
+    for _ in range(10):
+        tasks.step()
+    assert len(started) == AT_ONCE
+    assert tasks.pending == 0
+
+
+def test_finished_tasks_are_reported_with_their_places() -> None:
+    tasks: Tasks[str] = Tasks(Stub())
+    reported: dict[int, str] = {}
+    future = tasks.begin(
+        [conversation(i, [1]) for i in range(8)], list, keys=[0, 1, 1, 2, None, None, 0, 3], report=reported.__setitem__
+    )
+    finish(tasks, [future])
+    assert [reported[place] for place in range(8)] == future.result()
+
+
+def test_the_cache_of_outcomes_is_bounded() -> None:
+    tasks: Tasks[str] = Tasks(Stub())
+    for first in range(0, 3 * CACHED_OUTCOMES, 512):
+        numbers = range(first, first + 512)
+        finish(tasks, [tasks.begin([conversation(i, [1]) for i in numbers], list, keys=list(numbers))])
+        assert len(tasks._outcomes) <= CACHED_OUTCOMES
+    assert not tasks._leaders
+    assert not tasks._unstarted

@@ -1,6 +1,7 @@
 """The shelf: loads on first use, evicts by least use, and never evicts a model with open work."""
 
 import asyncio
+import weakref
 from concurrent.futures import Executor
 
 import pytest
@@ -149,3 +150,55 @@ def test_a_model_whose_directions_all_have_another_model_is_not_offered() -> Non
 def test_a_folder_without_models_is_an_error(tmp_path) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UserError, match="no models"):
         Shelf.of(ServeSettings(models=tmp_path))
+
+
+def test_an_evicted_model_is_forgotten() -> None:
+    """Its memory is given back only if nothing refers to it."""
+    opened = Opened()
+    one, two = models = [installed("en-de"), installed("de-en")]
+
+    async def use() -> "weakref.ref[RunningModel]":
+        shelf = Shelf(models, OVERHEAD, opened)
+        running = await shelf.take(one)
+        await asyncio.wrap_future(running.submit("the cat", OPTIONS))
+        seen = weakref.ref(running)
+        del running
+        await shelf.take(two)
+        gone = seen() is None
+        await shelf.close()
+        assert gone
+        return seen
+
+    asyncio.run(use())
+
+
+def test_busy_models_share_the_threads() -> None:
+    class Counting(Gate):
+        def __init__(self) -> None:
+            super().__init__()
+            self.threads: set[int] = set()
+
+        def use_threads(self, threads: int) -> None:
+            self.threads.add(threads)
+
+    engines = {"en-de": Counting(), "de-en": Counting()}
+
+    def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
+        return RunningModel(model.name, loaded(engines[model.name], *model.pairs[0]), preparing, 4)
+
+    async def use() -> None:
+        one, two = models = [installed("en-de"), installed("de-en")]
+        shelf = Shelf(models, opener=opener)
+        first = (await shelf.take(one)).submit("the cat", OPTIONS)
+        while 4 not in engines["en-de"].threads:
+            await asyncio.sleep(0.001)
+        second = (await shelf.take(two)).submit("the cat", OPTIONS)
+        while 2 not in engines["en-de"].threads or 2 not in engines["de-en"].threads:
+            await asyncio.sleep(0.001)
+        for each in engines.values():
+            each.opened = True
+        await asyncio.gather(asyncio.wrap_future(first), asyncio.wrap_future(second))
+        await shelf.close()
+        assert engines["de-en"].threads <= {2, 4}
+
+    asyncio.run(use())

@@ -57,6 +57,9 @@ class Engine(ABC):
     def close(self) -> None:
         """Free the memory."""
 
+    def use_threads(self, threads: int) -> None:  # noqa: B027
+        """Use at most this many CPU threads from now on, to share the cores with other engines."""
+
     def submit(self, request: Request) -> int:
         """Queue a request; return its number, which identifies the answer."""
         return self.intake.submit(request)

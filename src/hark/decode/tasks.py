@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 Task = Generator[Sequence[Request], Sequence[Hypotheses], Outcome]
 MAX_RUNNING = 4096
 """Maximum tasks of one group at a time: more than any engine can use, far fewer than the sentences of a huge line."""
+AT_ONCE = 64
+"""Maximum tasks to start at a time: starting takes a while, during which the tasks of other groups wait."""
 
 
 @dataclass(eq=False)
@@ -69,6 +71,8 @@ class Tasks(Generic[Outcome]):
         self._pending: dict[int, tuple[_Running[Outcome], int]] = {}
         self._leaders: dict[Hashable, _Running[Outcome]] = {}
         self._outcomes: dict[Hashable, Outcome] = {}
+        self._unstarted: dict[_Group[Outcome], None] = {}
+        """Groups with tasks that have not started, the one that started some longest ago first."""
         self._lock = RLock()
 
     @property
@@ -90,15 +94,15 @@ class Tasks(Generic[Outcome]):
     ) -> "Future[Result]":
         """Start tasks; `finish` turns their outcomes into one result. Cancelling the future cancels them.
 
-        The iterable is read lazily: at most `MAX_RUNNING` tasks run at a time. Of tasks with the same key only one
-        runs, and all share its outcome; the key None is never shared. `report` is called with the place and the
-        outcome of each task as it finishes, in any order.
+        The iterable is read lazily, as the engine has room: at most `MAX_RUNNING` tasks run at a time. Of tasks with
+        the same key only one runs, and all share its outcome; the key None is never shared. `report` is called with the
+        place and the outcome of each task as it finishes, in any order.
         """
         future: Future[Result] = Future()
         group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent, report)
         future.add_done_callback(lambda done: self._abandon(group) if done.cancelled() else None)
         with self._lock:
-            self._start_more(group)
+            self._start_more(group, AT_ONCE)
         return future
 
     def _start(self, running: _Running[Outcome]) -> None:
@@ -124,14 +128,22 @@ class Tasks(Generic[Outcome]):
             group.report(running.place, outcome)
 
     def step(self) -> None:
-        """Step the engine and resume the tasks that have all their answers."""
+        """Start tasks, step the engine and resume the tasks that have all their answers."""
+        if self._unstarted:
+            with self._lock:
+                group = next(iter(self._unstarted), None)
+                if group is not None and (self.engine.room > 0 or not group.open):
+                    self._start_more(group, AT_ONCE)
         for number, answer in self.engine.step():
             with self._lock:
                 self._receive(number, answer)
 
-    def _start_more(self, group: _Group[Outcome]) -> None:
-        """Start as many tasks of a group as may run at a time; conclude the group after its last."""
-        while not group.all_started and group.open < MAX_RUNNING and not group.future.done():
+    def _start_more(self, group: _Group[Outcome], most: int) -> None:
+        """Start up to `most` tasks of a group; conclude the group after its last."""
+        self._unstarted.pop(group, None)
+        for _ in range(most):
+            if group.all_started or group.open >= MAX_RUNNING or group.future.done():
+                break
             keyed = next(group.rest, None)
             if keyed is None:
                 group.all_started = True
@@ -140,7 +152,11 @@ class Tasks(Generic[Outcome]):
             group.open += 1
             key, task = keyed
             self._start(_Running(task, group, len(group.outcomes) - 1, key))
-        if group.all_started and not group.open and not group.future.done():
+        if group.future.done():
+            return
+        if not group.all_started:
+            self._unstarted[group] = None
+        elif not group.open:
             self._conclude(group)
 
     def _advance(self, running: _Running[Outcome], answers: Sequence[Hypotheses] | None) -> None:
@@ -159,7 +175,7 @@ class Tasks(Generic[Outcome]):
             for each in (running, *running.followers):
                 self._finish(each, end.value)
             for other in {each.group for each in running.followers} - {group}:
-                self._start_more(other)
+                self._start_more(other, 1)
             return
         except Exception as error:  # fails one text only; the others continue
             self._fail(group, error)
@@ -182,7 +198,7 @@ class Tasks(Generic[Outcome]):
         running.open -= 1
         if not running.open:
             self._advance(running, running.answers)
-            self._start_more(running.group)
+            self._start_more(running.group, 1)
 
     def _conclude(self, group: _Group[Outcome]) -> None:
         try:
@@ -205,9 +221,10 @@ class Tasks(Generic[Outcome]):
                 self.engine.cancel(number)
                 self._pending.pop(number, None)
             group.pending.clear()
+            self._unstarted.pop(group, None)
             led = [key for key, leader in self._leaders.items() if leader.group is group]
             orphans = [each for key in led for each in self._leaders.pop(key).followers if each.group is not group]
             for orphan in orphans:
                 if not orphan.group.future.done():
                     self._start(orphan)
-                    self._start_more(orphan.group)
+                    self._start_more(orphan.group, 1)

@@ -11,7 +11,7 @@ HUNG_UP = 499
 """The status in log and figures of a request whose client hung up, as in nginx."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 QUIET = ("/health/live", "/health/ready", "/metrics")
-"""Routes that are polled; they are counted, but logged only if they fail."""
+"""Routes that are polled: they are counted, but not logged unless they fail."""
 UNKNOWN = "(unknown)"
 
 
@@ -43,7 +43,7 @@ class Observation:
             route = scope.get("hark.route", UNKNOWN)
             method = scope["method"] if scope["method"] in METHODS else "OTHER"
             self._figures.record(route, method, status, seconds)
-            if route not in QUIET or status >= 500:
+            if route not in QUIET or status == 500:
                 client, key = scope.get("client"), scope.get("state", {}).get("key")
                 self._log.write(
                     "request",

@@ -12,6 +12,7 @@ from hark.decode.load import Loaded
 from hark.decode.piece import Options
 from hark.decode.translation import Sentence, Translation
 from hark.errors import HarkError
+from hark.machine import available_cores
 
 Result = TypeVar("Result")
 OnSentence = Callable[[int, int, Sentence], object]
@@ -35,11 +36,13 @@ class RunningModel:
     thread-safe.
     """
 
-    def __init__(self, name: str, loaded: Loaded, preparing: Executor) -> None:
-        """`preparing` runs what takes long before a text can be translated."""
+    def __init__(self, name: str, loaded: Loaded, preparing: Executor, threads: int | None = None) -> None:
+        """`preparing` runs what takes long before a text can be translated; `threads`: by default one per core."""
         self.name, self.loaded = name, loaded
         self.failed = False
         """Whether the engine failed. Then the model must be loaded again."""
+        self.sharing: Callable[[], int] = lambda: 1
+        """Returns the number of models that are translating and share the cores."""
         self.steps = self.step_sentences = 0
         """Steps of the engine, and the sum over them of the sentences that it was decoding."""
         self._preparing = preparing
@@ -48,6 +51,7 @@ class RunningModel:
         self._started: set[Future[Translation]] = set()
         """The translator's futures: while there are any, it must be stepped."""
         self._translator = loaded.translator
+        self._threads = threads or available_cores()
         self._thread = Thread(target=self._run, name=f"hark {name}", daemon=True)
         self._thread.start()
 
@@ -170,6 +174,7 @@ class RunningModel:
                     since_step = 0
                     self.steps += 1
                     self.step_sentences += self.decoding
+                    self._translator.engine.use_threads(self._threads // max(1, self.sharing()))
                     self._translator.step()
         except Exception as error:  # only the engine raises here: it is in an unknown state
             self.failed = True

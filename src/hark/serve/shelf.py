@@ -1,8 +1,11 @@
 """The models that a server offers: loaded on first use, and unloaded by least use if memory is short."""
 
 import asyncio
+import ctypes
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hark import models
@@ -16,8 +19,9 @@ from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
 from hark.text.detector import load_detector
 
-OVERHEAD = 48 << 20
-"""Bytes of memory that a model takes in addition to twice its size on disk: vocabularies, phrases, workspace."""
+OVERHEAD = 64 << 20
+"""Bytes of memory that a model takes in addition to twice its size on disk: vocabularies, phrases, workspace. In all,
+each of the models that come with hark takes about 110 MB."""
 RETRY_AFTER = 5
 """Seconds after which a refused client should try again."""
 
@@ -119,11 +123,18 @@ class Shelf:
     async def _load(self, key: str, model: InstalledModel) -> RunningModel:
         self._running.pop(key, None)  # one whose engine failed, and which has closed itself
         loop = asyncio.get_running_loop()
-        for evicted in self._make_room(model):
-            await loop.run_in_executor(self._loader, evicted.close)
+        leaving = self._make_room(model)
+        if leaving:
+            await loop.run_in_executor(self._loader, close_models, leaving)
+            await loop.run_in_executor(self._loader, release_memory)
         running = await loop.run_in_executor(self._loader, self._opener, model, self._preparer)
+        running.sharing = self._busy
         self._running[key] = running
         return running
+
+    def _busy(self) -> int:
+        """The number of models that are translating. Their threads call this."""
+        return sum(each.open > 0 for each in tuple(self._running.values()))
 
     def _make_room(self, model: InstalledModel) -> list[RunningModel]:
         """Remove the least recently used models until another one fits; return them, to be closed."""
@@ -161,6 +172,19 @@ def without_shadowed(installed: Sequence[InstalledModel]) -> Iterator[InstalledM
             yield each
 
 
+def close_models(leaving: list[RunningModel]) -> None:
+    """Close models, and forget them: what refers to them keeps their memory."""
+    while leaving:
+        leaving.pop().close()
+
+
+def release_memory() -> None:
+    """Give the memory of closed models back to the system. Without this, Python and the C library keep most of it."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # only the GNU C library has it
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def memory_of(model: InstalledModel) -> int:
     """An estimate of the bytes of memory that a loaded model takes."""
     return 2 * model.size + OVERHEAD
@@ -172,4 +196,4 @@ def open_model(model: InstalledModel, preparer: Executor, threads: int | None = 
     for pair in loaded.facts.pairs:
         loaded.phrases(*pair)
     load_detector()
-    return RunningModel(model.name, loaded, preparer)
+    return RunningModel(model.name, loaded, preparer, threads)

@@ -67,6 +67,7 @@ class CTranslate2Engine(Engine):
         self._search = CTranslate2Search(self._runtime)
         self._batcher = Batcher(self.intake, self.threads)
         self._running: list[RunningBatch] = []
+        self._most_running = self.threads + 1
         self._pause = POLL_SECONDS
 
     @classmethod
@@ -96,6 +97,10 @@ class CTranslate2Engine(Engine):
         options = CallOptions.of(number, request)
         return QueuedRequest(number, request, options, self.check(request), len(request.prefix))
 
+    def use_threads(self, threads: int) -> None:
+        # By default, one more batch is running than there are workers, so that no worker is idle.
+        self._most_running = self.threads + 1 if threads >= self.threads else max(1, threads)
+
     def step(self) -> list[tuple[int, Answer]]:
         """See `Engine.step`. CTranslate2 cannot stop a batch: one whose requests are all cancelled runs to its end, and
         others start meanwhile."""
@@ -113,8 +118,7 @@ class CTranslate2Engine(Engine):
         return [*answers, *found]
 
     def _start_batches(self) -> None:
-        """Keep one more batch running than there are workers, so that no worker is idle."""
-        while len(self._running) <= self.threads:
+        while len(self._running) < self._most_running:
             batch = self._batcher.take()
             if not batch:
                 break

@@ -1,0 +1,31 @@
+"""The load test of the server runs for a moment."""
+
+import json
+from pathlib import Path
+
+from tests.benchmarks.conftest import run_benchmark
+
+
+def test_a_short_comparison(tmp_path: Path) -> None:
+    run = run_benchmark("serve_load", "--seconds", 1, "--connections", 2, "--json", tmp_path / "found.json")
+    assert run.returncode == 0, run.stderr
+    rows = json.loads((tmp_path / "found.json").read_text())["rows"]
+    assert [(row["texts"], row["connections"]) for row in rows] == [("sentences", 2), ("mixed", 2)]
+    for row in rows:
+        assert row["rate"] > 0
+        assert len(row["milliseconds"]) == 3
+        assert f"{row['texts']:<10}" in run.stdout
+
+
+def test_a_short_overload() -> None:
+    run = run_benchmark("serve_load", "--overload", "--seconds", 2)
+    assert run.returncode == 0, run.stderr
+    assert "503" in run.stdout
+    assert "no refusal" in run.stdout
+
+
+def test_a_short_soak_draws_a_picture(tmp_path: Path) -> None:
+    run = run_benchmark("serve_load", "--soak", 0.05, "--picture", tmp_path / "memory.svg")
+    assert run.returncode == 0, run.stderr
+    assert "memory:" in run.stdout
+    assert (tmp_path / "memory.svg").read_text().startswith("<svg")
