@@ -41,9 +41,15 @@ class RunDir:
         return self.path / "best"
 
     @property
+    def saved_steps(self) -> list[int]:
+        """The steps of the complete checkpoints, in order; incomplete ones have other names."""
+        names = (path.name.removeprefix("step-") for path in self.checkpoints.glob("step-[0-9]*"))
+        return sorted(int(name) for name in names if name.isdigit())
+
+    @property
     def saved(self) -> int:
-        """The number of complete checkpoints; incomplete ones have other names."""
-        return sum(1 for _ in self.checkpoints.glob("step-[0-9]*"))
+        """The number of complete checkpoints."""
+        return len(self.saved_steps)
 
     @property
     def offending(self) -> Path:

@@ -39,12 +39,21 @@ def merge(
 ) -> NDArray[np.float64]:
     """Attention of target words (rows) over source words: the mean over target subwords, the sum over source subwords.
 
-    Columns after the last piece (EOS) are dropped.
+    Columns after the last piece (EOS) are dropped. Punctuation attached to a word does not count: full stops look at
+    full stops, wherever the words before them come from.
     """
     source, target = words_of(source_pieces), words_of(target_pieces)
+    rows, columns = counted(target_pieces, target), counted(source_pieces, source)
     merged = np.zeros((target[-1] + 1, source[-1] + 1))
-    np.add.at(merged, (target[:, None], source[None, :]), attention_TS[: len(target), : len(source)])
-    return merged / np.bincount(target)[:, None]
+    kept_TS = attention_TS[: len(target), : len(source)] * rows[:, None] * columns[None, :]
+    np.add.at(merged, (target[:, None], source[None, :]), kept_TS)
+    return merged / np.bincount(target, rows)[:, None]
+
+
+def counted(pieces: Sequence[str], words: NDArray[np.intp]) -> NDArray[np.float64]:
+    """1 for the pieces that count for their word: those with letters or digits, or all if it has none."""
+    solid = np.array([any(map(str.isalnum, piece)) for piece in pieces], np.float64)
+    return np.where(np.bincount(words, solid)[words] > 0, solid, 1.0)
 
 
 def link(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from hark.bundle import Bundle
+from hark.config import ModelConfig
 from hark.errors import UserError
 from hark.model.transformer import Transformer
 
@@ -58,10 +59,14 @@ class SkipInit(TorchFunctionMode):
 
 def load_model(bundle: Bundle, device: torch.device | str = "cpu") -> Transformer:
     """Load the model of a bundle, in evaluation mode."""
+    return build_model(bundle.config.model, read_tensors(bundle.weights), bundle.folder).to(device)
+
+
+def build_model(config: ModelConfig, values: Mapping[str, Tensor], where: object) -> Transformer:
+    """Build a model with these weights, in evaluation mode. `where` they are from is for error messages."""
     with SkipInit():
-        model = Transformer(bundle.config.model)
-    values = read_tensors(bundle.weights)
+        model = Transformer(config)
     with torch.no_grad():
-        for name, weight in match_weights(model, values, bundle.folder):
+        for name, weight in match_weights(model, values, where):
             weight.copy_(values[name])
-    return model.to(device).eval()
+    return model.eval()

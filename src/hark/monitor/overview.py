@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,14 +92,20 @@ def best_of(dev: DevRecord | None) -> BestResult | None:
 
 def overviews(folder: Path) -> list[Overview]:
     """The runs in a folder, the most recently active first."""
-    result = []
-    for run in find_runs(folder):
-        name = run.name if run.path == folder else str(run.path.relative_to(folder))
-        try:
-            result.append(describe_run(run, name, read_metrics(run.metrics)))
-        except UserError as error:
-            result.append(Overview(printable(name), run.path, "unreadable", message=str(error)))
-    return sorted(result, key=lambda each: (-(each.time or 0.0), each.name))
+    return latest_first(read_overview(run, folder) for run in find_runs(folder))
+
+
+def read_overview(run: RunDir, folder: Path) -> Overview:
+    """Read a run, which is named by its path in the folder."""
+    name = run.name if run.path == folder else str(run.path.relative_to(folder))
+    try:
+        return describe_run(run, name, read_metrics(run.metrics))
+    except UserError as error:
+        return Overview(printable(name), run.path, "unreadable", message=str(error))
+
+
+def latest_first(found: Iterable[Overview]) -> list[Overview]:
+    return sorted(found, key=lambda each: (-(each.time or 0.0), each.name))
 
 
 def find_runs(folder: Path, depth: int = DEPTH) -> Iterator[RunDir]:

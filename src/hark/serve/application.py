@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hark.serve import deepl, libretranslate, look, native, openapi
+from hark.serve import deepl, libretranslate, look, native, openapi, page, run_attention, runs
 from hark.serve.figures import Figures
 from hark.serve.hangup import HangUps
 from hark.serve.headers import SecurityHeaders
@@ -40,9 +40,12 @@ class Api:
 APIS: tuple[Api, ...] = (
     Api(native.routes),
     Api(look.routes),
+    Api(run_attention.routes),
+    Api(runs.routes),
     Api(openapi.routes, admits=False),
     Api(libretranslate.routes, libretranslate.refuse, admits=False),
     Api(deepl.routes, deepl.refuse),
+    Api(page.routes, admits=False),
 )
 """All APIs. The first matching route wins."""
 

@@ -28,6 +28,15 @@ SPARE_FILES = 256
 class HarkServer(uvicorn.Server):
     """A server that stops cleanly at SIGINT and SIGTERM, with exit status 0; a second Ctrl-C stops it at once."""
 
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End streams that would go on for ever, then wait for the rest."""
+        self._service.stopping.set()
+        await super().shutdown(sockets)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Unlike uvicorn's, this does not raise the signal again after a clean shutdown."""
@@ -62,7 +71,7 @@ def make_server(settings: ServeSettings, service: Service | None = None, log: Lo
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=round(settings.shutdown_seconds),
     )
-    return HarkServer(config)
+    return HarkServer(config, service)
 
 
 def run(settings: ServeSettings, started: Callable[[str], object] = lambda _: None) -> None:

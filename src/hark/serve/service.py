@@ -109,6 +109,8 @@ class Service:
         self.admission = Admission(settings)
         """Checks keys and rates, for APIs whose keys are not in the header Authorization."""
         self.counts = Counts()
+        self.stopping = asyncio.Event()
+        """Set when the server begins to shut down. Streams without an end must watch it."""
         self._choice = ModelChoice(self.shelf)
         self._load = _Load()
         self._flights: dict[Job, _Flight] = {}

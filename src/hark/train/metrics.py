@@ -190,17 +190,21 @@ def read_objects(path: Path) -> Iterator[dict[str, Any] | None]:
     try:
         with path.open("rb") as lines:
             for line in lines:
-                if line.isspace():
-                    continue
-                try:
-                    values = json.loads(line)
-                except (ValueError, RecursionError):  # also text that is not UTF-8
-                    values = None
-                yield values if isinstance(values, dict) else None
+                if not line.isspace():
+                    yield read_object(line)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line, or None if it is not one."""
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):  # also text that is not UTF-8
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def read_record(values: Mapping[str, Any]) -> Record | None:

@@ -101,7 +101,10 @@ class Store {
   }
 }
 
-/** `seams.measure`, if effects can be measured live, maps a change to its effect. */
+/**
+ * `seams.measure`, if effects can be measured live, maps a change to its effect. `seams.theme`, if the view is part of a
+ * page with its own colours, has `current()` and `onChange(listener)`; the view then has no header and footer.
+ */
 export function mount(root, look, seams = {}) {
   const { head } = look;
   const all = Array.from({ length: head.heads }, (_, at) => at);
@@ -121,21 +124,23 @@ export function mount(root, look, seams = {}) {
   const scheme = el("button", { type: "button", class: "quiet scheme" });
   scheme.addEventListener("click", () => retheme(shell.theme.dark ? "light" : "dark"));
   const [source, target] = head.languages;
+  const header = el(
+    "header",
+    {},
+    el("p", { class: "over" }, "Hark · look inside"),
+    el("p", { class: "model" }, `${head.model} · ${source} to ${target}`),
+    scheme,
+  );
+  const footer = el("footer", {}, "Made by ", el("code", {}, "hark look"), ". This file is self-contained; it makes no network requests.");
   root.append(
-    el(
-      "header",
-      {},
-      el("p", { class: "over" }, "Hark · look inside"),
-      el("p", { class: "model" }, `${head.model} · ${source} to ${target}`),
-      scheme,
-    ),
+    ...(seams.theme ? [] : [header]),
     ...head.notes.map((note) => el("p", { class: "notice" }, `${note}.`)),
     el("nav", {}, tabs, saving),
     description,
     caption,
     tools,
     stage,
-    el("footer", {}, "Made by ", el("code", {}, "hark look"), ". This file is self-contained; it makes no network requests."),
+    ...(seams.theme ? [] : [footer]),
   );
 
   const views = new Map();
@@ -204,6 +209,10 @@ export function mount(root, look, seams = {}) {
     return draw();
   }
 
+  if (seams.theme) {
+    const stop = seams.theme.onChange((name) => (root.isConnected ? retheme(name) : stop()));
+    return retheme(seams.theme.current());
+  }
   const dark = matchMedia("(prefers-color-scheme: dark)");
   dark.addEventListener("change", () => retheme(dark.matches ? "dark" : "light"));
   return retheme(dark.matches ? "dark" : "light");

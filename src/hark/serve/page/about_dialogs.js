@@ -1,0 +1,64 @@
+// Keyboard help, and what happens to the user's text.
+
+import { html, nothing } from "./vendor/lit-html.js";
+import { openDialog } from "./dialogs.js";
+import { load, save } from "./stored.js";
+
+const KEYS = [
+  ["Anywhere outside a text field", [
+    ["?", "This help"],
+    ["/", "Go to the text"],
+    ["s", "Swap languages"],
+    ["c", "Copy the translation"],
+    ["l", "Look inside the sentence"],
+    ["h", "History"],
+    ["d", "Dark or light"],
+    ["1 2 3", "Translate, Document, Runs"],
+  ]],
+  ["In the text", [
+    ["Ctrl Enter", "Translate now"],
+    ["Esc", "Leave the field"],
+  ]],
+  ["In the translation", [
+    ["← →", "From word to word; their source words light up"],
+    ["Enter", "Look inside the sentence"],
+  ]],
+];
+
+export const shortcutsOn = () => load("shortcuts", true);
+
+export function openKeyboardHelp() {
+  openDialog("Keyboard", () => html`
+    ${KEYS.map(
+      ([title, rows]) => html`
+        <h3>${title}</h3>
+        <dl class="keys">
+          ${rows.map(([keys, text]) => html`<div><dt>${keys.split(" ").map((each) => html`<kbd>${each}</kbd> `)}</dt><dd>${text}</dd></div>`)}
+        </dl>
+      `,
+    )}
+    <label class="switch">
+      <input type="checkbox" role="switch" .checked=${shortcutsOn()} @change=${(event) => save("shortcuts", event.target.checked)} />
+      Single-key shortcuts
+    </label>
+  `);
+}
+
+export const isThisMachine = () => /^(localhost|127\.|\[::1\])/.test(location.hostname);
+
+export function openPrivacy() {
+  const local = isThisMachine();
+  const where = local ? "this machine" : html`<b>${location.hostname}</b>`;
+  openDialog(local ? "What stays on this machine: everything" : "Where your text goes", () => html`
+    <ul class="facts">
+      <li>The translation models run on ${where}. Your text goes to no other server.</li>
+      <li>The page loads nothing from elsewhere, and the server never connects to the internet.</li>
+      <li>The server does not store your text, nor write it to its log.</li>
+      <li>Text is never part of an address, so it is not in your browser's list of visited pages.</li>
+      <li>The history is kept in this browser only. You can erase it or switch it off.</li>
+      ${local || location.protocol === "https:"
+        ? nothing
+        : html`<li>The connection to ${where} is not encrypted: others in your network could read along.</li>`}
+    </ul>
+  `);
+}

@@ -1,0 +1,87 @@
+// Calls to the server. Every failure becomes a `Failure` with one line that can be shown to the user.
+
+import { eventsOf } from "./sse.js";
+import { load, save } from "./stored.js";
+
+export class Failure extends Error {
+  /**
+   * @param {string} message one line for the user
+   * @param {number} status the HTTP status; 0 if there was no answer
+   * @param {number | null} retryAfter seconds to wait, if the server said so
+   */
+  constructor(message, status = 0, retryAfter = null) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether the server asks for an API key. */
+  get needsKey() {
+    return this.status === 401 || this.status === 403;
+  }
+}
+
+export const isAbort = (error) => error?.name === "AbortError";
+
+export const key = {
+  get: () => load("key", ""),
+  set: (value) => save("key", value),
+};
+
+/** @returns {Promise<any>} the JSON of the answer */
+export async function get(path, signal) {
+  return (await request(path, { signal })).json();
+}
+
+/** @returns {Promise<any>} the JSON of the answer */
+export async function post(path, values, signal) {
+  return (await request(path, { method: "POST", body: JSON.stringify(values), signal })).json();
+}
+
+/** The events of a stream. Without `values`, the request is a GET. */
+export async function* stream(path, values, signal) {
+  const options = values === undefined ? { signal } : { method: "POST", body: JSON.stringify(values), signal };
+  const response = await request(path, options, "text/event-stream");
+  for await (const event of reading(eventsOf(response.body))) {
+    if (event.event === "error") throw failureOf(event.data, 0, null);
+    yield event;
+  }
+}
+
+/** A connection that breaks off is a failure with a readable line, too. */
+async function* reading(events) {
+  try {
+    yield* events;
+  } catch (error) {
+    if (isAbort(error) || error instanceof Failure) throw error;
+    throw new Failure("The connection to the server broke off.");
+  }
+}
+
+async function request(path, options, accept = "application/json") {
+  const headers = { Accept: accept };
+  if (options.body) headers["Content-Type"] = "application/json";
+  if (key.get()) headers.Authorization = `Bearer ${key.get()}`;
+  let response;
+  try {
+    response = await fetch(new URL(path, document.baseURI), { ...options, headers, cache: "no-store" });
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new Failure("The server does not answer. Is hark serve still running?");
+  }
+  if (response.ok) return response;
+  const wait = Number(response.headers.get("Retry-After")) || null;
+  throw failureOf(await response.json().catch(() => null), response.status, wait);
+}
+
+function failureOf(answer, status, wait) {
+  const error = answer?.error ?? answer;
+  const message = typeof error === "string" ? error : error?.message;
+  return new Failure(sentence(message ?? `The server answered with error ${status}.`), error?.status ?? status, wait);
+}
+
+/** The server's messages start in lower case and end without a full stop; here they stand as sentences. */
+function sentence(message) {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,68 @@
+// The chosen languages, shared by the views and remembered in this browser.
+
+import { load, save } from "./stored.js";
+
+export class Choice {
+  /** @param {import("./languages.js").Languages} languages */
+  constructor(languages) {
+    this.languages = languages;
+    const { source = null, target = null } = load("languages", {});
+    /** @type {string | null} null: detect */
+    this.source = languages.sources.includes(source) ? source : null;
+    this.target = languages.targets.includes(target) ? target : preferred(languages.targets);
+    if (this.source && !languages.offers(this.source, this.target)) this.target = languages.targetFor(this.source);
+    /** @type {string | null} what was found for the current text */
+    this.detected = null;
+    this.before = null; // the target before detection changed it
+  }
+
+  setSource(code) {
+    const old = this.source ?? this.detected;
+    this.source = code;
+    this.detected = null;
+    if (code && !this.languages.offers(code, this.target)) this.target = this.languages.targetFor(code, old, this.before) ?? this.target;
+    this.keep();
+  }
+
+  setTarget(code) {
+    const old = this.target;
+    this.target = code;
+    this.before = null;
+    const source = this.source ?? this.detected;
+    if (source && !this.languages.offers(source, code)) {
+      const from = this.languages.pairs.filter(([, target]) => target === code).map(([each]) => each);
+      if (this.source) this.source = from.includes(old) ? old : from[0];
+    }
+    this.keep();
+  }
+
+  /** Exchange source and target; false if that is not on offer. */
+  swap() {
+    const source = this.source ?? this.detected ?? this.languages.pairs.find(([, target]) => target === this.target)?.[0];
+    if (!source || !this.languages.offers(this.target, source)) return false;
+    [this.source, this.target] = [this.target, source];
+    this.detected = null;
+    this.keep();
+    return true;
+  }
+
+  /** A language was detected. If it is the target, translate into the other direction. */
+  found(code) {
+    this.detected = code;
+    if (this.languages.offers(code, this.target)) return;
+    const target = this.languages.targetFor(code, this.before, "en");
+    if (!target) return;
+    this.before = this.target;
+    this.target = target;
+  }
+
+  keep() {
+    save("languages", { source: this.source, target: this.target });
+  }
+}
+
+/** The first of the browser's languages that is on offer and not English, else any but English. */
+function preferred(targets) {
+  const own = navigator.languages.map((each) => each.split("-")[0]);
+  return own.find((each) => each !== "en" && targets.includes(each)) ?? targets.find((each) => each !== "en") ?? targets[0];
+}

@@ -1,0 +1,185 @@
+// A whole document: its paragraphs, and their translations as they come.
+
+import { html, nothing, render } from "./vendor/lit-html.js";
+import { post } from "./api.js";
+import { copyButton } from "./copying.js";
+import { DocumentJob } from "./document_job.js";
+import { ACCEPTED, TAKES, download } from "./files.js";
+import { downloadIcon, fileIcon } from "./icons.js";
+import { languageBar } from "./language_bar.js";
+import { failureNote } from "./notes.js";
+
+const GLANCE = 1000; // characters that are enough to detect a language
+
+export class DocumentView {
+  /** @param {import("./choice.js").Choice} choice */
+  constructor(element, choice, { openFile }) {
+    Object.assign(this, { element, choice, openFile });
+    this.text = "";
+    this.name = ""; // of the file, if the text is from one
+    /** @type {DocumentJob | null} */
+    this.job = null;
+    this.failure = null;
+    this.drawing = false;
+    this.draw();
+  }
+
+  /** The languages may have changed in the other view. */
+  show() {
+    this.draw();
+  }
+
+  /** Take the text of a file, and start. */
+  open({ name, text }) {
+    this.job?.cancel();
+    Object.assign(this, { name, text, job: null, failure: null });
+    this.start();
+  }
+
+  async start() {
+    if (!this.text.trim()) return;
+    this.job?.cancel();
+    this.failure = null;
+    try {
+      if (this.choice.source === null) await this.detect();
+    } catch (error) {
+      this.failure = error;
+      this.draw();
+      return;
+    }
+    const { target } = this.choice;
+    const source = this.choice.source ?? this.choice.detected;
+    this.job = new DocumentJob({ text: this.text, source, target, changed: () => this.soon() });
+    this.draw();
+    await this.job.run();
+  }
+
+  async detect() {
+    const { detections } = await post("api/v1/detect", { text: this.text.slice(0, GLANCE) });
+    const [best] = detections[0];
+    if (best) this.choice.found(best.language);
+  }
+
+  edit() {
+    this.job?.cancel();
+    this.job = null;
+    this.draw();
+    this.element.querySelector("textarea")?.focus();
+  }
+
+  save() {
+    const [, stem, ending] = /^(.*?)(\.[^.]*)?$/.exec(this.name || "translation.txt");
+    const tag = this.name ? `.${this.job.target}` : "";
+    download(this.job.text, `${stem}${tag}${ending ?? ".txt"}`);
+  }
+
+  /** Events come faster than the screen can show them. */
+  soon() {
+    if (this.drawing) return;
+    this.drawing = true;
+    requestAnimationFrame(() => {
+      this.drawing = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const changed = () => (this.job ? this.start() : this.draw());
+    const swap = () => {
+      if (this.choice.swap()) changed();
+    };
+    render(
+      html`
+        ${languageBar(this.choice, { changed, swap })}
+        ${this.failure ? failureNote(this.failure, () => this.start()) : nothing}
+        ${this.job ? this.progress(this.job) : this.editor()}
+      `,
+      this.element,
+    );
+  }
+
+  editor() {
+    const typed = (event) => {
+      Object.assign(this, { text: event.target.value, name: "" });
+      this.draw();
+    };
+    const keydown = (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.start();
+    };
+    const chosen = ({ target }) => {
+      const [file] = target.files;
+      target.value = "";
+      if (file) this.openFile(file);
+    };
+    return html`
+      <div class="panes whole">
+        <section class="pane">
+          <textarea
+            class="prose small document"
+            dir="auto"
+            autocomplete="off"
+            aria-label="Document to translate"
+            placeholder="Paste a whole document, or drop a file anywhere on this page"
+            .value=${this.text}
+            @input=${typed}
+            @keydown=${keydown}
+          ></textarea>
+          <div class="under">
+            <label class="button file">${fileIcon} Open a file<input type="file" accept=${ACCEPTED} @change=${chosen} /></label>
+            <span class="count">${TAKES}</span>
+            <button type="button" class="main" ?disabled=${!this.text.trim()} @click=${() => this.start()}>Translate</button>
+          </div>
+        </section>
+      </div>
+    `;
+  }
+
+  progress(job) {
+    const { finished, paragraphs, state } = job;
+    const again = () => {
+      job.run();
+      this.draw();
+    };
+    return html`
+      <div class="job">
+        <div class="bar">
+          <progress max=${paragraphs.length} value=${finished} aria-label="Paragraphs translated"></progress>
+          <span class="status" role="status">${statusLine(job, this.name)}</span>
+          <span class="actions">
+            ${state === "running" ? html`<button type="button" class="button cancel" @click=${() => job.cancel()}>Cancel</button>` : nothing}
+            ${state === "cancelled" ? html`<button type="button" class="button" @click=${again}>Continue</button>` : nothing}
+            ${state === "running" ? nothing : html`<button type="button" class="button edit" @click=${() => this.edit()}>Edit the text</button>`}
+            <button type="button" class="button download" ?disabled=${!finished} @click=${() => this.save()}>${downloadIcon} Download</button>
+            ${copyButton(() => job.text, "Copy the whole translation", !finished)}
+          </span>
+        </div>
+        ${job.failure ? failureNote(job.failure, again) : nothing}
+        <div class="rows" aria-label="Paragraphs and their translations" aria-busy=${state === "running"}>
+          ${paragraphs.map((row) => this.row(row, job))}
+        </div>
+      </div>
+    `;
+  }
+
+  row(row, job) {
+    const begun = row.sentences.filter(Boolean);
+    const done = row.translation !== null;
+    return html`
+      <article class="row ${done ? "done" : begun.length ? "begun" : "waiting"}">
+        <p class="prose small from" dir="auto">${row.text.trim()}</p>
+        <div class="into">
+          <p class="prose small" dir="auto" lang=${job.target}>${done ? row.translation.trim() : begun.join(" ")}</p>
+          ${row.warnings.map((each) => html`<span class="warning" role="note">${each}</span>`)}
+        </div>
+        ${copyButton(() => row.translation ?? "", "Copy this paragraph", !done)}
+      </article>
+    `;
+  }
+}
+
+function statusLine({ state, finished, paragraphs, waiting }, name) {
+  const count = `${finished.toLocaleString("en")} of ${paragraphs.length.toLocaleString("en")} ${paragraphs.length === 1 ? "paragraph" : "paragraphs"}`;
+  const of = name ? `${name}: ` : "";
+  if (waiting) return `${of}${count}. The server is busy; continuing in ${waiting} s`;
+  return `${of}${count}${state === "cancelled" ? ", cancelled" : state === "failed" ? ", stopped" : ""}`;
+}

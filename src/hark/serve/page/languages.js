@@ -1,0 +1,39 @@
+// Languages on offer: their names, and which can be translated into which.
+
+const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
+
+export function nameOf(code) {
+  try {
+    return names.of(code) ?? code;
+  } catch {
+    return code; // not a language tag
+  }
+}
+
+export class Languages {
+  /** @param {{code: string, targets: string[]}[]} offered */
+  constructor(offered) {
+    /** @type {[string, string][]} source and target of each direction */
+    this.pairs = offered.flatMap(({ code, targets }) => targets.map((target) => [code, target]));
+  }
+
+  get sources() {
+    return sorted(this.pairs.map(([source]) => source));
+  }
+
+  get targets() {
+    return sorted(this.pairs.map(([, target]) => target));
+  }
+
+  offers(source, target) {
+    return this.pairs.some((pair) => pair[0] === source && pair[1] === target);
+  }
+
+  /** A target for this source: the preferred one if it is on offer, else the first. */
+  targetFor(source, ...preferred) {
+    const found = this.pairs.filter((pair) => pair[0] === source).map(([, target]) => target);
+    return preferred.find((each) => found.includes(each)) ?? found[0] ?? null;
+  }
+}
+
+const sorted = (codes) => [...new Set(codes)].sort((one, other) => nameOf(one).localeCompare(nameOf(other), "en"));

@@ -1,0 +1,29 @@
+// What the page remembers in this browser. Where storage is blocked (private windows), it forgets instead of failing.
+
+const PREFIX = "hark.";
+
+export function load(name, otherwise) {
+  try {
+    const text = localStorage.getItem(PREFIX + name);
+    return text === null ? otherwise : JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
+export function save(name, value) {
+  try {
+    localStorage.setItem(PREFIX + name, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function erase(name) {
+  try {
+    localStorage.removeItem(PREFIX + name);
+  } catch {
+    // nothing was stored
+  }
+}

@@ -1,0 +1,130 @@
+"""The runs tab in a real browser: curves and samples that grow without a reload."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hark.rundir import RunDir
+from tests.monitor.made_run import dev, make_run, train, write, write_sample
+from tests.serve import stubs
+from tests.serve.conftest import StartServer
+from tests.serve.opened_page import OpenedPage, opened
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    one = make_run(folder / "one", steps=40)
+    write(one, dev(20, 10.0), dev(40, 15.0))
+    for step, text in ((20, "ein Hund Hund"), (40, "ein kleiner Hund")):
+        write_sample(one, step, text)
+    make_run(folder / "two", steps=30)
+    return folder
+
+
+@pytest.fixture
+def page(browser: Any, start_server: StartServer, runs: Path) -> Iterator[OpenedPage]:
+    server = start_server(stubs.service("en-de", runs=runs))
+    with opened(browser, server) as page:
+        yield page.goto("runs", ".charts canvas")
+
+
+def figures(page: OpenedPage) -> list[str]:
+    return [str(each) for each in page.page.locator(".charts figcaption b").all_inner_texts()]
+
+
+def curves(page: OpenedPage, title: str) -> int:
+    """The number of colours in a chart, to see whether something is drawn."""
+    return int(
+        page.page.eval_on_selector(
+            f"figure[aria-label='{title}'] canvas",
+            """(canvas) => new Set(new Uint32Array(
+              canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size""",
+        )
+    )
+
+
+def test_the_latest_run_is_shown_with_curves_and_samples(page: OpenedPage) -> None:
+    page.page.wait_for_selector(".sampled")
+    assert page.page.locator(".run").all_inner_texts() == ["one", "two"]
+    assert page.page.locator(".runs tr.on").count() == 1
+    assert figures(page) == ["Training loss", "Dev loss", "Dev BLEU", "Learning rate", "Speed"]
+    for title in figures(page):
+        assert curves(page, title) > 5
+    assert page.page.locator(".sample dd").all_inner_texts() == [
+        "a dog",
+        "ein Hund",
+        "ein kleiner Hund",
+        "ein Hund Hund",
+    ]
+    assert page.page.locator(".sample mark").all_inner_texts() == ["kleiner"]
+    page.page.hover("figure[aria-label='Dev BLEU'] .u-over")
+    page.page.wait_for_selector("figure[aria-label='Dev BLEU'] figcaption span:has-text('step ')")
+    assert page.outside() == []
+    assert page.wrong == []
+
+
+def test_new_records_arrive_without_a_reload(page: OpenedPage, runs: Path) -> None:
+    one = RunDir(runs / "one")
+    write(one, train(41), dev(41, 17.25))
+    write_sample(one, 41, "ein Hund")
+    page.page.wait_for_function("() => document.querySelector('.runs tr.on').textContent.includes('17.25')")
+    page.page.wait_for_function("() => document.querySelector('.sample dd.translation').textContent === 'ein Hund'")
+    assert page.requests.count(f"{page.server.url}/") == 1
+    make_run(runs / "three", steps=2)
+    page.page.wait_for_selector(".run >> text=three")
+    assert page.wrong == []
+
+
+def test_several_runs_are_compared(page: OpenedPage) -> None:
+    page.page.check(".run:has-text('two') input")
+    page.page.wait_for_function("() => document.querySelectorAll('.runs tr.on').length === 2")
+    page.page.hover("figure[aria-label='Training loss'] .u-over")
+    page.page.wait_for_function(
+        """() => /one .*, two /.test(
+          document.querySelector("figure[aria-label='Training loss'] figcaption span").textContent)"""
+    )
+    page.page.uncheck(".run:has-text('one') input")
+    page.page.wait_for_function("() => document.querySelectorAll('.charts figure').length === 3")  # two has no dev set
+    assert page.page.locator(".sampled").count() == 0
+    assert page.wrong == []
+
+
+def test_garbage_and_a_vanished_run_are_one_line_each(page: OpenedPage, runs: Path) -> None:
+    with (runs / "one" / "metrics.jsonl").open("ab") as file:
+        file.write(b"garbage\n")
+    page.page.wait_for_selector(".problems li")
+    assert page.page.locator(".problems li").all_inner_texts() == [
+        "one: 1 line of metrics.jsonl could not be read and is left out"
+    ]
+    (runs / "one" / "metrics.jsonl").unlink()
+    page.page.wait_for_selector(".problems li >> text=moved or deleted")
+    assert page.page.locator(".problems li").first.inner_text() == "one: the run was moved or deleted"
+    assert page.wrong == []
+
+
+def test_no_stream_stays_open_when_nobody_looks(page: OpenedPage) -> None:
+    with page.page.expect_event("requestfailed", lambda request: "watch" in request.url):
+        page.page.click("#tab-translate")
+    with page.page.expect_request("**/api/v1/runs/watch?*"):
+        page.page.click("#tab-runs")
+    assert page.wrong == []
+
+
+def test_an_empty_folder_says_what_to_do(browser: Any, start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(stubs.service("en-de", runs=tmp_path))
+    with opened(browser, server, viewport={"width": 360, "height": 700}) as page:
+        page.goto("runs", "#panel-runs .nothing")
+        assert "hark train" in page.page.inner_text("#panel-runs .nothing")
+        assert page.overflow() <= 0
+
+
+def test_runs_fit_on_a_phone(browser: Any, start_server: StartServer, runs: Path) -> None:
+    server = start_server(stubs.service("en-de", runs=runs))
+    with opened(browser, server, viewport={"width": 360, "height": 700}) as page:
+        page.goto("runs", ".charts canvas")
+        page.page.wait_for_selector(".sampled")
+        assert page.overflow() <= 0
+        assert page.wrong == []
