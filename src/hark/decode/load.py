@@ -14,7 +14,6 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine
 from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options
-from hark.decode.second_look import SecondLook
 from hark.decode.translation import Translation
 from hark.decode.translator import Translator, describe_value
 from hark.errors import UserError, require
@@ -22,7 +21,6 @@ from hark.facts import Facts, LanguagePair
 from hark.machine import check_workers
 from hark.models import find_exact, phrases_folder
 from hark.settings import SettingError
-from hark.text import protect
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import Phrases, open_phrases
 from hark.text.vocabulary import SpecialIds
@@ -253,7 +251,7 @@ class Loaded:
 
     def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
         """Have the model of the reverse direction, if one is installed, check the sentences that are not certain."""
-        look = self.second_look(options)
+        look = self.translator.second_look(options)
         pairs = look.uncertain(translations)
         source, target = self.languages.of(options)
         reverse = self.reverse(source, target) if pairs and (options.source or not self.languages.several) else None
@@ -261,10 +259,6 @@ class Loaded:
             return list(translations)
         found = reverse.surprise(pairs.values(), source=target, target=source)
         return look.flag(translations, dict(zip(pairs, found, strict=True)))
-
-    def second_look(self, options: Options) -> SecondLook:
-        """What chooses the sentences to check, for translations with these options."""
-        return SecondLook(options.search.alpha, lambda text: bool(protect.find(text, self.translator.coder.unknown)))
 
     def close(self) -> None:
         """Free the engine's memory."""

@@ -19,6 +19,7 @@ from hark.decode.engine import Engine
 from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options, Piece, find_items, translate_piece
 from hark.decode.reasons import Reason
+from hark.decode.second_look import SecondLook
 from hark.decode.tasks import Task, Tasks
 from hark.decode.translation import Sentence, Translation
 from hark.text import clauses
@@ -176,6 +177,10 @@ class Translator:
         """Translate one text."""
         (translation,) = self.stream([text], options)
         return translation
+
+    def second_look(self, options: Options) -> SecondLook:
+        """What chooses the sentences for the reverse model to check, for translations with these options."""
+        return SecondLook(options.search.alpha, lambda text: bool(find_items(text, self.coder, options)))
 
     def _plan(self, unit: Unit, options: Options) -> TextPlan:
         if unit.code or (options.protect and not unit.joined and CODE_LINE.match(unit.text)):

@@ -11,6 +11,7 @@ from hark.decode.piece import Options
 from hark.decode.translation import Sentence, Translation
 from hark.facts import LanguagePair
 from hark.serve.admission import Admission
+from hark.serve.checking import check
 from hark.serve.choice import ModelChoice, answer, gather
 from hark.serve.refusal import Refusal
 from hark.serve.running import OnSentence
@@ -263,6 +264,7 @@ class Service:
             search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join, terms=job.terms
         )
         translation = await answer(running.submit(text, options, on_sentence))
+        translation = await check(translation, options, running, self.shelf)
         self.counts.texts += 1
         self.counts.characters += len(text)
         self.counts.tokens += sum(each.tokens for each in translation.sentences)
