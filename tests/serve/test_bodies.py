@@ -1,6 +1,7 @@
 """Bodies and fields: every wrong one is one clear 4xx, and the next request works."""
 
 import asyncio
+import select
 from typing import Any
 
 import pytest
@@ -59,6 +60,19 @@ def test_a_body_in_chunks_is_limited_too(small: TestServer) -> None:
     response = small.post(URL, content=(b" " * 10_000 for _ in range(50)), headers=JSON)
     assert response.status_code == 413
     assert small.post(URL, content=GOOD, headers=JSON).status_code == 200
+
+
+def test_the_bodies_of_all_requests_together_are_limited(start_server: StartServer) -> None:
+    server = start_server(service(bodies=150_000, body=100_000))
+    part = b" " * 99_000
+    head = f"POST {URL} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99500\r\n\r\n"
+    with server.connect() as one, server.connect() as other:
+        for client in (one, other):
+            client.sendall(head.encode() + part)
+        ready, _, _ = select.select([one, other], [], [], 60)
+        assert ready[0].recv(9999).startswith(b"HTTP/1.1 503 ")
+        assert server.get("/health/live").status_code == 200
+    assert server.post(URL, content=GOOD, headers=JSON).status_code == 200
 
 
 def test_a_huge_announced_body_is_refused_before_it_is_sent(small: TestServer) -> None:

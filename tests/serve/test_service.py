@@ -129,6 +129,19 @@ def test_a_full_queue_refuses_at_once_and_recovers() -> None:
     gated(use, queue=1)
 
 
+def test_requests_of_the_same_moment_cannot_all_find_room() -> None:
+    async def use(each: Service, engine: Gate) -> None:
+        jobs = [replace(JOB, texts=(f"the cat {i}",)) for i in range(10)]
+        tasks = [asyncio.create_task(each.translate(job)) for job in jobs]
+        await until(lambda: sum(task.done() for task in tasks) == 7)
+        engine.opened = True
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert sum(isinstance(result, list) for result in results) == 3
+        assert each.jobs == 0
+
+    gated(use, queue=3)
+
+
 def test_bulk_leaves_room_for_interactive_requests() -> None:
     async def use(each: Service, engine: Gate) -> None:
         bulk = replace(JOB, urgent=False, texts=("x " * 30,))

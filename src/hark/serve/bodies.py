@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -194,10 +194,11 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def bounded(receive: Receive, settings: ServeSettings, length: str | None) -> Receive:
-    """Return a `receive` that refuses bodies that are too large or come too slowly.
+def bounded(receive: Receive, settings: ServeSettings, length: str, count: Callable[[int], int]) -> Receive:
+    """Return a `receive` that refuses bodies that are too large, come too slowly, or are too many at a time.
 
-    `length`: the header that says how long the body will be.
+    `length`: the header that says how long the body will be. `count` adds bytes to those of all requests in progress,
+    and returns their sum.
     """
     loop = asyncio.get_running_loop()
     start, received, ended = loop.time(), 0, False
@@ -207,14 +208,17 @@ def bounded(receive: Receive, settings: ServeSettings, length: str | None) -> Re
         nonlocal received, ended
         if ended:
             return await receive()
-        if length is not None and length.isdecimal() and int(length[:20]) > settings.body:
+        if length.isdecimal() and int(length[:20]) > settings.body:
             raise too_large
         try:
             async with asyncio.timeout_at(start + settings.body_seconds + received / SLOWEST):
                 message = await receive()
         except TimeoutError:
             raise Refusal(408, "the body came too slowly") from None
-        received += len(message.get("body", b""))
+        part = len(message.get("body", b""))
+        received += part
+        if count(part) > settings.bodies:
+            raise Refusal(503, "too many large requests at a time; try again", 1)
         if received > settings.body:
             raise too_large
         ended = message["type"] != "http.request" or not message.get("more_body", False)

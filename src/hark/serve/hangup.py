@@ -19,6 +19,8 @@ class HangUps:
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self._app, self._settings = app, settings
+        self._bytes = 0
+        """Bytes of the bodies of all requests in progress."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -26,7 +28,15 @@ class HangUps:
             return
         headers = dict(scope["headers"])
         length = headers.get(b"content-length", b"").decode("latin-1")
-        rest = bounded(receive, self._settings, length)
+        size = 0
+
+        def count(part: int) -> int:
+            nonlocal size
+            size += part
+            self._bytes += part
+            return self._bytes
+
+        rest = bounded(receive, self._settings, length, count)
         body_read = asyncio.Event()
         if length in ("", "0") and b"transfer-encoding" not in headers:
             body_read.set()
@@ -62,4 +72,5 @@ class HangUps:
                 raise
             running.uncancel()
         finally:
+            self._bytes -= size
             watching.cancel()

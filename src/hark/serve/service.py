@@ -1,10 +1,11 @@
 """Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from hark.decode.load import search_settings
 from hark.decode.piece import Options
@@ -93,6 +94,18 @@ class _Load:
     """Characters of bulk jobs."""
     idle: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def add(self, job: Job) -> None:
+        self.jobs += 1
+        self.characters += job.characters
+        self.bulk += 0 if job.urgent else job.characters
+
+    def remove(self, job: Job) -> None:
+        self.jobs -= 1
+        self.characters -= job.characters
+        self.bulk -= 0 if job.urgent else job.characters
+        if not self.jobs:
+            self.idle.set()
+
 
 class Service:
     """Translates for all APIs. Its methods are called on the event loop, and none blocks it."""
@@ -148,6 +161,7 @@ class Service:
         flight = self._flights.get(job)
         if flight is None:
             self.check(job)
+            self._load.add(job)  # now, so that requests that come at the same moment cannot all find room
             flight = self._flights[job] = _Flight(asyncio.create_task(self._run(job)))
             flight.task.add_done_callback(partial(self._land, job))
         else:
@@ -170,7 +184,8 @@ class Service:
         events: asyncio.Queue[Event | BaseException | None] = asyncio.Queue()
 
         def report(text: int, index: int, count: int, sentence: Sentence) -> None:
-            loop.call_soon_threadsafe(events.put_nowait, Event(text, index, count, sentence))
+            with suppress(RuntimeError):  # the server has stopped
+                loop.call_soon_threadsafe(events.put_nowait, Event(text, index, count, sentence))
 
         async def translate(number: int, text: str) -> None:
             done = await self._translate(text, job, partial(report, number))
@@ -184,17 +199,16 @@ class Service:
                 raise
             events.put_nowait(None)
 
-        with self._accepted(job):
-            running = asyncio.create_task(run())
-            try:
-                while isinstance(event := await events.get(), Event):
-                    yield event
-                if event is not None:
-                    raise event
-            finally:
-                running.cancel()
-                await asyncio.wait([running])
-                running.cancelled() or running.exception()  # seen
+        self._load.add(job)
+        running = asyncio.create_task(run())
+        running.add_done_callback(partial(self._end, job))
+        try:
+            while isinstance(event := await events.get(), Event):
+                yield event
+            if event is not None:
+                raise event
+        finally:
+            running.cancel()  # and no more: in a task that is being cancelled, nothing can be awaited
 
     async def close(self) -> None:
         """Finish what was accepted, and refuse the rest with status 503."""
@@ -226,29 +240,19 @@ class Service:
             raise Refusal(503, "too many requests are waiting; try again", RETRY_AFTER)
 
     async def _run(self, job: Job) -> list[Translated]:
-        with self._accepted(job):
-            return await gather([self._translate(text, job) for text in job.texts])
+        return await gather([self._translate(text, job) for text in job.texts])
 
     def _land(self, job: Job, task: "asyncio.Task[list[Translated]]") -> None:
         if (flight := self._flights.get(job)) is not None and flight.task is task:
             del self._flights[job]
+        self._end(job, task)
+
+    def _end(self, job: Job, task: "asyncio.Task[Any]") -> None:
+        self._load.remove(job)
         if task.cancelled():
             self.counts.cancelled += 1
         else:
             task.exception()  # seen, also if nobody waits any more
-
-    @contextmanager
-    def _accepted(self, job: Job) -> Iterator[None]:
-        """Count a job as in progress."""
-        load, size = self._load, job.characters
-        bulk = 0 if job.urgent else size
-        load.jobs, load.characters, load.bulk = load.jobs + 1, load.characters + size, load.bulk + bulk
-        try:
-            yield
-        finally:
-            load.jobs, load.characters, load.bulk = load.jobs - 1, load.characters - size, load.bulk - bulk
-            if not load.jobs:
-                load.idle.set()
 
     async def _translate(self, text: str, job: Job, on_sentence: OnSentence | None = None) -> Translated:
         model, source, target = await self._choice.choose(text, job.source, job.target)

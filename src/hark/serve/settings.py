@@ -38,6 +38,8 @@ class ServeSettings:
     """Maximum translations of a text."""
     body: int = 10 << 20
     """Maximum bytes of the body of a request."""
+    bodies: int = 256 << 20
+    """Maximum bytes of the bodies of all requests in progress."""
     requests_per_minute: int = 0
     """Maximum requests of one client per minute; 0: no limit."""
     queue: int = 1_000
