@@ -146,6 +146,14 @@ def test_text_in_the_target_language_turns_the_direction(page: OpenedPage) -> No
     assert "letter" in page.result
 
 
+@pytest.mark.parametrize(
+    ("word", "translation"), [("Hund", "dog"), ("ja", "Yes"), ("cat", "Katze"), ("danke", "Thank you")]
+)
+def test_a_word_that_the_detector_cannot_tell_is_tried_both_ways(page: OpenedPage, word: str, translation: str) -> None:
+    page.type(word)
+    assert page.result == translation
+
+
 def test_an_error_keeps_the_text_and_retry_works(page: OpenedPage) -> None:
     page.type("Good morning!")
     problem = {"error": {"message": "too many requests are waiting; try again", "status": 503}}

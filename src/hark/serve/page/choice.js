@@ -49,11 +49,15 @@ export class Choice {
   /** A language was detected. If it is the target, translate into the other direction. */
   found(code) {
     this.detected = code;
-    if (this.languages.offers(code, this.target)) return;
-    const target = this.languages.targetFor(code, this.before, "en");
-    if (!target) return;
+    const target = this.targetFor(code);
+    if (!target || target === this.target) return;
     this.before = this.target;
     this.target = target;
+  }
+
+  /** What a text in this language would be translated into. */
+  targetFor(code) {
+    return this.languages.offers(code, this.target) ? this.target : this.languages.targetFor(code, this.before, "en");
   }
 
   keep() {

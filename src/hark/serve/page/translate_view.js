@@ -1,8 +1,8 @@
 // The first view: type on the left, read on the right, as you type.
 
 import { html, nothing, render } from "./vendor/lit-html.js";
-import { post } from "./api.js";
 import { copyButton } from "./copying.js";
+import { detectLanguage } from "./detecting.js";
 import { ACCEPTED } from "./files.js";
 import * as history from "./history.js";
 import { clearIcon, fileIcon } from "./icons.js";
@@ -19,8 +19,6 @@ const LONG_PAUSE = 600; // for long texts, of which every request is work
 const LONG = 1500; // characters
 const NBEST = 4;
 const TOO_LONG = 413; // the HTTP status
-const GLANCE = 1000; // characters that are enough to detect a language
-const SURE = 0.6; // detection below this is left to the server, which tries both models
 
 const EMPTY = { text: "", sentences: [], sourceWords: [], words: [], source: null, model: "" };
 
@@ -140,11 +138,10 @@ export class TranslateView {
 
   /** The language of a text, or null if that is hard to tell. A text in the target language turns the direction round. */
   async detect(text, signal) {
-    const { detections } = await post("api/v1/detect", { text: text.slice(0, GLANCE) }, signal);
-    const [best] = detections[0];
-    if (!best || best.confidence < SURE) return null;
-    this.choice.found(best.language);
-    return best.language;
+    const attempt = (source, target) => this.translating.translate({ text, source, target, nbest: NBEST }, signal);
+    const found = await detectLanguage(text, this.choice, attempt, signal);
+    if (found && !signal.aborted) this.choice.found(found);
+    return found;
   }
 
   accept(text, result, target) {
