@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 HEAD = "POST {path} HTTP/1.1\r\nHost: hark\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
-PATH = "/api/v1/translate"
 
 
 @dataclass
@@ -41,8 +40,18 @@ class Load:
 
 
 def request_bytes(text: str, source: str, target: str, **more: Any) -> bytes:
-    body = json.dumps({"text": text, "source": source, "target": target, **more}).encode()
-    return HEAD.format(path=PATH, length=len(body)).encode() + body
+    """A request to the native API."""
+    return post("/api/v1/translate", {"text": text, "source": source, "target": target, **more})
+
+
+def libretranslate_bytes(text: str, source: str, target: str) -> bytes:
+    """A request to LibreTranslate's API, which its own server speaks too."""
+    return post("/translate", {"q": text, "source": source, "target": target})
+
+
+def post(path: str, fields: dict[str, Any]) -> bytes:
+    body = json.dumps(fields).encode()
+    return HEAD.format(path=path, length=len(body)).encode() + body
 
 
 class Client:

@@ -1,13 +1,16 @@
 """Load tests of `hark serve` on this machine, against the engine called without HTTP.
 
     python -m benchmarks.serve_load [--seconds 20] [--connections 1 8 64 256] [--json FILE]
+    python -m benchmarks.serve_load --peer PORT [--seconds 20] [--connections 1 8 64 256]
     python -m benchmarks.serve_load --overload
     python -m benchmarks.serve_load --soak 30 [--picture FILE.svg]
 
 Requests per second and the latency at 50, 95 and 99% for single sentences (Tatoeba's test sentences that come with
 hark) and for mixed sizes, a word to a page. Every text is sent once, so that nothing comes from a cache. The yardstick
 keeps as many texts in flight in one process, without a server. `--overload` sends more than a short queue takes;
-`--soak` sends mixed load with errors and hang-ups for many minutes, and records the memory of the server.
+`--soak` sends mixed load with errors and hang-ups for many minutes, and records the memory of the server. `--peer`
+compares with LibreTranslate's server, which must run on this port with the same models (argos_package.py), through its
+own API; the servers are measured in turn.
 """
 
 import argparse
@@ -27,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.everyday import sample_set
-from benchmarks.serve_client import Client, Load, request_bytes, run_load
+from benchmarks.serve_client import Client, Load, libretranslate_bytes, request_bytes, run_load
 from hark.decode.load import Loaded
 from hark.decode.piece import Options
 from hark.machine import available_cores
@@ -169,6 +172,29 @@ def compare(connections: list[int], seconds: float) -> list[dict[str, Any]]:
     return rows
 
 
+def compare_with_peer(peer: int, connections: list[int], seconds: float) -> None:
+    """Measure this server and LibreTranslate's in turn, through LibreTranslate's API."""
+    print(f"{'':<22}  requests/s                  latency in ms: p50      p95      p99")
+    for kind in ("sentences", "mixed"):
+        for number in connections:
+            with server() as port:
+                ours = run_libretranslate(port, kind, number, seconds)
+            theirs = run_libretranslate(peer, kind, number, seconds)
+            for name, load in (("hark", ours), ("peer", theirs)):
+                percentiles = " ".join(f"{load.percentile(each):>8.1f}" for each in (50, 95, 99))
+                ratio = f"{ours.rate / theirs.rate:.1f} times the peer" if name == "hark" else ""
+                print(f"{kind:<10} {number:>4} {name} {load.rate:>9.1f}  {ratio:<20} {percentiles}", flush=True)
+
+
+def run_libretranslate(port: int, kind: str, connections: int, seconds: float) -> Load:
+    texts = texts_of(kind)
+    warming = (libretranslate_bytes(f"I have seen {each} birds.", *PAIR) for each in count())
+    asyncio.run(run_load(port, warming, min(connections, 8), seconds / 10))
+    load = asyncio.run(run_load(port, (libretranslate_bytes(text, *PAIR) for text in texts), connections, seconds))
+    check(load, {200})
+    return load
+
+
 def overload(seconds: float) -> None:
     """Send far more than a short queue takes: refusals must be quick, and the server must recover."""
     with server("--max-queue", "16") as port:
@@ -226,6 +252,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64, 256])
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--peer", type=int, metavar="PORT")
     parser.add_argument("--overload", action="store_true")
     parser.add_argument("--soak", type=float, metavar="MINUTES")
     parser.add_argument("--picture", type=Path)
@@ -233,6 +260,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.engine:
         print(*run_engine(given.engine[0], int(given.engine[1]), given.seconds))
+    elif given.peer:
+        compare_with_peer(given.peer, given.connections, given.seconds)
     elif given.overload:
         overload(given.seconds)
     elif given.soak:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from benchmarks.serve_load import server
+
 from tests.benchmarks.conftest import run_benchmark
 
 
@@ -15,6 +17,13 @@ def test_a_short_comparison(tmp_path: Path) -> None:
         assert row["rate"] > 0
         assert len(row["milliseconds"]) == 3
         assert f"{row['texts']:<10}" in run.stdout
+
+
+def test_a_short_comparison_with_another_server() -> None:
+    with server() as port:  # stands for LibreTranslate's, whose API it speaks
+        run = run_benchmark("serve_load", "--peer", port, "--seconds", 1, "--connections", 2)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count(" times the peer") == 2
 
 
 def test_a_short_overload() -> None:
