@@ -46,6 +46,7 @@ export class CurveChart {
   }
 
   make(data) {
+    const { left = -1, top = -1 } = this.plot?.cursor ?? {};
     this.plot?.destroy();
     const paint = painter(this.frame);
     const axis = { stroke: paint("--soft"), grid: { stroke: paint("--line"), width: 1 }, ticks: { show: false }, font: `11px ${fontOf(this.frame)}` };
@@ -72,6 +73,7 @@ export class CurveChart {
       hooks: { setCursor: [() => this.describe()] },
     };
     this.plot = new uPlot(options, data, this.frame);
+    if (left >= 0) this.plot.setCursor({ left, top }, false); // the pointer has not moved
   }
 
   range(low, high) {
