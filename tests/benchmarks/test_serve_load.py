@@ -6,8 +6,10 @@ from pathlib import Path
 from benchmarks.serve_load import server
 
 from tests.benchmarks.conftest import run_benchmark
+from tests.loops import in_thread
 
 
+@in_thread
 def test_a_short_comparison(tmp_path: Path) -> None:
     run = run_benchmark("serve_load", "--seconds", 1, "--connections", 2, "--json", tmp_path / "found.json")
     assert run.returncode == 0, run.stderr
@@ -19,6 +21,7 @@ def test_a_short_comparison(tmp_path: Path) -> None:
         assert f"{row['texts']:<10}" in run.stdout
 
 
+@in_thread
 def test_a_short_comparison_with_another_server() -> None:
     with server() as port:  # stands for LibreTranslate's, whose API it speaks
         run = run_benchmark("serve_load", "--peer", port, "--seconds", 1, "--connections", 2)
@@ -26,6 +29,7 @@ def test_a_short_comparison_with_another_server() -> None:
     assert run.stdout.count(" times the peer") == 2
 
 
+@in_thread
 def test_a_short_overload() -> None:
     run = run_benchmark("serve_load", "--overload", "--seconds", 2)
     assert run.returncode == 0, run.stderr
@@ -33,6 +37,7 @@ def test_a_short_overload() -> None:
     assert "no refusal" in run.stdout
 
 
+@in_thread
 def test_a_short_soak_draws_a_picture(tmp_path: Path) -> None:
     run = run_benchmark("serve_load", "--soak", 0.05, "--picture", tmp_path / "memory.svg")
     assert run.returncode == 0, run.stderr

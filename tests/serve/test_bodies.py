@@ -1,6 +1,5 @@
 """Bodies and fields: every wrong one is one clear 4xx, and the next request works."""
 
-import asyncio
 import select
 from typing import Any
 
@@ -9,6 +8,7 @@ from starlette.requests import Request
 
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.refusal import Refusal
+from tests.loops import run as run_in_thread
 from tests.serve.conftest import StartServer, TestServer, read_all
 from tests.serve.stubs import service
 
@@ -105,7 +105,7 @@ def test_unknown_paths_and_methods(small: TestServer) -> None:
     assert (missing.status_code, missing.json()["error"]["status"]) == (404, 404)
     wrong = small.get(URL)
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
-    for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api/v1/..%2f..%2fetc", "//", "/\\..\\x"):
+    for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api/v1/..%2f..%2fetc", "//etc/passwd", "/\\..\\x"):
         assert small.get(path).status_code == 404
 
 
@@ -121,7 +121,7 @@ def fields(query: str = "", body: bytes = b"", kind: str = "", method: str = "PO
         "query_string": query.encode(),
         "headers": [(b"content-type", kind.encode())] if kind else [],
     }
-    return asyncio.run(read_fields(Request(scope, receive)))
+    return run_in_thread(read_fields(Request(scope, receive)))
 
 
 BOUNDARY = "multipart/form-data; boundary=X"

@@ -1,11 +1,10 @@
 """The second look in the server: by the reverse model if it is loaded, and never at the expense of a request."""
 
-import asyncio
-
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import Shelf
+from tests.loops import run as run_in_thread
 
 TEXT = "We have exorcised the ghosts of the past."
 JOB = Job((TEXT, "Good morning."), "en", "de")
@@ -27,7 +26,7 @@ def flags(load_reverse: bool, break_reverse: bool = False) -> list[tuple[str, ..
         finally:
             await service.close()
 
-    return asyncio.run(main())
+    return run_in_thread(main())
 
 
 def fail(*_: object, **__: object) -> list[float | None]:

@@ -12,6 +12,7 @@ from hark.decode.translation import Sentence
 from hark.serve.refusal import Refusal
 from hark.serve.service import Event, Job, Service, Translated
 from tests.decode.stub import Stub
+from tests.loops import run as run_in_thread
 from tests.serve.stubs import Gate, service, shout
 
 JOB = Job(("the cat",), "en", "de")
@@ -27,7 +28,7 @@ def run(use: Callable[[Service], Awaitable[Any]], *names: str, **given: Any) -> 
         finally:
             await each.close()
 
-    return asyncio.run(main())
+    return run_in_thread(main())
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -279,7 +280,7 @@ def test_closing_finishes_what_was_accepted_and_refuses_the_rest() -> None:
         await closing
         assert engine.closed
 
-    asyncio.run(main())
+    run_in_thread(main())
 
 
 def test_an_urgent_request_is_not_stuck_behind_a_book() -> None:

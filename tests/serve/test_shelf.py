@@ -14,6 +14,7 @@ from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Readiness, Shelf
 from tests.decode.stub import Stub
+from tests.loops import run as run_in_thread
 from tests.serve.stubs import Gate, installed, loaded, shout
 
 OPTIONS = Options(detect=False)
@@ -44,7 +45,7 @@ def test_a_model_is_loaded_once_at_first_use() -> None:
         assert one is other
         await shelf.close()
 
-    asyncio.run(use())
+    run_in_thread(use())
     assert opened.names == ["en-de"]
     assert opened.engines["en-de"].closed
 
@@ -65,7 +66,7 @@ def test_the_least_recently_used_model_is_evicted() -> None:
         assert [each.name for each in shelf.running] == ["en-fr", "de-en"]
         await shelf.close()
 
-    asyncio.run(use())
+    run_in_thread(use())
     assert opened.names == ["en-de", "de-en", "en-fr", "de-en"]
 
 
@@ -87,7 +88,7 @@ def test_a_model_with_open_work_is_not_evicted() -> None:
         assert (await shelf.take(two)).name == "de-en"
         await shelf.close()
 
-    asyncio.run(use())
+    run_in_thread(use())
 
 
 def test_a_failed_model_is_loaded_again() -> None:
@@ -100,7 +101,7 @@ def test_a_failed_model_is_loaded_again() -> None:
         assert not (await shelf.take(model)).failed
         await shelf.close()
 
-    asyncio.run(use())
+    run_in_thread(use())
     assert opened.names == ["en-de", "en-de"]
 
 
@@ -117,7 +118,7 @@ def test_models_that_fit_are_loaded_at_start_with_progress() -> None:
         assert shelf.readiness.done
         await shelf.close()
 
-    asyncio.run(use())
+    run_in_thread(use())
     assert opened.names == ["en-de", "de-en"]
 
 
@@ -137,7 +138,7 @@ def test_a_model_that_cannot_be_loaded_is_reported_and_others_work() -> None:
             await shelf.take(installed("en-de"))
         await shelf.close()
 
-    asyncio.run(use())
+    run_in_thread(use())
 
 
 def test_a_model_whose_directions_all_have_another_model_is_not_offered() -> None:
@@ -169,7 +170,7 @@ def test_an_evicted_model_is_forgotten() -> None:
         assert gone
         return seen
 
-    asyncio.run(use())
+    run_in_thread(use())
 
 
 def test_busy_models_share_the_threads() -> None:
@@ -201,4 +202,4 @@ def test_busy_models_share_the_threads() -> None:
         await shelf.close()
         assert engines["de-en"].threads <= {2, 4}
 
-    asyncio.run(use())
+    run_in_thread(use())

@@ -13,6 +13,13 @@ from tests.decode.stub import tokenizer
 MATCHER = WordMatcher(tokenizer())
 VOCABULARY = ["the", "committee", "Straße", ",", ".", "猫", "🙂", "don't", "x", "%", "("]
 
+SOLID = [
+    word
+    for word in VOCABULARY
+    if all(any(map(str.isalnum, piece)) for piece in tokenizer().pieces(tokenizer().encode_one(word)))
+]
+"""Words of which each piece has a letter: alignment leaves out the others."""
+
 
 def shares(text: str, words: list[str]) -> np.ndarray:
     found = MATCHER.shares([*tokenizer().encode_one(text), EOS], words)
@@ -30,7 +37,7 @@ def test_every_token_is_in_words_and_every_word_in_tokens(words: list[str], toge
     assert (np.diff(places[:-1]) >= -1e-6).all()  # in order
 
 
-@given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8))
+@given(st.lists(st.sampled_from(SOLID), min_size=1, max_size=8))
 def test_words_between_spaces_are_merged_as_in_align(words: list[str]) -> None:
     tokens = tokenizer().encode_one(" ".join(words))
     pieces = tokenizer().pieces(tokens)
