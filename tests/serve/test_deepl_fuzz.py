@@ -18,7 +18,8 @@ NAMES = (
 WORDS = st.sampled_from(
     ["EN", "DE", "EN-US", "xml", "html", "a\tb", "a,b", "<b>a</b> &lt;", "0", "nonewlines", "", "é\0"]
 )
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS | st.text(max_size=8)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+LEAVES = st.none() | st.booleans() | NUMBERS | WORDS | st.text(max_size=8)
 VALUES = st.recursive(
     LEAVES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=3),
