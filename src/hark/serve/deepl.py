@@ -15,7 +15,7 @@ from hark.serve.deepl_requests import owner, read_languages, tag_names
 from hark.serve.glossaries import Glossaries
 from hark.serve.language_names import language_name
 from hark.serve.markup_rules import MarkupRules
-from hark.serve.native import CompactJson
+from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
@@ -37,10 +37,7 @@ METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 def refuse(refusal: Refusal) -> Response:
     """A refusal in the words of this API."""
-    response = CompactJson({"message": refusal.message}, refusal.status)
-    if refusal.retry_after is not None:
-        response.headers["retry-after"] = str(refusal.retry_after)
-    return response
+    return refuse_with(refusal, {"message": refusal.message})
 
 
 def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:

@@ -11,7 +11,7 @@ from hark.serve.bodies import Fields, read_fields
 from hark.serve.language_names import language_name
 from hark.serve.libretranslate_spec import describe
 from hark.serve.markup_rules import MarkupRules
-from hark.serve.native import CompactJson
+from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
@@ -26,10 +26,7 @@ ID = 32
 
 def refuse(refusal: Refusal) -> Response:
     """A refusal in the words of this API."""
-    response = CompactJson({"error": refusal.message}, refusal.status)
-    if refusal.retry_after is not None:
-        response.headers["retry-after"] = str(refusal.retry_after)
-    return response
+    return refuse_with(refusal, {"error": refusal.message})
 
 
 def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:

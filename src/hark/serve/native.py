@@ -29,7 +29,12 @@ class CompactJson(Response):
 
 def refuse(refusal: Refusal) -> Response:
     """A refusal in the words of this API."""
-    response = CompactJson({"error": {"message": refusal.message, "status": refusal.status}}, refusal.status)
+    return refuse_with(refusal, {"error": {"message": refusal.message, "status": refusal.status}})
+
+
+def refuse_with(refusal: Refusal, content: dict[str, Any]) -> Response:
+    """A refusal in the words of any API, with the headers that all of them have."""
+    response = CompactJson(content, refusal.status)
     if refusal.retry_after is not None:
         response.headers["retry-after"] = str(refusal.retry_after)
     if refusal.status == 408:
