@@ -43,7 +43,7 @@ def test_the_page_shows_every_checkpoint(browser: Any, watching: TestServer) -> 
         assert page.page.locator(".weights tbody th").all_inner_texts() == ["ein", "Hund"]
         last = page.page.locator(".weights td").evaluate_all("(all) => all.map((each) => each.title)")
         page.page.click(".thumbnail >> nth=0")
-        assert page.page.locator(".thumbnail >> nth=0").get_attribute("aria-pressed") == "true"
+        page.page.wait_for_selector(".thumbnail[aria-pressed=true]:has-text('Step 4')")  # drawn with the next frame
         first = page.page.locator(".weights td").evaluate_all("(all) => all.map((each) => each.title)")
         assert len(first) == len(last)
         assert page.wrong == []
