@@ -1,5 +1,6 @@
 // A whole document: its paragraphs, and their translations as they come.
 
+import { oncePerFrame } from "./frames.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 import { post } from "./api.js";
 import { copyButton } from "./copying.js";
@@ -20,7 +21,7 @@ export class DocumentView {
     /** @type {DocumentJob | null} */
     this.job = null;
     this.failure = null;
-    this.drawing = false;
+    this.soon = oncePerFrame(() => this.draw());
     this.draw();
   }
 
@@ -71,16 +72,6 @@ export class DocumentView {
     const [, stem, ending] = /^(.*?)(\.[^.]*)?$/.exec(this.name || "translation.txt");
     const tag = this.name ? `.${this.job.target}` : "";
     download(this.job.text, `${stem}${tag}${ending ?? ".txt"}`);
-  }
-
-  /** Events come faster than the screen can show them. */
-  soon() {
-    if (this.drawing) return;
-    this.drawing = true;
-    requestAnimationFrame(() => {
-      this.drawing = false;
-      this.draw();
-    });
   }
 
   draw() {

@@ -1,5 +1,6 @@
 // Training runs of a folder: a list, curves of the chosen ones, and samples. Everything grows while training goes on.
 
+import { oncePerFrame } from "./frames.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 import { get, isAbort, stream } from "./api.js";
 import { CurveChart } from "./curve_chart.js";
@@ -25,7 +26,7 @@ export class RunsView {
     this.attention = new RunAttention(() => this.soon());
     this.failure = null;
     this.controller = null;
-    this.drawing = false;
+    this.soon = oncePerFrame(() => this.draw());
     theme.onChange(() => this.charts.forEach((chart) => chart.recolour()));
     this.draw();
   }
@@ -106,15 +107,6 @@ export class RunsView {
   }
 
   // Drawing.
-
-  soon() {
-    if (this.drawing) return;
-    this.drawing = true;
-    requestAnimationFrame(() => {
-      this.drawing = false;
-      this.draw();
-    });
-  }
 
   draw() {
     render(
