@@ -7,10 +7,13 @@
 
 Requests per second and the latency at 50, 95 and 99% for single sentences (Tatoeba's test sentences that come with
 hark) and for mixed sizes, a word to a page. Every text is sent once, so that nothing comes from a cache. The yardstick
-keeps as many texts in flight in one process, without a server. `--overload` sends more than a short queue takes;
-`--soak` sends mixed load with errors and hang-ups for many minutes, and records the memory of the server. `--peer`
-compares with LibreTranslate's server, which must run on this port with the same models (argos_package.py), through its
-own API; the servers are measured in turn.
+translates the same texts in one process without a server, as many at a time, and has the reverse model check the same
+sentences, so that the difference is the cost of HTTP. Both finish what they began. While other programs use the
+machine, only the CPU times are comparable.
+
+`--overload` sends more than a short queue takes; `--soak` sends mixed load with errors and hang-ups for many minutes,
+and records the memory of the server. `--peer` compares with LibreTranslate's server, which must run on this port with
+the same models (argos_package.py), through its own API; the servers are measured in turn.
 """
 
 import argparse
@@ -33,6 +36,7 @@ from benchmarks.everyday import sample_set
 from benchmarks.serve_client import Client, Load, libretranslate_bytes, request_bytes, run_load
 from hark.decode.load import Loaded
 from hark.decode.piece import Options
+from hark.decode.translation import Translation
 from hark.machine import available_cores
 from hark.models import shipped_folder
 from hark.pages.charts import HEIGHT, WIDTH, Line, line_chart
@@ -57,12 +61,19 @@ def sentences() -> Iterator[str]:
 def mixed(chance: random.Random) -> Iterator[str]:
     """Texts of several sizes."""
     rest = sentences()
+    words = new_words(sentences())
     while True:
         size = chance.choices(list(SIZES), list(SIZES.values()))[0]
-        if size == "word":
-            yield next(rest).split()[0]
-        else:
-            yield " ".join(islice(rest, SENTENCES.get(size, 1)))
+        yield next(words) if size == "word" else " ".join(islice(rest, SENTENCES.get(size, 1)))
+
+
+def new_words(texts: Iterator[str]) -> Iterator[str]:
+    """Each word of the texts once."""
+    seen: set[str] = set()
+    for word in (word for text in texts for word in text.split()):
+        if word not in seen:
+            seen.add(word)
+            yield word
 
 
 def texts_of(kind: str) -> Iterator[str]:
@@ -104,27 +115,31 @@ async def wait_until_ready(port: int) -> None:
         await asyncio.sleep(0.05)
 
 
-def run_engine(kind: str, in_flight: int, seconds: float) -> tuple[float, float]:
-    """Texts per second, and milliseconds of CPU time per text, of the engine without HTTP, with as many in flight."""
+def run_engine(kind: str, in_flight: int, number: int) -> tuple[float, float]:
+    """Texts per second, and milliseconds of CPU time per text, of the first `number` texts without HTTP."""
     loaded = Loaded(shipped_folder() / "-".join(PAIR))
-    translator, options = loaded.translator, Options(loaded.config.decode, urgent=True)
-    translator.translate("Hello.", options)
-    texts = texts_of(kind)
-    open_texts: list[Future[Any]] = []
+    translator, options = loaded.translator, Options(loaded.config.decode, source=PAIR[0], target=PAIR[1], urgent=True)
+    loaded.translate(["We have exorcised the ghosts of the past."])  # loads the reverse model, too
+    loaded.check([translator.translate("Hello.", options)], options)
+    texts = islice(texts_of(kind), number)
+    open_texts: list[Future[Translation]] = []
     done, start, cpu = 0, time.perf_counter(), time.process_time()
-    while (now := time.perf_counter()) - start < seconds or not done:
-        before = len(open_texts)
-        open_texts = [each for each in open_texts if not each.done()]
-        done += before - len(open_texts)
+    while done < number:
+        finished = [each.result() for each in open_texts if each.done()]
+        if finished:
+            loaded.check(finished, options)
+            done += len(finished)
+            open_texts = [each for each in open_texts if not each.done()]
         open_texts += [translator.submit(text, options) for text in islice(texts, in_flight - len(open_texts))]
         translator.step()
+    seconds, used = time.perf_counter() - start, time.process_time() - cpu
     loaded.close()
-    return done / (now - start), 1000 * (time.process_time() - cpu) / max(1, done)
+    return number / seconds, 1000 * used / number
 
 
-def measure_engine(kind: str, in_flight: int, seconds: float) -> tuple[float, float]:
+def measure_engine(kind: str, in_flight: int, number: int) -> tuple[float, float]:
     """`run_engine` in a process of its own."""
-    given = ["--engine", kind, str(in_flight), "--seconds", str(seconds)]
+    given = ["--engine", kind, str(in_flight), str(number)]
     run = subprocess.run([sys.executable, "-m", "benchmarks.serve_load", *given], stdout=subprocess.PIPE, check=True)
     rate, cpu = map(float, run.stdout.split())
     return rate, cpu
@@ -158,7 +173,7 @@ def compare(connections: list[int], seconds: float) -> list[dict[str, Any]]:
     for kind in ("sentences", "mixed"):
         for number in connections:
             load, cpu = measure_server(kind, number, seconds)
-            rate, engine_cpu = measure_engine(kind, number, seconds)
+            rate, engine_cpu = measure_engine(kind, number, load.statuses[200])
             percentiles = [round(load.percentile(each), 1) for each in (50, 95, 99)]
             print(
                 f"{kind:<10} {number:>11} {load.rate:>7.1f} {rate:>7.1f} {1 - load.rate / rate:>4.0%} "
@@ -256,10 +271,10 @@ def main() -> None:
     parser.add_argument("--overload", action="store_true")
     parser.add_argument("--soak", type=float, metavar="MINUTES")
     parser.add_argument("--picture", type=Path)
-    parser.add_argument("--engine", nargs=2, metavar=("TEXTS", "N"), help=argparse.SUPPRESS)
+    parser.add_argument("--engine", nargs=3, metavar=("TEXTS", "N", "NUMBER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.engine:
-        print(*run_engine(given.engine[0], int(given.engine[1]), given.seconds))
+        print(*run_engine(given.engine[0], *map(int, given.engine[1:])))
     elif given.peer:
         compare_with_peer(given.peer, given.connections, given.seconds)
     elif given.overload:

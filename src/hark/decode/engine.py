@@ -26,6 +26,8 @@ class Engine(ABC):
     """A display name: the engine and its precision."""
     widest: int | None = None
     """The maximum beam width; None: no limit."""
+    scores_meanwhile: bool = False
+    """Whether one thread may score while another one steps."""
 
     def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
         """`positions`: the maximum sequence length of the model; None: no limit."""

@@ -18,8 +18,7 @@ async def check(translation: Translation, options: Options, running: RunningMode
     reverse = find_reverse(running, options, shelf) if pairs else None
     if reverse is not None:
         with suppress(Refusal):  # the translation is as good as without a second look
-            texts = tuple(pairs.values())
-            found = await answer(reverse.call(lambda each: each.surprise(texts, source=target, target=source)))
+            found = await answer(reverse.surprise(tuple(pairs.values()), (target, source), options.urgent))
             [translation] = look.flag([translation], dict(zip(pairs, found, strict=True)))
     return translation
 

@@ -1,7 +1,7 @@
 """A loaded model and the thread that translates with it."""
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -12,7 +12,9 @@ from hark.decode.load import Loaded
 from hark.decode.piece import Options
 from hark.decode.translation import Sentence, Translation
 from hark.errors import HarkError
+from hark.facts import LanguagePair
 from hark.machine import available_cores
+from hark.serve.scoring import Pairs, Scoring, Surprises
 
 Result = TypeVar("Result")
 OnSentence = Callable[[int, int, Sentence], object]
@@ -33,7 +35,7 @@ class RunningModel:
     """Translates the texts of all clients with one model, in one thread, which sleeps while there is none.
 
     Any thread may submit. Everything else happens in that thread: no client waits for a lock, and an engine need not be
-    thread-safe.
+    thread-safe. An engine that can score at the same time does so in a second thread, so that neither waits.
     """
 
     def __init__(self, name: str, loaded: Loaded, preparing: Executor, threads: int | None = None) -> None:
@@ -51,6 +53,8 @@ class RunningModel:
         self._started: set[Future[Translation]] = set()
         """The translator's futures: while there are any, it must be stepped."""
         self._translator = loaded.translator
+        self._scoring = Scoring(loaded)
+        self._scorer = ThreadPoolExecutor(1, f"hark score {name}") if loaded.engine.scores_meanwhile else None
         self._threads = threads or available_cores()
         self._thread = Thread(target=self._run, name=f"hark {name}", daemon=True)
         self._thread.start()
@@ -59,6 +63,11 @@ class RunningModel:
     def open(self) -> int:
         """The number of texts that are being translated, wait for it, or are being prepared."""
         return len(self._open)
+
+    @property
+    def translating(self) -> bool:
+        """Whether the engine is decoding, or about to."""
+        return bool(self._started)
 
     @property
     def queued(self) -> int:
@@ -96,6 +105,19 @@ class RunningModel:
                 future.set_result(result)
 
         self._inbox.put(partial(self._guard, future, run))
+        return future
+
+    def surprise(self, texts: Sequence[tuple[str, str]], languages: LanguagePair, urgent: bool) -> "Future[Surprises]":
+        """Return how unlikely translations are, see `Loaded.surprise`. What waits for it is scored in one batch."""
+        future: Future[Surprises] = self._new_future()
+        self._scoring.add(Pairs(texts, languages, future), urgent)
+        if self._scorer is None:
+            self._inbox.put(self._scoring.score)
+        else:
+            try:
+                self._scorer.submit(self._scoring.score)
+            except RuntimeError:  # it is shut down
+                self._fail(future, EngineError(f"{self.name}: the engine failed"))
         return future
 
     def close(self) -> None:
@@ -178,12 +200,18 @@ class RunningModel:
                     self._translator.step()
         except Exception as error:  # only the engine raises here: it is in an unknown state
             self.failed = True
+            self._stop_scoring()  # it completes some of the open futures
             failure = EngineError(f"{self.name}: the engine failed: {type(error).__name__}: {error}")
             while self._open:
                 for future in list(self._open):
                     self._fail(future, failure)
         finally:
+            self._stop_scoring()
             self.loaded.close()
+
+    def _stop_scoring(self) -> None:
+        if self._scorer is not None:
+            self._scorer.shutdown()
 
 
 def do_nothing() -> None:

@@ -134,7 +134,7 @@ class Shelf:
 
     def _busy(self) -> int:
         """The number of models that are translating. Their threads call this."""
-        return sum(each.open > 0 for each in tuple(self._running.values()))
+        return sum(each.translating for each in tuple(self._running.values()))
 
     def _make_room(self, model: InstalledModel) -> list[RunningModel]:
         """Remove the least recently used models until another one fits; return them, to be closed."""

@@ -49,6 +49,8 @@ class CTranslate2Engine(Engine):
     A sampled translation depends only on its request, seed included, and on the machine. Other engines draw others.
     """
 
+    scores_meanwhile = True
+
     def __init__(
         self,
         weights: Weights,

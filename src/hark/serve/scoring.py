@@ -1,0 +1,69 @@
+"""Scores translations for all requests that wait for it, in one batch."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Lock
+
+from hark.decode.load import Loaded
+from hark.errors import HarkError
+
+AT_ONCE = 64
+"""Pairs in a batch at which no further request is added to it, so that an urgent one does not have to wait long."""
+
+Surprises = list[float | None]
+"""Nats per token of each pair; None: it is too long for the model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of a request: texts and their translations, in these languages."""
+
+    texts: Sequence[tuple[str, str]]
+    languages: tuple[str, str]
+    future: "Future[Surprises]" = field(default_factory=Future)
+
+
+class Scoring:
+    """A queue of pairs to score with one model, urgent ones first. Any thread may add; one thread at a time scores."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._urgent: deque[Pairs] = deque()
+        self._bulk: deque[Pairs] = deque()
+        self._lock = Lock()
+
+    def add(self, pairs: Pairs, urgent: bool) -> None:
+        with self._lock:
+            (self._urgent if urgent else self._bulk).append(pairs)
+
+    def score(self) -> None:
+        """Score what waits, as one batch, and complete the futures; cancelled requests are dropped."""
+        batch = list(self._take())
+        if not batch:
+            return
+        try:
+            source, target = batch[0].languages
+            texts = [pair for each in batch for pair in each.texts]
+            found = iter(self._loaded.surprise(texts, source=source, target=target))
+            results = [[next(found) for _ in each.texts] for each in batch]
+        except Exception as error:
+            for each in batch:
+                each.future.set_exception(HarkError(f"scoring failed: {type(error).__name__}: {error}"))
+        else:
+            for each, result in zip(batch, results, strict=True):
+                each.future.set_result(result)
+
+    def _take(self) -> Iterator[Pairs]:
+        """Remove the next requests: those that wait and have the same languages, up to the size of a batch."""
+        count, languages = 0, None
+        while count < AT_ONCE:
+            with self._lock:
+                queue = self._urgent or self._bulk
+                if not queue or queue[0].languages != (languages or queue[0].languages):
+                    return
+                each = queue.popleft()
+            if not each.future.done() and each.future.set_running_or_notify_cancel():
+                count, languages = count + len(each.texts), each.languages
+                yield each

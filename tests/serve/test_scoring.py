@@ -1,0 +1,99 @@
+"""Scoring for many requests at a time: what waits is one batch, urgent first, and failures stay with their batch."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from hark.decode.piece import Options
+from hark.errors import HarkError
+from hark.serve.running import EngineError
+from hark.serve.scoring import AT_ONCE, Pairs, Scoring
+from tests.decode.stub import Stub
+from tests.serve.stubs import loaded, running, shout
+
+OPTIONS = Options(detect=False)
+WAIT = 60
+
+
+class Recorded:
+    """A queue of a model that answers with the length of the text, and records what it scores."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[list[str], str, str]] = []
+        model = loaded(Stub(shout))
+        model.surprise = self._surprise  # type: ignore[method-assign,assignment]
+        self.queue = Scoring(model)
+
+    def _surprise(self, texts: Sequence[tuple[str, str]], source: str, target: str) -> list[float]:
+        if any(text == "bad" for text, _ in texts):
+            raise RuntimeError("out of memory")
+        self.calls.append(([text for text, _ in texts], source, target))
+        return [float(len(text)) for text, _ in texts]
+
+    def add(self, *texts: str, languages: tuple[str, str] = ("de", "en"), urgent: bool = True) -> "Future[Any]":
+        pairs = Pairs([(text, "") for text in texts], languages)
+        self.queue.add(pairs, urgent)
+        return pairs.future
+
+
+def test_all_that_waits_is_one_batch_with_urgent_requests_first() -> None:
+    model = Recorded()
+    futures = [model.add("book", urgent=False), model.add("a", "bcd"), model.add("ef")]
+    model.queue.score()
+    assert model.calls == [(["a", "bcd", "ef", "book"], "de", "en")]
+    assert [future.result(0) for future in futures] == [[4.0], [1.0, 3.0], [2.0]]
+
+
+def test_a_batch_is_bounded_and_has_one_pair_of_languages() -> None:
+    model = Recorded()
+    model.add(*["a"] * (AT_ONCE + 1), urgent=False)
+    model.add("b", urgent=False)
+    model.add("c", languages=("fr", "en"), urgent=False)
+    for _ in range(4):
+        model.queue.score()
+    assert model.calls == [(["a"] * (AT_ONCE + 1), "de", "en"), (["b"], "de", "en"), (["c"], "fr", "en")]
+
+
+def test_cancelled_requests_are_dropped() -> None:
+    model = Recorded()
+    cancelled, kept = model.add("a"), model.add("b")
+    assert cancelled.cancel()
+    model.queue.score()
+    assert model.calls == [(["b"], "de", "en")]
+    assert kept.result(0) == [1.0]
+
+
+def test_a_failure_fails_its_batch_only() -> None:
+    model = Recorded()
+    bad = model.add("bad")
+    model.queue.score()
+    with pytest.raises(HarkError, match="out of memory"):
+        bad.result(0)
+    good = model.add("good")
+    model.queue.score()
+    assert good.result(0) == [4.0]
+
+
+class Scorer(Stub):
+    scores_meanwhile = True
+
+
+@pytest.mark.parametrize("kind", [Stub, Scorer])
+def test_a_running_model_scores(kind: type[Stub]) -> None:
+    model = running(kind(shout))
+    assert model.surprise([("ein Haus", "a house")], ("de", "en"), urgent=True).result(WAIT) == [None]
+    assert not model.translating
+    model.close()
+    assert model.open == 0
+
+
+@pytest.mark.parametrize("kind", [Stub, Scorer])
+def test_a_failed_model_does_not_score(kind: type[Stub]) -> None:
+    model = running(kind(shout))
+    model.loaded.engine.step = None  # type: ignore[method-assign,assignment]
+    with pytest.raises(EngineError):
+        model.submit("the cat", OPTIONS).result(WAIT)
+    with pytest.raises(EngineError):
+        model.surprise([("ein Haus", "a house")], ("de", "en"), urgent=True).result(WAIT)
