@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-HEAD = "POST {path} HTTP/1.1\r\nHost: hark\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+HEAD = "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
 
 
 @dataclass

@@ -105,7 +105,7 @@ def server(*options: str) -> Iterator[int]:
 async def get(port: int, path: str) -> tuple[int, bytes]:
     client = Client(port)
     try:
-        return await client.send(f"GET {path} HTTP/1.1\r\nHost: hark\r\n\r\n".encode())
+        return await client.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     finally:
         client.hang_up()
 

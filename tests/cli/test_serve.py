@@ -43,8 +43,9 @@ def test_all_options(hark: Hark, served: list[ServeSettings], tmp_path: Path) ->
     (tmp_path / "m").mkdir()
     places = ["--host", "0.0.0.0", "--port", "5000", "--models", "m", "--runs", "m", "--root-path", "hark/"]
     others = ["--memory", "1.5G", "--api-keys", "k", "--cors", "https://a", "--cors", "https://b", "--threads", "2"]
+    hosts = ["--allowed-host", "a.example", "--allowed-host", "[2001:db8::1]"]
     limits = ["--max-characters", "1", "--max-document", "2", "--max-batch", "3", "--max-body", "4K"]
-    hark(*places, *others, *limits, "--max-requests", "5", "--max-queue", "6")
+    hark(*places, *others, *hosts, *limits, "--max-requests", "5", "--max-queue", "6")
     assert served == [
         ServeSettings(
             host="0.0.0.0",
@@ -54,6 +55,7 @@ def test_all_options(hark: Hark, served: list[ServeSettings], tmp_path: Path) ->
             memory=3 << 29,
             api_keys=Path("k"),
             cors=("https://a", "https://b"),
+            allowed_hosts=("a.example", "[2001:db8::1]"),
             root_path="/hark",
             characters=1,
             document_characters=2,
@@ -90,6 +92,8 @@ def test_a_new_key_is_printed_once_and_stored_as_a_hash(hark: Hark, tmp_path: Pa
         (["--memory", "much"], "--memory much: not a size; write one such as 500M or 4G"),
         (["--max-body", "0"], "--max-body 0: not a size"),
         (["--root-path", "a b"], "--root-path a b: not a path"),
+        (["--allowed-host", "http://a.example"], "--allowed-host http://a.example: not a host name; write one"),
+        (["--allowed-host", "a.example:80"], "--allowed-host a.example:80: not a host name"),
         (["--models", ".", "--port", "0"], ": no models; put one there"),
         (["--api-keys", "nowhere", "--port", "0"], "nowhere: cannot be read; make it with hark serve --new-key"),
         (["--host", "192.0.2.1", "--port", "0"], "cannot listen on 192.0.2.1 port 0"),

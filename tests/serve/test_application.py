@@ -28,7 +28,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def request(path: str, body: bytes, headers: str = "") -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{headers}"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -241,7 +241,7 @@ def test_a_thousand_idle_connections_do_not_stop_others(start_server: StartServe
 def test_a_connection_without_a_request_is_closed(start_server: StartServer) -> None:
     server = start_server(service(header_seconds=0.1))
     with server.connect() as silent, server.connect() as slow:
-        slow.sendall(b"GET /health/live HTTP/1.1\r\nHost: x")
+        slow.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost")
         for client in (silent, slow):
             with suppress(ConnectionResetError):
                 assert read_all(client) == b""
@@ -251,7 +251,7 @@ def test_a_connection_without_a_request_is_closed(start_server: StartServer) -> 
 def test_an_upload_without_end_after_a_refusal_is_closed(start_server: StartServer) -> None:
     server = start_server(service(header_seconds=0.2))
     with server.connect() as client:
-        client.sendall(b"POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.sendall(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         with pytest.raises(ConnectionError):
             send_without_end(client)
 

@@ -218,7 +218,7 @@ class TestFiles:
         with socket.create_connection(
             ("127.0.0.1", server.port), timeout=60
         ) as connection:  # no client tidies the path
-            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
             answer = b"".join(iter(lambda: connection.recv(4096), b""))
         assert answer.split()[1] == b"404"
 

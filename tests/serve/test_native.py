@@ -6,8 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.decode.stub import Stub
 from tests.serve.conftest import StartServer, TestServer
-from tests.serve.stubs import service
+from tests.serve.stubs import service, shout
 
 TEXT = "The train leaves at 5 pm. Where is the station?"
 
@@ -143,3 +144,17 @@ def test_an_error_in_a_stream_is_an_event(start_server: StartServer) -> None:
         ((name, data),) = read_events(response)
     assert name == "error"
     assert "secret" not in data["error"]
+
+
+def test_bulk_requests_come_after_others(start_server: StartServer) -> None:
+    engines: list[Stub] = []
+
+    def engine(_: str) -> Stub:
+        engines.append(Stub(shout))
+        return engines[-1]
+
+    server = start_server(service(engine=engine))
+    for bulk in (True, False):
+        translate(server, text="the cat" if bulk else "the house", source="en", bulk=bulk)
+    assert [each.urgent for each in engines[0].requests] == [False, True]
+    assert server.post("/api/v1/translate", json={"text": "x", "target": "de", "bulk": "yes"}).status_code == 400

@@ -48,6 +48,10 @@ def serve(
         list[str] | None,
         typer.Option("--cors", metavar="URL", help="Allow pages of this origin, or * for any. Repeatable."),
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-host", metavar="NAME", help="Answer for this host name, too; * for any. Repeatable."),
+    ] = None,
     root_path: Annotated[
         str, typer.Option("--root-path", metavar="PATH", help="Path at which a reverse proxy serves this.")
     ] = "",
@@ -100,6 +104,7 @@ def serve(
         threads=threads,
         api_keys=api_keys,
         cors=tuple(cors or ()),
+        allowed_hosts=tuple(map(check_host, allowed_host or ())),
         characters=characters,
         document_characters=document_characters,
         batch=batch,
@@ -117,6 +122,13 @@ def serve(
             webbrowser.open(address)
 
     run(settings, announce)
+
+
+def check_host(name: str) -> str:
+    """Return a host name or an address, without scheme and port."""
+    if not re.fullmatch(r"\*|[\w.-]+|\[?[0-9a-fA-F:.]*::?[0-9a-fA-F:.]*\]?", name):
+        raise UserError(f"--allowed-host {name}: not a host name; write one such as translate.example.org")
+    return name
 
 
 def check_root_path(path: str) -> str:

@@ -17,6 +17,7 @@ from hark.serve import deepl, libretranslate, look, native, openapi, page, run_a
 from hark.serve.figures import Figures
 from hark.serve.hangup import HangUps
 from hark.serve.headers import SecurityHeaders
+from hark.serve.hosts import KnownHosts, known_hosts
 from hark.serve.log import Log
 from hark.serve.observation import Observation
 from hark.serve.refusal import Refusal
@@ -118,6 +119,8 @@ def build(service: Service, settings: ServeSettings, log: Log | None = None) -> 
             CORSMiddleware, allow_origins=settings.cors, allow_methods=["*"], allow_headers=["*"], max_age=3600
         )
         middleware.insert(2, allowed)
+    if (names := known_hosts(settings)) is not None:
+        middleware.insert(2, Middleware(KnownHosts, names=names))
     return Starlette(
         routes=routes,
         middleware=middleware,

@@ -55,6 +55,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
             *languages_of(fields),
             fields.number("nbest", 1),
             fields.flag("align"),
+            urgent=not fields.flag("bulk"),
             split=fields.flag("split", True),
             join=fields.flag("join", True),
             protect=fields.flag("protect", True),

@@ -1,7 +1,5 @@
-"""The OpenAPI description of the native API, and a page that shows it."""
+"""The OpenAPI description of the native API."""
 
-import json
-from html import escape
 from typing import Any
 
 from starlette.requests import Request
@@ -10,7 +8,9 @@ from starlette.routing import BaseRoute, Route
 
 from hark import __version__
 from hark.pages.document import read_asset
-from hark.serve.native import CompactJson
+from hark.serve.native import EVENTS, CompactJson
+from hark.serve.openapi_page import render
+from hark.serve.runs import MOST_RUNS
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 
@@ -27,14 +27,21 @@ SPAN: Schema = {"type": "array", "items": OFFSET, "minItems": 2, "maxItems": 2}
 REFUSALS = {
     400: "The request is invalid; the message says why.",
     403: "The API key is missing or invalid.",
+    404: "There is no such run, sample or checkpoint.",
     408: "The body came too slowly.",
+    409: "The checkpoint is of a model that cannot show its attention.",
     413: "The text, the number of texts or the body is too large.",
     415: "The body is not JSON.",
+    421: "The server does not answer for this host name; see --allowed-host.",
     429: "Too many requests of one client; see the header Retry-After.",
     500: "The engine failed; the request may be sent again.",
     501: "The server lacks an optional package.",
     503: "The queue is full, or the server is shutting down; see the header Retry-After.",
 }
+RUN_EVENTS = (
+    "Events, without end: runs, the list, when it changes; for each run first history, with its curves, then records, "
+    "with what is new; samples, by sentence; gone, if it cannot be read any more."
+)
 
 
 def describe(settings: ServeSettings) -> Schema:
@@ -59,6 +66,7 @@ def paths(settings: ServeSettings) -> Schema:
         "split": "Split lines into sentences; by default true.",
         "join": "Join the lines of hard-wrapped paragraphs; by default true.",
         "protect": "Keep addresses, placeholders, tags and numbers with units unchanged; by default true.",
+        "bulk": "Nobody waits for this: translate it after other requests.",
         "stream": "Answer with server-sent events.",
     }
     translate = {
@@ -80,29 +88,60 @@ def paths(settings: ServeSettings) -> Schema:
         "fields of a Sentence, in any order; text, with index and the fields of a Translation; done; error.",
     }
     return {
-        "/api/v1/translate": post(
-            "Translate texts", translate, ["text", "target"], "Translations", {"text/event-stream": stream}
-        ),
+        "/api/v1/translate": post("Translate texts", translate, ["text", "target"], "Translations", {EVENTS: stream}),
         "/api/v1/detect": post("Detect languages", {"text": several}, ["text"], "Detections"),
         "/api/v1/look": post("Record the attention of a sentence", look, ["text", "target"], "Look"),
         "/api/v1/languages": get("List languages", "Languages"),
         "/api/v1/models": get("List models", "Models"),
+        **(run_paths() if settings.runs is not None else {}),
     }
+
+
+def run_paths() -> Schema:
+    """The addresses of training runs, which only a server with a folder of runs has."""
+    name: Schema = {"type": "string", "minLength": 1, "description": "The name of a run in the list."}
+    number: Schema = {"type": "integer", "minimum": 0, "maximum": 10**12 - 1}
+    several = {"type": "array", "items": name, "maxItems": MOST_RUNS}
+    return {
+        "/api/v1/runs": get("List training runs", "Runs"),
+        "/api/v1/runs/watch": get(
+            "Follow the list of runs, and the metrics and samples of some",
+            None,
+            [query("run", several, required=False)],
+        ),
+        "/api/v1/runs/{name}/metrics": get(
+            "Follow the metrics and samples of a run", None, [{**query("name", name), "in": "path"}]
+        ),
+        "/api/v1/runs/attention": get(
+            "Compute the cross-attention of a sample at a checkpoint",
+            "Attention",
+            [query("run", name), query("step", number), query("sentence", number)],
+        ),
+    }
+
+
+def query(name: str, schema: Schema, required: bool = True) -> Schema:
+    return {"name": name, "in": "query", "required": required, "schema": schema}
 
 
 def post(summary: str, fields: Schema, required: list[str], answer: str, more: Schema | None = None) -> Schema:
     schema = {"type": "object", "properties": fields, "required": required}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return {"post": {"summary": summary, "requestBody": body, "responses": responses(answer, more, REFUSALS)}}
+    refusals = {status: meaning for status, meaning in REFUSALS.items() if status not in (404, 409)}
+    return {"post": {"summary": summary, "requestBody": body, "responses": responses(answer, more, refusals)}}
 
 
-def get(summary: str, answer: str) -> Schema:
-    refusals = {status: meaning for status, meaning in REFUSALS.items() if status in (403, 429)}
-    return {"get": {"summary": summary, "responses": responses(answer, None, refusals)}}
+def get(summary: str, answer: str | None, parameters: list[Schema] | None = None) -> Schema:
+    """A GET. Without an answer, it is a stream of events."""
+    statuses = (400, 403, 404, 409, 421, 429, 500, 503) if parameters else (403, 421, 429)
+    refusals = {status: meaning for status, meaning in REFUSALS.items() if status in statuses}
+    stream = None if answer else {EVENTS: {"schema": {"type": "string"}, "description": RUN_EVENTS}}
+    operation = {"summary": summary, "responses": responses(answer, stream, refusals)}
+    return {"get": operation | ({"parameters": parameters} if parameters else {})}
 
 
-def responses(answer: str, more: Schema | None, refusals: dict[int, str]) -> Schema:
-    content = {"application/json": {"schema": ref(answer)}, **(more or {})}
+def responses(answer: str | None, more: Schema | None, refusals: dict[int, str]) -> Schema:
+    content = {**({"application/json": {"schema": ref(answer)}} if answer else {}), **(more or {})}
     error = {"application/json": {"schema": ref("Error")}}
     refused = {str(status): {"description": meaning, "content": error} for status, meaning in refusals.items()}
     return {"200": {"description": "OK", "content": content}, **refused}
@@ -152,6 +191,25 @@ def schemas() -> Schema:
                 "loaded": {"type": "boolean"},
             }
         ),
+        "Runs": record({"runs": list_of("Run")}),
+        "Run": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "state": {"type": "string"}},
+            "required": ["name", "state"],
+            "description": "Further fields as in the list of hark runs.",
+        },
+        "Attention": record(
+            {
+                "step": OFFSET,
+                "source": STRINGS,
+                "target": STRINGS,
+                "weights": {
+                    "type": "array",
+                    "items": {"type": "array", "items": {"type": "number"}},
+                    "description": "A row for each word of the target, a column for each of the source.",
+                },
+            }
+        ),
         "Look": record(
             {
                 "head": {"type": "object", "description": "What the page of hark look shows."},
@@ -194,59 +252,3 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
         Route("/docs", docs),
         Route("/docs/docs.css", docs_style),
     ]
-
-
-def render(description: Schema) -> str:
-    """A page that shows a description, without any script."""
-    shown = "".join(
-        f"<section><h2><b>{method.upper()}</b> <code>{escape(path)}</code></h2><p>{escape(operation['summary'])}.</p>"
-        f"{fields_table(operation)}{answers_table(operation)}</section>"
-        for path, operations in description["paths"].items()
-        for method, operation in operations.items()
-    )
-    types = "".join(
-        f'<h3 id="{name}">{name}</h3><pre>{escape(json.dumps(schema, indent=1))}</pre>'
-        for name, schema in description["components"]["schemas"].items()
-    )
-    return (
-        '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Hark: API</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="stylesheet" href="docs/docs.css">'
-        f"<main><h1>Hark: API</h1><p>{escape(INTRODUCTION)}</p>"
-        '<p>The description for programs: <a href="api/v1/openapi.json">openapi.json</a>.</p>'
-        f"{shown}<section><h2>Types</h2>{types}</section></main></html>\n"
-    )
-
-
-def fields_table(operation: Schema) -> str:
-    if "requestBody" not in operation:
-        return ""
-    schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    rows = "".join(
-        f"<tr><td><code>{name}</code>{' *' if name in schema['required'] else ''}</td><td>{kind_of(field)}</td>"
-        f"<td>{escape(field.get('description', ''))}</td></tr>"
-        for name, field in schema["properties"].items()
-    )
-    return f"<table><tr><th>field</th><th>type</th><th></th></tr>{rows}</table><p>* required</p>"
-
-
-def answers_table(operation: Schema) -> str:
-    rows = "".join(
-        f"<tr><td>{status}</td><td>{escape(answer['description'])}</td><td>{answer_type(answer)}</td></tr>"
-        for status, answer in operation["responses"].items()
-    )
-    return f"<table><tr><th>status</th><th></th><th>answer</th></tr>{rows}</table>"
-
-
-def kind_of(field: Schema) -> str:
-    if "oneOf" in field:
-        return " or ".join(kind_of(each) for each in field["oneOf"])
-    if field.get("type") == "array":
-        return "list of " + kind_of(field["items"])
-    kind = field.get("type", "")
-    return escape(" or ".join(kind) if isinstance(kind, list) else kind)
-
-
-def answer_type(answer: Schema) -> str:
-    name = answer["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-    return f'<a href="#{name}">{name}</a>'

@@ -231,7 +231,7 @@ class Service:
         limits, load, size = self.settings, self._load, job.characters
         if self._closing:
             raise Refusal(503, "the server is shutting down", RETRY_AFTER)
-        if len(job.texts) > limits.batch and job.urgent and not job.fragments:
+        if len(job.texts) > limits.batch and not job.fragments:
             raise Refusal(413, f"{len(job.texts):,} texts are too many; the limit is {limits.batch:,}")
         most = limits.characters if job.urgent else limits.document_characters
         if size > most:

@@ -25,6 +25,9 @@ class ServeSettings:
     """A file of hashed API keys; None: no key is needed, and all are accepted."""
     cors: tuple[str, ...] = ()
     """Origins whose pages may use this server; `*` for any."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Host names to answer for in addition to those of this machine, or `*` for any. Empty: any, unless `host` is a
+    loopback address."""
     state: Path | None = None
     """A folder for what must survive a restart, such as glossaries; None: `serve` in hark's data folder."""
 

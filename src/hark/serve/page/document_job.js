@@ -90,7 +90,8 @@ export class DocumentJob {
   }
 
   async read(batch, signal) {
-    const values = { text: batch.map((row) => row.text), source: this.source, target: this.target, stream: true };
+    const text = batch.map((row) => row.text);
+    const values = { text, source: this.source, target: this.target, bulk: true, stream: true }; // typing comes first
     for (const row of batch) Object.assign(row, { sentences: [], of: 0 });
     for await (const { event, data } of stream("api/v1/translate", values, signal)) {
       if (event === "sentence") {
