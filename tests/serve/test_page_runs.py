@@ -128,3 +128,20 @@ def test_runs_fit_on_a_phone(browser: Any, start_server: StartServer, runs: Path
         page.page.wait_for_selector(".sampled")
         assert page.overflow() <= 0
         assert page.wrong == []
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_names_in_the_list_of_sampled_runs_are_not_cut_off(page: OpenedPage, runs: Path, width: int) -> None:
+    page.page.set_viewport_size({"width": width, "height": 800})
+    two = RunDir(runs / "two")
+    write(two, dev(30, 12.0))
+    write_sample(two, 30, "ein Hund")
+    page.page.check(".runs tr:not(.on) input")
+    page.page.wait_for_selector(".sampled header select")
+    cut = """(select) => {
+      select.style.maxWidth = "none";
+      const wanted = select.offsetWidth;
+      select.style.maxWidth = "";
+      return wanted - select.offsetWidth;
+    }"""
+    assert page.page.eval_on_selector(".sampled header select", cut) == 0
