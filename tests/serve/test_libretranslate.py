@@ -293,7 +293,7 @@ def test_too_many_requests(start_server: StartServer) -> None:
 
 
 def test_a_file_behind_a_proxy(start_server: StartServer) -> None:
-    server = start_server(service("en-de", root_path="/translator"))
+    server = start_server(service("en-de", root_path="/translator", allowed_hosts=("example.org",)))
     answer = server.post(
         "/translate_file",  # the proxy removes the path
         data={"source": "en", "target": "de"},
