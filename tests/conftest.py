@@ -16,7 +16,8 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
-pytest_plugins = ["tests.inspect.browser", "tests.runs", "tests.trilingual"]
+FIXTURES = ("tests.inspect.browser", "tests.runs", "tests.trilingual")
+"""Modules with fixtures for tests in several folders."""
 
 SLOW = (
     "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "serve", "tools",
@@ -29,6 +30,13 @@ SLOW = (
     "train/test_loss.py", "train/test_skipped_pairs.py",
 )  # fmt: skip
 """Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Import fixtures, and so PyTorch, except in the process that only distributes tests to others."""
+    if "PYTEST_XDIST_WORKER" in os.environ or not config.getoption("numprocesses", None):
+        for module in FIXTURES:
+            config.pluginmanager.import_plugin(module)
 
 
 def is_slow(path: Path) -> bool:

@@ -2,7 +2,8 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,10 +79,15 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@cache
+def imports_of(source: str) -> tuple[str, ...]:
+    return tuple(imported(ast.parse(source)))
+
+
 def upward(file: Path, source: str) -> list[str]:
     """Imports of packages above the file's own, or of forbidden ones."""
     here, wrong = room_of(file), []
-    for name in imported(ast.parse(source)):
+    for name in imports_of(source):
         parts = name.split(".")
         if parts[0] != "hark" or len(parts) < 2 or parts[1] not in ROOMS:
             continue
@@ -144,10 +150,11 @@ def test_every_file_is_in_a_known_room() -> None:
 
 def heavy_imports(file: Path) -> set[str]:
     """Packages that a file imports although its room must do without them."""
-    tree = ast.parse(file.read_text())
+    names: Iterable[str] = imports_of(file.read_text())
     if room_of(file) == "cli":  # a verb may import what it needs when it runs
-        tree = ast.Module([node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)], [])
-    packages = {name.split(".")[0] for name in imported(tree)}
+        body = ast.parse(file.read_text()).body
+        names = imported(ast.Module([node for node in body if isinstance(node, ast.Import | ast.ImportFrom)], []))
+    packages = {name.split(".")[0] for name in names}
     if room_of(file) in STANDARD_LIBRARY_ONLY:
         return packages - {*sys.stdlib_module_names, "hark"}
     return packages & FORBIDDEN.get(room_of(file), set())
@@ -165,7 +172,7 @@ def test_only_text_knows_special_ids_by_name() -> None:
     """Other packages use the vocabulary's (`hark.text.vocabulary.SpecialIds`)."""
     found = set()
     for file in FILES:
-        names = {name.rpartition(".") for name in imported(ast.parse(file.read_text()))}
+        names = {name.rpartition(".") for name in imports_of(file.read_text())}
         known = any(module.startswith("hark.text") and name in SPECIAL_IDS for module, _, name in names)
         if known and room_of(file) != "text":
             found.add(file.relative_to(HOUSE).as_posix())

@@ -11,7 +11,7 @@ from tests.loops import in_thread
 
 @in_thread
 def test_a_short_comparison(tmp_path: Path) -> None:
-    run = run_benchmark("serve_load", "--seconds", 1, "--connections", 2, "--json", tmp_path / "found.json")
+    run = run_benchmark("serve_load", "--seconds", 0.1, "--connections", 2, "--json", tmp_path / "found.json")
     assert run.returncode == 0, run.stderr
     rows = json.loads((tmp_path / "found.json").read_text())["rows"]
     assert [(row["texts"], row["connections"]) for row in rows] == [("sentences", 2), ("mixed", 2)]
@@ -24,14 +24,14 @@ def test_a_short_comparison(tmp_path: Path) -> None:
 @in_thread
 def test_a_short_comparison_with_another_server() -> None:
     with server() as port:  # stands for LibreTranslate's, whose API it speaks
-        run = run_benchmark("serve_load", "--peer", port, "--seconds", 1, "--connections", 2)
+        run = run_benchmark("serve_load", "--peer", port, "--seconds", 0.1, "--connections", 2)
     assert run.returncode == 0, run.stderr
     assert run.stdout.count(" times the peer") == 2
 
 
 @in_thread
 def test_a_short_overload() -> None:
-    run = run_benchmark("serve_load", "--overload", "--seconds", 2)
+    run = run_benchmark("serve_load", "--overload", "--seconds", 0.1)
     assert run.returncode == 0, run.stderr
     assert "503" in run.stdout
     assert "no refusal" in run.stdout
@@ -39,7 +39,7 @@ def test_a_short_overload() -> None:
 
 @in_thread
 def test_a_short_soak_draws_a_picture(tmp_path: Path) -> None:
-    run = run_benchmark("serve_load", "--soak", 0.05, "--picture", tmp_path / "memory.svg")
+    run = run_benchmark("serve_load", "--soak", 0.005, "--picture", tmp_path / "memory.svg")
     assert run.returncode == 0, run.stderr
     assert "memory:" in run.stdout
     assert (tmp_path / "memory.svg").read_text().startswith("<svg")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.decode.request import Request
-from hark.decode.tasks import AT_ONCE, CACHED_OUTCOMES, Task, Tasks
+from hark.decode.tasks import AT_ONCE, Task, Tasks
 from hark.errors import UserError
 from tests.decode.stub import Stub, tokenizer
 
@@ -214,11 +214,12 @@ def test_finished_tasks_are_reported_with_their_places() -> None:
     assert [reported[place] for place in range(8)] == future.result()
 
 
-def test_the_cache_of_outcomes_is_bounded() -> None:
+def test_the_cache_of_outcomes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hark.decode.tasks.CACHED_OUTCOMES", 100)
     tasks: Tasks[str] = Tasks(Stub())
-    for first in range(0, 3 * CACHED_OUTCOMES, 512):
-        numbers = range(first, first + 512)
+    for first in range(0, 300, 50):
+        numbers = range(first, first + 50)
         finish(tasks, [tasks.begin([conversation(i, [1]) for i in numbers], list, keys=list(numbers))])
-        assert len(tasks._outcomes) <= CACHED_OUTCOMES
+        assert 50 <= len(tasks._outcomes) <= 100
     assert not tasks._leaders
     assert not tasks._unstarted

@@ -13,6 +13,7 @@ from hark.data import Dataset, prepare
 from hark.errors import UserError
 from hark.train.metrics import read_metrics
 from hark.train.records import DevRecord, TrainRecord
+from tests.cli.running import make_runner
 from tests.trilingual import DIRECTIONS, say, split_sentences, toy_config, train_toy, write_corpus
 
 HELD = split_sentences()[0]
@@ -158,8 +159,9 @@ def test_resume_is_exact_with_temperature(tmp_path):
     assert len(losses(whole)) == 12
 
 
-def test_reverse_is_refused(many_dataset):
-    refused = run_hark("train", f"data.dataset={many_dataset.folder}", "data.reverse=true")
+def test_reverse_is_refused(many_dataset, tmp_path, monkeypatch, capfd):
+    train = make_runner("train", tmp_path, {}, monkeypatch, capfd)
+    refused = train(f"data.dataset={many_dataset.folder}", "data.reverse=true")
     assert refused.returncode == 2
     assert "has both directions of every pair; leave out data.reverse" in refused.stderr
 

@@ -6,8 +6,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import hark
 from hark.rundir import RunDir
+from tests.cli.running import make_runner
 
 DOCUMENT = """# the small house
 
@@ -26,7 +29,25 @@ def translate(run: Path, *words: str, text: str) -> str:
     return done.stdout.decode()
 
 
-def test_a_trained_run_translates_and_loses_nothing(trained: Callable[..., RunDir]) -> None:
+@pytest.fixture
+def translate_with_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Translates the document on the command line, in this process, which has imported PyTorch."""
+    hark = make_runner("translate", tmp_path, {}, monkeypatch, capfd)
+    (tmp_path / "document").write_bytes(DOCUMENT.encode())
+
+    def run(run: Path, *words: str) -> str:
+        done = hark("-m", str(run), "--engine", "torch", "--device", "cpu", *words, "document")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_a_trained_run_translates_and_loses_nothing(
+    trained: Callable[..., RunDir], translate_with_torch: Callable[..., str]
+) -> None:
     run = trained("run", "train.eval_steps=10").path
     text = translate(run, text=DOCUMENT)
     lines, expected = text.split("\n"), DOCUMENT.split("\n")
@@ -37,19 +58,19 @@ def test_a_trained_run_translates_and_loses_nothing(trained: Callable[..., RunDi
     for item in ("{name}", "https://example.com/a?b=c", "%1$s", "12,5 kg", "\t👍"):
         assert text.count(item) == 1, item
 
-    ours = translate(run, "--engine", "torch", "--device", "cpu", "--json", text=DOCUMENT)
+    ours = translate_with_torch(run, "--json")
     theirs = translate(run, "--precision", "float32", "--json", text=DOCUMENT)
     for one, other in zip(map(json.loads, ours.splitlines()), map(json.loads, theirs.splitlines()), strict=True):
         assert (one["text"], one["flags"]) == (other["text"], other["flags"])
 
 
-def test_the_same_from_python(trained: Callable[..., RunDir]) -> None:
+def test_the_same_from_python(trained: Callable[..., RunDir], translate_with_torch: Callable[..., str]) -> None:
     run = trained("run", "train.eval_steps=10")
     model = hark.load(run.best, engine="torch", device="cpu")  # its translations are independent of the batch
     whole = model.translate(DOCUMENT)
     by_line = list(model.translate(DOCUMENT.splitlines(keepends=True)))
     assert whole.text == "".join(each.text for each in by_line)
-    assert whole.text == translate(run.path, "--engine", "torch", "--device", "cpu", text=DOCUMENT)
+    assert whole.text == translate_with_torch(run.path)
 
     many = [f"the cat {i} sees a tree" if i % 3 else "" for i in range(50)]
     results = list(model.translate(iter(many), beam=1))

@@ -71,6 +71,11 @@ def phone(browser: Any) -> Opened:
     return Opened(browser.new_context(viewport={"width": WIDTH, "height": 844}, has_touch=True))
 
 
+@pytest.fixture(scope="module")
+def desktop(browser: Any) -> Opened:
+    return Opened(browser.new_context())
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_nothing_is_wider_than_the_screen(phone: Opened, pages: dict[str, Path], name: str) -> None:
     phone.goto(pages[name])
@@ -117,12 +122,10 @@ def test_a_wide_table_scrolls_in_its_box(phone: Opened, pages: dict[str, Path]) 
 
 
 @pytest.mark.parametrize(("name", "width"), [("long", 700), *product(TEXTS, (WIDTH, 1280))])
-def test_lines_cross_no_word(browser: Any, pages: dict[str, Path], name: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 844})
-    opened = Opened(context)
-    opened.goto(pages[name])
-    found = opened.page.evaluate(CROSSED)
+def test_lines_cross_no_word(desktop: Opened, pages: dict[str, Path], name: str, width: int) -> None:
+    desktop.page.set_viewport_size({"width": width, "height": 844})
+    desktop.goto(pages[name])
+    found = desktop.page.evaluate(CROSSED)
     assert [(word, crossed) for word, _, crossed in found if crossed] == []
     assert len([word for word, drawn, _ in found if drawn]) > 2
-    assert opened.wrong == []
-    context.close()
+    assert desktop.wrong == []

@@ -127,3 +127,9 @@ def start_server() -> Iterator[StartServer]:
     yield start_one
     for each in started:
         each.stop()
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers look at the files of training runs twenty times a second instead of once."""
+    monkeypatch.setattr("hark.serve.runs.PAUSE", 0.05)

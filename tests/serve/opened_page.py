@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tests.serve.conftest import TestServer
 
+DESKTOP = {"width": 1200, "height": 900}
 DROP = """([name, type, bytes]) => {
   const files = new DataTransfer();
   files.items.add(new File([new Uint8Array(bytes)], name, { type }));
@@ -20,11 +22,10 @@ VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => {
 
 
 class OpenedPage:
-    """A page in a context of its own: storage, requests and errors."""
+    """A page that begins like a first visit: with no storage, requests or errors of an earlier test."""
 
-    def __init__(self, browser: Any, server: TestServer, **options: Any) -> None:
-        options = {"viewport": {"width": 1200, "height": 900}, "locale": "en-GB"} | options
-        self.server, self.context = server, browser.new_context(**options)
+    def __init__(self, browser: Any, touch: bool) -> None:
+        self.context = browser.new_context(viewport=DESKTOP, locale="en-GB", has_touch=touch)
         self.context.add_init_script(VIOLATIONS)
         self.page = self.context.new_page()
         self.wrong: list[str] = []
@@ -33,6 +34,23 @@ class OpenedPage:
         self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" else None)
         self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
         self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def begin(self, server: TestServer, viewport: dict[str, int], scheme: str) -> None:
+        self.server = server
+        self.page.set_viewport_size(viewport)
+        self.page.emulate_media(color_scheme=scheme)
+        self.wrong.clear()
+        self.requests.clear()
+
+    def leave(self) -> None:
+        """Undo what a test did: go to another document of the server, from where its storage can be cleared."""
+        self.page.unroute_all(behavior="ignoreErrors")
+        self.context.set_offline(False)
+        self.context.clear_permissions()
+        self.context.clear_cookies()
+        self.page.mouse.move(0, 0)
+        self.page.goto(f"{self.server.url}/health/live")
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
 
     def goto(self, tab: str = "", ready: str = ".field textarea") -> "OpenedPage":
         self.page.goto(f"{self.server.url}/{tab and '#' + tab}")
@@ -67,10 +85,27 @@ class OpenedPage:
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
+_kept: WeakKeyDictionary[Any, dict[bool, OpenedPage]] = WeakKeyDictionary()
+"""Pages of each browser, by whether they have a touch screen. Opening one takes two seconds of CPU time, and opening
+another address in it a fifth of that."""
+
+
 @contextmanager
-def opened(browser: Any, server: TestServer, **options: Any) -> Iterator[OpenedPage]:
-    page = OpenedPage(browser, server, **options)
+def opened(
+    browser: Any,
+    server: TestServer,
+    viewport: dict[str, int] | None = None,
+    color_scheme: str = "light",
+    has_touch: bool = False,
+) -> Iterator[OpenedPage]:
+    """A page for one test. The next test gets the same one, cleared."""
+    pages = _kept.setdefault(browser, {})
+    page = pages.pop(has_touch, None) or OpenedPage(browser, has_touch)
     try:
+        page.begin(server, viewport or DESKTOP, color_scheme)
         yield page
-    finally:
+        page.leave()
+    except BaseException:
         page.context.close()
+        raise
+    pages[has_touch] = page

@@ -49,6 +49,17 @@ def test_it_is_live_at_once_and_ready_when_the_models_are_loaded(start_server: S
     assert server.get("/health/ready").json() == {"status": "ready", "loaded": 2, "total": 2}
 
 
+def test_answers_are_sent_without_delay(server: TestServer) -> None:
+    """The head and the body are sent one after the other; Nagle's algorithm would keep the body for 40 ms."""
+    with server.connect() as client:
+        client.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.recv(1)
+        connections = server.call(lambda: list(server.server.server_state.connections))
+        sockets = [each.transport.get_extra_info("socket") for each in connections]
+        (own,) = [each for each in sockets if each.getpeername() == client.getsockname()]
+        assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_keys(start_server: StartServer, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys", "alice")
     server = start_server(service(api_keys=tmp_path / "keys"))

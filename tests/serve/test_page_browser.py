@@ -1,6 +1,5 @@
 """The page in a real browser, with the models that come with hark."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,10 +72,11 @@ def test_typing_translates_and_nothing_leaves_the_server(page: OpenedPage) -> No
 
 def test_a_change_in_one_paragraph_translates_no_other_again(page: OpenedPage) -> None:
     page.type("Good morning!\n\nGood night!")
-    sent: list[Any] = []
-    page.page.on("request", lambda request: sent.append(request.post_data) if "translate" in request.url else None)
-    page.type("Good morning!\n\nGood evening!")
-    assert [json.loads(each)["text"] for each in sent] == [["Good evening!"]]
+    before = len(page.requests)
+    with page.page.expect_request("**/api/v1/translate") as sent:
+        page.type("Good morning!\n\nGood evening!")
+    assert sent.value.post_data_json["text"] == ["Good evening!"]
+    assert [url for url in page.requests[before:] if "translate" in url] == [sent.value.url]
     assert page.result == "Guten Morgen!\n\nGuten Abend!"
 
 

@@ -12,6 +12,8 @@ from tests.serve import stubs
 from tests.serve.conftest import StartServer
 from tests.serve.opened_page import OpenedPage, opened
 
+pytestmark = pytest.mark.usefixtures("short_pauses")
+
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:

@@ -14,6 +14,8 @@ from tests.monitor.made_run import dev, make_run, stop, train, write, write_samp
 from tests.serve import stubs
 from tests.serve.conftest import StartServer, TestServer
 
+pytestmark = pytest.mark.usefixtures("short_pauses")
+
 
 @pytest.fixture
 def watching(start_server: StartServer, tmp_path: Path) -> TestServer:
@@ -23,7 +25,7 @@ def watching(start_server: StartServer, tmp_path: Path) -> TestServer:
 
 @contextmanager
 def events(server: TestServer, path: str) -> Iterator[Iterator[tuple[str, Any]]]:
-    with httpx.stream("GET", server.url + path, timeout=60) as answer:
+    with httpx.stream("GET", server.url + path, timeout=60, verify=False) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield parse(answer.iter_lines())

@@ -2,21 +2,20 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from hark import configfile
 from hark.config import Config
 from hark.rundir import RunDir
 from hark.train import checkpoint
 from hark.train.metrics import read_metrics
-from tests.processes import Hark, train_on_two
+from tests.processes import PATIENCE, SERVER, Hark, direct, start_hark, train_on_two
 from tests.runs import losses
 
 EVERYTHING = [
@@ -109,21 +108,31 @@ def test_two_processes_train_like_one(
         assert losses(two)[step] == pytest.approx(values, rel=1e-5)
 
 
+def launch_two(arguments: list[str], output: Path) -> None:
+    """What torchrun does, with workers forked from a process that has imported PyTorch."""
+    direct(output)
+    config = LaunchConfig(
+        min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=2, monitor_interval=0.1, rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0", run_id="test", start_method="forkserver",
+    )  # fmt: skip
+    elastic_launch(config, start_hark)(arguments)
+
+
 def test_a_worker_that_dies_is_restarted_and_resumes(recipe: Callable[..., str], tmp_path: Path) -> None:
     """torchrun's elastic agent restarts the workers, which resume from the last checkpoint."""
-    run = RunDir(tmp_path / "run")
+    run, output = RunDir(tmp_path / "run"), tmp_path / "printed"
     file = recipe("train.steps=40", "train.batches_per_step=2", "train.save_steps=5")
-    launch = ["torch.distributed.run", "--max-restarts", "2", "--monitor-interval", "0.1", "--standalone"]
-    agent = subprocess.Popen(
-        [sys.executable, "-m", *launch, "--nproc-per-node", "2", "-m", "hark", "train", file, "-o", str(run.path)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    while step_of(run) < 12:
-        assert agent.poll() is None
-        time.sleep(0.01)
-    os.kill(int((run.path / "lock").read_text()), signal.SIGKILL)
-    _, stderr = agent.communicate(timeout=240)
-    assert agent.returncode == 0, stderr
+    agent = SERVER.Process(target=launch_two, args=(["train", file, "-o", str(run.path)], output))
+    agent.start()
+    try:
+        while step_of(run) < 12:
+            assert agent.is_alive(), output.read_text()
+            time.sleep(0.01)
+        os.kill(int((run.path / "lock").read_text()), signal.SIGKILL)
+        agent.join(PATIENCE)
+        assert agent.exitcode == 0, output.read_text()
+    finally:
+        agent.kill()
     kinds = [line for line in run.metrics.read_text().splitlines() if '"kind": "resume"' in line]
     assert len(kinds) == 1
     assert set(losses(run)) == set(range(1, 41))
