@@ -30,7 +30,9 @@ class Line:
     same: bool = False
     """Is equal to the text."""
     like: str = ""
-    """Is the translation of this text, ignoring case, punctuation and line breaks."""
+    """Is the translation of this text, or one in `correct`, ignoring case, punctuation and line breaks."""
+    correct: tuple[str, ...] = ()
+    """Further correct translations: "Where's" is as good as "Where is", whichever the model chooses for `like`."""
     capitals: bool = False
     """Is in capitals."""
     lines: int = 0
@@ -70,7 +72,7 @@ class Line:
                 return f"lost {kept}"
         if self.same and answer != self.text:
             return "has changed"
-        if self.like and bare(answer) != bare(of_like):
+        if self.like and bare(answer) not in map(bare, (of_like, *self.correct)):
             return f"differs from {of_like}"
         if self.capitals and answer != answer.upper():
             return "is not in capitals"

@@ -25,6 +25,7 @@ TEXT = "See https://a.b/c?d\n> x | y | z"
         ({"keeps": ("|",)}, "a | b | c", "a | b c"),
         ({"same": True}, TEXT, f"{TEXT} "),
         ({"like": "x"}, "ES IST\nHEISS", "Es ist kalt."),
+        ({"like": "x", "correct": ["Heiß ist es."]}, "heiß ist es", "Es ist es heiß."),
         ({"capitals": True}, "NEIN!", "Nein!"),
         ({"lines": 2}, "eins\nzwei", "eins zwei"),
         ({"paragraphs": 2}, "eins\nzwei\n\n\ndrei", "eins\nzwei\ndrei"),
