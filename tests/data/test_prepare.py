@@ -328,20 +328,39 @@ def test_a_file_size_limit_is_an_error(config, tmp_path):
 MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "the terminal was closed"}
 
 
+WAIT = """
+import time
+from pathlib import Path
+from hark.data import build
+from hark.data.stages import Clean
+
+def clean_and_wait(self, chunk, clean=Clean.__call__):
+    clean(self, chunk)
+    Path({folder!r}, "runs").touch()
+    time.sleep(600)
+
+build.CHUNK_PAIRS, Clean.__call__ = 60, clean_and_wait
+if __name__ != "__main__":
+    Path({folder!r}, "starts").touch()
+"""
+"""Lets workers never finish a chunk, and tell when they start and when they have cleaned one."""
+
+
 @pytest.mark.parametrize(
-    ("ending", "pause"), [(signal.SIGINT, 0.1), (signal.SIGTERM, 0.5), (signal.SIGHUP, 0.3), (signal.SIGKILL, 0.8)]
+    ("ending", "moment"),
+    [(signal.SIGINT, "starts"), (signal.SIGTERM, "runs"), (signal.SIGHUP, "starts"), (signal.SIGKILL, "runs")],
 )
-def test_interrupted_and_killed(config, tmp_path, ending, pause, monkeypatch):
-    (tmp_path / "temporary").mkdir()
+def test_interrupted_and_killed(config, tmp_path, ending, moment, monkeypatch):
+    for folder in ("temporary", "workers"):
+        (tmp_path / folder).mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    many = CorpusConfig(*write(tmp_path, "many", pairs(30_000, seed=5)))
-    config = change(config, train=(many,))
-    process = run(config, tmp_path, "--processes", "2")
-    for line in process.stderr:
-        if line.startswith("cleaning"):
-            break
+    process = run(config, tmp_path, "--processes", "2", setup=WAIT.format(folder=str(tmp_path / "workers")))
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "workers" / moment).exists():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
     group = os.getpgid(process.pid)
-    time.sleep(pause)  # any moment: while the workers start or run
     if ending != signal.SIGKILL:
         os.killpg(group, ending)  # as a terminal sends it: to every process
     else:
@@ -356,7 +375,7 @@ def test_interrupted_and_killed(config, tmp_path, ending, pause, monkeypatch):
         assert not [path for path in tmp_path.iterdir() if "dataset" in path.name]
     else:
         assert not (tmp_path / "dataset").exists()
-    prepare(change(config, train=(CorpusConfig(*write(tmp_path, "few", pairs(900))),)), tmp_path / "dataset", 1)
+    prepare(config, tmp_path / "dataset", 1)
     assert [path.name for path in tmp_path.iterdir() if "dataset" in path.name] == ["dataset"]
 
 

@@ -7,7 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +30,18 @@ from hark.__main__ import main
 main()
 """
 """Runs `hark` in a process in which every outbound connection and every lookup of a name fails, and is noted."""
+HOLD = """
+import os, time
+from hark.serve.running import RunningModel
+
+def wait(self, run=RunningModel._run):
+    while os.path.exists({file!r}):
+        time.sleep(0.01)
+    run(self)
+
+RunningModel._run = wait
+"""
+"""Lets models translate nothing while this file exists."""
 
 
 class Process:
@@ -53,14 +66,28 @@ class Process:
         return connection
 
     def wait_until_ready(self) -> None:
-        while self.ask("GET", "/health/ready").status != 200:
+        self.wait_for(lambda: self.ask("GET", "/health/ready").status == 200)
+
+    def listens(self) -> bool:
+        try:
+            return self.ask("GET", "/health/live").status == 200
+        except ConnectionError:
+            return False
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Wait until this holds while the process is running."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
             assert self.running.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.02)
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[Process]:
+def serving(folder: Path, first: str = "") -> Iterator[Process]:
+    """`first` is run in the process before `hark`."""
     log = folder / "log"
-    command = [sys.executable, "-c", AUDIT, "serve", "--port", "0", "--models", str(shipped_folder()), *options]
+    command = [sys.executable, "-c", first + AUDIT, "serve", "--port", "0", "--models", str(shipped_folder())]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with log.open("w") as err:
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, env=environment)
@@ -71,21 +98,24 @@ def serving(folder: Path, *options: str) -> Iterator[Process]:
         running.wait()
 
 
-BOOK = " ".join(f"This is sentence number {i} of a long text." for i in range(150))
+BOOK = " ".join(f"This is sentence number {i} of a long text." for i in range(40))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_finishes_what_was_accepted(tmp_path: Path, number: int) -> None:
-    with serving(tmp_path) as process:
-        assert process.ask("GET", "/health/live").status == 200  # before the models are loaded
+    held = tmp_path / "held"
+    held.touch()
+    with serving(tmp_path, HOLD.format(file=str(held))) as process:
+        assert process.listens()  # before the models are loaded
         waiting = process.send("POST", "/api/v1/translate", {"text": BOOK, "source": "en", "target": "de"})
-        while b"hark_jobs 1\n" not in process.ask("GET", "/metrics").read():
-            pass
+        process.wait_for(lambda: b"hark_jobs 1\n" in process.ask("GET", "/metrics").read())
         process.running.send_signal(number)
+        process.wait_for(lambda: not process.listens())
+        held.unlink()
         answer = waiting.getresponse()
         assert answer.status == 200
         done = json.loads(answer.read())["translations"][0]
-        assert len(done["sentences"]) == 150
+        assert len(done["sentences"]) == 40
         assert process.running.wait(PATIENCE) == 0
     events = [json.loads(line)["event"] for line in process.log.read_text().splitlines()]
     assert (events[0], events[-1]) == ("start", "stop")

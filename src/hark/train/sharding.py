@@ -1,21 +1,31 @@
 """Gathering and scattering FSDP-sharded tensors. Files hold whole tensors, so a run can resume on any number of
 processes."""
 
+import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeGuard
 
 import torch
 from torch import Tensor
-from torch.distributed.tensor import DTensor, distribute_tensor
 
 from hark.errors import UserError
 from hark.model import Transformer
 from hark.model.weights import match_weights
 from hark.train.optimiser import MovingAverage, Optimiser
 
+if TYPE_CHECKING:
+    from torch.distributed.tensor import DTensor
+
+
+def is_sharded(tensor: Tensor) -> "TypeGuard[DTensor]":
+    """FSDP imports the module of sharded tensors, which takes a second; without it there are none."""
+    module = sys.modules.get("torch.distributed.tensor")
+    return module is not None and isinstance(tensor, module.DTensor)
+
 
 def gather(tensor: Tensor) -> Tensor:
     """Return the whole tensor on the host. Every process must take part."""
-    if isinstance(tensor, DTensor):
+    if is_sharded(tensor):
         tensor = tensor.full_tensor()
     return tensor.detach().to("cpu", copy=True)
 
@@ -23,7 +33,9 @@ def gather(tensor: Tensor) -> Tensor:
 @torch.no_grad()
 def fill(tensor: Tensor, values: Tensor) -> None:
     """Copy whole values into a tensor, sharded or not."""
-    if isinstance(tensor, DTensor):
+    if is_sharded(tensor):
+        from torch.distributed.tensor import distribute_tensor
+
         values = distribute_tensor(values.to(tensor.device), tensor.device_mesh, tensor.placements)
     tensor.copy_(values)
 
