@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from hark.documents.markup_rules import MarkupRules
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.language_names import language_name
 from hark.serve.libretranslate_spec import describe
-from hark.serve.markup_rules import MarkupRules
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal

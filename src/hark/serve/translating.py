@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hark.documents.markup import Markup
+from hark.documents.markup_rules import MarkupRules
 from hark.models import matches
 from hark.serve.choice import gather
-from hark.serve.markup import Markup
-from hark.serve.markup_rules import MarkupRules
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
 from hark.text.detector import base_language

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from html import unescape
 
 from hark.decode.align import Link
-from hark.serve.markup_placing import Element, Mark, place
-from hark.serve.markup_rules import MarkupRules
-from hark.serve.markup_tokens import Token, pair_up, tokenise
+from hark.documents.markup_rules import MarkupRules
+from hark.documents.markup_tokens import Token, pair_up, tokenise
+from hark.documents.placing import Element, Mark, place
 
 MAX_TAGS, MAX_DEPTH = 400, 40
 """Inline tags of one text, and their depth, up to which they are placed by alignment. Beyond, every tag ends a text."""

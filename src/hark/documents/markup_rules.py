@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hark.serve.markup_tokens import Token
+from hark.documents.markup_tokens import Token
 
 BLOCKS = frozenset(
     """
