@@ -9,7 +9,7 @@ from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText, Unencodable
 
 
-class Piece(Protocol):
+class Splice(Protocol):
     """A text to translate, and how to write its translation in the file."""
 
     @property
@@ -28,7 +28,7 @@ class SplicedDocument:
     """A text file with the pieces to translate in their places."""
 
     file: DecodedText
-    parts: Sequence[str | Piece]
+    parts: Sequence[str | Splice]
     unencodable: Unencodable = "utf-8"
 
     @property
@@ -39,7 +39,7 @@ class SplicedDocument:
         return self.file.encode(join_parts(self.parts, translations), self.unencodable)
 
 
-def join_parts(parts: Iterable[str | Piece], translations: Sequence[SegmentTranslation]) -> str:
+def join_parts(parts: Iterable[str | Splice], translations: Sequence[SegmentTranslation]) -> str:
     """Return the text with each piece replaced by its translation."""
     rest = iter(translations)
     joined = "".join(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hark.decode.align import Link
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
-from hark.documents.splicing import Piece, SplicedDocument
+from hark.documents.splicing import Splice, SplicedDocument
 from hark.text.paragraphs import Unit, group, wrap
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -38,7 +38,7 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     return SplicedDocument(file, tuple(split_paragraphs(file.text)))
 
 
-def split_paragraphs(text: str) -> Iterator[str | Piece]:
+def split_paragraphs(text: str) -> Iterator[str | Splice]:
     """Yield paragraphs and what is between them; code blocks and lines without letters are not translated."""
     for unit in group(_LINE.findall(text)):
         inner = unit.text.strip()
