@@ -53,3 +53,16 @@ def _unit(unit: TranslationUnit, source: str, target: str) -> str:
         for language, text in ((source, unit.source), (target, unit.target))
     )
     return f"<tu>{props}{variants}</tu>\n"
+
+
+def to_tsv(units: Iterable[TranslationUnit]) -> bytes:
+    """Columns: source, target, score, and `low` where the score is low. `hark prepare` reads the first two."""
+    rows = (
+        f"{_flat(each.source)}\t{_flat(each.target)}\t{each.score or 0.0:.3f}\t{'low' if each.low else ''}\n"
+        for each in units
+    )
+    return "".join(rows).encode("utf-8", "replace")
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
