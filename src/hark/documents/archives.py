@@ -135,7 +135,7 @@ class Archive:
         if len(header) < _LOCAL.size or not header.startswith(b"PK\x03\x04"):
             raise DocumentError(f"damaged {self._kind} file: {name} is not where the directory says")
         *_, name_size, extra_size = _LOCAL.unpack(header)
-        start = member.header_offset + _LOCAL.size + name_size + extra_size
+        start: int = member.header_offset + _LOCAL.size + name_size + extra_size
         if start + member.compress_size > len(self._content):
             raise DocumentError(f"damaged {self._kind} file: it ends within {name}")
         if self._raw_name(member) != _name_bytes(member):

@@ -8,7 +8,7 @@ from html import unescape
 from hark.decode.align import Link
 from hark.documents.markup_rules import MarkupRules
 from hark.documents.markup_tokens import Token, pair_up, tokenise
-from hark.documents.placing import Element, Mark, place
+from hark.documents.placing import Element, Mark, place, placeholders
 
 MAX_TAGS, MAX_DEPTH = 400, 40
 """Inline tags of one text, and their depth, up to which they are placed by alignment. Beyond, every tag ends a text."""
@@ -128,9 +128,7 @@ class Markup:
 
     def _block(self, run: Sequence[tuple[int, Token, bool]]) -> Block:
         raw = "".join(token.raw for _, token, _ in run)
-        holders = (
-            f"{{{{{letter}{number}}}}}" for letter in _free_letter(unescape(raw)) for number in range(1, len(raw) + 2)
-        )
+        holders = placeholders(unescape(raw))
         within = range(run[0][0], run[-1][0] + 1)
         written = {ord("&"): "&amp;", ord("<"): "&lt;"}
         if not any(">" in token.raw for _, token, _ in run if token.kind == "text"):
@@ -198,8 +196,3 @@ def _depth(run: Sequence[tuple[int, Token, bool]]) -> int:
         depth += (token.kind == "open" and not ignored) - (token.kind == "close")
         deepest = max(deepest, depth)
     return deepest
-
-
-def _free_letter(raw: str) -> Iterator[str]:
-    """Yield a letter for placeholders {{x1}}, {{x2}} that do not occur in the source."""
-    yield next(letter for letter in (*"xyzabcdefghijklmnopqrstuvw", "x" * (len(raw) + 1)) if f"{{{{{letter}" not in raw)
