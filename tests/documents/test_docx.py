@@ -164,7 +164,7 @@ LINK = '<w:hyperlink r:id="rId4">{}</w:hyperlink>'
         (
             p(run("call ") + run("main", '<w:rStyle w:val="VerbatimChar"/>')),
             p(run("CALL ") + run("main", '<w:rStyle w:val="VerbatimChar"/>')),
-            ["call"],
+            ["call {{x1}}"],
         ),
         # ranges around words, content controls, formulas, right to left
         (

@@ -15,7 +15,7 @@ from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.inline import Half, InlineText, Item, Kept, TextRun, Wrap, emit, pair_halves, visible
 from hark.documents.ooxml import PREFIXES, RunNames, around, parts_of, read_parts, run_format
-from hark.documents.xml_nodes import EditableText, Node, Source, XmlScheme, read_blocks
+from hark.documents.xml_nodes import EditableText, Node, Source, XmlScheme, find_nodes
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _TYPES = (
@@ -69,8 +69,8 @@ class WordScheme:
     skipped = frozenset[str]()
 
     def __init__(self, hidden: frozenset[str] = frozenset()) -> None:
-        """`hidden`: the styles whose text is not translated."""
-        self._hidden = hidden | _CODE_STYLES
+        """`hidden`: the styles that hide text."""
+        self._hidden = hidden
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
         """The paragraph, after those in its text boxes."""
@@ -79,7 +79,7 @@ class WordScheme:
                 yield from self.texts(inner, source)
         properties = block.find("w:pPr")
         style = properties.find("w:pStyle") if properties is not None else None
-        if style is None or style.attributes.get("w:val") not in self._hidden:
+        if style is None or style.attributes.get("w:val") not in self._hidden | _CODE_STYLES:
             start = properties.end if properties is not None else block.inner_start
             yield InlineText(start, block.inner_end, self._content(block, source))
 
@@ -114,8 +114,11 @@ class WordScheme:
 
     def _run(self, run: Node, source: Source) -> Iterator[Item]:
         properties = run.find("w:rPr")
-        if properties is not None and self._is_hidden(properties):
-            yield Kept(source.text(run.start, run.end))
+        style = properties.find("w:rStyle") if properties is not None else None
+        named = style.attributes.get("w:val") if style is not None else None
+        hidden = named in self._hidden or (properties is not None and is_on(properties.find("w:vanish")))
+        if hidden or named in _CODE_STYLES:
+            yield Kept(source.text(run.start, run.end), placeholder=not hidden)
             return
         form = run_format(run, _RUN, source, ' xml:space="preserve"')
         for each in run.elements:
@@ -143,12 +146,6 @@ class WordScheme:
                 yield Kept(raw, splits=page, line_break=not page)
             else:
                 yield Kept(raw)
-
-    def _is_hidden(self, properties: Node) -> bool:
-        style = properties.find("w:rStyle")
-        return is_on(properties.find("w:vanish")) or (
-            style is not None and style.attributes.get("w:val") in self._hidden
-        )
 
 
 def is_on(toggle: Node | None) -> bool:
@@ -212,21 +209,12 @@ def _fold_fields(items: Sequence[Item]) -> list[Item]:
     return output
 
 
-class _StylesScheme:
-    prefixes = PREFIXES
-    blocks = frozenset(("w:style",))
-    skipped = frozenset[str]()
-
-    def texts(self, _block: Node, _source: Source) -> Iterator[EditableText]:
-        yield from ()
-
-
 def _hidden_styles(archive: Archive) -> Iterator[str]:
     """The styles that hide text, or are based on one that does."""
     hidden: dict[str, bool] = {}
     based: dict[str, str] = {}
     for part in (name for name, kind in parts_of(archive).items() if kind == _STYLES):
-        for style in read_blocks(archive.read(part), _StylesScheme(), part):
+        for style in find_nodes(archive.read(part), PREFIXES, frozenset(("w:style",)), part):
             name = style.attributes.get("w:styleId", "")
             properties, parent = style.find("w:rPr"), style.find("w:basedOn")
             toggle = properties.find("w:vanish") if properties is not None else None

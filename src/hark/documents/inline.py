@@ -14,9 +14,9 @@ from typing import Literal, Protocol
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS
 from hark.documents.placing import Element, Mark, place, placeholders
+from hark.documents.xml_nodes import CONTROL
 
 _TAG = re.compile("\x01(\\d+)\x02")
-_CONTROL = dict.fromkeys((*range(32), 0x7F, 0xFFFE, 0xFFFF), None) | dict.fromkeys(map(ord, "\t\n\r\v\f"), " ")
 _ENDS = ".!?:;…。！？"
 
 
@@ -265,7 +265,7 @@ class _Piece:
 
 
 def _clean(text: str) -> str:
-    return text.translate(_CONTROL)
+    return CONTROL.sub(" ", text)
 
 
 class _TreeBuilder:

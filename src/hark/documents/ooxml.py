@@ -7,7 +7,7 @@ from html import escape
 from hark.documents.archives import Archive
 from hark.documents.document import Document, DocumentError
 from hark.documents.inline import InlineText, Item, Kept, TextRun
-from hark.documents.xml_nodes import EditableText, Node, Source, XmlDocument, XmlScheme, read_blocks
+from hark.documents.xml_nodes import EditableText, Node, Source, XmlDocument, XmlScheme, find_nodes
 
 _OFFICE = "http://schemas.openxmlformats.org"
 _STRICT = "http://purl.oclc.org/ooxml"
@@ -174,21 +174,12 @@ class PropertiesScheme:
         yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
 
 
-class _ContentTypes:
-    prefixes = PREFIXES
-    blocks = frozenset(("ct:Override",))
-    skipped = frozenset[str]()
-
-    def texts(self, _block: Node, _source: Source) -> Iterator[EditableText]:
-        yield from ()
-
-
 def parts_of(archive: Archive) -> dict[str, str]:
     """The content types of the parts of a package by their names, in the archive's order."""
     name = "[Content_Types].xml"
     found = {
         each.attributes.get("PartName", "").lstrip("/"): each.attributes.get("ContentType", "")
-        for each in read_blocks(archive.read(name), _ContentTypes(), name)
+        for each in find_nodes(archive.read(name), PREFIXES, frozenset(("ct:Override",)), name)
     }
     return {name: found[name] for name in archive.names if name in found}
 

@@ -9,7 +9,7 @@ memory for one paragraph only. It fetches nothing; declarations of entities are 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import unescape
+from html import escape, unescape
 from typing import Protocol
 from xml.parsers import expat
 
@@ -20,6 +20,8 @@ MAX_DEPTH = 300
 _CHUNK = 1 << 16
 _TAG = re.compile(rb"<[^>\"']*+(?:\"[^\"]*+\"[^>\"']*+|'[^']*+'[^>\"']*+)*+>")
 _DECLARED = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+CONTROL = re.compile("[\x00-\x1f\x7f\ufffe\uffff]")
+"""Characters that XML cannot contain, and white space other than spaces."""
 _XML = "http://www.w3.org/XML/1998/namespace"
 
 
@@ -138,10 +140,7 @@ class XmlDocument:
         self._utf8, self._encoding = _recode(content, name)
         source = Source(self._utf8)
         self._segments = tuple(
-            segment
-            for block in read_blocks(self._utf8, scheme, name)
-            for text in scheme.texts(block, source)
-            for segment in text.segments
+            segment for block in self._blocks() for text in scheme.texts(block, source) for segment in text.segments
         )
 
     @property
@@ -152,7 +151,7 @@ class XmlDocument:
         """Return the file with its segments replaced."""
         source, output = Source(self._utf8), list[bytes]()
         end = place = 0
-        for block in read_blocks(self._utf8, self._scheme, self._name):
+        for block in self._blocks():
             for text in self._scheme.texts(block, source):
                 begin, end = end, end + len(text.segments)
                 filled = text.fill(translations[begin:end])
@@ -166,6 +165,10 @@ class XmlDocument:
         if self._encoding is None:
             return written
         return written.decode().encode(self._encoding, "xmlcharrefreplace")
+
+    def _blocks(self) -> Iterator[Node]:
+        scheme = self._scheme
+        return _read_blocks(self._utf8, scheme.prefixes, scheme.blocks, scheme.skipped, self._name)
 
 
 def _recode(content: bytes, name: str) -> tuple[bytes, str | None]:
@@ -184,9 +187,16 @@ def _recode(content: bytes, name: str) -> tuple[bytes, str | None]:
         raise DocumentError(f"damaged file: {name}: {error}") from error
 
 
-def read_blocks(content: bytes, scheme: XmlScheme, name: str) -> Iterator[Node]:
+def find_nodes(content: bytes, prefixes: Mapping[str, str], names: frozenset[str], member: str) -> Iterator[Node]:
+    """Yield the outermost elements of an XML file that have one of these names."""
+    return _read_blocks(_recode(content, member)[0], prefixes, names, frozenset(), member)
+
+
+def _read_blocks(
+    content: bytes, prefixes: Mapping[str, str], blocks: frozenset[str], skipped: frozenset[str], name: str
+) -> Iterator[Node]:
     """Yield the outermost blocks of an XML file in UTF-8."""
-    reader = _BlockReader(content, scheme, name)
+    reader = _BlockReader(content, prefixes, blocks, skipped, name)
     try:
         for start in range(0, max(len(content), 1), _CHUNK):
             reader.parser.Parse(content[start : start + _CHUNK], start + _CHUNK >= len(content))
@@ -196,9 +206,11 @@ def read_blocks(content: bytes, scheme: XmlScheme, name: str) -> Iterator[Node]:
 
 
 class _BlockReader:
-    def __init__(self, content: bytes, scheme: XmlScheme, name: str) -> None:
-        self._content, self._scheme, self._name = content, scheme, name
-        self._prefixes = {_XML: "xml", **scheme.prefixes}
+    def __init__(
+        self, content: bytes, prefixes: Mapping[str, str], blocks: frozenset[str], skipped: frozenset[str], name: str
+    ) -> None:
+        self._content, self._blocks, self._skipped, self._name = content, blocks, skipped, name
+        self._prefixes = {_XML: "xml", **prefixes}
         self._names: dict[str, str] = {}
         self._done: list[Node] = []
         self._opened: list[Node] = []
@@ -227,9 +239,9 @@ class _BlockReader:
             return
         known = self._short(name)
         if not self._opened:
-            if known in self._scheme.skipped:
+            if known in self._skipped:
                 self._skipping = self._depth
-            if known not in self._scheme.blocks or self._skipping:
+            if known not in self._blocks or self._skipping:
                 return
         start = self.parser.CurrentByteIndex
         tag = _TAG.match(self._content, start)
@@ -276,3 +288,21 @@ class _BlockReader:
             known = f"{self._prefixes.get(space, space)}:{local}" if space else local
             self._names[name] = known
         return known
+
+
+class AttributeText:
+    """The value of an attribute, as a text."""
+
+    def __init__(self, node: Node, name: str, source: Source) -> None:
+        """`name`: without prefix. The value is empty if the attribute does not exist."""
+        pattern = rf"[\s:]{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)')".encode()
+        found = re.compile(pattern).search(source.content, node.start, node.inner_start)
+        self.start, self.end = found.span(found.lastindex or 0) if found else (node.inner_start, node.inner_start)
+        self._text = unescape(source.content[self.start : self.end].decode())
+        self.segments = (Segment(self._text),) if any(map(str.isalpha, self._text)) else ()
+
+    def fill(self, translations: Sequence[SegmentTranslation]) -> str | None:
+        """The new value; None if it is the old one."""
+        if not translations or translations[0].text == self._text:
+            return None
+        return escape(CONTROL.sub(" ", translations[0].text)).replace("'", "&apos;")
