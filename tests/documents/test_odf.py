@@ -10,9 +10,10 @@ from tests.documents.office import archive, backwards, keep, member, texts, tran
 
 SPACES = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for name in ("office", "text", "table", "draw", "presentation", "style")
+    for name in ("office", "text", "table", "presentation", "style")
 )
 SPACES += (
+    ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
     ' xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
     ' xmlns:officeooo="http://openoffice.org/2009/office" xmlns:dc="http://purl.org/dc/elements/1.1/"'
 )
@@ -134,7 +135,8 @@ def test_formats_follow_their_words() -> None:
 def test_headers_and_metadata() -> None:
     content = packed(
         "<text:p>text</text:p>",
-        styles="<style:master-page><style:header><text:p>header</text:p></style:header></style:master-page>",
+        styles="<style:master-page><style:header><text:p>header</text:p></style:header>"
+        '<draw:frame presentation:class="title"><text:p>Click to edit</text:p></draw:frame></style:master-page>',
         meta="<dc:title>title</dc:title><dc:creator>Ann</dc:creator>",
     )
     document = read(content)

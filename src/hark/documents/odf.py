@@ -20,7 +20,8 @@ from hark.documents.xml_nodes import AttributeText, EditableText, Node, Source, 
 
 _SPACE = "urn:oasis:names:tc:opendocument:xmlns:"
 _PREFIXES = {
-    **{f"{_SPACE}{name}:1.0": name for name in ("office", "text", "table", "draw", "presentation", "style", "meta")},
+    **{f"{_SPACE}{name}:1.0": name for name in ("office", "text", "table", "presentation", "style", "meta")},
+    f"{_SPACE}drawing:1.0": "draw",
     f"{_SPACE}svg-compatible:1.0": "svg",
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://openoffice.org/2009/office": "officeooo",
@@ -48,11 +49,14 @@ def read(content: bytes, options: ReadingOptions) -> Document:
     listing = "META-INF/manifest.xml"
     if listing in archive and b"encryption-data" in archive.read(listing):
         raise DocumentError("this OpenDocument file is password-protected")
-    names = ["content.xml", *(name for name in ("styles.xml", "meta.xml") if name in archive)]
+    objects = [name for name in archive.names if re.fullmatch(r"Object [^/]+/content\.xml", name)]  # charts
+    names = ["content.xml", *objects, *(name for name in ("styles.xml", "meta.xml") if name in archive)]
     parts: dict[str, Document] = {}
     for name in names:
         member = archive.read(name)
-        parts[name] = XmlDocument(member, OpenScheme(_read_styles(member, name), options.attributes), name)
+        parts[name] = XmlDocument(
+            member, OpenScheme(_read_styles(member, name), name == "styles.xml", options.attributes), name
+        )
     return ArchiveDocument(archive, parts)
 
 
@@ -94,8 +98,9 @@ class OpenScheme:
         """.split()  # noqa: SIM905
     )
 
-    def __init__(self, styles: Mapping[str, TextStyle], descriptions: bool) -> None:
-        self._styles, self._descriptions = styles, descriptions
+    def __init__(self, styles: Mapping[str, TextStyle], masters: bool, descriptions: bool) -> None:
+        """`masters`: whether this is about master pages, whose titles are prompts; `descriptions`: of pictures."""
+        self._styles, self._masters, self._descriptions = styles, masters, descriptions
         holders = ("table:table-cell", "table:covered-table-cell", "draw:frame", "draw:custom-shape")
         self.blocks = _PARAGRAPHS | _PLAIN_TEXTS | _DESCRIPTIONS | frozenset(holders)
 
@@ -105,8 +110,8 @@ class OpenScheme:
         if name in _PLAIN_TEXTS or (name in _DESCRIPTIONS and self._descriptions):
             yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, SpanFormat())])
             return
-        if block.attributes.get("presentation:placeholder") == "true" or name in _DESCRIPTIONS:
-            return  # a prompt
+        if name in _DESCRIPTIONS or self._is_prompt(block):
+            return
         own = True
         if name.endswith("table-cell"):
             own = block.attributes.get("office:value-type", "string") == "string"
@@ -119,6 +124,12 @@ class OpenScheme:
         if name in _PARAGRAPHS and not self._style(block).hidden and not self._style(block).code:
             items = self._items(block.children, SpanFormat(), source)
             yield InlineText(block.inner_start, block.inner_end, pair_halves(_collapse(list(items))))
+
+    def _is_prompt(self, node: Node) -> bool:
+        """Whether a shape only asks for text."""
+        role = node.attributes.get("presentation:class", "footer")
+        asks = self._masters and role not in ("header", "footer", "date-time", "page-number")
+        return asks or node.attributes.get("presentation:placeholder") == "true"
 
     def _style(self, node: Node) -> TextStyle:
         name = node.attributes.get("text:style-name", "")
