@@ -157,9 +157,9 @@ def test_damage_is_one_line() -> None:
     encrypted = bytearray(good)
     encrypted[good.index(b"PK\x01\x02") + 8] |= 1
     for content, message in (
-        (b"", "not a DOCX file"),
-        (b"text", "not a DOCX file"),
-        (good[:-30], "not a DOCX file"),
+        (b"", "not a valid DOCX file"),
+        (b"text", "not a valid DOCX file"),
+        (good[:-30], "not a valid DOCX file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "password-protected or in the format before 2007"),
         (bytes(encrypted), "password-protected"),
     ):

@@ -316,9 +316,9 @@ def test_unsafe_xml_is_refused(main: str, message: str) -> None:
 
 
 def test_other_archives_are_refused() -> None:
-    with pytest.raises(DocumentError, match="not a DOCX file"):
+    with pytest.raises(DocumentError, match="not a valid DOCX file"):
         read(archive({"a.xml": "<a/>"}))
-    with pytest.raises(DocumentError, match="not a DOCX file: it has no main part"):
+    with pytest.raises(DocumentError, match="not a valid DOCX file: it has no main part"):
         read(package({}))
 
 
@@ -348,3 +348,13 @@ def test_random_paragraphs(parts: list[str], translate: object) -> None:
     assert texts(read(packed(written))) is not None  # parses
     letters = [sorted(re.sub("<[^>]+>|amp;| ", "", each).upper()) for each in (source, written)]
     assert letters[0] == letters[1]
+
+
+def test_descriptions_of_pictures_are_an_option() -> None:
+    space = 'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing"'
+    drawing = f'<w:r><w:drawing><wp:inline {space}><wp:docPr id="1" descr="a cat"/></wp:inline></w:drawing></w:r>'
+    content = packed(p(run("see ") + drawing))
+    assert texts(read(content)) == ["see"]
+    document = docx.read(content, ReadingOptions(attributes=True))
+    assert texts(document) == ["a cat", "see"]
+    assert body(translated(document)) == p(run("SEE ") + drawing.replace("a cat", "A CAT"))

@@ -42,7 +42,7 @@ class Archive:
             with ZipFile(BytesIO(content)) as opened:
                 self._members, self._comment = opened.infolist(), opened.comment
         except (BadZipFile, OSError, ValueError, NotImplementedError, UnicodeDecodeError) as error:
-            raise DocumentError(f"not a {kind} file, or a damaged one: {error}") from error
+            raise DocumentError(f"not a valid {kind} file, or a damaged one: {error}") from error
         self._by_name = {each.filename: each for each in self._members}
         self._starts = {each.filename: self._check(each) for each in self._members}
         self._check_all()
@@ -58,7 +58,7 @@ class Archive:
         """Inflate a member."""
         member = self._by_name.get(name)
         if member is None:
-            raise DocumentError(f"not a {self._kind} file: it has no {name}")
+            raise DocumentError(f"not a valid {self._kind} file: it has no {name}")
         if member.file_size > MAX_PART:
             raise DocumentError(f"{name} in this {self._kind} file is larger than {MAX_PART >> 20} MiB")
         content = self._stored(member)

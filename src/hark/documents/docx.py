@@ -8,14 +8,14 @@ hidden text and text in code styles is kept as it is; the results of links and c
 other fields are kept; a tab ends a sentence, and so does a line break unless the next line goes on in lower case.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.inline import Half, InlineText, Item, Kept, TextRun, Wrap, emit, pair_halves, visible
-from hark.documents.ooxml import PREFIXES, RunNames, around, parts_of, read_parts, run_format
-from hark.documents.xml_nodes import EditableText, Node, Source, XmlScheme, find_nodes
+from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
+from hark.documents.xml_nodes import AttributeText, EditableText, Node, Source, find_nodes
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _TYPES = (
@@ -41,15 +41,11 @@ _TRANSLATED_FIELDS = frozenset(("HYPERLINK", "REF", "TOC", "INDEX", "STYLEREF", 
 _OFF = frozenset(("0", "false", "off"))
 
 
-def read(content: bytes, _: ReadingOptions) -> Document:
+def read(content: bytes, options: ReadingOptions) -> Document:
     """Read a DOCX file."""
-    archive = Archive(content, "DOCX")
-    return ArchiveDocument(archive, read_parts(archive, _schemes(archive), "DOCX", "word"))
-
-
-def _schemes(archive: Archive) -> Mapping[str, XmlScheme]:
-    scheme = WordScheme(frozenset(_hidden_styles(archive)))
-    return dict.fromkeys(_TYPES, scheme)
+    archive = open_package(content, "DOCX", "word")
+    scheme = WordScheme(frozenset(_hidden_styles(archive)), options.attributes)
+    return ArchiveDocument(archive, read_parts(archive, dict.fromkeys(_TYPES, scheme), options))
 
 
 @dataclass
@@ -68,14 +64,18 @@ class WordScheme:
     blocks = frozenset(("w:p",))
     skipped = frozenset[str]()
 
-    def __init__(self, hidden: frozenset[str] = frozenset()) -> None:
-        """`hidden`: the styles that hide text."""
-        self._hidden = hidden
+    def __init__(self, hidden: frozenset[str], descriptions: bool) -> None:
+        """`hidden`: the styles that hide text; `descriptions`: whether to translate those of pictures."""
+        self._hidden, self._descriptions = hidden, descriptions
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
         """The paragraph, after those in its text boxes."""
+        if block.name == "wp:docPr":
+            if self._descriptions:
+                yield AttributeText(block, "descr", source)
+            return
         for each in block.elements:
-            for inner in _outermost_paragraphs(each):
+            for inner in _find_inner(each):
                 yield from self.texts(inner, source)
         properties = block.find("w:pPr")
         style = properties.find("w:pStyle") if properties is not None else None
@@ -163,12 +163,13 @@ def _tags(outer: Node, content: Node, source: Source) -> tuple[str, str]:
     return source.text(outer.start, start), source.text(content.inner_end, outer.end)
 
 
-def _outermost_paragraphs(node: Node) -> Iterator[Node]:
-    if node.name == "w:p":
+def _find_inner(node: Node) -> Iterator[Node]:
+    """Paragraphs in text boxes, and pictures."""
+    if node.name in ("w:p", "wp:docPr"):
         yield node
         return
     for each in node.elements:
-        yield from _outermost_paragraphs(each)
+        yield from _find_inner(each)
 
 
 def _field(instruction: str, opening: str, closing: str, result: list[Item]) -> Item:

@@ -1,13 +1,14 @@
 """What DOCX, PPTX and XLSX share: the parts of the package, its properties, runs, and text in drawings and charts."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 
 from hark.documents.archives import Archive
-from hark.documents.document import Document, DocumentError
+from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.inline import InlineText, Item, Kept, TextRun
-from hark.documents.xml_nodes import EditableText, Node, Source, XmlDocument, XmlScheme, find_nodes
+from hark.documents.xml_nodes import AttributeText, EditableText, Node, Source, XmlDocument, XmlScheme, find_nodes
 
 _OFFICE = "http://schemas.openxmlformats.org"
 _STRICT = "http://purl.oclc.org/ooxml"
@@ -18,6 +19,7 @@ _PLACES = {
     "a": "drawingml",
     "c": "drawingml:chart",
     "wp": "drawingml:wordprocessingDrawing",
+    "xdr": "drawingml:spreadsheetDrawing",
     "r": "officeDocument:relationships",
     "m": "officeDocument:math",
 }
@@ -42,6 +44,8 @@ _DRAWINGS = (
     "application/vnd.openxmlformats-officedocument.drawing+xml",
     "application/vnd.openxmlformats-officedocument.drawingml.chartshapes+xml",
 )
+_BREAKS = re.compile(r"((?:_x000D_)?\n|_x000D_|[\t\v])")
+"""Tabs and line breaks; Excel writes carriage returns in this way."""
 _PROPERTIES = "application/vnd.openxmlformats-package.core-properties+xml"
 
 
@@ -108,21 +112,22 @@ class DrawingScheme:
     skipped = frozenset[str]()
     names = RunNames("a:rPr", "t", frozenset(("lang", "altLang", "dirty", "err", "noProof", "smtClean", "bmk")))
 
-    def __init__(self, prompts: bool = True) -> None:
-        """`prompts`: whether to translate shapes that are placeholders, which in masters and layouts are prompts."""
-        self._prompts = prompts
-        self.blocks = frozenset(("a:p", "c:strCache", "c:multiLvlStrCache", *(() if prompts else ("p:sp",))))
+    def __init__(self, descriptions: bool, prompts: bool = True) -> None:
+        """`descriptions`: of pictures. `prompts`: whether to translate placeholders, which in masters are prompts."""
+        blocks = ["a:p", "c:strCache", "c:multiLvlStrCache"]
+        blocks += ["p:cNvPr", "xdr:cNvPr"] if descriptions else []
+        blocks += [] if prompts else ["p:sp"]
+        self.blocks = frozenset(blocks)
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
         """The paragraphs and chart labels of a block."""
         if block.name == "p:sp" and any(each.name == "p:ph" for each in block.walk()):
             return
-        if block.name == "a:p":
-            yield self._read(block, source)
-            return
         for each in block.walk():
             if each.name == "a:p":
                 yield self._read(each, source)
+            elif each.name in self.blocks and each.name.endswith("cNvPr"):
+                yield AttributeText(each, "descr", source)
             elif each.name == "c:v":
                 yield InlineText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
 
@@ -138,7 +143,7 @@ class DrawingScheme:
                 case "a:r":
                     text = each.find("a:t")
                     if text is not None:
-                        items += split_text(text.text, run_format(each, self.names, source), "\v\n")
+                        items += split_text(text.text, run_format(each, self.names, source))
                 case "a:br":
                     items.append(Kept(source.text(each.start, each.end), line_break=True))
                 case "a:fld":
@@ -148,18 +153,13 @@ class DrawingScheme:
         return InlineText(start, end, items)
 
 
-def split_text(text: str, form: RunFormat | PlainFormat, breaks: str) -> Iterator[Item]:
+def split_text(text: str, form: RunFormat | PlainFormat) -> Iterator[Item]:
     """Runs of the parts of a text between tabs and line breaks, which are kept."""
-    part = ""
-    for character in text:
-        if character in breaks or character == "\t":
+    for number, part in enumerate(_BREAKS.split(text)):
+        if number % 2:
+            yield Kept(form.write(part), splits=part == "\t", line_break=part != "\t")
+        elif part:
             yield TextRun(part, form)
-            yield Kept(form.write(character), splits=character == "\t", line_break=character != "\t")
-            part = ""
-        else:
-            part += character
-    if part:
-        yield TextRun(part, form)
 
 
 class PropertiesScheme:
@@ -184,15 +184,22 @@ def parts_of(archive: Archive) -> dict[str, str]:
     return {name: found[name] for name in archive.names if name in found}
 
 
-def read_parts(archive: Archive, schemes: Mapping[str, XmlScheme], kind: str, main: str) -> dict[str, Document]:
-    """Read the parts for which there is a scheme, and drawings and properties; `main` occurs in the main part's type.
+def open_package(content: bytes, kind: str, main: str) -> Archive:
+    """Open a package; `main` matches the content type of its main part."""
+    archive = Archive(content, kind)
+    if not any(re.search(rf"{main}.*\.main\+xml$", each) for each in parts_of(archive).values()):
+        raise DocumentError(f"not a valid {kind} file: it has no main part")
+    return archive
+
+
+def read_parts(archive: Archive, schemes: Mapping[str, XmlScheme], options: ReadingOptions) -> dict[str, Document]:
+    """Read the parts for which there is a scheme, and drawings and properties.
 
     Parts are read in the order of the schemes, so that texts come in reading order.
     """
     types = parts_of(archive)
-    if not any(main in each for each in types.values()):
-        raise DocumentError(f"not a {kind} file: it has no main part")
-    every = {**schemes, **dict.fromkeys(_DRAWINGS, DrawingScheme()), _PROPERTIES: PropertiesScheme()}
+    drawings = dict.fromkeys(_DRAWINGS, DrawingScheme(options.attributes))
+    every = {**schemes, **drawings, _PROPERTIES: PropertiesScheme()}
     return {
         name: XmlDocument(archive.read(name), scheme, name)
         for wanted, scheme in every.items()
