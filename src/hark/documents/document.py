@@ -12,7 +12,7 @@ class DocumentError(UserError):
     """A file that cannot be read: damaged, of another format, too large, or unsafe. The message is one line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Segment:
     """A text to translate: a paragraph, a cell, a heading, a message."""
 
@@ -22,7 +22,7 @@ class Segment:
     """Whether inline tags are to be placed in the translation by word links."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SegmentTranslation:
     """The translation of a segment; links are needed only if the segment is tagged."""
 
@@ -44,6 +44,10 @@ class ReadingOptions:
     """JSON: translate the strings at these paths, such as items[*].title; empty: all strings but identifiers."""
     columns: tuple[str, ...] = ()
     """CSV and TSV: translate these columns, by name or number from 1; empty: columns of text."""
+    source: str = ""
+    """The source language: TMX files have several; empty: the language that the file says it is written in."""
+    target: str = ""
+    """The target language, which PO, XLIFF and TMX files state, and which decides about plural forms."""
 
 
 class Document(Protocol):

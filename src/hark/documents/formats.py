@@ -1,0 +1,48 @@
+"""The file formats that can be translated, by the suffix of a file's name."""
+
+from collections.abc import Callable
+from pathlib import PurePath
+
+from hark.documents.document import Document, DocumentError, ReadingOptions
+
+FORMATS = {
+    ".txt": "plain text",
+    ".text": "plain text",
+    ".html": "HTML",
+    ".htm": "HTML",
+    ".xhtml": "XHTML",
+    ".xht": "XHTML",
+}
+"""The suffixes, with the name of each format."""
+
+Reader = Callable[[bytes, ReadingOptions], Document]
+
+
+def find_suffix(name: str) -> str:
+    """The suffix of a file name in lower case; empty if files of this type cannot be translated."""
+    suffix = PurePath(name).suffix.lower()
+    return suffix if suffix in FORMATS else ""
+
+
+def read_document(name: str, content: bytes, options: ReadingOptions | None = None) -> Document:
+    """Read a file of any supported format, chosen by its name."""
+    reader = find_reader(name)
+    try:
+        return reader(content, options or ReadingOptions())
+    except DocumentError as error:
+        raise DocumentError(f"{name}: {error}") from None
+
+
+def find_reader(name: str) -> Reader:
+    """The function that reads files with this name; its module is imported only now."""
+    match find_suffix(name):
+        case ".txt" | ".text":
+            from hark.documents import txt
+
+            return txt.read
+        case ".html" | ".htm" | ".xhtml" | ".xht":
+            from hark.documents import html
+
+            return html.read
+    known = ", ".join(FORMATS)
+    raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")

@@ -1,0 +1,22 @@
+"""HTML and XHTML: text with its inline tags; markup, scripts and comments stay as they are."""
+
+import re
+
+from hark.documents.document import Document, ReadingOptions
+from hark.documents.encoding import declared_encoding, decode
+from hark.documents.markup_document import MarkupDocument, find_attributes
+from hark.documents.markup_rules import MarkupRules
+
+_DECLARED = re.compile(
+    rb"<\?xml[^>]{1,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})|<meta[^>]{1,400}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I
+)
+_HEAD = 4096
+"""Bytes in which the encoding is declared; the standard asks for 1,024."""
+
+
+def read(content: bytes, options: ReadingOptions) -> Document:
+    """Read HTML, or XHTML if it begins with an XML declaration."""
+    found = _DECLARED.search(content[:_HEAD])
+    file = decode(content, declared_encoding((found[1] or found[2]).decode(), as_browsers=True) if found else "")
+    rules = MarkupRules(ignore=frozenset(map(str.lower, options.ignore)), xhtml=file.text.lstrip().startswith("<?xml"))
+    return MarkupDocument(file, rules, find_attributes if options.attributes else None)
