@@ -24,8 +24,8 @@ PACKAGE = """<?xml version='1.0' encoding='utf-8'?>
 <spine toc="ncx"><itemref idref="one"/><itemref idref="two"/></spine>
 <guide><reference type="cover" title="Cover" href="text/ch1.xhtml"/></guide></package>"""
 CHAPTER = (
-    '<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en" lang="en"><head><title>{0}</title><script/>'
-    '</head><body><p id="p1">The <b>red</b> {0} &#8212; <a href="ch%202.xhtml#p1">next</a></p><hr/></body></html>'
+    '<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en" lang="en"><head><title>{0}</title>'
+    '<script/></head><p id="p1">The <b>red</b> {0} &#8212; <a href="ch%202.xhtml#p1">next</a></p><hr/></html>'
 )
 NAV = '<html xmlns="http://www.w3.org/1999/xhtml"><nav><ol><li><a href="text/ch1.xhtml">one</a></li></ol></nav></html>'
 NCX = """<?xml version="1.0"?><!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://www.daisy.org/ncx.dtd">
@@ -71,7 +71,7 @@ def test_a_book_in_reading_order() -> None:
     assert "&lt;p&gt;A &lt;b&gt;GOOD&lt;/b&gt; BOOK&lt;/p&gt;" in package
     assert 'title="COVER" href="text/ch1.xhtml"' in package
     chapter = member(written, "OEBPS/text/ch1.xhtml")
-    assert '<p id="p1">THE <b>RED</b> ONE &#8212; <a href="ch%202.xhtml#p1">NEXT</a></p><hr/></body></html>' in chapter
+    assert '<p id="p1">THE <b>RED</b> ONE &#8212; <a href="ch%202.xhtml#p1">NEXT</a></p><hr/></html>' in chapter
     contents = member(written, "OEBPS/toc.ncx")
     assert "<docAuthor><text>Ann Author</text>" in contents
     assert '<navLabel><text>ONE</text></navLabel><content src="text/ch1.xhtml"/>' in contents
