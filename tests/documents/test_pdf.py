@@ -105,6 +105,11 @@ def test_running_titles_and_page_numbers_are_dropped() -> None:
     assert "A Book" in texts(read(made(pages[1:2])))[0]  # one page says nothing about what repeats
 
 
+def test_tables_of_contents() -> None:
+    page = lines("1 Start . . . . . . . . . . . . 7", "2 Middle ........................ 12", "3 End . . . . . . ix")
+    assert texts(read(made([page]))) == ["1 Start … 7", "2 Middle … 12", "3 End … ix"]
+
+
 def test_paragraphs_go_on_on_the_next_page() -> None:
     pages = [lines(FULL, FULL), lines("and ends on the next page.", "Another one.")]
     assert texts(read(made(pages)))[0] == f"{FULL} {FULL} and ends on the next page."

@@ -30,11 +30,13 @@ def _html_lines(paragraphs: Sequence[Paragraph]) -> Iterator[str]:
 
 
 def _html_part(part: StyledText, plain: bool) -> str:
-    text = _escape(part.text)
-    if not text.strip() or plain:
-        return text
+    whole = _escape(part.text)
+    text = whole.rstrip()
+    if not text or plain:
+        return whole
+    space = whole[len(text) :]
     text = f"<i>{text}</i>" if part.italic else text
-    return f"<b>{text}</b>" if part.bold else text
+    return (f"<b>{text}</b>" if part.bold else text) + space
 
 
 def write_docx(title: str, paragraphs: Sequence[Paragraph]) -> bytes:

@@ -111,18 +111,17 @@ class _PageReader:
         self._pdfium.FPDFText_GetCharOrigin(self._text, first, left, baseline)
         unused = [ctypes.c_double() for _ in range(3)]
         self._pdfium.FPDFText_GetCharBox(self._text, last, unused[0], right, unused[1], unused[2])
+        words = list(_WORD.finditer(line))
+        solid = [word for word in words if any(map(str.isalnum, word[0]))] or [words[0]]
+        sizes = [self._size(start + word.start()) for word in solid if word[0].strip()] or [self._size(first)]
         parts: list[StyledText] = []
-        sizes: list[float] = []
-        for word in _WORD.finditer(line):
-            if word[0].isspace():
-                bold, italic = (parts[-1].bold, parts[-1].italic) if parts else (False, False)
+        style = self._style(start + solid[0].start())
+        for word in words:  # bullets and dots have fonts of their own, which say nothing
+            style = self._style(start + word.start()) if any(map(str.isalnum, word[0])) else style
+            if parts and (parts[-1].bold, parts[-1].italic) == style:
+                parts[-1] = StyledText(parts[-1].text + word[0], *style)
             else:
-                bold, italic = self._style(start + word.start())
-                sizes.append(self._size(start + word.start()))
-            if parts and (parts[-1].bold, parts[-1].italic) == (bold, italic):
-                parts[-1] = StyledText(parts[-1].text + word[0], bold, italic)
-            else:
-                parts.append(StyledText(word[0], bold, italic))
+                parts.append(StyledText(word[0], *style))
         size = max(sizes, key=sizes.count)
         return PdfLine(self._number, tuple(parts), left.value, right.value, baseline.value, size, hyphen)
 

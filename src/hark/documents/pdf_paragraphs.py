@@ -22,6 +22,9 @@ SHORT = 0.8
 """A line of this share of the usual width, or less, ends a paragraph if it ends a sentence."""
 _ENDS = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
 _BULLET = re.compile(r"(?:[•◦▪‣●○■\uf0b7*–—-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
+_LEADERS = re.compile(r"\s*(?:\.\s?){4,}(?=\s*\w+\s*$)")
+"""Dots before the page number in tables of contents."""
+_SPACES = re.compile(r"\s+")
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
@@ -72,11 +75,12 @@ def _without_running_titles(text: PdfText) -> list[PdfLine]:
     edges = {number: [*_edge(page, True), *_edge(page, False)] for number, page in pages.items()}
 
     def key(line: PdfLine) -> tuple[str, int]:
-        return _DIGITS.sub("#", line.text.strip()), round(line.baseline / 6)
+        text = _DIGITS.sub("#", line.text.strip())
+        return text, 0 if text == "#" else round(line.baseline / 6)  # numbers move to the foot where chapters begin
 
     counts = Counter(found for edge in edges.values() for found in {key(line) for line in edge})
     limit = max(AT_LEAST, REPEATED * len(pages))
-    running = {found for found, count in counts.items() if count >= limit}
+    running = {found for found, count in counts.items() if count >= (AT_LEAST if found[0] == "#" else limit)}
     dropped = {id(line) for edge in edges.values() for line in edge if key(line) in running}
     return [line for line in text.lines if id(line) not in dropped]
 
@@ -115,7 +119,7 @@ class _ColumnLayout:
     def begins_paragraph(self, group: Sequence[PdfLine], line: PdfLine) -> bool:
         """Whether a line does not belong to the paragraph before it."""
         before = group[-1]
-        if line.size != before.size or _BULLET.match(line.text.lstrip()):
+        if line.size != before.size or _BULLET.match(line.text.lstrip()) or _LEADERS.search(before.text):
             return True
         if before.hyphen:
             return False
@@ -158,7 +162,7 @@ def _join(group: Sequence[PdfLine], words: Counter[str]) -> Iterator[StyledText]
                 parts[-1] = replace(parts[-1], text=parts[-1].text + part.text)
             else:
                 parts.append(part)
-    return (replace(part, text=re.sub(r"\s+", " ", part.text)) for part in parts if part.text)
+    return (replace(part, text=_SPACES.sub(" ", _LEADERS.sub(" … ", part.text))) for part in parts if part.text)
 
 
 def _hyphen(before: str, following: str, words: Counter[str]) -> str:
