@@ -12,6 +12,8 @@ FORMATS = {
     ".htm": "HTML",
     ".xhtml": "XHTML",
     ".xht": "XHTML",
+    ".md": "Markdown",
+    ".markdown": "Markdown",
 }
 """The suffixes, with the name of each format."""
 
@@ -44,5 +46,9 @@ def find_reader(name: str) -> Reader:
             from hark.documents import html
 
             return html.read
+        case ".md" | ".markdown":
+            from hark.documents import markdown
+
+            return markdown.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")
