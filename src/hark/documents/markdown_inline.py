@@ -7,8 +7,9 @@ from html import unescape
 from unicodedata import category
 
 from hark.decode.align import Link
+from hark.documents.inline_tree import InlineTree
 from hark.documents.markup_tokens import TAG
-from hark.documents.placing import Element, Mark, place
+from hark.documents.placing import Element, place
 
 _TOKEN = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
@@ -232,29 +233,21 @@ def _pair_html(nodes: list[_Node]) -> list[_Node]:
 
 def _build(nodes: list[_Node], source: str) -> InlineText:
     """Make the tree of elements."""
-    letter = next(each for each in (*"xyzabcdefgh", "x" * len(source)) if f"{{{{{each}" not in source)
-    root = Element("", "", 0, 0)
-    stack, text, holders = [root], "", 0
+    tree = InlineTree(source)
     literal = {sign for node in nodes if node.kind == "text" and node.raw == node.text for sign in node.text}
     written = {ord(sign): "\\" + sign for sign in _SPECIAL - literal}
     for node in nodes:
-        here = stack[-1].children
         match node.kind:
             case "text":
                 if node.raw != node.text and len(node.text) == 1:
                     written[ord(node.text)] = node.raw
-                text += node.text
+                tree.add_text(node.text)
             case "mark":
-                holders += 1
-                here.append(Mark(node.raw, len(text), holder := f"{{{{{letter}{holders}}}}}"))
-                text += holder
+                tree.add_placeholder(node.raw)
             case "open":
-                here.append(element := Element(node.raw, "", len(text), len(text)))
-                stack.append(element)
+                tree.open(node.raw)
             case "close":
-                element = stack.pop()
-                element.closing, element.end = node.raw, len(text)
+                tree.close(node.raw)
             case _:
-                here.append(Mark(node.raw, len(text), ordered=node.kind == "html"))
-    root.end = len(text)
-    return InlineText(text, root, written)
+                tree.add_mark(node.raw, ordered=node.kind == "html")
+    return InlineText(tree.text, tree.root, written)
