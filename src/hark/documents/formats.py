@@ -12,6 +12,12 @@ FORMATS = {
     ".htm": "HTML",
     ".xhtml": "XHTML",
     ".xht": "XHTML",
+    ".md": "Markdown",
+    ".markdown": "Markdown",
+    ".srt": "SubRip subtitles",
+    ".vtt": "WebVTT subtitles",
+    ".ass": "ASS subtitles",
+    ".ssa": "SSA subtitles",
 }
 """The suffixes, with the name of each format."""
 
@@ -44,5 +50,17 @@ def find_reader(name: str) -> Reader:
             from hark.documents import html
 
             return html.read
+        case ".md" | ".markdown":
+            from hark.documents import markdown
+
+            return markdown.read
+        case ".srt" | ".vtt":
+            from hark.documents import srt
+
+            return srt.read
+        case ".ass" | ".ssa":
+            from hark.documents import ass
+
+            return ass.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")

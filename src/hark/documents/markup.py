@@ -92,6 +92,16 @@ class Markup:
                 end = stop
         return "".join([*parts, self._source[end:]])
 
+    def parts(self) -> Iterator[str | Block]:
+        """Yield the document in order: texts to translate, and what is between them."""
+        end = 0
+        for entry in range(0, len(self._places), 3):
+            start, stop, first = self._places[entry : entry + 3]
+            yield self._source[end:start]
+            yield self._block(list(self._items(self._source[start:stop], first)))
+            end = stop
+        yield self._source[end:]
+
     def sample(self, characters: int) -> str:
         """Text from the beginning of the document, to detect its language."""
         parts, size = list[str](), 0
