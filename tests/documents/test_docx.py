@@ -1,5 +1,6 @@
 """Word documents come back with their texts translated and everything else as it was."""
 
+import gc
 import re
 from io import BytesIO
 from zipfile import ZipFile
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from hark.documents import docx
 from hark.documents.document import DocumentError, ReadingOptions
+from hark.documents.ooxml import PREFIXES
+from hark.documents.xml_nodes import Node, find_nodes
 from tests.documents.office import HEADER, W, archive, backwards, keep, member, package, shout, texts, translated
 
 TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"
@@ -358,3 +361,19 @@ def test_descriptions_of_pictures_are_an_option() -> None:
     document = docx.read(content, ReadingOptions(attributes=True))
     assert texts(document) == ["a cat", "see"]
     assert body(translated(document)) == p(run("SEE ") + drawing.replace("a cat", "A CAT"))
+
+
+def test_a_long_document_needs_memory_for_a_piece_only() -> None:
+    """300 pages: of its elements, only those of one piece of the XML are in memory."""
+    paragraph = p(run("Many words of a long page. " * 12) + run("Bold words. ", BOLD) + NOTE)
+    content = packed(paragraph * 300 * 5)
+    main = member(content, "word/document.xml").encode()
+    alive = []
+    for number, _ in enumerate(find_nodes(main, PREFIXES, frozenset(("w:p",)), "main")):
+        if number % 500 == 499:
+            alive.append(sum(isinstance(each, Node) for each in gc.get_objects()))
+    assert len(alive) == 3
+    assert max(alive) < 3000  # all together are 16,500
+    document = read(content)
+    assert translated(document, keep) == content
+    assert body(translated(document)).count("BOLD WORDS.") == 1500

@@ -8,13 +8,15 @@ which XML cannot contain; what a number stands for is written when the tags are 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from hark.decode.align import Link
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS
 from hark.documents.placing import Element, Mark, place, placeholders
 from hark.documents.xml_nodes import CONTROL
+from hark.text.rewrite import Span
 
 _TAG = re.compile("\x01(\\d+)\x02")
 _ENDS = ".!?:;…。！？"
@@ -227,15 +229,11 @@ class _Piece:
         if translation.text == self.segment.text:
             return emit(self.items)
         text = translation.text.strip()
-        shift = len(self._lead) - (len(translation.text) - len(translation.text.lstrip()))
-        links = [
-            replace(
-                each,
-                source=(each.source[0] + len(self._lead), each.source[1] + len(self._lead)),
-                target=(max(0, each.target[0] + shift), max(0, each.target[1] + shift)),
-            )
-            for each in translation.links
-        ]
+        lead = len(self._lead)
+        shift = lead - (len(translation.text) - len(translation.text.lstrip()))
+        links = translation.links
+        if lead or shift:
+            links = [Link(_move(each.source, lead), _move(each.target, shift), each.weight) for each in links]
         return self._write(place(self._root, self._text, f"{self._lead}{text}{self._tail}", links, _clean))
 
     def _write(self, tagged: str) -> str:
@@ -262,6 +260,10 @@ class _Piece:
                 formats.pop()
             output.append(raw)
         return "".join([*output, formats[-1].write(pending.lstrip(" ") if broken else pending)])
+
+
+def _move(span: Span, by: int) -> Span:
+    return max(0, span[0] + by), max(0, span[1] + by)
 
 
 def _clean(text: str) -> str:
