@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from hark.documents.document import DocumentError
-from hark.documents.formats import FORMATS, find_reader, read_document
+from hark.documents.formats import FORMATS, find_outputs, find_reader, read_document
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -21,6 +21,11 @@ def test_other_files_are_refused(name: str) -> None:
         return
     with pytest.raises(DocumentError, match=r"files of this type cannot be translated; supported are \.txt, "):
         find_reader(name)
+
+
+def test_translations_of_pdf_files_are_other_files() -> None:
+    assert find_outputs("a.DOCX") == (".docx",)
+    assert find_outputs("a.pdf") == (".html", ".docx")
 
 
 def test_errors_name_the_file() -> None:

@@ -48,6 +48,8 @@ class ReadingOptions:
     """The source language: TMX files have several; empty: the language that the file says it is written in."""
     target: str = ""
     """The target language, which PO, XLIFF and TMX files state, and which decides about plural forms."""
+    output: str = ""
+    """PDF, which cannot be written: write html or docx; empty: html."""
 
 
 class Document(Protocol):

@@ -12,6 +12,31 @@ FORMATS = {
     ".htm": "HTML",
     ".xhtml": "XHTML",
     ".xht": "XHTML",
+    ".md": "Markdown",
+    ".markdown": "Markdown",
+    ".srt": "SubRip subtitles",
+    ".vtt": "WebVTT subtitles",
+    ".ass": "ASS subtitles",
+    ".ssa": "SSA subtitles",
+    ".docx": "Word",
+    ".docm": "Word",
+    ".dotx": "Word",
+    ".dotm": "Word",
+    ".pptx": "PowerPoint",
+    ".pptm": "PowerPoint",
+    ".potx": "PowerPoint",
+    ".ppsx": "PowerPoint",
+    ".xlsx": "Excel",
+    ".xlsm": "Excel",
+    ".xltx": "Excel",
+    ".odt": "OpenDocument text",
+    ".ott": "OpenDocument text",
+    ".ods": "OpenDocument spreadsheet",
+    ".ots": "OpenDocument spreadsheet",
+    ".odp": "OpenDocument presentation",
+    ".otp": "OpenDocument presentation",
+    ".epub": "EPUB",
+    ".pdf": "PDF",
 }
 """The suffixes, with the name of each format."""
 
@@ -22,6 +47,12 @@ def find_suffix(name: str) -> str:
     """The suffix of a file name in lower case; empty if files of this type cannot be translated."""
     suffix = PurePath(name).suffix.lower()
     return suffix if suffix in FORMATS else ""
+
+
+def find_outputs(name: str) -> tuple[str, ...]:
+    """The suffixes that a translation of this file can have, the default first: its own, except for PDF."""
+    suffix = find_suffix(name)
+    return (".html", ".docx") if suffix == ".pdf" else (suffix,)
 
 
 def read_document(name: str, content: bytes, options: ReadingOptions | None = None) -> Document:
@@ -44,5 +75,41 @@ def find_reader(name: str) -> Reader:
             from hark.documents import html
 
             return html.read
+        case ".md" | ".markdown":
+            from hark.documents import markdown
+
+            return markdown.read
+        case ".srt" | ".vtt":
+            from hark.documents import srt
+
+            return srt.read
+        case ".ass" | ".ssa":
+            from hark.documents import ass
+
+            return ass.read
+        case ".docx" | ".docm" | ".dotx" | ".dotm":
+            from hark.documents import docx
+
+            return docx.read
+        case ".pptx" | ".pptm" | ".potx" | ".ppsx":
+            from hark.documents import pptx
+
+            return pptx.read
+        case ".xlsx" | ".xlsm" | ".xltx":
+            from hark.documents import xlsx
+
+            return xlsx.read
+        case ".odt" | ".ott" | ".ods" | ".ots" | ".odp" | ".otp":
+            from hark.documents import odf
+
+            return odf.read
+        case ".epub":
+            from hark.documents import epub
+
+            return epub.read
+        case ".pdf":
+            from hark.documents import pdf
+
+            return pdf.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")

@@ -16,7 +16,17 @@ _HEAD = 4096
 
 def read(content: bytes, options: ReadingOptions) -> Document:
     """Read HTML, or XHTML if it begins with an XML declaration."""
+    return _read(content, options, xhtml=False)
+
+
+def read_xhtml(content: bytes, options: ReadingOptions) -> Document:
+    """Read XHTML that needs no declaration, as in books."""
+    return _read(content, options, xhtml=True)
+
+
+def _read(content: bytes, options: ReadingOptions, xhtml: bool) -> Document:
     found = _DECLARED.search(content[:_HEAD])
     file = decode(content, declared_encoding((found[1] or found[2]).decode(), as_browsers=True) if found else "")
-    rules = MarkupRules(ignore=frozenset(map(str.lower, options.ignore)), xhtml=file.text.lstrip().startswith("<?xml"))
+    xhtml = xhtml or file.text.lstrip().startswith("<?xml")
+    rules = MarkupRules(ignore=frozenset(map(str.lower, options.ignore)), xhtml=xhtml)
     return MarkupDocument(file, rules, find_attributes if options.attributes else None)

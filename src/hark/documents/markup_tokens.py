@@ -20,7 +20,7 @@ RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 """HTML elements whose content is not markup."""
 _SPECIAL = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![^>]*(?:>|\Z)", re.DOTALL)
 # As browsers read tags: quotes count only after an equals sign. The possessive repeats never go back.
-_TAG = re.compile(
+TAG = re.compile(
     r"<(/?)([^\W\d_][^\s<>/\"'=]*+)(?:[^\s<>=]++|\s++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s<>\"'][^\s<>]*+)|=)*+>"
 )
 LONGEST_TAG = 1 << 17
@@ -41,7 +41,7 @@ def tokenise(text: str, html: bool, xhtml: bool = False) -> Iterator[Token]:
     start = place = 0
     while (place := text.find("<", place)) >= 0:
         found = _SPECIAL.match(text, place)
-        tag = None if found else _TAG.match(text, place, place + LONGEST_TAG)
+        tag = None if found else TAG.match(text, place, place + LONGEST_TAG)
         if found is None and tag is None:  # a "less than"
             place += 1
             continue
