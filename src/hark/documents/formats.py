@@ -18,6 +18,8 @@ FORMATS = {
     ".vtt": "WebVTT subtitles",
     ".ass": "ASS subtitles",
     ".ssa": "SSA subtitles",
+    ".po": "gettext messages",
+    ".pot": "gettext template",
 }
 """The suffixes, with the name of each format."""
 
@@ -62,5 +64,9 @@ def find_reader(name: str) -> Reader:
             from hark.documents import ass
 
             return ass.read
+        case ".po" | ".pot":
+            from hark.documents import po
+
+            return po.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")
