@@ -20,6 +20,11 @@ FORMATS = {
     ".ssa": "SSA subtitles",
     ".po": "gettext messages",
     ".pot": "gettext template",
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".json": "JSON",
+    ".jsonl": "JSON lines",
+    ".arb": "Flutter messages",
 }
 """The suffixes, with the name of each format."""
 
@@ -68,5 +73,17 @@ def find_reader(name: str) -> Reader:
             from hark.documents import po
 
             return po.read
+        case ".csv":
+            from hark.documents import csv
+
+            return csv.read_csv
+        case ".tsv":
+            from hark.documents import csv
+
+            return csv.read_tsv
+        case ".json" | ".jsonl" | ".arb":
+            from hark.documents import json
+
+            return json.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")
