@@ -25,6 +25,10 @@ FORMATS = {
     ".json": "JSON",
     ".jsonl": "JSON lines",
     ".arb": "Flutter messages",
+    ".xlf": "XLIFF",
+    ".xliff": "XLIFF",
+    ".tmx": "TMX",
+    ".xml": "XML",
 }
 """The suffixes, with the name of each format."""
 
@@ -85,5 +89,17 @@ def find_reader(name: str) -> Reader:
             from hark.documents import json
 
             return json.read
+        case ".xlf" | ".xliff":
+            from hark.documents import xliff
+
+            return xliff.read
+        case ".tmx":
+            from hark.documents import tmx
+
+            return tmx.read
+        case ".xml":
+            from hark.documents import xml
+
+            return xml.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")
