@@ -3,11 +3,11 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from hark.decode.align import Link
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
-from hark.documents.messages import Message, is_identifier, read_message
+from hark.documents.messages import EncodedMessage, is_identifier, read_message
 from hark.documents.splicing import Splice, SplicedDocument
 
 DELIMITERS = ",;\t|"
@@ -35,36 +35,6 @@ class Cell:
         return self.raw[1:-1].replace('""', '"') if self.quoted else self.raw
 
 
-@dataclass(frozen=True)
-class CellText:
-    """The text of a cell to translate."""
-
-    cell: Cell
-    message: Message
-    delimiter: str
-    quotes: bool
-    """Whether fields may be quoted; in TSV files without quotes, tabs become spaces instead."""
-
-    @property
-    def text(self) -> str:
-        return self.message.text
-
-    @property
-    def tagged(self) -> bool:
-        return self.message.tagged
-
-    def fill(self, translation: str, links: Sequence[Link]) -> str:
-        value = self.message.fill(translation, links)
-        if value is None or value == self.message.raw:
-            return self.cell.raw
-        special = re.compile(f"[{re.escape(self.delimiter)}\r\n]")
-        if not self.cell.quoted and not self.quotes:
-            return special.sub(" ", value)
-        if self.cell.quoted or special.search(value) or '"' in value:
-            return '"' + value.replace('"', '""') + '"'
-        return value
-
-
 def read_csv(content: bytes, options: ReadingOptions) -> Document:
     """Read CSV with any of the usual delimiters."""
     return _read(content, options, DELIMITERS)
@@ -88,9 +58,23 @@ def _read(content: bytes, options: ReadingOptions, delimiters: str) -> Document:
         for column, cell in enumerate(row):
             wanted = column in chosen and not (header and number == 0)
             message = read_message(cell.value) if wanted else None
-            parts.append(CellText(cell, message, delimiter, quotes) if message and message.translatable else cell.raw)
+            parts.append(
+                EncodedMessage(cell.raw, message, partial(_encode, cell.quoted, delimiter, quotes))
+                if message and message.translatable
+                else cell.raw
+            )
             parts.append(cell.after)
     return SplicedDocument(file, parts)
+
+
+def _encode(quoted: bool, delimiter: str, quotes: bool, value: str) -> str:
+    """Write a cell, with quotes if it had some or must have some; files without quotes get spaces for tabs instead."""
+    special = re.compile(f"[{re.escape(delimiter)}\r\n]")
+    if not quotes:
+        return special.sub(" ", value)
+    if quoted or special.search(value) or '"' in value:
+        return '"' + value.replace('"', '""') + '"'
+    return value
 
 
 def read_rows(text: str, delimiter: str) -> Iterator[list[Cell]]:

@@ -29,6 +29,8 @@ FORMATS = {
     ".xliff": "XLIFF",
     ".tmx": "TMX",
     ".xml": "XML",
+    ".properties": "Java properties",
+    ".strings": "Apple strings",
 }
 """The suffixes, with the name of each format."""
 
@@ -101,5 +103,13 @@ def find_reader(name: str) -> Reader:
             from hark.documents import xml
 
             return xml.read
+        case ".properties":
+            from hark.documents import properties
+
+            return properties.read
+        case ".strings":
+            from hark.documents import strings
+
+            return strings.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")

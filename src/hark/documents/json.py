@@ -3,13 +3,12 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
-from hark.decode.align import Link
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.json_strings import JsonString, find_strings
-from hark.documents.messages import Message, is_identifier, read_message
+from hark.documents.messages import EncodedMessage, is_identifier, read_message
 from hark.documents.splicing import Splice, SplicedDocument
 
 _NOT_TEXT = frozenset(
@@ -21,31 +20,6 @@ _NOT_TEXT = frozenset(
 """Keys whose values are not language."""
 _STEP = re.compile(r"\*\*|\[(\*|\d+)\]|\.?(\*|[^.\[\]]+)|\.")
 _WIDE_ESCAPE = re.compile(r"\\u(?!00[0-7])")
-
-
-@dataclass(frozen=True)
-class StringValue:
-    """A string to translate, with its quotes."""
-
-    raw: str
-    message: Message
-    ascii: bool
-    """Whether characters beyond ASCII are written as \\u1234."""
-
-    @property
-    def text(self) -> str:
-        return self.message.text
-
-    @property
-    def tagged(self) -> bool:
-        return self.message.tagged
-
-    def fill(self, translation: str, links: Sequence[Link]) -> str:
-        value = self.message.fill(translation, links)
-        if value is None or value == self.message.raw:
-            return self.raw
-        written = json.dumps(value, ensure_ascii=self.ascii)
-        return written.replace("/", "\\/") if "\\/" in self.raw else written
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
@@ -65,12 +39,18 @@ def read(content: bytes, options: ReadingOptions) -> Document:
         value = json.loads(raw)
         message = read_message(value)
         if message.translatable and not re.search("[\ud800-\udfff]", value):
-            parts += [text[end : found.span[0]], StringValue(raw, message, escaped)]
+            parts += [text[end : found.span[0]], EncodedMessage(raw, message, partial(_encode, raw, escaped))]
             end = found.span[1]
     unused = [path for number, path in enumerate(options.paths) if number not in used]
     if unused:
         raise DocumentError(f"no string is at {unused[0]}; write paths as items[*].title")
     return SplicedDocument(file, [*parts, text[end:]])
+
+
+def _encode(like: str, ascii_only: bool, value: str) -> str:
+    """Write a string with the escapes of another one."""
+    written = json.dumps(value, ensure_ascii=ascii_only)
+    return written.replace("/", "\\/") if "\\/" in like else written
 
 
 def write_path(path: Sequence[str | int]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hark.decode.align import Link
@@ -67,6 +67,28 @@ class Message:
         if not keeps_placeholders(self.text, translation):
             return None
         return self.lead + place(self.tree.root, self.text, translation, links, str) + self.tail
+
+
+@dataclass(frozen=True)
+class EncodedMessage:
+    """A message as a file has it, quoted and escaped; a translation that lost a placeholder is not written."""
+
+    raw: str
+    message: Message
+    encode: Callable[[str], str]
+    """Quotes and escapes another message in the same way."""
+
+    @property
+    def text(self) -> str:
+        return self.message.text
+
+    @property
+    def tagged(self) -> bool:
+        return self.message.tagged
+
+    def fill(self, translation: str, links: Sequence[Link]) -> str:
+        filled = self.message.fill(translation, links)
+        return self.raw if filled is None or filled == self.message.raw else self.encode(filled)
 
 
 def read_message(raw: str) -> Message:
