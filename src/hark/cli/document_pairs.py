@@ -83,7 +83,7 @@ class EvidenceFinder:
 
 def translate_quickly(loaded: "Loaded", source: str, target: str, texts: list[str]) -> list[str]:
     """Translate sentences well enough to compare their words."""
-    from hark.cli.document_files import segment_progress
+    from hark.cli.document_run import segment_progress
     from hark.cli.model_choice import model_codes
 
     codes = dict(zip(("source", "target"), model_codes(loaded, source, target), strict=True))

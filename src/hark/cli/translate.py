@@ -110,7 +110,8 @@ def translate(
     machine = (engine, device, precision, threads)
     try:
         if reads_documents(text, recursive, {"--memory": memory, "--report": report, "--read": read}):
-            from hark.cli.document_files import DocumentChoices, reading_options, translate_documents
+            from hark.cli.document_files import reading_options, translate_documents
+            from hark.cli.document_run import DocumentChoices
 
             if as_json or nbest > 1:
                 raise UserError("--json and --nbest are for plain text; for a document, use --report")
