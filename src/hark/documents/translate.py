@@ -1,7 +1,7 @@
 """Translates a document: each distinct segment once, by the model or from a translation memory."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,16 @@ class KeepsOutcomes(Protocol):
     def done(self) -> Mapping[SegmentKey, SegmentOutcome]: ...
 
     def add(self, key: SegmentKey, outcome: SegmentOutcome) -> None: ...
+
+
+def sample(document: Document, characters: int) -> Iterator[str]:
+    """Texts from the beginning of a document, each with a line end, to detect its language."""
+    size = 0
+    for each in document.segments:
+        if size >= characters:
+            break
+        size += len(each.text)
+        yield each.text + "\n"
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,10 @@ class DocumentJob:
                 self._outcomes[key] = done[key]
             elif memory is not None and not key[1] and (text := memory.exact(key[0])) is not None:
                 self._outcomes[key] = SegmentOutcome(text, origin="memory")
+
+    def sample(self, characters: int) -> Iterator[str]:
+        """Texts from the beginning of the document, each with a line end, to detect its language."""
+        return sample(self._document, characters)
 
     @property
     def finished(self) -> int:
@@ -94,13 +108,3 @@ def translate_document(
                 cache.add((text, tagged), outcome)
             advance(job.count[text, tagged])
     return job.finish()
-
-
-def sample(document: Document, characters: int) -> Iterable[str]:
-    """Texts from the beginning of a document, each with a line end, to detect its language."""
-    size = 0
-    for each in document.segments:
-        if size >= characters:
-            break
-        size += len(each.text)
-        yield each.text + "\n"
