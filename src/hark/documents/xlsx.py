@@ -16,7 +16,9 @@ from html import escape
 
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, ReadingOptions, SegmentTranslation
-from hark.documents.inline import InlineText, Item, Kept
+from hark.documents.drawing import DrawingScheme
+from hark.documents.inline import InlineText
+from hark.documents.inline_items import Item, Kept
 from hark.documents.ooxml import (
     PREFIXES,
     PlainFormat,
@@ -28,7 +30,8 @@ from hark.documents.ooxml import (
     run_format,
     split_text,
 )
-from hark.documents.xml_nodes import CONTROL, EditableText, Node, Source, XmlScheme, find_nodes
+from hark.documents.xml_document import EditableText, XmlScheme
+from hark.documents.xml_nodes import CONTROL, Node, Source, find_nodes
 
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _SHEET, _TABLE = f"{_TYPE}.worksheet+xml", f"{_TYPE}.table+xml"
@@ -49,7 +52,7 @@ def read(content: bytes, options: ReadingOptions) -> Document:
         schemes[_SHEET] = strings
     schemes[f"{_TYPE}.comments+xml"] = StringScheme(frozenset())
     schemes["application/vnd.ms-excel.threadedcomments+xml"] = ThreadScheme()
-    return WorkbookDocument(archive, read_parts(archive, schemes, options), tables, kept)
+    return WorkbookDocument(archive, read_parts(archive, schemes, DrawingScheme(options)), tables, kept)
 
 
 class StringScheme:
