@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hark.decode.align import Link
 from hark.documents.markup_rules import MarkupRules
 from hark.documents.markup_tokens import Token, pair_up, tokenise
-from hark.documents.placing import Element, Mark, place
+from hark.documents.placing import Element, Mark, place, placeholders
 
 MAX_TAGS, MAX_DEPTH = 400, 40
 """Inline tags of one text, and their depth, up to which they are placed by alignment. Beyond, every tag ends a text."""
@@ -192,9 +192,7 @@ class Markup:
 
     def _block(self, run: Sequence[MarkupItem]) -> Block:
         raw = "".join(item.token.raw for item in run)
-        holders = (
-            f"{{{{{letter}{number}}}}}" for letter in _free_letter(unescape(raw)) for number in range(1, len(raw) + 2)
-        )
+        holders = placeholders(unescape(raw))
         within = range(run[0].number, run[-1].number + 1)
         written = {ord("&"): "&amp;", ord("<"): "&lt;"}
         if not any(">" in item.token.raw for item in run if item.token.kind == "text"):
@@ -272,8 +270,3 @@ def _depth(run: Sequence[MarkupItem]) -> int:
         depth += (item.token.kind == "open" and not item.ignored) - (item.token.kind == "close")
         deepest = max(deepest, depth)
     return deepest
-
-
-def _free_letter(raw: str) -> Iterator[str]:
-    """Yield a letter for placeholders {{x1}}, {{x2}} that do not occur in the source."""
-    yield next(letter for letter in (*"xyzabcdefghijklmnopqrstuvw", "x" * (len(raw) + 1)) if f"{{{{{letter}" not in raw)
