@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.drawing import DrawingScheme
-from hark.documents.inline import InlineText, pair_halves
-from hark.documents.inline_items import Half, Item, Kept, TextRun, Wrap, emit, visible
 from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
+from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
+from hark.documents.paragraph_text import ParagraphText, pair_halves
 from hark.documents.word_language import DefaultLanguage, WordLanguage
 from hark.documents.xml_document import AttributeText, EditableText, XmlScheme
 from hark.documents.xml_nodes import Node, Source, find_nodes
@@ -89,7 +89,7 @@ class WordScheme:
         style = properties.find("w:pStyle") if properties is not None else None
         if style is None or style.attributes.get("w:val") not in self._hidden | _CODE_STYLES:
             start = properties.end if properties is not None else block.inner_start
-            text = InlineText(start, block.inner_end, self._content(block, source))
+            text = ParagraphText(start, block.inner_end, self._content(block, source))
             if self._language and text.segments:
                 yield from self._language.paragraph(block, source)
             yield text

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from html import escape
 
 from hark.documents.document import ReadingOptions
-from hark.documents.inline import InlineText
-from hark.documents.inline_items import Item, Kept, TextRun
 from hark.documents.languages import is_right_to_left, with_region
 from hark.documents.ooxml import PREFIXES, PlainFormat, RunNames, run_format, split_text
+from hark.documents.paragraph_items import Item, Kept, TextRun
+from hark.documents.paragraph_text import ParagraphText
 from hark.documents.xml_document import AttributeText, EditableText, FixedText, find_attribute
 from hark.documents.xml_nodes import Node, Source
 
@@ -40,9 +40,9 @@ class DrawingScheme:
             elif each.name in self.blocks and each.name.endswith("cNvPr"):
                 yield AttributeText(each, "descr", source)
             elif each.name == "c:v":
-                yield InlineText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
+                yield ParagraphText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
 
-    def _read(self, paragraph: Node, source: Source) -> InlineText:
+    def _read(self, paragraph: Node, source: Source) -> ParagraphText:
         items: list[Item] = []
         start, end = paragraph.inner_start, paragraph.inner_end
         for each in paragraph.elements:
@@ -62,7 +62,7 @@ class DrawingScheme:
                     items.append(Kept(source.text(each.start, each.end), placeholder=True))
                 case _:  # formulas
                     items.append(Kept(source.text(each.start, each.end), placeholder=True))
-        return InlineText(start, end, items)
+        return ParagraphText(start, end, items)
 
     def _written(self, run: Node, source: Source) -> str | None:
         """The properties of a run in the target language."""

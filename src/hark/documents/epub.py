@@ -13,12 +13,12 @@ from urllib.parse import unquote
 from hark.documents import html
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
-from hark.documents.inline import InlineText
-from hark.documents.inline_items import TextRun
 from hark.documents.languages import is_right_to_left
 from hark.documents.markup import Markup
 from hark.documents.markup_rules import MarkupRules
 from hark.documents.ooxml import PlainFormat
+from hark.documents.paragraph_items import TextRun
+from hark.documents.paragraph_text import ParagraphText
 from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument
 from hark.documents.xml_nodes import Node, Source, find_nodes
 
@@ -138,7 +138,7 @@ class BookScheme:
             case "dc:description":
                 yield EscapedHtml(block)
             case _:
-                yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
+                yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
 
 
 class ContentsScheme:
@@ -152,7 +152,7 @@ class ContentsScheme:
         """The label of an entry."""
         for each in block.elements:
             if each.name == "ncx:text":
-                yield InlineText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
+                yield ParagraphText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
 
 
 class EscapedHtml:

@@ -37,6 +37,19 @@ FORMATS = {
     ".otp": "OpenDocument presentation",
     ".epub": "EPUB",
     ".pdf": "PDF",
+    ".po": "gettext messages",
+    ".pot": "gettext template",
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".json": "JSON",
+    ".jsonl": "JSON lines",
+    ".arb": "Flutter messages",
+    ".xlf": "XLIFF",
+    ".xliff": "XLIFF",
+    ".tmx": "TMX",
+    ".xml": "XML",
+    ".properties": "Java properties",
+    ".strings": "Apple strings",
 }
 """The suffixes, with the name of each format."""
 
@@ -111,5 +124,41 @@ def find_reader(name: str) -> Reader:
             from hark.documents import pdf
 
             return pdf.read
+        case ".po" | ".pot":
+            from hark.documents import po
+
+            return po.read
+        case ".csv":
+            from hark.documents import csv
+
+            return csv.read_csv
+        case ".tsv":
+            from hark.documents import csv
+
+            return csv.read_tsv
+        case ".json" | ".jsonl" | ".arb":
+            from hark.documents import json
+
+            return json.read
+        case ".xlf" | ".xliff":
+            from hark.documents import xliff
+
+            return xliff.read
+        case ".tmx":
+            from hark.documents import tmx
+
+            return tmx.read
+        case ".xml":
+            from hark.documents import xml
+
+            return xml.read
+        case ".properties":
+            from hark.documents import properties
+
+            return properties.read
+        case ".strings":
+            from hark.documents import strings
+
+            return strings.read
     known = ", ".join(FORMATS)
     raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")

@@ -15,9 +15,9 @@ from html import escape
 
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions
-from hark.documents.inline import InlineText, pair_halves
-from hark.documents.inline_items import Half, Item, Kept, TextRun, Wrap
 from hark.documents.languages import EAST_ASIAN, is_right_to_left, with_region
+from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap
+from hark.documents.paragraph_text import ParagraphText, pair_halves
 from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, find_attribute
 from hark.documents.xml_nodes import Node, Source, find_nodes
 
@@ -117,7 +117,7 @@ class OpenScheme:
             yield from sorted(self._localise(block, source), key=lambda each: each.start)
             return
         if name in _PLAIN_TEXTS or (name in _DESCRIPTIONS and self._descriptions):
-            yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, SpanFormat())])
+            yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, SpanFormat())])
             return
         if name in _DESCRIPTIONS or self._is_prompt(block):
             return
@@ -132,7 +132,7 @@ class OpenScheme:
                 yield from self.texts(each, source)
         if name in _PARAGRAPHS and not self._style(block).hidden and not self._style(block).code:
             items = self._items(block.children, SpanFormat(), source)
-            yield InlineText(block.inner_start, block.inner_end, pair_halves(_collapse(list(items))))
+            yield ParagraphText(block.inner_start, block.inner_end, pair_halves(_collapse(list(items))))
 
     def _localise(self, properties: Node, source: Source) -> Iterator[FixedText]:
         """The edits that give a style the language and direction of the target."""

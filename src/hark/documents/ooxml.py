@@ -7,8 +7,8 @@ from html import escape
 
 from hark.documents.archives import Archive
 from hark.documents.document import Document, DocumentError
-from hark.documents.inline import InlineText
-from hark.documents.inline_items import Item, Kept, TextRun
+from hark.documents.paragraph_items import Item, Kept, TextRun
+from hark.documents.paragraph_text import ParagraphText
 from hark.documents.xml_document import EditableText, XmlDocument, XmlScheme
 from hark.documents.xml_nodes import Node, Source, find_nodes
 
@@ -125,7 +125,7 @@ class PropertiesScheme:
 
     def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
         """The text of a property."""
-        yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
+        yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
 
 
 def parts_of(archive: Archive) -> dict[str, str]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from hark.documents.archives import ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.drawing import DrawingScheme
-from hark.documents.inline import InlineText
 from hark.documents.ooxml import PREFIXES, PlainFormat, open_package, read_parts, split_text
+from hark.documents.paragraph_text import ParagraphText
 from hark.documents.xml_document import EditableText, XmlScheme
 from hark.documents.xml_nodes import Node, Source
 
@@ -41,4 +41,4 @@ class RemarkScheme:
 
     def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
         """The text of a comment."""
-        yield InlineText(block.inner_start, block.inner_end, list(split_text(block.text, PlainFormat())))
+        yield ParagraphText(block.inner_start, block.inner_end, list(split_text(block.text, PlainFormat())))

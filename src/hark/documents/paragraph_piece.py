@@ -13,7 +13,7 @@ from typing import Literal
 
 from hark.decode.align import Link
 from hark.documents.document import Segment, SegmentTranslation
-from hark.documents.inline_items import Item, Kept, TextFormat, TextRun, Wrap, emit, visible
+from hark.documents.paragraph_items import Item, Kept, TextFormat, TextRun, Wrap, emit, visible
 from hark.documents.placing import Element, Mark, place, placeholders
 from hark.documents.xml_nodes import CONTROL
 from hark.text.rewrite import Span
@@ -25,7 +25,7 @@ _Action = tuple[_Effect, TextFormat | None, str]
 
 
 @dataclass
-class InlinePiece:
+class ParagraphPiece:
     """A text to translate with what is inside."""
 
     items: list[Item]

@@ -6,9 +6,9 @@ A sentence is translated once, however many runs it is made of. Tabs and line br
 from collections.abc import Iterator, Sequence
 
 from hark.documents.document import SegmentTranslation
-from hark.documents.inline_items import Half, Item, Kept, TextRun, Wrap, emit, visible
-from hark.documents.inline_piece import InlinePiece
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS
+from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
+from hark.documents.paragraph_piece import ParagraphPiece
 
 _ENDS = ".!?:;…。！？"
 
@@ -35,13 +35,13 @@ def pair_halves(items: Sequence[Item]) -> list[Item]:
     return output
 
 
-class InlineText:
+class ParagraphText:
     """The content of a paragraph, from `start` to `end` in the source."""
 
     def __init__(self, start: int, end: int, items: Sequence[Item]) -> None:
         self.start, self.end = start, end
         self._parts = list(_split(items))
-        self.segments = tuple(part.segment for part in self._parts if isinstance(part, InlinePiece))
+        self.segments = tuple(part.segment for part in self._parts if isinstance(part, ParagraphPiece))
 
     def fill(self, translations: Sequence[SegmentTranslation]) -> str | None:
         """The source of the content with its segments translated; None if nothing changes."""
@@ -57,7 +57,7 @@ def _has_break(item: Item) -> bool:
     return isinstance(item, Kept) and (item.splits or item.line_break)
 
 
-def _split(items: Sequence[Item]) -> Iterator[str | InlinePiece]:
+def _split(items: Sequence[Item]) -> Iterator[str | ParagraphPiece]:
     """Split content at tabs and line breaks into texts, and source that stays as it is."""
     piece: list[Item] = []
     for number, item in enumerate(items):
@@ -93,13 +93,13 @@ def _is_blank(items: Sequence[Item], number: int) -> bool:
     return not any(isinstance(each, TextRun) and each.format == run.format for each in around)
 
 
-def _pieces(items: list[Item]) -> Iterator[str | InlinePiece]:
+def _pieces(items: list[Item]) -> Iterator[str | ParagraphPiece]:
     if not any(map(str.isalpha, visible(items))):
         yield emit(items)
         return
     tags, depth = _measure(items)
     if tags <= MAX_TAGS and depth <= MAX_DEPTH:
-        yield InlinePiece(items)
+        yield ParagraphPiece(items)
         return
     for item in items:  # too much for one text: runs are translated one by one
         match item:
@@ -108,7 +108,7 @@ def _pieces(items: list[Item]) -> Iterator[str | InlinePiece]:
                 yield from _pieces(item.children)
                 yield item.closing
             case TextRun() if any(map(str.isalpha, item.text)):
-                yield InlinePiece([item])
+                yield ParagraphPiece([item])
             case _:
                 yield emit([item])
 
