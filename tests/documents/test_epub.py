@@ -85,6 +85,13 @@ def test_the_language_is_the_target() -> None:
     assert ' xml:lang="de" lang="de">' in member(written, "OEBPS/text/ch1.xhtml")
 
 
+def test_pages_are_turned_round() -> None:
+    arabic = translated(read(packed(), "ar"), shout)
+    assert ' xml:lang="ar" lang="ar" dir="rtl">' in member(arabic, "OEBPS/text/ch1.xhtml")
+    back = translated(read(arabic, "de"), shout)
+    assert ' xml:lang="de" lang="de" dir="ltr">' in member(back, "OEBPS/text/ch1.xhtml")
+
+
 def test_copy_protection_is_named() -> None:
     lock = '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:CipherReference URI="{}"/></encryption>'
     name = "META-INF__encryption_xml"

@@ -112,7 +112,7 @@ def test_texts() -> None:
         "مرحبا",
         "last",
         "HTML inside.",
-        "Text with a footnote, an , {{x1}}, *stars* and a reference. See this page, ref too.",
+        "Text with a footnote, an {{x1}}, {{x2}}, *stars* and a reference. See this page, ref too.",
         "The footnote itself.",
         "An admonition.",
     ]
@@ -206,11 +206,12 @@ def test_anything_comes_back(source: str) -> None:
 
 RENDERER = MarkdownIt("commonmark")
 WORDS = st.sampled_from(["red", "house", "old", "very", "green"])
+LINKS = st.builds("[{} {}](/u)".format, WORDS, st.sampled_from(["old", "*old*", "**old *one***"]))
 INLINE = st.recursive(
-    WORDS,
+    WORDS | LINKS,  # links do not contain links
     lambda inner: st.builds(
         lambda marks, parts: marks[0] + " ".join(parts) + marks[1],
-        st.sampled_from([("**", "**"), ("*", "*"), ("[", "](/u)"), ("<u>", "</u>")]),
+        st.sampled_from([("**", "**"), ("*", "*"), ("<u>", "</u>")]),
         st.lists(inner, min_size=1, max_size=3),
     ),
     max_leaves=6,
@@ -224,6 +225,7 @@ def test_every_tag_stays_once_and_well_nested(source: str, seed: int) -> None:
     written = document.write([SegmentTranslation(*each) for each in done]).decode()
     for mark in ("](/u)", "<u>", "</u>"):
         assert written.count(mark) == source.count(mark)
+    assert RENDERER.renderInline(written).count("<a ") == source.count("](/u)")
 
 
 @given(st.lists(INLINE, min_size=1, max_size=5).map(" ".join))
@@ -234,4 +236,4 @@ def test_text_is_what_other_programs_show(source: str) -> None:
 
 def test_time_is_bounded() -> None:
     for part in ("`", "[", "*a ", "_a*", "<a ", "![", "{{", "<!--"):
-        assert is_unchanged("a.md", "Word " + part * (40_000 // len(part)))
+        assert is_unchanged("a.md", "Word " + part * (10_000 // len(part)))

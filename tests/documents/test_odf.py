@@ -160,3 +160,19 @@ def test_unsafe_files_are_refused() -> None:
         read(archive({"a.xml": "<a/>"}))
     with pytest.raises(DocumentError, match="password-protected"):
         read(archive({"content.xml": "", "META-INF/manifest.xml": "<manifest:encryption-data/>"}))
+
+
+def test_language_and_direction() -> None:
+    styles = (
+        '<style:page-layout-properties style:writing-mode="lr-tb"/><style:default-style><style:text-properties'
+        ' fo:country="US" fo:language="en" style:language-complex="hi" style:country-complex="IN" xmlns:fo="f"/>'
+        '<style:paragraph-properties style:writing-mode="page"/></style:default-style>'
+    )
+    content = packed("<text:p>text</text:p>", styles=styles)
+    german = member(translated(read(content, ReadingOptions(target="de"))), "styles.xml")
+    assert ' fo:country="DE" fo:language="de" style:language-complex="hi"' in german
+    assert 'style:writing-mode="lr-tb"' in german
+    arabic = member(translated(read(content, ReadingOptions(target="ar"))), "styles.xml")
+    assert 'fo:language="en" style:language-complex="ar" style:country-complex="SA"' in arabic
+    assert '<style:page-layout-properties style:writing-mode="rl-tb"/>' in arabic
+    assert 'style:writing-mode="page"' in arabic

@@ -143,3 +143,17 @@ def test_a_file_of_python_pptx() -> None:
 def test_other_packages_are_refused() -> None:
     with pytest.raises(DocumentError, match="not a valid PPTX file"):
         read(package({"word/document.xml": ("application/x-wordprocessingml.document.main+xml", "<a/>")}))
+
+
+def test_language_and_direction() -> None:
+    source = f'<a:p>{run("one")}</a:p><a:p><a:pPr lvl="1" algn="ctr"><a:buNone/></a:pPr>{run("two")}</a:p>'
+    document = read(packed(source), ReadingOptions(target="he"))
+    hebrew = '<a:rPr lang="he-IL"/>'
+    written = slide(translated(document))
+    assert written == (
+        f'<a:p><a:pPr rtl="1" algn="r"/>{run("ONE", hebrew)}</a:p>'
+        f'<a:p><a:pPr lvl="1" algn="ctr" rtl="1"><a:buNone/></a:pPr>{run("TWO", hebrew)}</a:p>'
+    )
+    back = slide(translated(read(packed(written.replace("ONE", "one")), ReadingOptions(target="de"))))
+    assert '<a:pPr rtl="0" algn="l"/>' in back
+    assert 'lang="de-DE"' in back

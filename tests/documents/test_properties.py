@@ -39,7 +39,6 @@ def test_texts() -> None:
         "A sentence that is so long that it goes on in the next lines",
         "a:b is = c",
         "two spaces",
-        "Use '{0}' here",
     ]
 
 
@@ -51,7 +50,7 @@ def test_translation() -> None:
     assert "long = A SENTENCE THAT IS SO LONG \\\n       THAT IT GOES ON IN THE NEXT \\\n       LINES\n" in written
     assert "= A\\:B IS \\= C\n" in written
     assert "path=C:\\\\temp\n" in written
-    assert "quote=USE '{0}' HERE\n" in written
+    assert "quote=Use '{0}' here\n" in written
 
 
 def test_apostrophes_of_messages_with_arguments_are_doubled() -> None:

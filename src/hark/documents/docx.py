@@ -13,9 +13,13 @@ from dataclasses import dataclass
 
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
-from hark.documents.inline import Half, InlineText, Item, Kept, TextRun, Wrap, emit, pair_halves, visible
+from hark.documents.drawing import DrawingScheme
 from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
-from hark.documents.xml_nodes import AttributeText, EditableText, Node, Source, find_nodes
+from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
+from hark.documents.paragraph_text import ParagraphText, pair_halves
+from hark.documents.word_language import DefaultLanguage, WordLanguage
+from hark.documents.xml_document import AttributeText, EditableText, XmlScheme
+from hark.documents.xml_nodes import Node, Source, find_nodes
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _TYPES = (
@@ -44,8 +48,11 @@ _OFF = frozenset(("0", "false", "off"))
 def read(content: bytes, options: ReadingOptions) -> Document:
     """Read a DOCX file."""
     archive = open_package(content, "DOCX", "word")
-    scheme = WordScheme(frozenset(_hidden_styles(archive)), options.attributes)
-    return ArchiveDocument(archive, read_parts(archive, dict.fromkeys(_TYPES, scheme), options))
+    scheme = WordScheme(frozenset(_hidden_styles(archive)), options)
+    schemes: dict[str, XmlScheme] = dict.fromkeys(_TYPES, scheme)
+    if options.target:
+        schemes[_STYLES] = DefaultLanguage(options.target)
+    return ArchiveDocument(archive, read_parts(archive, schemes, DrawingScheme(options)))
 
 
 @dataclass
@@ -64,9 +71,10 @@ class WordScheme:
     blocks = frozenset(("w:p",))
     skipped = frozenset[str]()
 
-    def __init__(self, hidden: frozenset[str], descriptions: bool) -> None:
-        """`hidden`: the styles that hide text; `descriptions`: whether to translate those of pictures."""
-        self._hidden, self._descriptions = hidden, descriptions
+    def __init__(self, hidden: frozenset[str], options: ReadingOptions) -> None:
+        """`hidden`: the styles that hide text."""
+        self._hidden, self._descriptions = hidden, options.attributes
+        self._language = WordLanguage(options.target) if options.target else None
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
         """The paragraph, after those in its text boxes."""
@@ -81,7 +89,10 @@ class WordScheme:
         style = properties.find("w:pStyle") if properties is not None else None
         if style is None or style.attributes.get("w:val") not in self._hidden | _CODE_STYLES:
             start = properties.end if properties is not None else block.inner_start
-            yield InlineText(start, block.inner_end, self._content(block, source))
+            text = ParagraphText(start, block.inner_end, self._content(block, source))
+            if self._language and text.segments:
+                yield from self._language.paragraph(block, source)
+            yield text
 
     def _content(self, parent: Node, source: Source) -> list[Item]:
         items = [item for each in parent.elements for item in self._items(each, source)]
@@ -120,7 +131,8 @@ class WordScheme:
         if hidden or named in _CODE_STYLES:
             yield Kept(source.text(run.start, run.end), placeholder=not hidden)
             return
-        form = run_format(run, _RUN, source, ' xml:space="preserve"')
+        written = self._language.run_properties(run, source) if self._language else None
+        form = run_format(run, _RUN, source, ' xml:space="preserve"', written)
         for each in run.elements:
             name = each.name
             if name in _DROPPED or name == "w:rPr":

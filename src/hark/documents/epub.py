@@ -13,11 +13,14 @@ from urllib.parse import unquote
 from hark.documents import html
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
-from hark.documents.inline import InlineText, TextRun
+from hark.documents.languages import is_right_to_left
 from hark.documents.markup import Markup
 from hark.documents.markup_rules import MarkupRules
 from hark.documents.ooxml import PlainFormat
-from hark.documents.xml_nodes import AttributeText, EditableText, Node, Source, XmlDocument, find_nodes
+from hark.documents.paragraph_items import TextRun
+from hark.documents.paragraph_text import ParagraphText
+from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument
+from hark.documents.xml_nodes import Node, Source, find_nodes
 
 _PREFIXES = {
     "http://www.idpf.org/2007/opf": "opf",
@@ -29,6 +32,8 @@ _PREFIXES = {
 _CHAPTER, _CONTENTS = ("application/xhtml+xml", "text/html"), "application/x-dtbncx+xml"
 _TAG = re.compile(rb"<(?:html|body)\b[^>]*>", re.IGNORECASE)
 _LANGUAGE = re.compile(rb"(\s(?:xml:)?lang\s*=\s*[\"'])[^\"'>]*", re.IGNORECASE)
+
+_DIRECTION = re.compile(rb"(\sdir\s*=\s*[\"'])(?:ltr|rtl)", re.IGNORECASE)
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
@@ -100,8 +105,16 @@ class Chapter:
         written = self._document.write(translations)
         if not self._target:
             return written
-        language = self._target.encode("ascii", "ignore")
-        return _TAG.sub(lambda tag: _LANGUAGE.sub(rb"\g<1>" + language, tag[0]), written, count=2)
+        return _TAG.sub(lambda tag: self._localise(tag[0]), written, count=2)
+
+    def _localise(self, tag: bytes) -> bytes:
+        """Give the tag of the page or its body the language and direction of the translation."""
+        tag = _LANGUAGE.sub(rb"\g<1>" + self._target.encode("ascii", "ignore"), tag)
+        direction = b"rtl" if is_right_to_left(self._target) else b"ltr"
+        if _DIRECTION.search(tag):
+            return _DIRECTION.sub(rb"\g<1>" + direction, tag)
+        html = tag[1:5].lower() == b"html"
+        return tag.removesuffix(b">") + b' dir="rtl">' if html and direction == b"rtl" else tag
 
 
 class BookScheme:
@@ -118,13 +131,14 @@ class BookScheme:
         """The text of a property."""
         match block.name:
             case "dc:language":
-                yield FixedText(block, self._target)
+                new = escape(self._target, quote=False) if self._target else None
+                yield FixedText(block.inner_start, block.inner_end, new)
             case "opf:reference":
                 yield AttributeText(block, "title", source)
             case "dc:description":
                 yield EscapedHtml(block)
             case _:
-                yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
+                yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
 
 
 class ContentsScheme:
@@ -138,21 +152,7 @@ class ContentsScheme:
         """The label of an entry."""
         for each in block.elements:
             if each.name == "ncx:text":
-                yield InlineText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
-
-
-class FixedText:
-    """A text that is replaced whatever the translations are; not if the new one is empty."""
-
-    segments = ()
-
-    def __init__(self, node: Node, text: str) -> None:
-        self.start, self.end = node.inner_start, node.inner_end
-        self._new = text if text and text != node.text.strip() else None
-
-    def fill(self, _: Sequence[SegmentTranslation]) -> str | None:
-        """The new text."""
-        return None if self._new is None else escape(self._new, quote=False)
+                yield ParagraphText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
 
 
 class EscapedHtml:

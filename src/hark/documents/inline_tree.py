@@ -1,6 +1,6 @@
 """Builds the tree of inline elements that `placing` puts into a translation."""
 
-from hark.documents.placing import Element, Mark
+from hark.documents.placing import Element, Mark, placeholders
 
 
 class InlineTree:
@@ -8,9 +8,7 @@ class InlineTree:
 
     def __init__(self, source: str) -> None:
         self.text, self.root = "", Element("", "", 0, 0)
-        self._stack, self._marks = [self.root], 0
-        # Placeholders must not occur in the source.
-        self._letter = next(each for each in (*"xyzabcdefgh", "x" * (len(source) + 1)) if f"{{{{{each}" not in source)
+        self._stack, self._holders = [self.root], placeholders(source)
 
     def add_text(self, text: str) -> None:
         self.text += text
@@ -18,8 +16,7 @@ class InlineTree:
 
     def add_placeholder(self, raw: str) -> None:
         """Add something that is not translated but has a place in the sentence."""
-        self._marks += 1
-        holder = f"{{{{{self._letter}{self._marks}}}}}"
+        holder = next(self._holders)
         self._stack[-1].children.append(Mark(raw, len(self.text), holder))
         self.add_text(holder)
 

@@ -145,7 +145,7 @@ class _Scanner:
         closing, end = tail
         if opening == "![" and not self._images:
             del self._nodes[first:]
-            self._nodes.append(_Node("point", opening + content + closing))
+            self._nodes.append(_Node("mark", opening + content + closing))
             return end
         self._match_emphasis(first + 1)
         self._pairs += 1

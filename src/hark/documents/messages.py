@@ -117,6 +117,8 @@ def _find_choices(text: str) -> Iterator[Span]:
                 end = brace.end()
                 yield found.start(), end
                 break
+        else:  # it is not closed
+            return
 
 
 def _add_tags(tree: InlineTree, raw: str) -> None:

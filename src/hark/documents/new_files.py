@@ -6,7 +6,7 @@ from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from hark.documents.pdf_lines import StyledText
-from hark.documents.pdf_paragraphs import LEVELS, Paragraph
+from hark.documents.pdf_paragraphs import LEVELS, PdfParagraph
 from hark.documents.xml_nodes import CONTROL
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -15,14 +15,14 @@ _WORD = f'xmlns:w="{_OFFICE}/wordprocessingml/2006/main"'
 _TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 
 
-def write_html(title: str, paragraphs: Sequence[Paragraph]) -> bytes:
+def write_html(title: str, paragraphs: Sequence[PdfParagraph]) -> bytes:
     """An HTML page."""
     lines = "\n".join(_html_lines(paragraphs))
     head = f'<meta charset="utf-8">\n<title>{_escape(title)}</title>'
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{lines}\n</body>\n</html>\n".encode()
 
 
-def _html_lines(paragraphs: Sequence[Paragraph]) -> Iterator[str]:
+def _html_lines(paragraphs: Sequence[PdfParagraph]) -> Iterator[str]:
     for paragraph in paragraphs:
         tag = f"h{paragraph.level}" if paragraph.level else "p"
         plain = bool(paragraph.level)  # headings are bold anyway
@@ -39,7 +39,7 @@ def _html_part(part: StyledText, plain: bool) -> str:
     return (f"<b>{text}</b>" if part.bold else text) + space
 
 
-def write_docx(title: str, paragraphs: Sequence[Paragraph]) -> bytes:
+def write_docx(title: str, paragraphs: Sequence[PdfParagraph]) -> bytes:
     """A Word document."""
     body = "".join(_word_paragraph(each) for each in paragraphs)
     types = {"word/document.xml": f"{_TYPE}.document.main+xml", "word/styles.xml": f"{_TYPE}.styles+xml"}
@@ -91,7 +91,7 @@ def _styles() -> Iterator[str]:
         yield f'<w:rPr><w:b/><w:bCs/><w:sz w:val="{size}"/><w:szCs w:val="{size}"/></w:rPr></w:style>'
 
 
-def _word_paragraph(paragraph: Paragraph) -> str:
+def _word_paragraph(paragraph: PdfParagraph) -> str:
     style = f'<w:pPr><w:pStyle w:val="Heading{paragraph.level}"/></w:pPr>' if paragraph.level else ""
     return f"<w:p>{style}{''.join(_word_run(part, bool(paragraph.level)) for part in paragraph.parts)}</w:p>"
 

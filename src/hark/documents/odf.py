@@ -15,8 +15,11 @@ from html import escape
 
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions
-from hark.documents.inline import Half, InlineText, Item, Kept, TextRun, Wrap, pair_halves
-from hark.documents.xml_nodes import AttributeText, EditableText, Node, Source, XmlDocument, find_nodes
+from hark.documents.languages import EAST_ASIAN, is_right_to_left, with_region
+from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap
+from hark.documents.paragraph_text import ParagraphText, pair_halves
+from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, find_attribute
+from hark.documents.xml_nodes import Node, Source, find_nodes
 
 _SPACE = "urn:oasis:names:tc:opendocument:xmlns:"
 _PREFIXES = {
@@ -39,6 +42,13 @@ _WITHIN = frozenset(("text:ruby", "text:ruby-base"))
 _WRAPPING = frozenset(("text:a", "text:meta"))
 _TEXTLESS = frozenset(("text:note", "office:annotation", "text:hidden-text", "text:hidden-paragraph", "#"))
 """Elements with text that is not a part of the sentence."""
+_SKIPPED = frozenset(
+    """
+    text:tracked-changes table:tracked-changes office:font-face-decls office:scripts office:forms office:settings
+    """.split()  # noqa: SIM905
+)
+_LOCALISED = frozenset(("style:text-properties", "style:paragraph-properties", "style:page-layout-properties"))
+"""Elements that state a language or a direction."""
 _CODE_STYLES = frozenset(("Source_20_Text", "Preformatted_20_Text", "User_20_Entry", "Example"))
 _SPACES = re.compile(r"[ \t\r\n]+")
 
@@ -54,9 +64,8 @@ def read(content: bytes, options: ReadingOptions) -> Document:
     parts: dict[str, Document] = {}
     for name in names:
         member = archive.read(name)
-        parts[name] = XmlDocument(
-            member, OpenScheme(_read_styles(member, name), name == "styles.xml", options.attributes), name
-        )
+        scheme = OpenScheme(_read_styles(member, name), name == "styles.xml", options)
+        parts[name] = XmlDocument(member, scheme, name)
     return ArchiveDocument(archive, parts)
 
 
@@ -91,24 +100,24 @@ class OpenScheme:
     """The texts of OpenDocument."""
 
     prefixes = _PREFIXES
-    skipped = frozenset(
-        """
-        text:tracked-changes table:tracked-changes office:font-face-decls office:automatic-styles office:scripts
-        office:forms office:settings
-        """.split()  # noqa: SIM905
-    )
 
-    def __init__(self, styles: Mapping[str, TextStyle], masters: bool, descriptions: bool) -> None:
-        """`masters`: whether this is about master pages, whose titles are prompts; `descriptions`: of pictures."""
-        self._styles, self._masters, self._descriptions = styles, masters, descriptions
+    def __init__(self, styles: Mapping[str, TextStyle], masters: bool, options: ReadingOptions) -> None:
+        """`masters`: whether this is about master pages, whose titles are prompts."""
+        self._styles, self._masters = styles, masters
+        self._descriptions, self._target = options.attributes, options.target
         holders = ("table:table-cell", "table:covered-table-cell", "draw:frame", "draw:custom-shape")
         self.blocks = _PARAGRAPHS | _PLAIN_TEXTS | _DESCRIPTIONS | frozenset(holders)
+        self.blocks |= _LOCALISED if options.target else frozenset()
+        self.skipped = _SKIPPED if options.target else _SKIPPED | {"office:automatic-styles"}
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
         """The texts of a block, those of notes and frames before the paragraph that they are in."""
         name = block.name
+        if name in _LOCALISED:
+            yield from sorted(self._localise(block, source), key=lambda each: each.start)
+            return
         if name in _PLAIN_TEXTS or (name in _DESCRIPTIONS and self._descriptions):
-            yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, SpanFormat())])
+            yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, SpanFormat())])
             return
         if name in _DESCRIPTIONS or self._is_prompt(block):
             return
@@ -123,7 +132,19 @@ class OpenScheme:
                 yield from self.texts(each, source)
         if name in _PARAGRAPHS and not self._style(block).hidden and not self._style(block).code:
             items = self._items(block.children, SpanFormat(), source)
-            yield InlineText(block.inner_start, block.inner_end, pair_halves(_collapse(list(items))))
+            yield ParagraphText(block.inner_start, block.inner_end, pair_halves(_collapse(list(items))))
+
+    def _localise(self, properties: Node, source: Source) -> Iterator[FixedText]:
+        """The edits that give a style the language and direction of the target."""
+        rtl = is_right_to_left(self._target)
+        language, _, region = with_region(self._target).partition("-")
+        script = "-complex" if rtl else "-asian" if language in EAST_ASIAN else ""
+        news = {f"language{script}": language, f"country{script}": region or "none"}
+        news["writing-mode"] = "rl-tb" if rtl else "lr-tb"
+        for name, new in news.items():
+            start, end = find_attribute(properties, name, source)
+            if source.content[start:end] not in (b"", b"page", b"none", b"tb-rl", b"tb-lr", b"zxx"):
+                yield FixedText(start, end, new)
 
     def _is_prompt(self, node: Node) -> bool:
         """Whether a shape only asks for text."""

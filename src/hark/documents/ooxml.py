@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from html import escape
 
 from hark.documents.archives import Archive
-from hark.documents.document import Document, DocumentError, ReadingOptions
-from hark.documents.inline import InlineText, Item, Kept, TextRun
-from hark.documents.xml_nodes import AttributeText, EditableText, Node, Source, XmlDocument, XmlScheme, find_nodes
+from hark.documents.document import Document, DocumentError
+from hark.documents.paragraph_items import Item, Kept, TextRun
+from hark.documents.paragraph_text import ParagraphText
+from hark.documents.xml_document import EditableText, XmlDocument, XmlScheme
+from hark.documents.xml_nodes import Node, Source, find_nodes
 
 _OFFICE = "http://schemas.openxmlformats.org"
 _STRICT = "http://purl.oclc.org/ooxml"
@@ -81,20 +83,20 @@ class RunNames:
     """Properties that do not change how text looks, such as its language for spelling."""
 
 
-def run_format(run: Node, names: RunNames, source: Source, extra: str = "") -> RunFormat:
-    """The format of a run; `extra` goes into the tag of the text."""
+def run_format(run: Node, names: RunNames, source: Source, extra: str = "", written: str | None = None) -> RunFormat:
+    """The format of a run; `extra` goes into the tag of the text, and `written` replaces its properties."""
     properties = run.find(names.properties)
-    key = written = ""
+    key = ""
     if properties is not None:
         kept = [each for each in properties.elements if each.name not in names.ignored]
         attributes = sorted(each for each in properties.attributes.items() if each[0] not in names.ignored)
         key = "".join([*(f"{name}={value} " for name, value in attributes)] if kept or attributes else [])
         key += "".join(source.text(each.start, each.end) for each in kept)
-        written = source.text(properties.start, properties.end)
+        written = source.text(properties.start, properties.end) if written is None else written
     tag = source.text(run.start, run.inner_start).removesuffix("/>").removesuffix(">").rstrip()
     name = tag.split(None, 1)[0][1:]
     text = name.removesuffix(name.rpartition(":")[2]) + names.text
-    return RunFormat(key, f"{tag}>{written}<{text}{extra}>", f"</{text}></{name}>")
+    return RunFormat(key, f"{tag}>{written or ''}<{text}{extra}>", f"</{text}></{name}>")
 
 
 def around(run: Node, child: Node, properties: Node | None, source: Source) -> str:
@@ -103,54 +105,6 @@ def around(run: Node, child: Node, properties: Node | None, source: Source) -> s
     if properties is not None:
         head += source.text(properties.start, properties.end)
     return head + source.text(child.start, child.end) + source.text(run.inner_end, run.end)
-
-
-class DrawingScheme:
-    """Paragraphs of DrawingML: slides, text in shapes, charts and diagrams."""
-
-    prefixes = PREFIXES
-    skipped = frozenset[str]()
-    names = RunNames("a:rPr", "t", frozenset(("lang", "altLang", "dirty", "err", "noProof", "smtClean", "bmk")))
-
-    def __init__(self, descriptions: bool, prompts: bool = True) -> None:
-        """`descriptions`: of pictures. `prompts`: whether to translate placeholders, which in masters are prompts."""
-        blocks = ["a:p", "c:strCache", "c:multiLvlStrCache"]
-        blocks += ["p:cNvPr", "xdr:cNvPr"] if descriptions else []
-        blocks += [] if prompts else ["p:sp"]
-        self.blocks = frozenset(blocks)
-
-    def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
-        """The paragraphs and chart labels of a block."""
-        if block.name == "p:sp" and any(each.name == "p:ph" for each in block.walk()):
-            return
-        for each in block.walk():
-            if each.name == "a:p":
-                yield self._read(each, source)
-            elif each.name in self.blocks and each.name.endswith("cNvPr"):
-                yield AttributeText(each, "descr", source)
-            elif each.name == "c:v":
-                yield InlineText(each.inner_start, each.inner_end, [TextRun(each.text, PlainFormat())])
-
-    def _read(self, paragraph: Node, source: Source) -> InlineText:
-        items: list[Item] = []
-        start, end = paragraph.inner_start, paragraph.inner_end
-        for each in paragraph.elements:
-            match each.name:
-                case "a:pPr":
-                    start = each.end
-                case "a:endParaRPr":
-                    end = each.start
-                case "a:r":
-                    text = each.find("a:t")
-                    if text is not None:
-                        items += split_text(text.text, run_format(each, self.names, source))
-                case "a:br":
-                    items.append(Kept(source.text(each.start, each.end), line_break=True))
-                case "a:fld":
-                    items.append(Kept(source.text(each.start, each.end), placeholder=True))
-                case _:  # formulas
-                    items.append(Kept(source.text(each.start, each.end), placeholder=True))
-        return InlineText(start, end, items)
 
 
 def split_text(text: str, form: RunFormat | PlainFormat) -> Iterator[Item]:
@@ -171,7 +125,7 @@ class PropertiesScheme:
 
     def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
         """The text of a property."""
-        yield InlineText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
+        yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
 
 
 def parts_of(archive: Archive) -> dict[str, str]:
@@ -192,14 +146,13 @@ def open_package(content: bytes, kind: str, main: str) -> Archive:
     return archive
 
 
-def read_parts(archive: Archive, schemes: Mapping[str, XmlScheme], options: ReadingOptions) -> dict[str, Document]:
+def read_parts(archive: Archive, schemes: Mapping[str, XmlScheme], drawings: XmlScheme) -> dict[str, Document]:
     """Read the parts for which there is a scheme, and drawings and properties.
 
     Parts are read in the order of the schemes, so that texts come in reading order.
     """
     types = parts_of(archive)
-    drawings = dict.fromkeys(_DRAWINGS, DrawingScheme(options.attributes))
-    every = {**schemes, **drawings, _PROPERTIES: PropertiesScheme()}
+    every = {**schemes, **dict.fromkeys(_DRAWINGS, drawings), _PROPERTIES: PropertiesScheme()}
     return {
         name: XmlDocument(archive.read(name), scheme, name)
         for wanted, scheme in every.items()

@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
 @dataclass(frozen=True)
-class Paragraph:
+class PdfParagraph:
     """A paragraph, or a heading of level 1 and up."""
 
     parts: tuple[StyledText, ...]
@@ -41,7 +41,7 @@ class Paragraph:
         return "".join(part.text for part in self.parts)
 
 
-def find_paragraphs(text: PdfText) -> list[Paragraph]:
+def find_paragraphs(text: PdfText) -> list[PdfParagraph]:
     """Join lines into paragraphs; leave out running titles and page numbers."""
     lines = _without_running_titles(text)
     if not lines:
@@ -57,7 +57,7 @@ def find_paragraphs(text: PdfText) -> list[Paragraph]:
             groups[-1].append(line)
         else:
             groups.append([line])
-    return [Paragraph(tuple(_join(group, words)), levels.get(group[0].size, 0)) for group in groups]
+    return [PdfParagraph(tuple(_join(group, words)), levels.get(group[0].size, 0)) for group in groups]
 
 
 def _body_size(lines: Iterable[PdfLine]) -> float:

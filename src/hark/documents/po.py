@@ -99,7 +99,7 @@ class PoDocument:
         fields = entry.translations
         msgid = entry.fields["msgid"]
         if task.forms:
-            chosen = [next(texts[place] for place in form if texts[place]) for form in task.forms]
+            chosen = [next((texts[place] for place in form if texts[place]), "") for form in task.forms]
             lines = [self._lines(f"msgstr[{number}]", text, msgid) for number, text in enumerate(chosen)]
         else:
             lines = [self._lines("msgstr", texts[0], msgid)]

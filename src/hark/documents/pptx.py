@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from hark.documents.archives import ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
-from hark.documents.inline import InlineText
-from hark.documents.ooxml import PREFIXES, DrawingScheme, PlainFormat, open_package, read_parts, split_text
-from hark.documents.xml_nodes import EditableText, Node, Source, XmlScheme
+from hark.documents.drawing import DrawingScheme
+from hark.documents.ooxml import PREFIXES, PlainFormat, open_package, read_parts, split_text
+from hark.documents.paragraph_text import ParagraphText
+from hark.documents.xml_document import EditableText, XmlScheme
+from hark.documents.xml_nodes import Node, Source
 
 _TYPE = "application/vnd.openxmlformats-officedocument.presentationml"
 
@@ -18,7 +20,7 @@ _TYPE = "application/vnd.openxmlformats-officedocument.presentationml"
 def read(content: bytes, options: ReadingOptions) -> Document:
     """Read a PPTX file."""
     archive = open_package(content, "PPTX", "(presentationml|powerpoint)")
-    slides, masters = DrawingScheme(options.attributes), DrawingScheme(options.attributes, prompts=False)
+    slides, masters = DrawingScheme(options), DrawingScheme(options, prompts=False)
     schemes: dict[str, XmlScheme] = {
         f"{_TYPE}.slide+xml": slides,
         f"{_TYPE}.notesSlide+xml": slides,
@@ -27,7 +29,7 @@ def read(content: bytes, options: ReadingOptions) -> Document:
         f"{_TYPE}.slideLayout+xml": masters,
         f"{_TYPE}.slideMaster+xml": masters,
     }
-    return ArchiveDocument(archive, read_parts(archive, schemes, options))
+    return ArchiveDocument(archive, read_parts(archive, schemes, slides))
 
 
 class RemarkScheme:
@@ -39,4 +41,4 @@ class RemarkScheme:
 
     def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
         """The text of a comment."""
-        yield InlineText(block.inner_start, block.inner_end, list(split_text(block.text, PlainFormat())))
+        yield ParagraphText(block.inner_start, block.inner_end, list(split_text(block.text, PlainFormat())))

@@ -16,8 +16,8 @@ _ENTRY = re.compile(
 _CONTINUATION = re.compile(rf"\\{_END}[ \t\f]*")
 _ESCAPE = re.compile(r"\\(?:u([\da-fA-F]{4})|(.))", re.DOTALL)
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
-_CHOICE_QUOTE = re.compile(r"(?<!')'(?!')")
-"""A single apostrophe, which quotes braces in the messages of MessageFormat."""
+_QUOTED_BRACE = re.compile(r"(?<!')'[^']*[{}]")
+"""Braces that an apostrophe quotes in the messages of MessageFormat; such values stay as they are."""
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
@@ -32,9 +32,10 @@ def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
         if not raw:
             continue
         value = unescape(raw)
-        quotes = bool(re.search(r"\{\d", value)) and not _CHOICE_QUOTE.search(value)
+        quotes = bool(re.search(r"\{\d", value))
         message = read_message(value.replace("''", "'") if quotes else value)
-        if message.translatable and not is_identifier(value):
+        quoted = quotes and _QUOTED_BRACE.search(value.replace("''", ""))
+        if message.translatable and not quoted and not is_identifier(value):
             parts.append(text[end : entry.start("value")])
             parts.append(EncodedMessage(raw, message, partial(_encode, raw, quotes, ascii_only)))
             end = entry.end("value")

@@ -12,7 +12,7 @@ from hark.text.rewrite import Rewriting, Span
 
 _HEADER = re.compile(r"<header\b[^>]*>")
 _UNIT = re.compile(r"<!--.*?-->|<tu\b[^>]*>(.*?)</tu>", re.DOTALL)
-_VARIANT = re.compile(r"(\s*)(<tuv\b[^>]*>)(.*?)(<seg\b[^>]*>)(.*?)(</seg>.*?</tuv>)", re.DOTALL)
+_VARIANT = re.compile(r"(<tuv\b[^>]*>)(.*?)(<seg\b[^>]*>)(.*?)(</seg>.*?</tuv>)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,16 @@ def _find_variants(text: str, source: str, target: str) -> Iterator[_Variant]:
     for unit in _UNIT.finditer(text):
         if unit[1] is None:  # a comment
             continue
-        variants = {_language(found[2]): found for found in reversed(list(_VARIANT.finditer(text, *unit.span(1))))}
+        variants = {_language(found[1]): found for found in reversed(list(_VARIANT.finditer(text, *unit.span(1))))}
         found = next((each for name, each in variants.items() if _matches(name, source)), None)
         if found is None or any(_matches(name, target) for name in variants):
             continue
-        content = read_content(found[5])
+        content = read_content(found[4])
         if content.translatable:
-            opening = re.sub(r"((?:xml:)?lang\s*=\s*[\"'])[^\"']*", rf"\g<1>{target}", found[2], count=1)
-            yield _Variant(content, found.end(), found[1] + opening + _space(found[3]) + found[4], _closing(found[6]))
+            before = text[unit.start(1) : found.start()]
+            indent = before[len(before.rstrip()) :]
+            opening = re.sub(r"((?:xml:)?lang\s*=\s*[\"'])[^\"']*", rf"\g<1>{target}", found[1], count=1)
+            yield _Variant(content, found.end(), indent + opening + _space(found[2]) + found[3], _closing(found[5]))
 
 
 def _space(between: str) -> str:

@@ -16,7 +16,7 @@ from html import escape
 
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, ReadingOptions, SegmentTranslation
-from hark.documents.inline import InlineText, Item, Kept
+from hark.documents.drawing import DrawingScheme
 from hark.documents.ooxml import (
     PREFIXES,
     PlainFormat,
@@ -28,7 +28,10 @@ from hark.documents.ooxml import (
     run_format,
     split_text,
 )
-from hark.documents.xml_nodes import CONTROL, EditableText, Node, Source, XmlScheme, find_nodes
+from hark.documents.paragraph_items import Item, Kept
+from hark.documents.paragraph_text import ParagraphText
+from hark.documents.xml_document import EditableText, XmlScheme
+from hark.documents.xml_nodes import CONTROL, Node, Source, find_nodes
 
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _SHEET, _TABLE = f"{_TYPE}.worksheet+xml", f"{_TYPE}.table+xml"
@@ -49,7 +52,7 @@ def read(content: bytes, options: ReadingOptions) -> Document:
         schemes[_SHEET] = strings
     schemes[f"{_TYPE}.comments+xml"] = StringScheme(frozenset())
     schemes["application/vnd.ms-excel.threadedcomments+xml"] = ThreadScheme()
-    return WorkbookDocument(archive, read_parts(archive, schemes, options), tables, kept)
+    return WorkbookDocument(archive, read_parts(archive, schemes, DrawingScheme(options)), tables, kept)
 
 
 class StringScheme:
@@ -70,7 +73,7 @@ class StringScheme:
         plain = block.find("x:t")
         runs = [each for each in block.elements if each.name == "x:r"]
         if plain is not None and not runs and len(list(block.elements)) == 1:
-            yield InlineText(plain.inner_start, plain.inner_end, list(split_text(plain.text, PlainFormat())))
+            yield ParagraphText(plain.inner_start, plain.inner_end, list(split_text(plain.text, PlainFormat())))
             return
         # Readings of Japanese text (rPh) have no place in a translation.
         items: list[Item] = []
@@ -83,7 +86,7 @@ class StringScheme:
                 items += split_text(text.text, run_format(each, _RUN, source, ' xml:space="preserve"'))
             elif each.name not in ("x:rPh", "x:phoneticPr"):
                 items.append(Kept(source.text(each.start, each.end)))
-        yield InlineText(block.inner_start, block.inner_end, items)
+        yield ParagraphText(block.inner_start, block.inner_end, items)
 
 
 def string_of(block: Node) -> str:
@@ -101,7 +104,7 @@ class ThreadScheme:
 
     def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
         """The text of a comment."""
-        yield InlineText(block.inner_start, block.inner_end, list(split_text(block.text, PlainFormat())))
+        yield ParagraphText(block.inner_start, block.inner_end, list(split_text(block.text, PlainFormat())))
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ memory for one paragraph only. It fetches nothing; declarations of entities are 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape, unescape
-from typing import Protocol
+from html import unescape
 from xml.parsers import expat
 
-from hark.documents.document import DocumentError, Segment, SegmentTranslation
+from hark.documents.document import DocumentError
 
 MAX_DEPTH = 300
 """Levels of elements. Tables in tables in text boxes take about 40."""
@@ -67,7 +66,7 @@ class Source:
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Replace a part of the source; edits within it are overwritten."""
-        while self._edits and self._edits[-1][0] >= start:
+        while self._edits and self._edits[-1][0] >= start and self._edits[-1][1] > start:
             self._edits.pop()
         self._edits.append((start, end, new.encode("utf-8", "replace")))
 
@@ -94,84 +93,7 @@ class Source:
         return finished
 
 
-class EditableText(Protocol):
-    """A text of a file: segments, and how its source looks with translations."""
-
-    start: int
-    end: int
-
-    @property
-    def segments(self) -> Sequence[Segment]: ...
-
-    def fill(self, translations: Sequence[SegmentTranslation]) -> str | None:
-        """The new source between start and end; None if no segment has changed."""
-        ...
-
-
-class XmlScheme(Protocol):
-    """Where the texts of a kind of XML file are."""
-
-    @property
-    def prefixes(self) -> Mapping[str, str]:
-        """Name spaces and their prefixes."""
-        ...
-
-    @property
-    def blocks(self) -> frozenset[str]:
-        """Elements that are read as trees; they should be small, such as paragraphs."""
-        ...
-
-    @property
-    def skipped(self) -> frozenset[str]:
-        """Elements whose content is not read."""
-        ...
-
-    def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
-        """The texts of a block, inner ones first: outer ones are read after the inner ones have been edited."""
-        ...
-
-
-class XmlDocument:
-    """One XML file. Only its bytes are kept: they are read once for the segments and once to write."""
-
-    def __init__(self, content: bytes, scheme: XmlScheme, name: str) -> None:
-        """Read a file; `name` is that of the member, for errors."""
-        self._content, self._scheme, self._name = content, scheme, name
-        self._utf8, self._encoding = _recode(content, name)
-        source = Source(self._utf8)
-        self._segments = tuple(
-            segment for block in self._blocks() for text in scheme.texts(block, source) for segment in text.segments
-        )
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return self._segments
-
-    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
-        """Return the file with its segments replaced."""
-        source, output = Source(self._utf8), list[bytes]()
-        end = place = 0
-        for block in self._blocks():
-            for text in self._scheme.texts(block, source):
-                begin, end = end, end + len(text.segments)
-                filled = text.fill(translations[begin:end])
-                if filled is not None:
-                    source.replace(text.start, text.end, filled)
-            output += [self._utf8[place : block.start], source.finish(block.start, block.end)]
-            place = block.end
-        written = b"".join([*output, self._utf8[place:]])
-        if written == self._utf8:
-            return self._content
-        if self._encoding is None:
-            return written
-        return written.decode().encode(self._encoding, "xmlcharrefreplace")
-
-    def _blocks(self) -> Iterator[Node]:
-        scheme = self._scheme
-        return _read_blocks(self._utf8, scheme.prefixes, scheme.blocks, scheme.skipped, self._name)
-
-
-def _recode(content: bytes, name: str) -> tuple[bytes, str | None]:
+def recode(content: bytes, name: str) -> tuple[bytes, str | None]:
     """The content in UTF-8, and its encoding if that is another."""
     declared = _DECLARED.match(content[:200])
     encoding = declared[1].decode().lower() if declared else "utf-8"
@@ -189,10 +111,10 @@ def _recode(content: bytes, name: str) -> tuple[bytes, str | None]:
 
 def find_nodes(content: bytes, prefixes: Mapping[str, str], names: frozenset[str], member: str) -> Iterator[Node]:
     """Yield the outermost elements of an XML file that have one of these names."""
-    return _read_blocks(_recode(content, member)[0], prefixes, names, frozenset(), member)
+    return read_blocks(recode(content, member)[0], prefixes, names, frozenset(), member)
 
 
-def _read_blocks(
+def read_blocks(
     content: bytes, prefixes: Mapping[str, str], blocks: frozenset[str], skipped: frozenset[str], name: str
 ) -> Iterator[Node]:
     """Yield the outermost blocks of an XML file in UTF-8."""
@@ -288,21 +210,3 @@ class _BlockReader:
             known = f"{self._prefixes.get(space, space)}:{local}" if space else local
             self._names[name] = known
         return known
-
-
-class AttributeText:
-    """The value of an attribute, as a text."""
-
-    def __init__(self, node: Node, name: str, source: Source) -> None:
-        """`name`: without prefix. The value is empty if the attribute does not exist."""
-        pattern = rf"[\s:]{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)')".encode()
-        found = re.compile(pattern).search(source.content, node.start, node.inner_start)
-        self.start, self.end = found.span(found.lastindex or 0) if found else (node.inner_start, node.inner_start)
-        self._text = unescape(source.content[self.start : self.end].decode())
-        self.segments = (Segment(self._text),) if any(map(str.isalpha, self._text)) else ()
-
-    def fill(self, translations: Sequence[SegmentTranslation]) -> str | None:
-        """The new value; None if it is the old one."""
-        if not translations or translations[0].text == self._text:
-            return None
-        return escape(CONTROL.sub(" ", translations[0].text)).replace("'", "&apos;")
