@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.cli.document_files import reading_options, translated_name
+from hark.cli.document_files import output_suffix, reading_options, translated_name
 from hark.decode.load import Loaded
 from hark.documents.document import ReadingOptions
 from hark.documents.memory_file import add_to_memory
@@ -94,6 +94,7 @@ def test_strict_reports_flags_by_the_exit_status(hark: Hark) -> None:
         (["--memory", "m.tmx", "some text"], "--memory requires a file"),
         (["--recursive", "some text"], "--recursive requires a file"),
         (["none.docx"], "no such file"),
+        (["page.html", "-o", "page.odt"], "a .html file can become only .html"),
         (["page.html", "-o", "none/x.html"], "no such folder"),
     ],
 )
@@ -207,10 +208,21 @@ def test_a_killed_run_continues(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> 
     assert "resuming" not in hark(*command[1:-1], "2", "--force").stderr
 
 
+def test_the_target_language_is_known_to_the_reader_also_without_an_option(hark: Hark) -> None:
+    Path("app.po").write_text('msgid ""\nmsgstr ""\n"Language: \\n"\n\nmsgid "A cat"\nmsgstr ""\n')
+    done = hark("app.po", "-m", "small-en-de")
+    assert done.returncode == 0, done.stderr
+    assert '"Language: de\\n"' in Path("app.de.po").read_text()
+
+
 def test_names() -> None:
     assert translated_name(Path("a/letter.docx"), "en", "de") == "letter.de.docx"
     assert translated_name(Path("letter.en.docx"), "en", "de") == "letter.de.docx"
     assert translated_name(Path("v1.2.docx"), "en", "de") == "v1.2.de.docx"
+    assert translated_name(Path("A.DOCX"), "en", "de") == "A.de.DOCX"
+    assert translated_name(Path("a.pdf"), "en", "de") == "a.de.html"
+    assert output_suffix(Path("a.pdf"), Path("b.docx")) == ".docx"
+    assert output_suffix(Path("a.html"), Path("b.out")) == ".html"
 
 
 def test_reading_options() -> None:
