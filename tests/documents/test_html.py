@@ -110,6 +110,15 @@ def test_the_label_latin_1_means_windows_1252() -> None:
     )
 
 
+def test_the_language_of_a_translated_page() -> None:
+    options = ReadingOptions(target="de")
+    assert is_unchanged("page.html", PAGE, options)
+    assert '\n<html lang="de" dir=ltr>\n' in translate("page.html", PAGE, options=options).decode()
+    assert translate("a.html", "<html><p>Hi", options=options) == b"<html><p>HI"
+    source = '<html lang=en xml:lang="en-US"><p lang="en">Hi'
+    assert translate("a.html", source, options=options) == b'<html lang=de xml:lang="de"><p lang="en">HI'
+
+
 def test_xhtml_has_self_closing_scripts() -> None:
     body = '<html xmlns="http://www.w3.org/1999/xhtml"><script src="a.js"/><p>Text</p></html>'
     assert texts("a.xhtml", f'<?xml version="1.0"?>{body}') == ["Text"]

@@ -133,6 +133,7 @@ def test_plural_forms_are_translated_with_a_number() -> None:
     written = translate("ru.pot", RUSSIAN, dictionary(russian), options)
     assert entries(written)["%d file"].msgstr_plural == {0: "%d файл", 1: "%d файла", 2: "%d файлов"}
     parsed = polib.pofile(written.decode())
+    assert not parsed.metadata_is_fuzzy
     assert parsed.metadata["Language"] == "ru"
     assert parsed.metadata["Content-Type"] == "text/plain; charset=UTF-8"
     assert parsed.metadata["Plural-Forms"].startswith("nplurals=3;")

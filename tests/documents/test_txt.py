@@ -84,6 +84,10 @@ def test_binary_files_are_refused(content: bytes) -> None:
         texts("a.txt", content)
 
 
+def test_old_texts_with_control_characters() -> None:
+    assert texts("a.txt", b"N\x08NAME of the command\r\n\x1a") == ["N\x08NAME of the command"]
+
+
 def test_empty_files() -> None:
     assert translate("a.txt", b"") == b""
     assert translate("a.txt", b" \n\n") == b" \n\n"

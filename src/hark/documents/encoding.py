@@ -24,7 +24,9 @@ COMMON = (
 """Encodings of files that are not Unicode, the most common first."""
 _AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 """Encodings that browsers read as a larger one, because so many pages are labelled wrongly."""
-_NO_TEXT = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+MAX_CONTROLS = 0.02
+"""Share of control characters in a text: some have one at the end, or for bold type; binary files have many more."""
 Unencodable = Literal["xml", "utf-8"]
 """What to do with characters that the encoding of a file lacks: `xml` writes them as &#1234;; `utf-8` encodes the whole
 file in UTF-8."""
@@ -75,7 +77,8 @@ def _try(content: bytes, encoding: str) -> str | None:
     """Decode text; None if it is not in this encoding, binary, or would be encoded in another way."""
     try:
         text = content.decode(encoding)
-        known = not _NO_TEXT.search(text) and text.encode(encoding) == content
+        binary = "\0" in text or len(_CONTROL.findall(text)) > 3 + MAX_CONTROLS * len(text)
+        known = not binary and text.encode(encoding) == content
     except (UnicodeError, LookupError, AttributeError, TypeError):  # the last two: a codec that is not one of text
         return None
     return text if known else None

@@ -1,6 +1,7 @@
 """HTML and XHTML: text with its inline tags; markup, scripts and comments stay as they are."""
 
 import re
+from functools import partial
 
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import declared_encoding, decode
@@ -10,6 +11,8 @@ from hark.documents.markup_rules import MarkupRules
 _DECLARED = re.compile(
     rb"<\?xml[^>]{1,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})|<meta[^>]{1,400}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I
 )
+_PAGE = re.compile(r"<html\b[^>]{0,2000}>", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(\s(?:xml:)?lang\s*=\s*[\"']?)[\w-]+", re.IGNORECASE)
 _HEAD = 4096
 """Bytes in which the encoding is declared; the standard asks for 1,024."""
 
@@ -29,4 +32,13 @@ def _read(content: bytes, options: ReadingOptions, xhtml: bool) -> Document:
     file = decode(content, declared_encoding((found[1] or found[2]).decode(), as_browsers=True) if found else "")
     xhtml = xhtml or file.text.lstrip().startswith("<?xml")
     rules = MarkupRules(ignore=frozenset(map(str.lower, options.ignore)), xhtml=xhtml)
-    return MarkupDocument(file, rules, find_attributes if options.attributes else None)
+    insets = find_attributes if options.attributes else None
+    return MarkupDocument(file, rules, insets, partial(_state_language, options.target) if options.target else str)
+
+
+def _state_language(target: str, text: str) -> str:
+    """Set the language of the page, if it states one: screen readers and browsers go by it."""
+    page = _PAGE.search(text)
+    if page is None:
+        return text
+    return text[: page.start()] + _LANGUAGE.sub(rf"\g<1>{target}", page[0]) + text[page.end() :]

@@ -81,9 +81,14 @@ class MarkupDocument:
     """An HTML or XML file. The segments of the insets come after those of the text."""
 
     def __init__(
-        self, file: DecodedText, rules: MarkupRules, insets: Callable[[MarkupItem], Iterator[Inset]] | None = None
+        self,
+        file: DecodedText,
+        rules: MarkupRules,
+        insets: Callable[[MarkupItem], Iterator[Inset]] | None = None,
+        finish: Callable[[str], str] = str,
     ) -> None:
-        self._file, self._markup = file, Markup(file.text, rules)
+        """`insets` finds those of a tag or section; `finish` changes a page that was translated."""
+        self._file, self._markup, self._finish = file, Markup(file.text, rules), finish
         found = chain.from_iterable(map(insets, self._markup.items())) if insets else ()
         self._insets = [inset for inset in found if any(any(map(str.isalpha, text)) for text in inset.texts)]
 
@@ -96,7 +101,8 @@ class MarkupDocument:
         between = len(self._markup.texts)
         pairs = ((each.text, each.links) for each in translations[:between])
         markup = self._with_insets(translations[between:]) if self._insets else self._markup
-        return self._file.encode(markup.join(pairs), "xml")
+        text = markup.join(pairs)
+        return self._file.encode(text if text == self._file.text else self._finish(text), "xml")
 
     def _with_insets(self, translations: Sequence[SegmentTranslation]) -> Markup:
         """The document with its insets translated; its texts are the same."""

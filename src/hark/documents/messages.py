@@ -18,8 +18,9 @@ PLACEHOLDER = re.compile("|".join([*(pattern for kind, pattern in SHAPES if kind
 those of printf with a letter after them, which only messages have ("%dpx")."""
 _CHOICE = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal|choice)\s*,")
 _IDENTIFIER = re.compile(
-    r"[a-z][a-z\d]*(?:[A-Z][a-z\d]*)+|\w+(?:[_:/\\#@]\w*)+|[\w-]+(?:\.[\w-]+)+|[a-z\d]+(?:-[a-z\d]+)+|[A-Z\d]*\d[A-Z\d]*|"
-    r"#[\da-fA-F]{3,8}|[\da-fA-F]{8,}(?:-[\da-fA-F]+)*|\d[\d.,:TZ+/-]*|[a-z]+:\S+|\S+@\S+|[./~]\S*"
+    r"[a-z][a-z\d]*(?:[A-Z][a-z\d]*)+|\w+(?:(?:[_\\#@]|::?)\w+)+|_+\w+|[\w-]+(?:\.[\w-]+)+|[a-z\d]+(?:-[a-z\d]+)+|"
+    r"[A-Z\d]*\d[A-Z\d]*|#[\da-fA-F]{3,8}|[\da-fA-F]{8,}(?:-[\da-fA-F]+)*|\d[\d.,:TZ+/-]*|[a-z]+:\S+|\S+@\S+|"
+    r"(?:~|\.{0,2})/\S*|[A-Za-z]:\\\S*|(?:[\w-]+/)+[\w.-]+\.\w+|\w+(?:/\w+){2,}"
 )
 
 

@@ -157,6 +157,7 @@ class PoDocument:
             lines = re.sub(r"nplurals=INTEGER; *plural=EXPRESSION;?", rule, lines)
         if lines != old:
             yield span, lines
+            yield from self._without_fuzzy(self._header)  # a template's header is fuzzy until it is filled in
 
 
 def _with_plurals(entry: PoEntry, message: Message, plural: Message, forms: list[list[int]]) -> _Task:
