@@ -36,3 +36,10 @@ def test_errors_name_the_file() -> None:
 def test_the_list_of_formats_imports_no_reader() -> None:
     code = "import sys, hark.documents.formats; print([n for n in sys.modules if n in ('lxml', 'torch', 'polib')])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_office_files_need_no_extra() -> None:
+    readers = "docx, drawing, epub, odf, pdf, pptx, xlsx"
+    heavy = ("charset_normalizer", "docx", "lxml", "openpyxl", "pptx", "pypdfium2", "torch")
+    code = f"import sys; from hark.documents import {readers}; print([n for n in sys.modules if n in {heavy}])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

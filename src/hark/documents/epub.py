@@ -31,7 +31,6 @@ _PREFIXES = {
 }
 _CHAPTER, _CONTENTS = ("application/xhtml+xml", "text/html"), "application/x-dtbncx+xml"
 _TAG = re.compile(rb"<(?:html|body)\b[^>]*>", re.IGNORECASE)
-_LANGUAGE = re.compile(rb"(\s(?:xml:)?lang\s*=\s*[\"'])[^\"'>]*", re.IGNORECASE)
 
 _DIRECTION = re.compile(rb"(\sdir\s*=\s*[\"'])(?:ltr|rtl)", re.IGNORECASE)
 
@@ -90,7 +89,7 @@ def _encrypted(archive: Archive) -> set[str]:
 
 
 class Chapter:
-    """An XHTML member; its language is set if it states one."""
+    """An XHTML member; its direction follows the target language."""
 
     def __init__(self, content: bytes, options: ReadingOptions) -> None:
         self._document = html.read_xhtml(content, options)
@@ -103,18 +102,15 @@ class Chapter:
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
         """Return the chapter translated."""
         written = self._document.write(translations)
-        if not self._target:
-            return written
-        return _TAG.sub(lambda tag: self._localise(tag[0]), written, count=2)
+        return _TAG.sub(lambda tag: self._turn(tag[0]), written, count=2) if self._target else written
 
-    def _localise(self, tag: bytes) -> bytes:
-        """Give the tag of the page or its body the language and direction of the translation."""
-        tag = _LANGUAGE.sub(rb"\g<1>" + self._target.encode("ascii", "ignore"), tag)
+    def _turn(self, tag: bytes) -> bytes:
+        """Give the tag of the page or its body the direction of the translation."""
         direction = b"rtl" if is_right_to_left(self._target) else b"ltr"
         if _DIRECTION.search(tag):
             return _DIRECTION.sub(rb"\g<1>" + direction, tag)
-        html = tag[1:5].lower() == b"html"
-        return tag.removesuffix(b">") + b' dir="rtl">' if html and direction == b"rtl" else tag
+        page = tag[1:5].lower() == b"html"
+        return tag.removesuffix(b">") + b' dir="rtl">' if page and direction == b"rtl" else tag
 
 
 class BookScheme:

@@ -176,7 +176,7 @@ class _Scanner:
                 continue
             left[id(node)] = node.raw
             while node.closes and left[id(node)]:
-                opener = next((each for each in openers[: -MAX_OPEN - 1 : -1] if each.raw[0] == node.raw[0]), None)
+                opener = next((each for each in openers[: -MAX_OPEN - 1 : -1] if _can_pair(each, node)), None)
                 if opener is None:
                     break
                 width = min(2, len(left[id(opener)]), len(left[id(node)]))
@@ -197,6 +197,13 @@ class _Scanner:
         for node in self._nodes[first:]:
             if node.kind == "run":
                 node.kind, node.text, node.raw = "text", left[id(node)], left[id(node)]
+
+
+def _can_pair(opener: _Node, closer: _Node) -> bool:
+    """Whether delimiters match; CommonMark has a "rule of three" for those that could open as well as close."""
+    one, other = len(opener.raw), len(closer.raw)
+    either = (opener.closes or closer.opens) and opener.raw[0] != "~"
+    return opener.raw[0] == closer.raw[0] and not (either and (one + other) % 3 == 0 and (one % 3 or other % 3))
 
 
 def _is_sign(character: str) -> bool:

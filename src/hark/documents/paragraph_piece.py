@@ -45,6 +45,8 @@ class ParagraphPiece:
         if translation.text == self.segment.text:
             return emit(self.items)
         text = translation.text.strip()
+        if not self._root.children:
+            return self._base.write(_clean(f"{self._lead}{text}{self._tail}"))
         lead = len(self._lead)
         shift = lead - (len(translation.text) - len(translation.text.lstrip()))
         links = translation.links
