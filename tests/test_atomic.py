@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.atomic import new_folder, refuse_overlap
+from hark.atomic import new_folder, refuse_overlap, replace_file
 from hark.errors import HarkError, UserError
 
 
@@ -171,3 +171,17 @@ def test_an_output_next_to_an_input_is_accepted(tmp_path):
     (tmp_path / "input").mkdir()
     (tmp_path / "file").touch()
     refuse_overlap(tmp_path / "input2", [tmp_path / "input", tmp_path / "file", tmp_path / "missing"])
+
+
+def test_a_file_is_replaced_completely_or_not_at_all(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    replace_file(link, b"new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(HarkError, match="cannot be written"):
+        replace_file(tmp_path / "none" / "file", b"x")
+    assert left_in(tmp_path) == ["file", "link"]

@@ -100,6 +100,23 @@ def claim(partial: Path, folder: Path) -> int:
         os.close(lock)  # the process that held the lock has just renamed or removed the folder
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all; a link to it is kept."""
+    real = path.resolve()
+    temporary = real.with_name(f".{real.name}.{os.getpid()}.partial")
+    try:
+        temporary.write_bytes(content)
+        sync_one(temporary)
+        if real.exists():
+            temporary.chmod(real.stat().st_mode & 0o777)
+        temporary.replace(real)
+    except OSError as error:
+        raise HarkError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
 def clear(folder: Path) -> None:
     for path in folder.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()

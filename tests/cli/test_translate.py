@@ -341,7 +341,7 @@ class TestBadInput:
     def test_files_that_cannot_be_read_or_written(self, hark: Hark, tmp_path: Path) -> None:
         (tmp_path / "text").write_text("5 %")
         assert "no such file; to translate this as text, pipe it in" in refused(hark("-t", "de", "leter.txt"))
-        assert "is a folder; name a file" in refused(hark("-t", "de", "."))
+        assert "is a folder; translate all documents in it with --recursive" in refused(hark("-t", "de", "."))
         assert "is the input file; write the translation to another" in refused(
             hark("-t", "de", "text", "-o", "./text")
         )

@@ -35,6 +35,13 @@ def test_a_weak_link_of_another_word_is_ignored() -> None:
     assert place("pay the bill.", text, [(1, 0.5), (2, 0.9), (2, 0.6)], bill="Faktura") == ("die Faktura zahlen.", [])
 
 
+def test_a_form_of_the_term_that_the_model_chose_stays() -> None:
+    links = [(0, 0.9), (1, 0.9)]
+    assert place("two bills", "zwei Rechnungen", links, bills="Rechnung") == ("zwei Rechnungen", [])
+    assert place("two bills", "zwei Fakturen", links, bills="Rechnung") == ("zwei Rechnung", [])
+    assert place("two bills", "zwei rechnungen", links, bills="Rechnung") == ("zwei Rechnung", [])
+
+
 def test_doubtful_places_are_reported() -> None:
     # no word is aligned with it
     assert place("a dog", "ein Tier", [(0, 1), (0, 1)], dog="Hund") == ("ein Tier", ["dog"])

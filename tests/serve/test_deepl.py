@@ -225,7 +225,7 @@ class TestDocuments:
         source.write_text(f"{EN}\n\nCancel\n")
         status = client.translate_document_from_filepath(source, output, target_lang="DE")
         assert output.read_text() == f"{DE}\n\nAbbrechen\n"
-        assert (status.done, status.billed_characters) == (True, len(source.read_text()))
+        assert (status.done, status.billed_characters) == (True, len(EN) + len("Cancel"))
 
     def test_once(self, client: deepl.DeepLClient) -> None:
         handle = client.translate_document_upload(EN, filename="a.md", target_lang="DE", source_lang="EN")
@@ -256,8 +256,9 @@ class TestDocuments:
     @pytest.mark.parametrize(
         ("name", "content", "fields", "words"),
         [
-            ("a.docx", b"x", {}, ".docx are not supported"),
-            ("a.txt", b"\x80", {}, "not text"),
+            ("a.exe", b"x", {}, ".exe are not supported"),
+            ("a.docx", b"x", {}, "a.docx: not a valid DOCX file"),
+            ("a.txt", b"a\x00b", {}, "not text"),
             ("a.txt", b"House", {"output_format": "pdf"}, "cannot become pdf"),
             ("a.txt", b"House", {"target_lang": "XX"}, "XX is not supported"),
         ],

@@ -7,6 +7,7 @@ from urllib.error import HTTPError
 import pytest
 from libretranslatepy import LibreTranslateAPI  # type: ignore[import-untyped]
 
+from hark.documents.formats import FORMATS
 from hark.serve.keys import add_key
 from tests.serve.conftest import StartServer, TestServer
 from tests.serve.stubs import service
@@ -164,7 +165,7 @@ def test_detect(server: TestServer) -> None:
 def test_settings_and_description(server: TestServer) -> None:
     found = server.get("/frontend/settings").json()
     assert (found["charLimit"], found["keyRequired"], found["apiKeys"]) == (50_000, False, False)
-    assert found["supportedFilesFormat"] == [".txt", ".md"]
+    assert found["supportedFilesFormat"] == list(FORMATS)
     spec = server.get("/spec").json()
     assert {"/translate", "/detect", "/languages", "/translate_file"} <= set(spec["paths"])
     assert server.get("/health").json() == {"status": "ok"}
@@ -228,9 +229,9 @@ class TestFiles:
             ("a.exe", b"House", ".exe are not supported"),
             ("a", b"House", "not supported"),
             ("", b"House", ""),
-            ("a.txt", b"\xff\xfe\xff", "not text"),
-            ("a.txt", b"a\x00b", "NUL"),
-            ("a.txt", b"\x80", "not text"),
+            ("a.txt", b"\xff\xfe\xff", "a.txt: the file is not valid UTF-16"),
+            ("a.txt", b"a\x00b", "not text"),
+            ("a.docx", b"PK", "a.docx: not a valid DOCX file"),
         ],
     )
     def test_files_that_are_not_text(self, server: TestServer, name: str, content: bytes, words: str) -> None:
@@ -250,6 +251,14 @@ class TestFiles:
             "/translate_file", data={"source": "en", "target": "xx"}, files={"file": ("a.txt", b"House")}
         )
         assert unknown.json() == {"error": "xx is not supported"}
+
+    def test_a_document_keeps_its_markup(self, server: TestServer) -> None:
+        page = "<h1>The <b>house</b></h1><p>Cancel</p>"
+        answer = server.post(
+            "/translate_file", data={"source": "auto", "target": "de"}, files={"file": ("a.html", page.encode())}
+        )
+        content = server.get(answer.json()["translatedFileUrl"].removeprefix(server.url)).text
+        assert content == "<h1>Das <b>Haus</b></h1><p>Abbrechen</p>"
 
     def test_encodings_are_kept(self, server: TestServer) -> None:
         for encoding in ("utf-8-sig", "utf-16"):

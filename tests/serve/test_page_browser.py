@@ -246,15 +246,37 @@ def test_a_dropped_file_is_translated_by_paragraphs(page: OpenedPage) -> None:
     assert page.wrong == []
 
 
-@pytest.mark.parametrize(
-    ("name", "content"), [("photo.png", b"\x89PNG"), ("blob.txt", b"a\x00b"), ("book.docx", b"PK")]
-)
+def test_a_dropped_document_comes_back_as_a_file(page: OpenedPage) -> None:
+    page.drop("letter.html", b"<h1>Good <b>morning!</b></h1>", "text/html")
+    page.page.wait_for_selector(".job .download:not([disabled])")
+    assert page.page.inner_text(".job .status") == "letter.html: translated"
+    for _ in range(2):  # the server delivers it once, the page as often as one likes
+        with page.page.expect_download() as saved:
+            page.page.click(".download")
+        assert saved.value.suggested_filename == "letter.de.html"
+        text = Path(saved.value.path()).read_text(encoding="utf-8")
+        assert re.sub("</?b>", "", text) == "<h1>Guten Morgen!</h1>"
+        assert text.count("<b>") == text.count("</b>") == 1
+    page.page.click(".job .edit")
+    assert page.page.is_visible("textarea.document")
+    assert page.wrong == []
+
+
+def test_a_damaged_document_is_refused_with_the_reason(page: OpenedPage) -> None:
+    page.drop("book.docx", b"PK", "")
+    page.page.wait_for_selector(".job .failure")
+    assert page.page.inner_text(".job .failure p").startswith("Book.docx: not a valid DOCX file")
+    assert page.page.inner_text(".job .status") == "book.docx: not translated"
+
+
+@pytest.mark.parametrize(("name", "content"), [("photo.png", b"\x89PNG"), ("blob.txt", b"a\x00b")])
 def test_another_file_is_refused_with_what_is_taken(page: OpenedPage, name: str, content: bytes) -> None:
     page.page.fill(".field textarea", "Keep me")
     page.drop(name, content, "")
     page.page.wait_for_selector("#announcement .failure")
-    assert page.page.inner_text("#announcement p") == (
-        f"{name} is not a text file. Hark takes plain text files here (.txt, .md) of up to 2 MB."
+    assert re.fullmatch(
+        rf"{name} (cannot be translated|is not a text file)\. Hark takes text, .* and more\.",
+        page.page.inner_text("#announcement p"),
     )
     assert page.text == "Keep me"
 

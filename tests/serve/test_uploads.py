@@ -1,13 +1,24 @@
 """Uploaded files are private, bounded, and deleted in time; their names are never paths."""
 
 import os
-from pathlib import Path
 
 import pytest
 
 from hark.serve import uploads
 from hark.serve.refusal import Refusal
-from hark.serve.uploads import LIFETIME, Uploads, attachment, file_job, file_type, plain_name, translated_name
+from hark.serve.uploads import (
+    LIFETIME,
+    Uploads,
+    attachment,
+    file_type,
+    output_type,
+    plain_name,
+    read_file,
+    translate_file,
+    translated_name,
+)
+from tests.loops import run
+from tests.serve.stubs import service as stub_service
 
 
 class Clock:
@@ -113,20 +124,70 @@ def test_headers_of_a_download() -> None:
 
 def test_types() -> None:
     assert file_type("A.TXT") == ".txt"
+    assert file_type("a.docx") == ".docx"
     assert translated_name("dir/letter.v2.md", "de") == "letter.v2_de.md"
-    for name in ("a.exe", "a.txt.exe", "a.docx", "txt"):
+    assert translated_name("Letter.PDF", "de", ".html") == "Letter_de.html"
+    assert translated_name("Letter.DOCX", "de", ".docx") == "Letter_de.DOCX"
+    for name in ("a.exe", "a.txt.exe", "txt"):
         with pytest.raises(Refusal, match="not supported"):
             file_type(name)
 
 
-def test_reading(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes("ä\r\n".encode())
-    job, encoding = file_job(path, "en", "de")
-    assert (job.texts, job.urgent, encoding) == (("ä\r\n",), False, "utf-8")
-    path.write_bytes("ä".encode("utf-16"))
-    assert file_job(path, None, "de")[0].texts == ("ä",)
-    for content in (b"\xff", b"a\0", b"\xff\xfe\x00"):
-        path.write_bytes(content)
-        with pytest.raises(Refusal):
-            file_job(path, None, "de")
+def test_types_of_translations() -> None:
+    assert output_type("a.docx", None) == ".docx"
+    assert output_type("a.docx", "DOCX") == ".docx"
+    assert output_type("a.pdf", None) == ".html"
+    assert output_type("a.pdf", "docx") == ".docx"
+    with pytest.raises(Refusal, match="cannot become pdf"):
+        output_type("a.docx", "pdf")
+
+
+def refusal(name: str, content: bytes, **settings: int) -> Refusal:
+    """The refusal of a file."""
+
+    async def read() -> None:
+        service, store = stub_service(**settings), Uploads()
+        try:
+            await read_file(service, store.add(content, name), "en", "de")
+        finally:
+            store.close()
+
+    with pytest.raises(Refusal) as refused:
+        run(read())
+    return refused.value
+
+
+BOMB = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "a"><!ENTITY b "&a;&a;">]><x>&b;</x>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.docx", b"PK\x03\x04 but not more", "a.docx: "),
+        ("a.json", b"{", "a.json: "),
+        ("a.xlf", BOMB, "a.xlf: "),
+        ("a.txt", b"\x00\x01" * 50, "a.txt: "),
+    ],
+)
+def test_a_damaged_or_unsafe_file_is_refused_with_one_line(name: str, content: bytes, words: str) -> None:
+    refused = refusal(name, content)
+    assert refused.status == 400
+    assert refused.message.startswith(words)
+    assert "\n" not in refused.message
+
+
+def test_too_much_text_is_refused() -> None:
+    assert refusal("a.html", b"<p>the cat</p><p>the <b>house</b></p>", document_characters=10).status == 413
+
+
+def test_a_document_is_translated_with_its_layout() -> None:
+    async def translate() -> bytes:
+        service, store = stub_service(), Uploads()
+        stored = store.add(b"<h1>The <b>cat</b></h1>\r\n<p>A cat.</p><p>5</p><p>A cat.</p>", "a.html")
+        job = await read_file(service, stored, "en", "de")
+        assert job.characters == len("The cat") + 2 * len("A cat.")
+        content = await translate_file(service, job)
+        store.close()
+        return content
+
+    assert run(translate()) == b"<h1>THE <b>CAT</b></h1>\r\n<p>A CAT.</p><p>5</p><p>A CAT.</p>"

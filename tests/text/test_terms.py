@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.text.protect import find, find_terms
-from hark.text.terms import Terms
+from hark.text.terms import Terms, is_inflected
 
 TERMS = Terms(
     [("battery", "Akku"), ("battery pack", "Akkupack"), ("mail", "Post"), (".NET", "Punktnetz"), ("Straße", "street")]
@@ -44,6 +44,36 @@ def test_equal_terms_are_one_key() -> None:
     assert not Terms([("  ", "x")])  # no words: it would match everywhere
 
 
+def test_terms_that_are_kept_are_found_in_this_very_case() -> None:
+    terms = Terms([("apple", "Apfel"), ("word", "Wort")], kept=["Apple", "Word for  Windows", "IT"])
+    text = "Apple sells an apple, Word for Windows is no word. IT is it."
+    assert found(text, terms) == [
+        ("Apple", "Apple"),
+        ("apple", "Apfel"),
+        ("Word for Windows", "Word for Windows"),
+        ("word", "Wort"),
+        ("IT", "IT"),
+    ]
+    assert terms != Terms(terms.entries)
+    assert Terms([], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("words", "term", "expected"),
+    [
+        ("Rechnung", "Rechnung", True),
+        ("rechnungen", "Rechnung", True),
+        ("Rechnungsbetrag", "Rechnung", False),
+        ("Akkus", "Akku", True),
+        ("ITs", "IT", False),
+        ("Rechnung.2", "Rechnung", False),
+        ("Rechn", "Rechnung", False),
+    ],
+)
+def test_inflected(words: str, term: str, expected: bool) -> None:
+    assert is_inflected(words, term) is expected
+
+
 def no_unknown(_: str) -> str:
     return ""
 
@@ -62,6 +92,11 @@ def test_a_term_replaces_items_inside_it_but_does_not_cut_an_address() -> None:
 def test_a_term_that_comes_first_gets_the_capital_of_the_sentence(text: str, leading: str) -> None:
     [item] = find_terms(text, Terms([("mail", "a b")]))
     assert (item.written, item.leading) == ("a b", leading)
+
+
+def test_a_name_that_is_kept_gets_no_capital() -> None:
+    [item] = find_terms("All use iPhone", Terms([], ["iPhone"]))
+    assert item.leading == "iPhone"
 
 
 @given(st.text(), st.dictionaries(st.text(min_size=1, max_size=4), st.text(max_size=4), max_size=5))

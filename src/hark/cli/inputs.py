@@ -11,7 +11,9 @@ from hark.errors import UserError
 
 STDIN = "-"
 LIKE_A_FILE = re.compile(
-    r"\S+\.(?:txt|md|rst|tex|html?|xml|csv|tsv|jsonl?|ya?ml|po|srt|vtt|docx?|odt|rtf|pdf|xliff?|log)", re.IGNORECASE
+    r"\S+\.(?:txt|md|rst|tex|x?html?|xml|csv|tsv|jsonl?|ya?ml|pot?|srt|vtt|ass|docx?|pptx?|xlsx?|od[tps]|epub|rtf|pdf"
+    r"|xliff?|xlf|tmx|properties|strings|log)",
+    re.IGNORECASE,
 )
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 

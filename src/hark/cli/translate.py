@@ -10,22 +10,25 @@ from hark.errors import UserError
 
 EXAMPLES = (
     'hark translate -t de "Where is the nearest train station?"',
-    "hark translate -t en letter.txt -o letter.en.txt",
     "hark translate -m runs/mine --beam 1 < test.en > test.de",
-    'hark translate -t de --json --align -- "-5 degrees"',
+    "hark translate -t de report.docx --glossary terms.tsv --report report.html",
+    "hark translate -t de manual/ --recursive -o manual.de --memory approved.tmx",
 )
 
 
 def translate(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, or a file of text; - or nothing for stdin."),
+        typer.Argument(metavar="[TEXT|FILE|-]", help="Text, a file or a folder; - or nothing for stdin."),
     ] = None,
     model: options.Model = None,
     source: options.Source = None,
     target: options.Target = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file; - for stdout.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write to this file; - for stdout. Documents: letter.de.docx."
+        ),
     ] = None,
     beam: Annotated[int | None, typer.Option("--beam", min=1, metavar="N", help="Beam size; 1 is fastest.")] = None,
     nbest: Annotated[
@@ -36,6 +39,34 @@ def translate(
         bool, typer.Option("--json", help="Print a JSON object per line, with score and flags.")
     ] = False,
     align: Annotated[bool, typer.Option("--align", help="With --json: add word alignments.")] = False,
+    glossary: Annotated[
+        Path | None,
+        typer.Option("--glossary", metavar="FILE", help="Terms and their translations, .tsv or .csv."),
+    ] = None,
+    do_not_translate: Annotated[
+        Path | None, typer.Option("--do-not-translate", metavar="FILE", help="Terms to keep as they are, one a line.")
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option("--memory", metavar="FILE", help="Files: use this translation memory, .tmx or .sqlite."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Files: report on each segment, .html or .json."),
+    ] = None,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="Translate all documents in a folder; -o names another folder.")
+    ] = False,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--read",
+            metavar="SETTING=VALUE",
+            help="What to translate in a document: attributes=true (HTML), elements=p,li or ignore=code (XML), "
+            "paths=items[*].title (JSON), columns=title,3 (CSV). Repeatable.",
+        ),
+    ] = None,
+    force: options.Force = False,
     search: options.Search = None,
     split: Annotated[
         bool, typer.Option("--split/--no-split", help="Split lines into sentences, or treat each as one.")
@@ -54,10 +85,13 @@ def translate(
     precision: options.Precision = "auto",
     threads: options.Threads = None,
 ) -> None:
-    """Translate text, a file or stdin.
+    """Translate text, a file, a folder or stdin.
 
     Keeps lines, blank lines, indentation, list marks and order. Prints each line as soon as it is ready. Warns of
     doubtful translations on stderr, or in the JSON object of the line with --json.
+
+    Documents (DOCX, HTML, subtitles and more) keep their layout. Their translation is written beside them unless -o
+    names a file. An interrupted run continues where it stopped.
     """
     from hark.cli.inputs import find_input, group_lines, read_lines
     from hark.cli.interrupts import leave_at_once
@@ -65,31 +99,52 @@ def translate(
     from hark.cli.printing import write
     from hark.cli.streams import shown_progress, writer
     from hark.decode.load import Loaded
+    from hark.documents.glossary import read_glossary_files
 
     if align and not as_json:
         raise UserError("--align requires --json")
     text = find_input(words or [])
-    if isinstance(text, Path) and output is not None and output.exists() and output.samefile(text):
-        raise UserError(f"{output}: is the input file; write the translation to another file")
-    folder, source, lines = choose_model(model, source, target, read_lines(text, errors))
-    loaded = Loaded(folder, engine, device, precision, threads)
-    source, target = model_codes(loaded, source, target)
+    terms = read_glossary_files(glossary, do_not_translate)
     changes = options.search_changes(search or [], beam, nbest)
+    how = {"split": split, "protect": protect, "join": join, "check": check, **changes}
+    machine = (engine, device, precision, threads)
     try:
-        with writer(output) as out, shown_progress(text, output) as advance:
-            results = loaded.translate(
-                group_lines(lines, join and split),
-                source=source,
-                target=target,
-                split=split,
-                align=align,
-                protect=protect,
-                join=join,
-                check=check,
-                **changes,
-            )
-            doubtful = write(results, out, advance, nbest, as_json, align, at_once=text is None)
+        if reads_documents(text, recursive, {"--memory": memory, "--report": report, "--read": read}):
+            from hark.cli.document_files import reading_options, translate_documents
+            from hark.cli.document_run import DocumentChoices
+
+            if as_json or nbest > 1:
+                raise UserError("--json and --nbest are for plain text; for a document, use --report")
+            reading = reading_options(read or [])
+            choices = DocumentChoices(model, source, target, machine, how, reading, terms, memory, report, force)
+            assert isinstance(text, Path)
+            doubtful = translate_documents(text, output, choices)
+        else:
+            if isinstance(text, Path) and output is not None and output.exists() and output.samefile(text):
+                raise UserError(f"{output}: is the input file; write the translation to another file")
+            folder, source, lines = choose_model(model, source, target, read_lines(text, errors))
+            loaded = Loaded(folder, *machine)
+            source, target = model_codes(loaded, source, target)
+            with writer(output) as out, shown_progress(text, output) as advance:
+                units = group_lines(lines, join and split)
+                results = loaded.translate(units, source=source, target=target, align=align, terms=terms, **how)
+                doubtful = write(results, out, advance, nbest, as_json, align, at_once=text is None)
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)
     if doubtful and strict:
         raise typer.Exit(3)
+
+
+def reads_documents(text: Path | str | None, recursive: bool, file_options: dict[str, object]) -> bool:
+    """Whether the input is read as documents: folders, files of document formats, and plain text with options that
+    only documents have."""
+    from hark.cli.document_files import is_document
+
+    given = [name for name, value in file_options.items() if value is not None]
+    if not isinstance(text, Path):
+        if given or recursive:
+            raise UserError(f"{(*given, '--recursive')[0]} requires a file or a folder")
+        return False
+    if text.is_dir() and not recursive:
+        raise UserError(f"{text}: is a folder; translate all documents in it with --recursive")
+    return text.is_dir() or bool(given) or is_document(text)

@@ -89,6 +89,8 @@ def read_tsv(stream: ByteStream) -> Iterator[TextPair]:
             yield "", ""
             continue
         columns = line.split("\t")
+        if len(columns) == 4 and columns[3] in ("", "low"):  # from hark align: score, and the mark of doubtful pairs
+            columns = columns[:2] if not columns[3] else ["", ""]
         if len(columns) != 2:
             raise UserError(f"{stream.path}:{number}: {len(columns)} columns; expected source, one tab, target")
         yield columns[0], columns[1]

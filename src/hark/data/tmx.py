@@ -8,6 +8,12 @@ from hark.errors import UserError
 
 NATIVE_CODE = {"bpt", "ept", "it", "ph", "ut", "sub"}
 """Inline elements of a segment that hold native markup, not text."""
+LOW = "x-hark-low"
+"""The type of the property of units that `hark align` finds doubtful. They are not read."""
+
+
+class MissingPairError(UserError):
+    """A file has no text in a pair of languages."""
 
 
 class _Units:
@@ -21,10 +27,13 @@ class _Units:
         self._language = ""
         self._text: list[str] | None = None
         self._markup = 0
+        self._low = False
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "tu":
-            self._segments = {}
+            self._segments, self._low = {}, False
+        elif tag == "prop" and attributes.get("type") == LOW:
+            self._low = True
         elif tag == "tuv":
             self._language = attributes.get("xml:lang", attributes.get("lang", "")).lower().replace("_", "-")
         elif tag == "seg":
@@ -45,7 +54,7 @@ class _Units:
         elif tag == "tu":
             self.seen.update(self._segments)
             source, target = self._find(self.source), self._find(self.target)
-            if source is not None and target is not None:
+            if source is not None and target is not None and not self._low:
                 self.pairs.append((source, target))
 
     def _find(self, language: str) -> str | None:
@@ -86,4 +95,4 @@ def parse_tmx(stream: ByteStream, source: str, target: str) -> Iterator[tuple[st
         raise UserError(f"{stream.path}: cannot be read: {error}") from None
     if not found:
         languages = ", ".join(sorted(units.seen)) or "none"
-        raise UserError(f"{stream.path}: no unit has both {source} and {target}; languages found: {languages}")
+        raise MissingPairError(f"{stream.path}: no unit has both {source} and {target}; languages found: {languages}")

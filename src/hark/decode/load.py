@@ -23,6 +23,7 @@ from hark.models import find_exact, phrases_folder
 from hark.settings import SettingError
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import Phrases, open_phrases
+from hark.text.terms import Terms
 from hark.text.vocabulary import SpecialIds
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ class Loaded:
         tidy: bool = True,
         detect: bool = True,
         check: bool = True,
+        terms: Terms | None = None,
         **search: Any,
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
@@ -198,10 +200,13 @@ class Loaded:
         tidy: correct missing apostrophes and umlauts (dont, schoen) first.
         detect: keep sentences untranslated that are not in the source language.
         check: let the model of the reverse direction, if one is installed, check sentences that are not certain.
+        terms: the terms of a glossary; their translations appear in the translation as given.
         search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
         """
         settings = search_settings(self.config.decode, search)
-        options = Options(settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect)
+        options = Options(
+            settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms
+        )
         review = partial(self.check, options=options) if check else None
         if isinstance(texts, str):
             (translation,) = self.translator.stream([texts], options, review=review)

@@ -1,7 +1,8 @@
 """Writes the terms of a glossary into a translation by word alignment.
 
 The model translates the sentence with its own words, and the words that are aligned with a term are replaced. So the
-rest of the sentence is as good as without a glossary. Where the alignment is in doubt, the term is reported as lost,
+rest of the sentence is as good as without a glossary. A form of the term that the model chose by itself stays, because
+it fits the sentence. Where the alignment is in doubt, the term is reported as lost,
 and the piece is translated again with the term masked.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Collection, Sequence
 from hark.decode.align import Link, word_spans
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
+from hark.text.terms import is_inflected
 
 _BEFORE_NOUNS = """
     a an the of to in on at my your his her its our their
@@ -50,8 +52,14 @@ def place_terms(text: str, source: str, terms: Sequence[Item], links: Sequence[L
         if edits and span[0] < edits[-1][0][1]:
             lost.append(term)
         else:
-            edits.append((span, term.leading if not text[: span[0]].strip() else term.written))
+            written = term.leading if not text[: span[0]].strip() else term.written
+            edits.append((span, text[slice(*span)] if _keeps_form(text[slice(*span)], written) else written))
     return Rewriting.of(text, edits), lost
+
+
+def _keeps_form(words: str, written: str) -> bool:
+    """Whether the model's words are a form of the term, with the capitals of the term."""
+    return words.startswith(written) and is_inflected(words, written)
 
 
 def _aligned(term: Item, links: Sequence[Link]) -> dict[Span, float]:

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from hark.documents.markup_rules import MarkupRules
 from hark.models import data_folder
 from hark.serve import deepl_documents, deepl_glossaries
 from hark.serve.bodies import Fields, read_fields
@@ -14,7 +15,6 @@ from hark.serve.deepl_glossaries import find_terms
 from hark.serve.deepl_requests import owner, read_languages, tag_names
 from hark.serve.glossaries import Glossaries
 from hark.serve.language_names import language_name
-from hark.serve.markup_rules import MarkupRules
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal

@@ -19,7 +19,16 @@ from hark.serve.native import CompactJson
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
-from hark.serve.uploads import StoredFile, Uploads, attachment, file_job, file_type, translate_file, translated_name
+from hark.serve.uploads import (
+    StoredFile,
+    Uploads,
+    attachment,
+    file_type,
+    output_type,
+    read_file,
+    translate_file,
+    translated_name,
+)
 
 
 @dataclass(eq=False)
@@ -30,6 +39,8 @@ class DocumentTask:
     owner: str
     stored: StoredFile
     target: str
+    suffix: str
+    """The type of the translated file."""
     characters: int
     task: "asyncio.Task[None]"
     """Replaces the stored file by its translation."""
@@ -50,26 +61,24 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         if file is None:
             raise Refusal(400, "Parameter 'file' not specified.")
         name = file.filename or fields.text("filename") or ""
-        suffix = file_type(name)
-        if (wanted := fields.text("output_format")) and f".{wanted.lower()}" != suffix:
-            raise Refusal(400, f"a {suffix} file cannot become {wanted[:20]}; leave output_format out")
+        file_type(name)
+        suffix = output_type(name, fields.text("output_format") or None)
         source, target = read_languages(fields, service)
         terms = await find_terms(fields, glossaries, owner(request), source, target)
         forget_expired()
         stored = uploads.add(await file.read(), name)
         try:
-            job, _ = file_job(stored.path, source, target, terms)
-            service.check(job)
+            job = await read_file(service, stored, source, target, terms, suffix)
         except Refusal:
             uploads.remove(stored.id)
             raise
 
         async def work() -> None:
-            stored.path.write_bytes(await translate_file(service, stored.path, source, target, terms))
+            stored.path.write_bytes(await translate_file(service, job))
 
         task = asyncio.create_task(work())
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if nobody asks
-        document = DocumentTask(secrets.token_hex(32), owner(request), stored, target, job.characters, task)
+        document = DocumentTask(secrets.token_hex(32), owner(request), stored, target, suffix, job.characters, task)
         documents[stored.id] = document
         used[document.owner] += job.characters
         return CompactJson({"document_id": stored.id, "document_key": document.key})
@@ -97,7 +106,7 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         content = document.stored.path.read_bytes()
         uploads.remove(document.stored.id)
         forget_expired()
-        name = translated_name(document.stored.name, document.target)
+        name = translated_name(document.stored.name, document.target, document.suffix)
         return Response(content, headers=attachment(name), media_type="application/octet-stream")
 
     return [

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from hark.documents.glossary import Entries
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.deepl_requests import base_pairs, owner, read_pair
 from hark.serve.glossaries import (
-    Entries,
     Glossaries,
     Glossary,
     Pair,

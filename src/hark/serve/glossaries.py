@@ -1,6 +1,5 @@
 """Glossaries of clients: terms with their translations, stored as one JSON file each."""
 
-import csv
 import json
 import os
 import re
@@ -9,21 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from io import StringIO
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from hark.atomic import sync_one
+from hark.documents.glossary import Entries, GlossaryError, check_terms, read_entries
 from hark.serve.refusal import Refusal
 from hark.text.terms import Terms
 
 Pair = tuple[str, str]
-Entries = tuple[tuple[str, str], ...]
-GLOSSARIES, ENTRIES, LONGEST_TERM, LONGEST_NAME = 1_000, 100_000, 1_024, 1_024
-"""Maximum glossaries, entries of a glossary, and characters of a term and of a name."""
+GLOSSARIES, ENTRIES, LONGEST_NAME = 1_000, 100_000, 1_024
+"""Maximum glossaries, entries of a glossary, and characters of a name."""
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -126,24 +123,12 @@ def as_terms(*dictionaries: Entries) -> Terms:
 
 def parse_entries(text: str, kind: str) -> Entries:
     """Read entries in TSV or CSV: source and target; further columns are ignored in CSV."""
-    if kind == "tsv":
-        rows = [line.split("\t") for line in re.split(r"\r\n|\r|\n", text)]
-    elif kind == "csv":
-        try:
-            rows = list(csv.reader(StringIO(text, newline=""), strict=True))
-        except csv.Error as error:
-            raise Refusal(400, f"the CSV is invalid: {error}") from None
-    else:
+    if kind not in ("tsv", "csv"):
         raise Refusal(400, "entries_format must be tsv or csv")
-    entries: list[tuple[str, str]] = []
-    for number, row in enumerate(rows, start=1):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if len(cells) < 2 or (kind == "tsv" and len(cells) > 2):
-            raise Refusal(400, f"entry {number}: expected a source and a target term")
-        entries.append((cells[0], cells[1]))
-    return tuple(entries)
+    try:
+        return read_entries(text, kind)
+    except GlossaryError as error:
+        raise Refusal(400, str(error)) from None
 
 
 def write_entries(entries: Entries) -> str:
@@ -165,14 +150,10 @@ def check_entries(dictionaries: Mapping[Pair, Entries]) -> Mapping[Pair, Entries
             raise Refusal(400, "source_lang and target_lang must differ")
         if not entries:
             raise Refusal(400, "a dictionary needs at least one entry")
-        seen: set[str] = set()
-        for number, (term, translation) in enumerate(entries, start=1):
-            for each in (term, translation):
-                if not each.strip() or len(each) > LONGEST_TERM or _CONTROL.search(each):
-                    raise Refusal(400, f"entry {number}: a term must have 1 to {LONGEST_TERM:,} printable characters")
-            if term in seen:
-                raise Refusal(400, f"entry {number}: the source term is there twice")
-            seen.add(term)
+        try:
+            check_terms(entries)
+        except GlossaryError as error:
+            raise Refusal(400, str(error)) from None
     return dictionaries
 
 

@@ -7,17 +7,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from hark.documents.formats import FORMATS
+from hark.documents.markup_rules import MarkupRules
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.language_names import language_name
 from hark.serve.libretranslate_spec import describe
-from hark.serve.markup_rules import MarkupRules
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.translating import TranslatedText, Wish, translate_texts
-from hark.serve.uploads import FORMATS, Uploads, attachment, file_job, file_type, translate_file, translated_name
+from hark.serve.uploads import Uploads, attachment, file_type, output_type, read_file, translate_file, translated_name
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ID = 32
@@ -85,17 +86,17 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         source, target = read_languages(fields)
         stored = uploads.add(await file.read(), name)
         try:
-            service.check(file_job(stored.path, source, target)[0])
+            job = await read_file(service, stored, source, target)
         except Refusal:
             uploads.remove(stored.id)
             raise
 
         async def work() -> dict[str, Any]:
             try:
-                content = await translate_file(service, stored.path, source, target, None)
+                content = await translate_file(service, job)
             finally:
                 uploads.remove(stored.id)
-            result = uploads.add(content, translated_name(stored.name, target))
+            result = uploads.add(content, translated_name(stored.name, target, output_type(name, None)))
             path = f"{result.id}_{result.name}"
             return {"translatedFileUrl": str(request.url_for("download_file", name=quote(path)))}
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from hark.documents.formats import FORMATS
 from hark.serve.settings import ServeSettings
 
 STRING = {"type": "string"}
@@ -39,7 +40,7 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
     }
     detect = {"q": {"type": "string", "minLength": 1}, "api_key": KEY}
     file = {
-        "file": {"type": "string", "format": "binary", "description": "A text file: .txt or .md, in UTF-8 or UTF-16."},
+        "file": {"type": "string", "format": "binary", "description": f"A file: {', '.join(FORMATS)}."},
         "source": translate["source"],
         "target": translate["target"],
         "api_key": KEY,

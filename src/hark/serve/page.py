@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from hark.documents.formats import FORMATS
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 
@@ -48,7 +49,12 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
     assets = read_assets()
     version = digest(*(asset.content for _, asset in sorted(assets.items())))
     html = (HERE / "index.html").read_text(encoding="utf-8")
-    values = {"assets": f"page/{version}", "runs": str(settings.runs is not None).lower()}
+    values = {
+        "assets": f"page/{version}",
+        "runs": str(settings.runs is not None).lower(),
+        "formats": " ".join(FORMATS),
+        "body": str(settings.body),
+    }
     index = Asset.of(Template(html).substitute(values).encode(), "index.html")
 
     async def get_index(request: Request) -> Response:

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hark.documents.markup import Markup
+from hark.documents.markup_rules import MarkupRules
 from hark.models import matches
 from hark.serve.choice import gather
-from hark.serve.markup import Markup
-from hark.serve.markup_rules import MarkupRules
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
 from hark.text.detector import base_language
@@ -93,7 +93,7 @@ async def _translate_documents(
     documents = [
         await asyncio.to_thread(Markup, text, rules) if len(text) > LONG else Markup(text, rules) for text in texts
     ]
-    sources = [wish.source or detect_source(service, document, wish.target) for document in documents]
+    sources = [wish.source or detect_source(service, document.sample(GLANCE), wish.target) for document in documents]
     fragments = [
         (source, align, text)
         for source, document in zip(sources, documents, strict=True)
@@ -118,9 +118,9 @@ async def _translate_documents(
     return answers
 
 
-def detect_source(service: Service, document: Markup, target: str) -> str | None:
+def detect_source(service: Service, beginning: str, target: str) -> str | None:
     """The language of a document as a whole: its single words may be too short. None: the service finds out."""
     sources = {source for source, other in service.pairs() if matches(target, other)}
     if len(sources) < 2:
         return None
-    return next((code for code, _ in service.detect(document.sample(GLANCE)) if code in sources), None)
+    return next((code for code, _ in service.detect(beginning) if code in sources), None)

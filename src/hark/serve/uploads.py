@@ -1,7 +1,6 @@
 """Files of clients: kept in a private temporary folder for a short time, and translated."""
 
 import asyncio
-import codecs
 import secrets
 import time
 from collections.abc import Callable
@@ -11,18 +10,20 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
+from hark.documents.document import ReadingOptions
+from hark.documents.formats import FORMATS, find_outputs, find_suffix, read_document
+from hark.documents.translate import DocumentJob
+from hark.errors import HarkError
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
+from hark.serve.translating import GLANCE, detect_source
 from hark.text.terms import Terms
 
 LIFETIME = 3600.0
 """Seconds after which a file is deleted, delivered or not."""
 FILES, BYTES = 500, 1 << 30
 """Maximum files at a time, and their bytes together."""
-FORMATS = (".txt", ".md")
-"""The file types that can be translated, by the end of their names."""
 LONGEST_NAME = 120
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 @dataclass(frozen=True)
@@ -99,36 +100,81 @@ def attachment(name: str) -> dict[str, str]:
 
 def file_type(name: str) -> str:
     """The type of a file by its name; refuse types that cannot be translated."""
-    suffix = PurePosixPath(plain_name(name)).suffix.lower()
-    if suffix not in FORMATS:
-        raise Refusal(400, f"files of type {suffix or 'unknown'} are not supported; supported are {', '.join(FORMATS)}")
+    suffix = find_suffix(plain_name(name))
+    if not suffix:
+        wrong = PurePosixPath(plain_name(name)).suffix.lower() or "unknown"
+        raise Refusal(400, f"files of type {wrong} are not supported; supported are {', '.join(FORMATS)}")
     return suffix
 
 
-def translated_name(name: str, target: str) -> str:
-    """The name of a translated file: letter_de.txt."""
+def output_type(name: str, wanted: str | None) -> str:
+    """The type of a translated file: that of the file, but a PDF becomes HTML or DOCX; `wanted` is without the dot."""
+    possible = find_outputs(plain_name(name))
+    if wanted is None:
+        return possible[0]
+    if f".{wanted.lower()}" not in possible:
+        raise Refusal(400, f"a {file_type(name)} file cannot become {wanted[:20]}; leave output_format out")
+    return f".{wanted.lower()}"
+
+
+def translated_name(name: str, target: str, suffix: str | None = None) -> str:
+    """The name of a translated file: letter_de.docx."""
     path = PurePosixPath(plain_name(name))
-    return f"{path.stem}_{target}{path.suffix}"
+    suffix = path.suffix if suffix in (None, path.suffix.lower()) else suffix
+    return f"{path.stem}_{target}{suffix}"
 
 
-def file_job(path: Path, source: str | None, target: str, terms: Terms | None = None) -> tuple[Job, str]:
-    """Read a file; return the job that translates it, and its encoding. Refuse what is not text."""
-    content = path.read_bytes()
-    encoding = next((name for mark, name in _BOMS if content.startswith(mark)), "utf-8")
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError:
-        raise Refusal(400, "the file is not text in UTF-8 or UTF-16; convert it to UTF-8") from None
-    if "\0" in text:
-        raise Refusal(400, "the file is not text: it contains NUL characters")
-    return Job((text,), source, target, urgent=False, terms=terms), encoding
+@dataclass(frozen=True)
+class FileJob:
+    """A file that was read, and the jobs that translate its segments: with word links, and without."""
+
+    document: DocumentJob
+    jobs: tuple[Job, ...]
+
+    @property
+    def characters(self) -> int:
+        """The length of all segments, also of repeated ones."""
+        return sum(len(text) * times for (text, _), times in self.document.count.items())
 
 
-async def translate_file(service: Service, path: Path, source: str | None, target: str, terms: Terms | None) -> bytes:
-    """Translate a file and return the content of the translated file.
+async def read_file(
+    service: Service,
+    stored: StoredFile,
+    source: str | None,
+    target: str,
+    terms: Terms | None = None,
+    suffix: str | None = None,
+) -> FileJob:
+    """Read a file of any format that `hark.documents` knows; `suffix` is the type of the translated file.
 
-    This is the one function that knows file formats; today all are plain text.
+    Refuse it if it is damaged or unsafe, if its text is too long, or if the server has no time for it.
     """
-    job, encoding = file_job(path, source, target, terms)
-    [done] = await service.translate(job)
-    return done.translation.text.encode(encoding)
+    options = ReadingOptions(
+        source=source or "", target=target, output=(suffix or output_type(stored.name, None)).removeprefix(".")
+    )
+
+    def read() -> DocumentJob:
+        return DocumentJob(read_document(stored.name, stored.path.read_bytes(), options))
+
+    try:
+        document = await asyncio.to_thread(read)  # office files take a while
+    except HarkError as error:  # also of a library that is not installed
+        raise Refusal(400, str(error)) from None
+    beginning = "".join(document.sample(GLANCE))
+    found = source or detect_source(service, beginning, target)
+    texts = {tagged: tuple(document.pending(tagged)) for tagged in (False, True)}
+    service.check(Job((*texts[False], *texts[True]), found, target, urgent=False, terms=terms))
+    jobs = [Job(texts[tagged], found, target, align=tagged, urgent=False, terms=terms) for tagged in (False, True)]
+    return FileJob(document, tuple(jobs))
+
+
+async def translate_file(service: Service, file: FileJob) -> bytes:
+    """Translate a file and return the content of the translated file."""
+    for job in file.jobs:
+        if job.texts:
+            for text, done in zip(job.texts, await service.translate(job), strict=True):
+                file.document.add((text, job.align), done.translation)
+    try:
+        return await asyncio.to_thread(lambda: file.document.finish().content)
+    except HarkError as error:
+        raise Refusal(400, str(error)) from None

@@ -108,7 +108,8 @@ def _add_terms(text: str, terms: Terms, found: Sequence[Item]) -> list[Item]:
         near = [item for item in items if item.start < end and start < item.end]
         if any(item.start < start or end < item.end for item in near):
             continue
-        leading = target[:1].upper() + target[1:] if capital else target
+        name = target == text[start:end] and not target.islower()  # iPhone
+        leading = target[:1].upper() + target[1:] if capital and not name else target
         items = [item for item in items if item not in near]
         items.append(Item(start, end, text[start:end], "term", written=target, leading=leading))
     return items

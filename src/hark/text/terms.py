@@ -11,16 +11,20 @@ _JOINED = re.compile(r"-\w")
 """A hyphenated compound is a word of its own: `mail` is not a word of `e-mail`."""
 
 
-_END = ""
-"""The key of a translation in the trie; no token is empty."""
+_END, _KEPT = "", " "
+"""The keys of a translation and of a term that is not translated in the trie; no token is empty or a space."""
+SHORTEST_STEM, LONGEST_ENDING = 4, 3
+"""Minimum letters of a term that may be inflected, and maximum letters of an ending."""
 
 
 class Terms:
     """The terms of one glossary for one pair of languages; hashable, so that requests with it can be compared."""
 
-    def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, entries: Iterable[tuple[str, str]], kept: Iterable[str] = ()) -> None:
+        """`kept`: terms that are not translated; unlike others, they are found only in this very case."""
         self.entries = tuple(sorted(dict(entries).items()))
-        self._hash = hash(self.entries)
+        self.kept = tuple(sorted(set(kept)))
+        self._hash = hash((self.entries, self.kept))
         # A trie of tokens: the time does not depend on the number of entries, whatever they have in common.
         self._trie: dict[str, Any] = {}
         for source, target in self.entries:
@@ -29,9 +33,15 @@ class Terms:
                 node = node.setdefault(token.casefold(), {})
             if node is not self._trie:
                 node[_END] = target
+        for source in self.kept:
+            node = self._trie
+            for token in _TOKEN.findall(source):
+                node = node.setdefault(token.casefold(), {})
+            if node is not self._trie:
+                node.setdefault(_KEPT, set()).add(tuple(_TOKEN.findall(source)))
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Terms) and self.entries == other.entries)
+        return self is other or (isinstance(other, Terms) and (self.entries, self.kept) == (other.entries, other.kept))
 
     def __hash__(self) -> int:
         return self._hash
@@ -40,7 +50,7 @@ class Terms:
         return bool(self._trie)
 
     def __repr__(self) -> str:
-        return f"Terms({len(self.entries)} entries)"
+        return f"Terms({len(self.entries)} entries, {len(self.kept)} kept)"
 
     def find(self, text: str) -> Iterator[tuple[Span, str]]:
         """Yield the terms in a text with their translations, in order; the longest of overlapping ones.
@@ -58,13 +68,26 @@ class Terms:
                 if word not in node:
                     break
                 node = node[word]
-                if _END in node and _stands_alone(text, start, end):
-                    found = after, end, node[_END]
+                if (_END in node or _KEPT in node) and _stands_alone(text, start, end):
+                    written = text[start:end]
+                    if _KEPT in node and tuple(_TOKEN.findall(written)) in node[_KEPT]:
+                        found = after, end, written
+                    elif _END in node:
+                        found = after, end, node[_END]
             if found is None:
                 place += 1
             else:
                 place, end, target = found
                 yield (start, end), target
+
+
+def is_inflected(words: str, term: str) -> bool:
+    """Whether words are a term, in any case, perhaps with an ending of a few letters."""
+    words, term = words.casefold(), term.casefold()
+    ending = words.removeprefix(term)
+    if not words.startswith(term) or not ending:
+        return words == term
+    return len(term) >= SHORTEST_STEM and len(ending) <= LONGEST_ENDING and ending.isalpha()
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

@@ -38,6 +38,21 @@ export async function post(path, values, signal) {
   return (await request(path, { method: "POST", body: JSON.stringify(values), signal })).json();
 }
 
+/** Send a form with a file. @returns {Promise<any>} the JSON of the answer */
+export async function upload(path, values, signal) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(values)) form.set(name, value);
+  if (key.get()) form.set("api_key", key.get());
+  const answer = await (await request(path, { method: "POST", body: form, signal })).json();
+  if (answer.error) throw failureOf(answer, 0, null); // a long answer begins before its end is known
+  return answer;
+}
+
+/** @returns {Promise<Blob>} the content of a file */
+export async function fetchFile(path, signal) {
+  return (await request(path, { signal }, "*/*")).blob();
+}
+
 /** The events of a stream. Without `values`, the request is a GET. */
 export async function* stream(path, values, signal) {
   const options = values === undefined ? { signal } : { method: "POST", body: JSON.stringify(values), signal };
@@ -60,7 +75,7 @@ async function* reading(events) {
 
 async function request(path, options, accept = "application/json") {
   const headers = { Accept: accept };
-  if (options.body) headers["Content-Type"] = "application/json";
+  if (typeof options.body === "string") headers["Content-Type"] = "application/json";
   if (key.get()) headers.Authorization = `Bearer ${key.get()}`;
   let response;
   try {

@@ -1,10 +1,11 @@
-// A whole document: its paragraphs, and their translations as they come.
+// A whole document: its paragraphs, and their translations as they come; or a file that the server translates.
 
 import { oncePerFrame } from "./frames.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 import { post } from "./api.js";
 import { copyButton } from "./copying.js";
 import { DocumentJob } from "./document_job.js";
+import { FileJob } from "./file_job.js";
 import { ACCEPTED, TAKES, download } from "./files.js";
 import { downloadIcon, fileIcon } from "./icons.js";
 import { languageBar } from "./language_bar.js";
@@ -18,7 +19,9 @@ export class DocumentView {
     Object.assign(this, { element, choice, openFile });
     this.text = "";
     this.name = ""; // of the file, if the text is from one
-    /** @type {DocumentJob | null} */
+    /** @type {File | null} */
+    this.file = null; // that the server translates
+    /** @type {DocumentJob | FileJob | null} */
     this.job = null;
     this.failure = null;
     this.soon = oncePerFrame(() => this.draw());
@@ -30,17 +33,24 @@ export class DocumentView {
     this.draw();
   }
 
-  /** Take the text of a file, and start. */
-  open({ name, text }) {
+  /** Take a file or its text, and start. */
+  open({ name, text = "", file = null }) {
     this.job?.cancel();
-    Object.assign(this, { name, text, job: null, failure: null });
+    Object.assign(this, { name, text, file, job: null, failure: null });
     this.start();
   }
 
   async start() {
-    if (!this.text.trim()) return;
+    if (!this.text.trim() && !this.file) return;
     this.job?.cancel();
     this.failure = null;
+    if (this.file) {
+      const { source, target } = this.choice;
+      this.job = new FileJob({ file: this.file, source, target, changed: () => this.soon() });
+      this.draw();
+      await this.job.run();
+      return;
+    }
     try {
       if (this.choice.source === null) await this.detect();
     } catch (error) {
@@ -63,12 +73,16 @@ export class DocumentView {
 
   edit() {
     this.job?.cancel();
-    this.job = null;
+    Object.assign(this, { job: null, file: null });
     this.draw();
     this.element.querySelector("textarea")?.focus();
   }
 
   save() {
+    if (this.job instanceof FileJob) {
+      download(this.job.content, this.job.name);
+      return;
+    }
     const [, stem, ending] = /^(.*?)(\.[^.]*)?$/.exec(this.name || "translation.txt");
     const tag = this.name ? `.${this.job.target}` : "";
     download(this.job.text, `${stem}${tag}${ending ?? ".txt"}`);
@@ -83,7 +97,7 @@ export class DocumentView {
       html`
         ${languageBar(this.choice, { changed, swap })}
         ${this.failure ? failureNote(this.failure, () => this.start()) : nothing}
-        ${this.job ? this.progress(this.job) : this.editor()}
+        ${this.job instanceof FileJob ? this.fileProgress(this.job) : this.job ? this.progress(this.job) : this.editor()}
       `,
       this.element,
     );
@@ -121,6 +135,30 @@ export class DocumentView {
             <button type="button" class="main" ?disabled=${!this.text.trim()} @click=${() => this.start()}>Translate</button>
           </div>
         </section>
+      </div>
+    `;
+  }
+
+  fileProgress(job) {
+    const { state } = job;
+    const again = () => {
+      job.run();
+      this.draw();
+    };
+    const status = { running: "translating, its layout is kept", done: "translated", cancelled: "cancelled", failed: "not translated" }[state];
+    return html`
+      <div class="job">
+        <div class="bar">
+          ${state === "running" ? html`<progress aria-label="The file is being translated"></progress>` : nothing}
+          <span class="status" role="status">${this.name}: ${status}</span>
+          <span class="actions">
+            ${state === "running" ? html`<button type="button" class="button cancel" @click=${() => job.cancel()}>Cancel</button>` : nothing}
+            ${state === "cancelled" ? html`<button type="button" class="button" @click=${again}>Translate again</button>` : nothing}
+            ${state === "running" ? nothing : html`<button type="button" class="button edit" @click=${() => this.edit()}>Close</button>`}
+            <button type="button" class="button download" ?disabled=${state !== "done"} @click=${() => this.save()}>${downloadIcon} Download</button>
+          </span>
+        </div>
+        ${job.failure ? failureNote(job.failure, again) : nothing}
       </div>
     `;
   }

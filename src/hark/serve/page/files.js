@@ -1,20 +1,25 @@
-// Files that are dropped or chosen: plain text, read in this browser.
+// Files that are dropped or chosen: plain text is read in this browser, other documents are sent to the server.
 
 import { Failure } from "./api.js";
 
-export const ACCEPTED = ".txt,.md,.markdown,.text,text/plain,text/markdown";
-export const TAKES = "Hark takes plain text files here (.txt, .md) of up to 2 MB.";
-const LARGEST = 2 << 20;
-const NAMES = /\.(txt|text|md|markdown)$/i;
+const { formats, body } = document.documentElement.dataset;
+export const ACCEPTED = [...formats.split(" "), "text/plain", "text/markdown"].join(",");
+export const TAKES = "Hark takes text, Markdown, HTML, Word, PowerPoint, Excel, OpenDocument, PDF, EPUB, subtitles and more.";
+const LARGEST_TEXT = 2 << 20;
+const LARGEST = Number(body) - 4096; // the form around the file takes some bytes, too
+const TEXTS = /\.(txt|text|md|markdown)$/i;
 
-/** @returns {Promise<{name: string, text: string}>} */
+/** @returns {Promise<{name: string, text?: string, file?: File}>} the text of the file, or the file */
 export async function readFile(file) {
-  if (!NAMES.test(file.name) && !file.type.startsWith("text/plain")) {
-    throw new Failure(`${file.name} is not a text file. ${TAKES}`);
-  }
-  if (file.size > LARGEST) throw new Failure(`${file.name} is too large. ${TAKES}`);
+  const { name, size, type } = file;
+  const plain = TEXTS.test(name) || type.startsWith("text/plain");
+  const known = formats.split(" ").includes(/\.[^.]*$/.exec(name.toLowerCase())?.[0]);
+  if (!plain && !known) throw new Failure(`${name} cannot be translated. ${TAKES}`);
+  const largest = plain && !(known && size > LARGEST_TEXT) ? LARGEST_TEXT : LARGEST;
+  if (size > largest) throw new Failure(`${name} is too large: the limit is ${Math.floor(largest / (1 << 20))} MB.`);
+  if (!plain || size > LARGEST_TEXT) return { name, file };
   const bytes = new Uint8Array(await file.arrayBuffer());
-  return { name: file.name, text: decode(bytes, file.name).replace(/\r\n?/g, "\n") };
+  return { name, text: decode(bytes, name).replace(/\r\n?/g, "\n") };
 }
 
 function decode(bytes, name) {
@@ -29,10 +34,11 @@ function decode(bytes, name) {
   }
 }
 
-/** Save a text as a file. */
-export function download(text, name) {
+/** Save a text or a blob as a file. */
+export function download(content, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
+  const blob = content instanceof Blob ? content : new Blob([content], { type: "text/plain;charset=utf-8" });
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);

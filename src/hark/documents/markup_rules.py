@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hark.serve.markup_tokens import Token
+from hark.documents.markup_tokens import Token
 
 BLOCKS = frozenset(
     """
@@ -16,7 +16,8 @@ BLOCKS = frozenset(
 """HTML elements that end a sentence; all others are inline."""
 UNTOUCHED = frozenset(("code", "kbd", "math", "pre", "samp", "template", "textarea", "var"))
 """HTML elements whose text is not translated."""
-_ATTRIBUTE = re.compile(r"([^\s\"'<>/=]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'<>]+)")
+ATTRIBUTE = re.compile(r"([^\s\"'<>/=]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'<>]+)")
+"""An attribute of a tag: its name, and its value with quotes."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,16 @@ class MarkupRules:
     """Whether to find out from an XML document which elements are inline: those next to text."""
     collapse: bool = True
     """Whether line breaks are white space like any other, as in HTML."""
+    xhtml: bool = False
+    """Whether HTML is also XML: scripts may be self-closing."""
+    only: frozenset[str] = frozenset()
+    """Elements that are translated; empty: all."""
 
     def splits(self, token: Token, inline: Collection[str]) -> bool:
         """Whether a tag ends a sentence; `inline` are the elements of an XML document that stand next to text."""
-        if token.kind == "hidden" or token.name in self.non_splitting:
+        if token.kind == "hidden" or (token.name in self.non_splitting and token.name not in self.only):
             return False
-        if token.name in self.splitting:
+        if token.name in self.splitting or token.name in self.only:
             return True
         return token.name in BLOCKS if self.html else self.outline and token.name not in inline
 
@@ -49,7 +54,7 @@ class MarkupRules:
             return True
         if "translate" not in token.raw.lower():
             return False
-        for name, value in _ATTRIBUTE.findall(token.raw):
+        for name, value in ATTRIBUTE.findall(token.raw):
             value = value.strip("\"'")
             if (name.lower(), value.strip().lower()) == ("translate", "no"):
                 return True

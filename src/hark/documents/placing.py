@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from hark.decode.align import Link
 from hark.text.rewrite import Rewriting, Span
@@ -77,6 +78,13 @@ def place(root: Element, source: str, text: str, links: Sequence[Link], write: C
         parts.append(write(plain.after[end:stop]))
         work += reversed(parts)
     return "".join(output)
+
+
+def placeholders(text: str) -> Iterator[str]:
+    """Yield placeholders {{x1}}, {{x2}} and so on, with a letter that makes them different from all in the text."""
+    letters = (*"xyzabcdefghijklmnopqrstuvw", "x" * (len(text) + 1))
+    letter = next(letter for letter in letters if f"{{{{{letter}" not in text)
+    return (f"{{{{{letter}{number}}}}}" for number in count(1))
 
 
 def _clip(span: Span, length: int) -> Span:

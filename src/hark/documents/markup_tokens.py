@@ -5,7 +5,8 @@ character of the markup.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,7 @@ RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes"))
 """HTML elements whose content is not markup."""
 _SPECIAL = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![^>]*(?:>|\Z)", re.DOTALL)
 # As browsers read tags: quotes count only after an equals sign. The possessive repeats never go back.
-_TAG = re.compile(
+TAG = re.compile(
     r"<(/?)([^\W\d_][^\s<>/\"'=]*+)(?:[^\s<>=]++|\s++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s<>\"'][^\s<>]*+)|=)*+>"
 )
 LONGEST_TAG = 1 << 17
@@ -35,12 +36,12 @@ class Token:
     name: str = ""
 
 
-def tokenise(text: str, html: bool) -> Iterator[Token]:
-    """Yield the tokens of a document. Names of HTML elements are in lower case."""
+def tokenise(text: str, html: bool, xhtml: bool = False) -> Iterator[Token]:
+    """Yield the tokens of a document. Names of HTML elements are in lower case. XHTML has self-closing scripts."""
     start = place = 0
     while (place := text.find("<", place)) >= 0:
         found = _SPECIAL.match(text, place)
-        tag = None if found else _TAG.match(text, place, place + LONGEST_TAG)
+        tag = None if found else TAG.match(text, place, place + LONGEST_TAG)
         if found is None and tag is None:  # a "less than"
             place += 1
             continue
@@ -57,7 +58,7 @@ def tokenise(text: str, html: bool) -> Iterator[Token]:
             yield Token("close", tag[0], name)
         elif tag[0].endswith("/>") if not html else name in VOID:
             yield Token("single", tag[0], name)
-        elif html and name in RAW:
+        elif html and name in RAW and not (xhtml and tag[0].endswith("/>")):
             end = _end_of_raw(text, name, place)
             yield Token("hidden", tag[0] + text[place:end], name)
             start = place = end
@@ -74,20 +75,21 @@ def _end_of_raw(text: str, name: str, start: int) -> int:
     return closing.end() if closing else len(text)
 
 
-def pair_up(tokens: Sequence[Token]) -> dict[int, int]:
-    """Match opening and closing tags; return the partner of each that has one. Pairs never cross."""
-    partners: dict[int, int] = {}
-    opened: list[int] = []
+def pair_up(tokens: Iterable[Token]) -> "array[int]":
+    """Match opening and closing tags; return the number of each token's partner, or -1. Pairs never cross."""
+    partners = array("i")
+    opened: list[tuple[int, str]] = []
     waiting: dict[str, int] = {}
     for place, token in enumerate(tokens):
+        partners.append(-1)
         if token.kind == "open":
-            opened.append(place)
+            opened.append((place, token.name))
             waiting[token.name] = waiting.get(token.name, 0) + 1
         elif token.kind == "close" and waiting.get(token.name):
             while True:
-                other = opened.pop()
-                waiting[tokens[other].name] -= 1
-                if tokens[other].name == token.name:
+                other, name = opened.pop()
+                waiting[name] -= 1
+                if name == token.name:
                     break
             partners[place], partners[other] = other, place
     return partners

@@ -1,0 +1,113 @@
+"""`hark align`: sentence pairs from a document and its translation."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hark.cli import options
+from hark.errors import UserError
+
+if TYPE_CHECKING:
+    from hark.documents.tmx_units import TranslationUnit
+
+EXAMPLES = (
+    "hark align contract.docx vertrag.docx -o pairs.tsv",
+    "hark align manual/en manual/de -s en -t de -o memory.tmx --drop-low",
+)
+
+
+def align(
+    source_path: Annotated[Path, typer.Argument(metavar="PATH", help="A document, or a folder of documents.")],
+    target_path: Annotated[Path, typer.Argument(metavar="PATH", help="Its translation, or a folder of them.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Write the pairs to this .tsv or .tmx file.")
+    ],
+    source: Annotated[
+        str | None, typer.Option("-s", "--source", metavar="LANG", help="Language of the first; detected by default.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("-t", "--target", metavar="LANG", help="Language of the second; detected by default.")
+    ] = None,
+    model: options.Model = None,
+    use_model: Annotated[
+        bool, typer.Option("--model-words/--no-model-words", help="Compare words with the model's own translations.")
+    ] = True,
+    drop_low: Annotated[bool, typer.Option("--drop-low", help="Leave out pairs with a low score.")] = False,
+    force: options.Force = False,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
+) -> None:
+    """Make sentence pairs from a document and its translation.
+
+    The pairs serve as training text (hark prepare) and as a translation memory. Each has a score from 0 to 1; those
+    below 0.5 are marked as low, and are not read by hark prepare and --memory. Of two folders, files with the same name
+    are paired: letter.docx, letter.en.docx and letter.de.odt belong together.
+    """
+    import sys
+
+    from hark.cli.document_pairs import EvidenceFinder, find_languages, read_file
+    from hark.cli.interrupts import leave_at_once
+    from hark.cli.streams import writer
+    from hark.documents.pairing import pair_documents
+    from hark.documents.tmx_units import add_units, new_tmx, to_tsv
+
+    kind = output.suffix.lower()
+    if kind not in (".tsv", ".tmx"):
+        raise UserError(f"{output}: pairs are written to a .tsv or .tmx file")
+    if output.exists() and not force:
+        raise UserError(f"{output}: already exists; name another file, or replace it with --force")
+    evidence = EvidenceFinder(model, use_model, ("auto", device, "auto", threads))
+    units: list[TranslationUnit] = []
+    alone = [0, 0]
+    languages: tuple[str, str] | None = None
+    try:
+        for one, other in match_files(source_path, target_path):
+            documents = read_file(one), read_file(other)
+            languages = languages or find_languages(documents, (one, other), (source, target))
+            paired = pair_documents(*documents, languages, evidence.find(*languages))
+            units += paired.units
+            alone = [total + each for total, each in zip(alone, paired.alone, strict=True)]
+    except KeyboardInterrupt as interrupt:
+        leave_at_once(interrupt)
+    assert languages is not None
+    low = sum(each.low for each in units)
+    written = [each for each in units if not (drop_low and each.low)]
+    with writer(output) as file:
+        file.write(add_units(new_tmx(languages[0]), written, *languages, output) if kind == ".tmx" else to_tsv(written))
+    sys.stderr.write(
+        f"{output}: {len(written):,} pairs, {'without ' if drop_low else ''}{low:,} low; sentences without a partner: "
+        f"{alone[0]:,} {languages[0]}, {alone[1]:,} {languages[1]}\n"
+    )
+
+
+def match_files(source: Path, target: Path) -> list[tuple[Path, Path]]:
+    """The two files, or the files of two folders that have the same name."""
+    import sys
+
+    if not source.is_dir() and not target.is_dir():
+        return [(source, target)]
+    if not source.is_dir() or not target.is_dir():
+        raise UserError(f"{source} and {target}: name two files or two folders")
+    sides = [index_files(folder) for folder in (source, target)]
+    names = [name for name in sides[0] if name in sides[1]]
+    single = [str(path) for side, other in (sides, sides[::-1]) for name, path in side.items() if name not in other]
+    if single:
+        sys.stderr.write(f"without a partner: {', '.join(single[:5])}{', ...' if len(single) > 5 else ''}\n")
+    if not names:
+        raise UserError(f"{source} and {target}: no two documents have the same name")
+    return [(sides[0][name], sides[1][name]) for name in names]
+
+
+def index_files(folder: Path) -> dict[str, Path]:
+    """The documents of a folder and below by name, without suffix and language code."""
+    import re
+
+    from hark.documents.formats import find_suffix
+
+    files: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and find_suffix(path.name) and not path.name.startswith("."):
+            stem = re.sub(r"[._-][a-z]{2}(?:[_-][A-Za-z]{2,4})?$", "", path.stem) or path.stem
+            files.setdefault((path.relative_to(folder).parent / stem).as_posix(), path)
+    return files

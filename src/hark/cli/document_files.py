@@ -1,0 +1,161 @@
+"""Translation of document files, and of folders of them, for `hark translate`."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hark.cli.document_run import DocumentChoices, OpenedDocument, translate_opened
+from hark.errors import HarkError, UserError
+
+if TYPE_CHECKING:
+    from hark.documents.document import ReadingOptions
+    from hark.documents.report import DocumentReport
+
+
+def is_document(path: Path) -> bool:
+    """Whether a file is a document: plain text, and what has no known suffix, is read line by line instead."""
+    from hark.documents.formats import FORMATS, find_suffix
+
+    suffix = find_suffix(path.name)
+    return suffix != "" and FORMATS[suffix] != FORMATS[".txt"]
+
+
+def translate_documents(path: Path, output: Path | None, choices: DocumentChoices) -> int:
+    """Translate a file or a folder; return the number of flagged segments."""
+    if choices.report is not None and choices.report.suffix.lower() not in (".json", ".html"):
+        raise UserError(f"{choices.report}: a report must be a .json or .html file")
+    return (translate_folder if path.is_dir() else translate_file)(path, output, choices)
+
+
+def translate_file(path: Path, output: Path | None, choices: DocumentChoices) -> int:
+    """Translate one file; return the number of flagged segments."""
+    opened = open_document(path, choices, output_suffix(path, output))
+    output = output or path.with_name(translated_name(path, *opened.pair))
+    report = translate_opened(opened, output, choices)
+    if choices.report is not None:
+        write_report(choices.report, [report])
+    return report.counts["flagged"]
+
+
+def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices) -> int:
+    """Translate the documents in a folder and below it; return the number of flagged segments.
+
+    Files that are there already are left alone without --force, so that an interrupted run continues.
+    """
+    from hark.atomic import refuse_overlap
+    from hark.documents.formats import FORMATS, find_suffix
+
+    if output is None:
+        if choices.target is None:
+            raise UserError(f"{folder}: name the folder of the translations with -o")
+        output = folder.resolve().with_name(f"{folder.resolve().name}.{choices.target}")
+    refuse_overlap(output, [folder])
+    files = [each for each in sorted(folder.rglob("*")) if each.is_file() and not is_hidden(each, folder)]
+    documents = [each for each in files if find_suffix(each.name)]
+    if not documents:
+        raise UserError(f"{folder}: has no files that can be translated: {', '.join(FORMATS)}")
+    reports: list[DocumentReport] = []
+    skipped, failed = 0, 0
+    for path in documents:
+        place = (output / path.relative_to(folder)).with_suffix(suffix := output_suffix(path, None))
+        if place.exists() and not choices.force:
+            skipped += 1
+            continue
+        try:
+            opened = open_document(path, choices, suffix)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            reports.append(translate_opened(opened, place, choices))
+        except UserError as error:  # a damaged file must not stop the others
+            failed += 1
+            sys.stderr.write(f"{error}\n")
+    if choices.report is not None:
+        write_report(choices.report, reports)
+    summary = [f"{len(reports):,} translated"]
+    summary += [f"{skipped:,} there already (--force translates them again)"] if skipped else []
+    summary += [f"{len(files) - len(documents):,} of other types"] if len(files) > len(documents) else []
+    sys.stderr.write(f"{output}: {len(files):,} files: {', '.join(summary)}\n")
+    if failed:
+        raise HarkError(f"{failed:,} of {len(documents):,} files could not be translated")
+    return sum(each.counts["flagged"] for each in reports)
+
+
+def is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def output_suffix(path: Path, output: Path | None) -> str:
+    """The suffix of a translation: that of the file, but a PDF becomes HTML or DOCX."""
+    from hark.documents.formats import find_outputs, find_suffix
+
+    possible = find_outputs(path.name)
+    wanted = find_suffix(output.name) if output is not None else ""
+    if wanted and wanted not in possible:
+        raise UserError(f"{output}: a {path.suffix} file can become only {' or '.join(possible)}")
+    return wanted or (path.suffix if len(possible) == 1 else possible[0])
+
+
+def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDocument:
+    """Read a file, and choose the model for it."""
+    from hark.cli.model_choice import choose_model, model_codes
+    from hark.cli.streams import open_file
+    from hark.decode.load import Loaded
+    from hark.decode.source_language import DETECTED
+    from hark.documents.formats import read_document
+    from hark.documents.translate import sample
+
+    with open_file(path) as file:
+        content = file.read()
+    reading = replace(
+        choices.reading,
+        source=choices.source or "",
+        target=choices.target or "",
+        output=suffix.removeprefix(".") if suffix != path.suffix else "",
+    )
+    document = read_document(str(path), content, reading)
+    beginning = list(sample(document, DETECTED + 1))
+    folder, source, _ = choose_model(choices.model, choices.source, choices.target, beginning)
+    if folder not in choices.loaded:
+        choices.loaded[folder] = Loaded(folder, *choices.engine)
+    loaded = choices.loaded[folder]
+    source, target = model_codes(loaded, source, choices.target)
+    pair = loaded.languages.pair("".join(beginning), source, target)
+    if not reading.target:  # known only now; some formats state it in the file
+        document = read_document(str(path), content, replace(reading, target=pair[1]))
+    return OpenedDocument(path, document, loaded, source, target, pair)
+
+
+def translated_name(path: Path, source: str, target: str) -> str:
+    """The name of a translation: letter.de.docx for letter.docx and for letter.en.docx."""
+    stem = path.stem.removesuffix(f".{source}") or path.stem
+    return f"{stem}.{target}{output_suffix(path, None)}"
+
+
+def write_report(path: Path, reports: "Sequence[DocumentReport]") -> None:
+    from hark.cli.streams import writer
+    from hark.documents.report import to_html, to_json
+
+    text = to_json(reports) if path.suffix.lower() == ".json" else to_html(reports)
+    with writer(path) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+def reading_options(settings: list[str]) -> "ReadingOptions":
+    """The options of `--read`: `columns=title,body`, `attributes=true`."""
+    from hark.configfile import suggest
+    from hark.documents.document import ReadingOptions
+
+    known = {each.name: each.type for each in fields(ReadingOptions) if each.name not in ("source", "target", "output")}
+    chosen: dict[str, Any] = {}
+    for each in settings:
+        name, equals, value = each.partition("=")
+        if name not in known or not equals:
+            raise UserError(f"--read {each}: no such setting{suggest(name, list(known))}")
+        if known[name] is bool:
+            if value not in ("true", "false"):
+                raise UserError(f"--read {each}: must be true or false")
+            chosen[name] = value == "true"
+        else:
+            chosen[name] = (*chosen.get(name, ()), *filter(None, map(str.strip, value.split(","))))
+    return ReadingOptions(**chosen)

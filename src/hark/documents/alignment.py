@@ -1,0 +1,179 @@
+"""Sentence alignment of two versions of a text: by length (Gale and Church 1993) and by words that they share.
+
+The words of a sentence are compared with those of the model's translation of the other one, as Bleualign does (Sennrich
+and Volk 2010). Without translations, names and numbers that are the same in both languages still help.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from hark.documents.shared_words import SharedWords
+
+PRIORS = {
+    (1, 1): 0.89, (1, 0): 0.005, (0, 1): 0.005, (2, 1): 0.04, (1, 2): 0.04, (2, 2): 0.005, (3, 1): 0.0075,
+    (1, 3): 0.0075,
+}  # fmt: skip
+"""How often so many sentences of one text correspond to so many of the other: Gale and Church's figures, and a little
+for three."""
+VARIANCE = 6.8
+"""Variance of the number of characters of a translation per character of its source (Gale and Church)."""
+SHORT = 1_000
+"""Characters of a text too short to tell how much longer its translations are."""
+WEIGHT, NEUTRAL, NEUTRAL_SAME = 12.0, 0.3, 0.1
+"""How much shared words count, and the share of words that speaks neither for nor against a pair: of translations, and
+of words that are the same in both languages. Tuned on newstest2013 with benchmarks/document_alignment.py."""
+POOR = 0.1
+"""The share of translated words that a pair has at least, nearly always."""
+PARAGRAPHS = 3.0
+"""Cost of a paragraph that ends in only one of the texts, or inside a pair."""
+BAND = 60
+"""Sentences around the expected place of a translation that are considered."""
+LOW = 0.5
+"""Score below which a pair is marked as low."""
+_COSTS = {shape: -math.log(prior) for shape, prior in PRIORS.items()}
+
+
+@dataclass(frozen=True)
+class TextSentence:
+    """A sentence of a text."""
+
+    text: str
+    ends_paragraph: bool = False
+
+
+@dataclass(frozen=True)
+class Bead:
+    """Sentences that are translations of each other: ranges of both texts; one of them may be empty."""
+
+    source: range
+    target: range
+    score: float
+    """How sure it is, from 0 to 1."""
+
+    @property
+    def low(self) -> bool:
+        return self.score < LOW
+
+
+class Aligner:
+    """Aligns two texts. Each text may also come as translated sentence by sentence into the language of the other."""
+
+    def __init__(
+        self,
+        source: Sequence[TextSentence],
+        target: Sequence[TextSentence],
+        translations: Sequence[str] | None = None,
+        lexical: bool = True,
+    ) -> None:
+        """`translations` are those of the source sentences; `lexical=False` aligns by length alone."""
+        self._source, self._target = source, target
+        self._lengths = _sums([len(each.text) for each in source]), _sums([len(each.text) for each in target])
+        self._ends = _sums([each.ends_paragraph for each in source]), _sums([each.ends_paragraph for each in target])
+        self._ratio = (self._lengths[1][-1] + SHORT) / (self._lengths[0][-1] + SHORT)
+        self._words: SharedWords | None = None
+        self._translated = translations is not None
+        self._neutral = NEUTRAL if self._translated else NEUTRAL_SAME
+        if lexical:
+            words = translations if translations is not None else [each.text for each in source]
+            self._words = SharedWords(words, [each.text for each in target])
+
+    def align(self) -> list[Bead]:
+        """Find the cheapest way to divide both texts into beads, within a band around likely translations."""
+        rows, columns = len(self._source), len(self._target)
+        best: list[dict[int, float]] = [{} for _ in range(rows + 1)]
+        steps: list[dict[int, tuple[int, int]]] = [{} for _ in range(rows + 1)]
+        for row in range(rows + 1):
+            here = best[row]
+            for column in self._columns(row):
+                if row == column == 0:
+                    here[0] = 0.0
+                    continue
+                found, shape = math.inf, (0, 0)
+                for each in _COSTS:
+                    before = best[row - each[0]].get(column - each[1]) if each[0] <= row else None
+                    if before is not None:
+                        cost = before + self._cost(row, column, *each)
+                        if cost < found:
+                            found, shape = cost, each
+                if found < math.inf:
+                    here[column], steps[row][column] = found, shape
+        return list(self._trace(steps, rows, columns))[::-1]
+
+    def _trace(self, steps: list[dict[int, tuple[int, int]]], row: int, column: int) -> Iterator[Bead]:
+        while row or column:
+            down, right = steps[row][column]
+            score = self._score(row, column, down, right)
+            yield Bead(range(row - down, row), range(column - right, column), score)
+            row, column = row - down, column - right
+
+    def _columns(self, row: int) -> range:
+        """The columns that are considered in a row: around the line between anchors."""
+        following = self._expected[min(row + 1, len(self._source))]  # so that the bands of two rows overlap
+        low = max(0, self._expected[row] - BAND)
+        return range(low, min(len(self._target), following + BAND) + 1)
+
+    @cached_property
+    def _expected(self) -> list[int]:
+        """The expected column of each row: interpolated between sentences that are surely translations."""
+        rows, columns = len(self._source), len(self._target)
+        anchors = [(0, 0), *(self._words.anchors() if self._words is not None else ()), (rows, columns)]
+        expected = [0] * (rows + 1)
+        for (start, place), (end, other) in pairwise(anchors):
+            for row in range(start, end + 1):
+                expected[row] = place + (row - start) * (other - place) // max(1, end - start)
+        return expected
+
+    def _cost(self, row: int, column: int, down: int, right: int) -> float:
+        cost = _COSTS[down, right]
+        cost += PARAGRAPHS * self._broken_paragraphs(row, column, down, right)
+        if not down or not right:
+            return cost
+        cost += self._length_cost(row, column, down, right)
+        if self._words is not None:
+            coverage = self._coverage(row, column, down, right)
+            cost -= WEIGHT * sum((share - self._neutral) * weight for share, weight in coverage)
+        return cost
+
+    def _coverage(self, row: int, column: int, down: int, right: int) -> list[tuple[float, float]]:
+        assert self._words is not None
+        if (down, right) == (2, 2):  # two sentences that changed places; otherwise they are two pairs
+            crossed = self._words.coverage(row - 2, row - 1, column - 1, column)
+            return crossed + self._words.coverage(row - 1, row, column - 2, column - 1)
+        return self._words.coverage(row - down, row, column - right, column)
+
+    def _broken_paragraphs(self, row: int, column: int, down: int, right: int) -> int:
+        source, target = self._ends
+        inside = (source[row - 1] - source[row - down]) if down else 0
+        inside += (target[column - 1] - target[column - right]) if right else 0
+        if not down or not right:
+            return inside
+        return inside + (self._source[row - 1].ends_paragraph != self._target[column - 1].ends_paragraph)
+
+    def _length_cost(self, row: int, column: int, down: int, right: int) -> float:
+        """-log of the probability that a translation is at least so much longer or shorter than expected."""
+        one = self._lengths[0][row] - self._lengths[0][row - down]
+        other = self._lengths[1][column] - self._lengths[1][column - right]
+        mean = max(1.0, (one * self._ratio + other) / 2)
+        deviation = (other - one * self._ratio) / math.sqrt(mean * VARIANCE)
+        return -math.log(max(1e-12, math.erfc(abs(deviation) / math.sqrt(2))))
+
+    def _score(self, row: int, column: int, down: int, right: int) -> float:
+        if not down or not right:
+            return 0.0
+        evidence = 2.0 - self._length_cost(row, column, down, right)
+        if self._words is not None:
+            coverage = self._coverage(row, column, down, right)
+            mean = sum(share for share, _ in coverage) / len(coverage)
+            evidence += 2 * WEIGHT * (mean - (POOR if self._translated else 0.0))
+        return round(1 / (1 + math.exp(-max(-30.0, min(30.0, evidence)))), 3)
+
+
+def _sums(numbers: Sequence[int]) -> list[int]:
+    """The sum of the first n numbers, for every n."""
+    sums = [0]
+    for each in numbers:
+        sums.append(sums[-1] + each)
+    return sums

@@ -1,0 +1,244 @@
+"""DOCX: paragraphs of Word documents, with the formats, links, notes and fields in them.
+
+The XML is edited in place (see `xml_nodes`) instead of by python-docx, which does not reach text boxes, notes, comments
+and tracked changes, and writes every part again.
+
+Decisions: of tracked changes, inserted text is translated inside its insertion and deleted text is kept as it is;
+hidden text and text in code styles is kept as it is; the results of links and cross-references are translated, those of
+other fields are kept; a tab ends a sentence, and so does a line break unless the next line goes on in lower case.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hark.documents.archives import Archive, ArchiveDocument
+from hark.documents.document import Document, ReadingOptions
+from hark.documents.drawing import DrawingScheme
+from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
+from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
+from hark.documents.paragraph_text import ParagraphText, pair_halves
+from hark.documents.word_language import DefaultLanguage, WordLanguage
+from hark.documents.xml_document import AttributeText, EditableText, XmlScheme
+from hark.documents.xml_nodes import Node, Source, find_nodes
+
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+_TYPES = (
+    f"{_WORD}.document.main+xml",
+    f"{_WORD}.template.main+xml",
+    "application/vnd.ms-word.document.macroEnabled.main+xml",
+    "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+    f"{_WORD}.footnotes+xml",
+    f"{_WORD}.endnotes+xml",
+    f"{_WORD}.comments+xml",
+    f"{_WORD}.header+xml",
+    f"{_WORD}.footer+xml",
+)
+_STYLES = f"{_WORD}.styles+xml"
+_CODE_STYLES = frozenset(("HTMLCode", "HTMLPreformatted", "HTMLKeyboard", "HTMLSample", "SourceCode", "VerbatimChar"))
+"""Styles of code in Word, and in documents made by pandoc."""
+_RUN = RunNames("w:rPr", "t", frozenset(("w:lang", "w:noProof", "w:rPrChange")))
+_DELETED = frozenset(("w:del", "w:moveFrom"))
+_WRAPPING = frozenset(("w:hyperlink", "w:ins", "w:moveTo", "w:smartTag", "w:customXml", "w:dir", "w:bdo"))
+_DROPPED = frozenset(("w:proofErr", "w:lastRenderedPageBreak", "w:softHyphen"))
+"""What says where the speller or the printer was in the old text."""
+_TRANSLATED_FIELDS = frozenset(("HYPERLINK", "REF", "TOC", "INDEX", "STYLEREF", "QUOTE"))
+_OFF = frozenset(("0", "false", "off"))
+
+
+def read(content: bytes, options: ReadingOptions) -> Document:
+    """Read a DOCX file."""
+    archive = open_package(content, "DOCX", "word")
+    scheme = WordScheme(frozenset(_hidden_styles(archive)), options)
+    schemes: dict[str, XmlScheme] = dict.fromkeys(_TYPES, scheme)
+    if options.target:
+        schemes[_STYLES] = DefaultLanguage(options.target)
+    return ArchiveDocument(archive, read_parts(archive, schemes, DrawingScheme(options)))
+
+
+@dataclass
+class _FieldPart(Kept):
+    """A character that begins, divides or ends a field, or a part of its instruction."""
+
+    ordered: bool = True
+    kind: str = ""
+    instruction: str = ""
+
+
+class WordScheme:
+    """Paragraphs of WordprocessingML."""
+
+    prefixes = PREFIXES
+    blocks = frozenset(("w:p",))
+    skipped = frozenset[str]()
+
+    def __init__(self, hidden: frozenset[str], options: ReadingOptions) -> None:
+        """`hidden`: the styles that hide text."""
+        self._hidden, self._descriptions = hidden, options.attributes
+        self._language = WordLanguage(options.target) if options.target else None
+
+    def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
+        """The paragraph, after those in its text boxes."""
+        if block.name == "wp:docPr":
+            if self._descriptions:
+                yield AttributeText(block, "descr", source)
+            return
+        for each in block.elements:
+            for inner in _find_inner(each):
+                yield from self.texts(inner, source)
+        properties = block.find("w:pPr")
+        style = properties.find("w:pStyle") if properties is not None else None
+        if style is None or style.attributes.get("w:val") not in self._hidden | _CODE_STYLES:
+            start = properties.end if properties is not None else block.inner_start
+            text = ParagraphText(start, block.inner_end, self._content(block, source))
+            if self._language and text.segments:
+                yield from self._language.paragraph(block, source)
+            yield text
+
+    def _content(self, parent: Node, source: Source) -> list[Item]:
+        items = [item for each in parent.elements for item in self._items(each, source)]
+        return pair_halves(_fold_fields(items))
+
+    def _items(self, node: Node, source: Source) -> Iterator[Item]:
+        """The items of a child of a paragraph."""
+        name = node.name
+        if name == "w:r":
+            yield from self._run(node, source)
+            return
+        if name in _DROPPED or name.endswith("Pr"):  # properties belong to their parent's opening tag
+            return
+        raw = source.text(node.start, node.end)
+        if name in _DELETED:
+            yield Kept(raw)
+        elif name.endswith(("Start", "End")):
+            kind = name.removesuffix("Start").removesuffix("End")
+            key = f"{kind} {node.attributes.get('w:id')}"
+            yield Half(raw, key=key, opens=name.endswith("Start"))
+        elif name == "w:fldSimple":
+            inner = self._content(node, source)
+            yield _field(node.attributes.get("w:instr", ""), *_tags(node, node, source), inner)
+        elif name == "w:sdt" and (content := node.find("w:sdtContent")) is not None:
+            yield Wrap(*_tags(node, content, source), self._content(content, source))
+        elif name in _WRAPPING and any(node.elements):
+            yield Wrap(*_tags(node, node, source), self._content(node, source))
+        else:
+            yield Kept(raw, placeholder=name in ("m:oMath", "m:oMathPara"))
+
+    def _run(self, run: Node, source: Source) -> Iterator[Item]:
+        properties = run.find("w:rPr")
+        style = properties.find("w:rStyle") if properties is not None else None
+        named = style.attributes.get("w:val") if style is not None else None
+        hidden = named in self._hidden or (properties is not None and is_on(properties.find("w:vanish")))
+        if hidden or named in _CODE_STYLES:
+            yield Kept(source.text(run.start, run.end), placeholder=not hidden)
+            return
+        written = self._language.run_properties(run, source) if self._language else None
+        form = run_format(run, _RUN, source, ' xml:space="preserve"', written)
+        for each in run.elements:
+            name = each.name
+            if name in _DROPPED or name == "w:rPr":
+                continue
+            if name == "w:t":
+                text = each.text if each.attributes.get("xml:space") == "preserve" else each.text.strip()
+                yield TextRun(text.replace("\n", " "), form)
+                continue
+            raw = around(run, each, properties, source)
+            if name == "w:noBreakHyphen":
+                yield TextRun("\N{NON-BREAKING HYPHEN}", form)
+            elif name == "w:ruby":  # the reading above the characters has no place in a translation
+                base = each.find("w:rubyBase")
+                yield from self._content(base, source) if base is not None else ()
+            elif name == "w:fldChar":
+                yield _FieldPart(raw, kind=each.attributes.get("w:fldCharType", ""))
+            elif name == "w:instrText":
+                yield _FieldPart(raw, kind="instruction", instruction=each.text)
+            elif name in ("w:tab", "w:ptab"):
+                yield Kept(raw, splits=True)
+            elif name in ("w:br", "w:cr"):
+                page = each.attributes.get("w:type", "textWrapping") != "textWrapping"
+                yield Kept(raw, splits=page, line_break=not page)
+            else:
+                yield Kept(raw)
+
+
+def is_on(toggle: Node | None) -> bool:
+    """Whether a property that is on or off is on."""
+    return toggle is not None and toggle.attributes.get("w:val", "1") not in _OFF
+
+
+def _tags(outer: Node, content: Node, source: Source) -> tuple[str, str]:
+    """What stands before and after the content of an element: its tags, with its properties."""
+    start = content.inner_start
+    for each in content.elements:
+        if not each.name.endswith("Pr"):
+            break
+        start = each.end
+    return source.text(outer.start, start), source.text(content.inner_end, outer.end)
+
+
+def _find_inner(node: Node) -> Iterator[Node]:
+    """Paragraphs in text boxes, and pictures."""
+    if node.name in ("w:p", "wp:docPr"):
+        yield node
+        return
+    for each in node.elements:
+        yield from _find_inner(each)
+
+
+def _field(instruction: str, opening: str, closing: str, result: list[Item]) -> Item:
+    words = instruction.split()
+    text = visible(result)
+    if words and words[0].upper() in _TRANSLATED_FIELDS and any(map(str.isalpha, text)):
+        return Wrap(opening, closing, result)
+    return Kept(opening + emit(result) + closing, placeholder=bool(text.strip()))
+
+
+def _fold_fields(items: Sequence[Item]) -> list[Item]:
+    """Make fields that begin and end here one item each."""
+    output: list[Item] = []
+    opened: list[tuple[list[Item], list[Item] | None]] = []
+    """For each open field the items up to its divider, and those after it."""
+    for item in items:
+        kind = item.kind if isinstance(item, _FieldPart) else ""
+        made = item
+        if kind == "begin":
+            opened.append(([item], None))
+            continue
+        if kind == "separate" and opened and opened[-1][1] is None:
+            opened[-1][0].append(item)
+            opened[-1] = opened[-1][0], []
+            continue
+        if kind == "end" and opened:
+            head, result = opened.pop()
+            words = "".join(each.instruction for each in head if isinstance(each, _FieldPart))
+            made = _field(words, emit(head), item.raw, result or []) if isinstance(item, Kept) else item
+        if not opened:
+            output.append(made)
+        elif opened[-1][1] is None:
+            opened[-1][0].append(made)
+        else:
+            opened[-1][1].append(made)
+    for head, result in opened:  # a field that goes on in the next paragraph, as tables of contents do
+        output += [*head, *(result or [])]
+    return output
+
+
+def _hidden_styles(archive: Archive) -> Iterator[str]:
+    """The styles that hide text, or are based on one that does."""
+    hidden: dict[str, bool] = {}
+    based: dict[str, str] = {}
+    for part in (name for name, kind in parts_of(archive).items() if kind == _STYLES):
+        for style in find_nodes(archive.read(part), PREFIXES, frozenset(("w:style",)), part):
+            name = style.attributes.get("w:styleId", "")
+            properties, parent = style.find("w:rPr"), style.find("w:basedOn")
+            toggle = properties.find("w:vanish") if properties is not None else None
+            if toggle is not None:
+                hidden[name] = is_on(toggle)
+            elif parent is not None:
+                based[name] = parent.attributes.get("w:val", "")
+    for name in {*hidden, *based}:
+        place, seen = name, set[str]()
+        while place not in hidden and place in based and place not in seen:
+            seen.add(place)
+            place = based[place]
+        if hidden.get(place):
+            yield name

@@ -1,0 +1,132 @@
+"""HTML and XML files: the text between the tags, and insets in the markup, such as attributes and CDATA sections."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol
+
+from hark.decode.align import Link
+from hark.documents.document import Segment, SegmentTranslation
+from hark.documents.encoding import DecodedText
+from hark.documents.markup import Markup, MarkupItem
+from hark.documents.markup_rules import ATTRIBUTE, MarkupRules
+
+ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))
+"""HTML attributes with text for people."""
+_VALUE = MarkupRules(html=False, outline=False, collapse=False)
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+_MARKUP = re.compile(r"<[/!]?[a-zA-Z]|&#?\w+;")
+
+
+class Inset(Protocol):
+    """Text inside a tag or a section, with its own rules of escaping."""
+
+    start: int
+    end: int
+
+    @property
+    def texts(self) -> Sequence[str]: ...
+
+    @property
+    def tagged(self) -> Sequence[bool]: ...
+
+    def join(self, translations: Sequence[tuple[str, Sequence[Link]]]) -> str: ...
+
+
+@dataclass
+class AttributeValue:
+    """The value of an attribute, with its quotes."""
+
+    start: int
+    end: int
+    raw: str
+
+    def __post_init__(self) -> None:
+        self._quote = self.raw[0] if self.raw[:1] in ("'", '"') else ""
+        self._value = Markup(self.raw[1:-1] if self._quote else self.raw, _VALUE)
+        self.texts, self.tagged = self._value.texts, self._value.tagged
+
+    def join(self, translations: Sequence[tuple[str, Sequence[Link]]]) -> str:
+        quote = self._quote or '"'
+        value = self._value.join(translations).replace(quote, "&quot;" if quote == '"' else "&#39;")
+        return f"{quote}{value}{quote}"
+
+
+@dataclass
+class CdataSection:
+    """A CDATA section; its content is HTML if there is a tag or an entity in it."""
+
+    start: int
+    end: int
+    raw: str
+
+    def __post_init__(self) -> None:
+        content = self.raw.removeprefix(_CDATA).removesuffix(_CDATA_END)
+        self._html = Markup(content, MarkupRules()) if _MARKUP.search(content) else None
+        self._plain = content.strip()
+        self.texts: Sequence[str] = self._html.texts if self._html else (self._plain,)
+        self.tagged: Sequence[bool] = self._html.tagged if self._html else (False,)
+
+    def join(self, translations: Sequence[tuple[str, Sequence[Link]]]) -> str:
+        if self._html:
+            content = self._html.join(translations)
+        else:
+            before, _, after = self.raw.removeprefix(_CDATA).removesuffix(_CDATA_END).partition(self._plain)
+            content = before + translations[0][0] + after
+        return _CDATA + content.replace("]]>", "]]]]><![CDATA[>") + _CDATA_END
+
+
+class MarkupDocument:
+    """An HTML or XML file. The segments of the insets come after those of the text."""
+
+    def __init__(
+        self,
+        file: DecodedText,
+        rules: MarkupRules,
+        insets: Callable[[MarkupItem], Iterator[Inset]] | None = None,
+        finish: Callable[[str], str] = str,
+    ) -> None:
+        """`insets` finds those of a tag or section; `finish` changes a page that was translated."""
+        self._file, self._markup, self._finish = file, Markup(file.text, rules), finish
+        found = chain.from_iterable(map(insets, self._markup.items())) if insets else ()
+        self._insets = [inset for inset in found if any(any(map(str.isalpha, text)) for text in inset.texts)]
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        parts: list[Markup | Inset] = [self._markup, *self._insets]
+        return [Segment(text, tagged) for part in parts for text, tagged in zip(part.texts, part.tagged, strict=True)]
+
+    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
+        between = len(self._markup.texts)
+        pairs = ((each.text, each.links) for each in translations[:between])
+        markup = self._with_insets(translations[between:]) if self._insets else self._markup
+        text = markup.join(pairs)
+        return self._file.encode(text if text == self._file.text else self._finish(text), "xml")
+
+    def _with_insets(self, translations: Sequence[SegmentTranslation]) -> Markup:
+        """The document with its insets translated; its texts are the same."""
+        source, parts, end, done = self._file.text, list[str](), 0, 0
+        for inset in self._insets:
+            pairs = [(each.text, each.links) for each in translations[done : done + len(inset.texts)]]
+            done += len(pairs)
+            if [text for text, _ in pairs] != list(inset.texts):
+                parts += [source[end : inset.start], inset.join(pairs)]
+                end = inset.end
+        return Markup("".join([*parts, source[end:]]), self._markup.rules) if parts else self._markup
+
+
+def find_attributes(item: MarkupItem) -> Iterator[Inset]:
+    """Yield the attributes of a tag that have text for people."""
+    if item.ignored or item.token.kind not in ("open", "single"):
+        return
+    for found in ATTRIBUTE.finditer(item.token.raw):
+        if found[1].lower() in ATTRIBUTES:
+            yield AttributeValue(item.start + found.start(2), item.start + found.end(2), found[2])
+
+
+def find_cdata(item: MarkupItem) -> Iterator[Inset]:
+    """Yield a CDATA section."""
+    raw = item.token.raw
+    if item.token.kind == "hidden" and raw.startswith(_CDATA) and raw.endswith(_CDATA_END) and not item.ignored:
+        yield CdataSection(item.start, item.start + len(raw), raw)

@@ -1,0 +1,166 @@
+"""What DOCX, PPTX and XLSX share: the parts of the package, its properties, runs, and text in drawings and charts."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+
+from hark.documents.archives import Archive
+from hark.documents.document import Document, DocumentError
+from hark.documents.paragraph_items import Item, Kept, TextRun
+from hark.documents.paragraph_text import ParagraphText
+from hark.documents.xml_document import EditableText, XmlDocument, XmlScheme
+from hark.documents.xml_nodes import Node, Source, find_nodes
+
+_OFFICE = "http://schemas.openxmlformats.org"
+_STRICT = "http://purl.oclc.org/ooxml"
+_PLACES = {
+    "w": "wordprocessingml",
+    "x": "spreadsheetml",
+    "p": "presentationml",
+    "a": "drawingml",
+    "c": "drawingml:chart",
+    "wp": "drawingml:wordprocessingDrawing",
+    "xdr": "drawingml:spreadsheetDrawing",
+    "r": "officeDocument:relationships",
+    "m": "officeDocument:math",
+}
+
+
+def _prefixes() -> Iterator[tuple[str, str]]:
+    for prefix, place in _PLACES.items():
+        room, _, kind = place.partition(":")
+        yield f"{_OFFICE}/{room}/2006/{kind or 'main'}", prefix
+        yield f"{_STRICT}/{room}/{kind or 'main'}", prefix
+    yield f"{_OFFICE}/markup-compatibility/2006", "mc"
+    yield f"{_OFFICE}/package/2006/content-types", "ct"
+    yield "http://purl.org/dc/elements/1.1/", "dc"
+
+
+PREFIXES: Mapping[str, str] = dict(_prefixes())
+_CHART = "application/vnd.openxmlformats-officedocument.drawingml.chart+xml"
+_DRAWINGS = (
+    _CHART,
+    "application/vnd.openxmlformats-officedocument.drawingml.diagramData+xml",
+    "application/vnd.ms-office.drawingml.diagramDrawing+xml",
+    "application/vnd.openxmlformats-officedocument.drawing+xml",
+    "application/vnd.openxmlformats-officedocument.drawingml.chartshapes+xml",
+)
+_BREAKS = re.compile(r"((?:_x000D_)?\n|_x000D_|[\t\v])")
+"""Tabs and line breaks; Excel writes carriage returns in this way."""
+_PROPERTIES = "application/vnd.openxmlformats-package.core-properties+xml"
+
+
+@dataclass(frozen=True)
+class RunFormat:
+    """The format of a run: its properties, and the tags around its text. Only the properties are compared."""
+
+    key: str
+    opening: str = field(compare=False)
+    closing: str = field(compare=False)
+
+    def write(self, text: str) -> str:
+        """A run with a text; nothing if that is empty."""
+        return f"{self.opening}{escape(text, quote=False)}{self.closing}" if text else ""
+
+
+@dataclass(frozen=True)
+class PlainFormat:
+    """Text without runs, directly in an element."""
+
+    def write(self, text: str) -> str:
+        """The text, escaped."""
+        return escape(text, quote=False)
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """What the parts of a run are called."""
+
+    properties: str
+    text: str
+    ignored: frozenset[str] = frozenset()
+    """Properties that do not change how text looks, such as its language for spelling."""
+
+
+def run_format(run: Node, names: RunNames, source: Source, extra: str = "", written: str | None = None) -> RunFormat:
+    """The format of a run; `extra` goes into the tag of the text, and `written` replaces its properties."""
+    properties = run.find(names.properties)
+    key = ""
+    if properties is not None:
+        kept = [each for each in properties.elements if each.name not in names.ignored]
+        attributes = sorted(each for each in properties.attributes.items() if each[0] not in names.ignored)
+        key = "".join([*(f"{name}={value} " for name, value in attributes)] if kept or attributes else [])
+        key += "".join(source.text(each.start, each.end) for each in kept)
+        written = source.text(properties.start, properties.end) if written is None else written
+    tag = source.text(run.start, run.inner_start).removesuffix("/>").removesuffix(">").rstrip()
+    name = tag.split(None, 1)[0][1:]
+    text = name.removesuffix(name.rpartition(":")[2]) + names.text
+    return RunFormat(key, f"{tag}>{written or ''}<{text}{extra}>", f"</{text}></{name}>")
+
+
+def around(run: Node, child: Node, properties: Node | None, source: Source) -> str:
+    """The source of one part of a run as a run of its own."""
+    head = source.text(run.start, run.inner_start)
+    if properties is not None:
+        head += source.text(properties.start, properties.end)
+    return head + source.text(child.start, child.end) + source.text(run.inner_end, run.end)
+
+
+def split_text(text: str, form: RunFormat | PlainFormat) -> Iterator[Item]:
+    """Runs of the parts of a text between tabs and line breaks, which are kept."""
+    for number, part in enumerate(_BREAKS.split(text)):
+        if number % 2:
+            yield Kept(form.write(part), splits=part == "\t", line_break=part != "\t")
+        elif part:
+            yield TextRun(part, form)
+
+
+class PropertiesScheme:
+    """The properties of a document that readers see: title, subject and description."""
+
+    prefixes = PREFIXES
+    blocks = frozenset(("dc:title", "dc:subject", "dc:description"))
+    skipped = frozenset[str]()
+
+    def texts(self, block: Node, _: Source) -> Iterator[EditableText]:
+        """The text of a property."""
+        yield ParagraphText(block.inner_start, block.inner_end, [TextRun(block.text, PlainFormat())])
+
+
+def parts_of(archive: Archive) -> dict[str, str]:
+    """The content types of the parts of a package by their names, in the archive's order."""
+    name = "[Content_Types].xml"
+    found = {
+        each.attributes.get("PartName", "").lstrip("/"): each.attributes.get("ContentType", "")
+        for each in find_nodes(archive.read(name), PREFIXES, frozenset(("ct:Override",)), name)
+    }
+    return {name: found[name] for name in archive.names if name in found}
+
+
+def open_package(content: bytes, kind: str, main: str) -> Archive:
+    """Open a package; `main` matches the content type of its main part."""
+    archive = Archive(content, kind)
+    if not any(re.search(rf"{main}.*\.main\+xml$", each) for each in parts_of(archive).values()):
+        raise DocumentError(f"not a valid {kind} file: it has no main part")
+    return archive
+
+
+def read_parts(archive: Archive, schemes: Mapping[str, XmlScheme], drawings: XmlScheme) -> dict[str, Document]:
+    """Read the parts for which there is a scheme, and drawings and properties.
+
+    Parts are read in the order of the schemes, so that texts come in reading order.
+    """
+    types = parts_of(archive)
+    every = {**schemes, **dict.fromkeys(_DRAWINGS, drawings), _PROPERTIES: PropertiesScheme()}
+    return {
+        name: XmlDocument(archive.read(name), scheme, name)
+        for wanted, scheme in every.items()
+        for name in sorted((each for each in types if types[each] == wanted), key=_in_order)
+    }
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    """slide2.xml before slide10.xml."""
+    digits = "".join(filter(str.isdigit, name))
+    return int(digits[-9:] or 0), name

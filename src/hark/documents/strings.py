@@ -1,0 +1,48 @@
+"""Apple strings files: the values; keys, comments and layout stay byte for byte."""
+
+import re
+
+from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.encoding import decode
+from hark.documents.messages import EncodedMessage, is_identifier, read_message
+from hark.documents.splicing import Splice, SplicedDocument
+
+_STRING = r'"(?:[^"\\]|\\.)*+"'
+_ENTRY = re.compile(
+    rf"\s*(?:/\*.*?\*/|//[^\r\n]*|(?:{_STRING}|[\w.$/-]+)(?:\s*=\s*({_STRING}|[\w.$/-]+))?\s*;|\Z)", re.DOTALL
+)
+_ESCAPE = re.compile(r"\\(?:[Uu]([\da-fA-F]{4})|(.))", re.DOTALL)
+_PLAIN = {"n": "\n", "t": "\t", "r": "\r"}
+_ESCAPED = {ord(plain): f"\\{name}" for name, plain in (*_PLAIN.items(), ("\\", "\\"), ('"', '"'))}
+
+
+def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
+    """Read a strings file in UTF-8 or UTF-16."""
+    file = decode(content)
+    text = file.text
+    parts: list[str | Splice] = []
+    end = at = 0
+    while at < len(text):
+        entry = _ENTRY.match(text, at)
+        if entry is None:
+            line = text.count("\n", 0, at + len(text[at:]) - len(text[at:].lstrip())) + 1
+            raise DocumentError(f'line {line} is not "key" = "value";')
+        at = entry.end()
+        raw = entry[1]
+        if not raw or not raw.startswith('"'):
+            continue
+        value = unescape(raw[1:-1])
+        message = read_message(value)
+        if message.translatable and not is_identifier(value):
+            parts += [text[end : entry.start(1)], EncodedMessage(raw, message, _encode)]
+            end = entry.end(1)
+    return SplicedDocument(file, [*parts, text[end:]])
+
+
+def unescape(raw: str) -> str:
+    """The value that is written as `raw`."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _PLAIN.get(found[2], found[2]), raw)
+
+
+def _encode(value: str) -> str:
+    return f'"{value.translate(_ESCAPED)}"'

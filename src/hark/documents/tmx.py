@@ -1,0 +1,100 @@
+"""TMX: adds translations in the target language to units that have none; everything else stays byte for byte."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
+from hark.documents.encoding import DecodedText
+from hark.documents.xml import decode_xml
+from hark.documents.xml_inline import InlineContent, attributes, read_content
+from hark.text.rewrite import Rewriting, Span
+
+_HEADER = re.compile(r"<header\b[^>]*>")
+_UNIT = re.compile(r"<!--.*?-->|<tu\b[^>]*>(.*?)</tu>", re.DOTALL)
+_VARIANT = re.compile(r"(<tuv\b[^>]*>)(.*?)(<seg\b[^>]*>)(.*?)(</seg>.*?</tuv>)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """A text in the source language without a translation."""
+
+    content: InlineContent
+    at: int
+    """Where the translation is inserted."""
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class TmxDocument:
+    """A translation memory. A text whose translation equals it stays without one."""
+
+    file: DecodedText
+    variants: Sequence[_Variant]
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return [Segment(each.content.text, each.content.tagged) for each in self.variants]
+
+    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
+        edits: list[tuple[Span, str]] = []
+        for each, done in zip(self.variants, translations, strict=True):
+            filled = None if done.text == each.content.text else each.content.fill(done.text, done.links)
+            if filled is not None:
+                edits.append(((each.at, each.at), each.before + filled + each.after))
+        return self.file.encode(Rewriting.of(self.file.text, edits).after, "xml")
+
+
+def read(content: bytes, options: ReadingOptions) -> Document:
+    """Read TMX; the target language must be known."""
+    file = decode_xml(content)
+    if not re.search(r"<tmx\b", file.text):
+        raise DocumentError("the file is not TMX: it has no element tmx")
+    if not options.target:
+        raise DocumentError("TMX files have several languages: say which one to translate into")
+    header = _HEADER.search(file.text)
+    stated = attributes(header[0]).get("srclang", "") if header else ""
+    source = options.source or stated
+    if not source or source == "*all*":
+        raise DocumentError(
+            "the TMX file does not say in which language its texts are: say which one to translate from"
+        )
+    return TmxDocument(file, list(_find_variants(file.text, source, options.target)))
+
+
+def _find_variants(text: str, source: str, target: str) -> Iterator[_Variant]:
+    """Yield the texts in the source language whose units have none in the target language."""
+    for unit in _UNIT.finditer(text):
+        if unit[1] is None:  # a comment
+            continue
+        variants = {_language(found[1]): found for found in reversed(list(_VARIANT.finditer(text, *unit.span(1))))}
+        found = next((each for name, each in variants.items() if _matches(name, source)), None)
+        if found is None or any(_matches(name, target) for name in variants):
+            continue
+        content = read_content(found[4])
+        if content.translatable:
+            before = text[unit.start(1) : found.start()]
+            indent = before[len(before.rstrip()) :]
+            opening = re.sub(r"((?:xml:)?lang\s*=\s*[\"'])[^\"']*", rf"\g<1>{target}", found[1], count=1)
+            yield _Variant(content, found.end(), indent + opening + _space(found[2]) + found[3], _closing(found[5]))
+
+
+def _space(between: str) -> str:
+    """White space before the segment; notes and properties belong to the source."""
+    return between if not between.strip() else between[: len(between) - len(between.lstrip())]
+
+
+def _closing(raw: str) -> str:
+    return re.sub(r"(</seg>\s*).*(</tuv>)", r"\1\2", raw, flags=re.DOTALL)
+
+
+def _language(tag: str) -> str:
+    values = attributes(tag)
+    return values.get("xml:lang", values.get("lang", ""))
+
+
+def _matches(one: str, other: str) -> bool:
+    """Whether two languages are the same, or one is a variant of the other: en and en-GB."""
+    first, second = (each.lower().replace("_", "-") for each in (one, other))
+    return first == second or first.startswith(second + "-") or second.startswith(first + "-")

@@ -1,0 +1,233 @@
+"""`hark translate` with documents and folders, with a real engine and an untrained model."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hark.cli.document_files import output_suffix, reading_options, translated_name
+from hark.decode.load import Loaded
+from hark.documents.document import ReadingOptions
+from hark.documents.memory_file import add_to_memory
+from hark.errors import UserError
+from tests.cli.running import Hark, make_runner, refused
+from tests.decode.bundles import make_bundle
+
+PAGE = "<html>\n<h1>The <b>old</b> house</h1><p>A cat.</p>\n<p>404</p><p>A cat.</p></html>\n"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    make_bundle(folder / "hark/models/small-en-de")
+    return folder
+
+
+@pytest.fixture
+def hark(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hark:
+    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    monkeypatch.delenv("HARK_MODELS", raising=False)
+    (tmp_path / "page.html").write_text(PAGE)
+    return make_runner("translate", tmp_path, {}, monkeypatch, capfd)
+
+
+def skeleton(text: str) -> list[str]:
+    return re.findall(r"<[^>]*>|404", text)
+
+
+def files() -> list[str]:
+    return sorted(str(each) for each in Path().rglob("*") if each.is_file())
+
+
+def test_a_document_is_written_beside_the_input_and_keeps_its_markup(hark: Hark) -> None:
+    done = hark("-t", "de", "page.html")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    text = Path("page.de.html").read_text()
+    assert skeleton(text) == skeleton(PAGE)
+    assert text != PAGE
+    assert done.stderr.splitlines()[-1].startswith("page.de.html: 3 segments: 3 translated, 0 kept; ")
+    assert files() == ["page.de.html", "page.html"]  # nothing else is left
+
+
+def test_an_existing_file_is_replaced_only_by_force(hark: Hark) -> None:
+    Path("out.html").write_text("precious")
+    assert "out.html: already exists; name another file, or replace it with --force" in refused(
+        hark("-t", "de", "page.html", "-o", "out.html")
+    )
+    assert "is the input file" in refused(hark("-t", "de", "page.html", "-o", "page.html", "--force"))
+    assert Path("out.html").read_text() == "precious"
+    assert hark("-t", "de", "page.html", "-o", "out.html", "--force").returncode == 0
+    assert skeleton(Path("out.html").read_text()) == skeleton(PAGE)
+
+
+def test_a_document_on_stdout(hark: Hark) -> None:
+    done = hark("-t", "de", "page.html", "-o", "-")
+    assert skeleton(done.stdout) == skeleton(PAGE)
+    assert done.stderr.splitlines()[-1].startswith("page.html: 3 segments")
+    assert files() == ["page.html"]
+
+
+def test_strict_reports_flags_by_the_exit_status(hark: Hark) -> None:
+    done = hark("-t", "de", "page.html", "-o", "-", "--strict")
+    flagged = not done.stderr.splitlines()[-1].endswith("0 flagged")
+    assert done.returncode == (3 if flagged else 0)
+    assert flagged  # an untrained model is not sure of anything
+    assert re.search(r"^segment 1 \(The old house\): ", done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["page.html", "--json"], "for a document, use --report"),
+        (["page.html", "--nbest", "2"], "for a document, use --report"),
+        (["page.html", "--report", "r.txt"], "a report must be a .json or .html file"),
+        (["page.html", "--read", "colums=1"], "no such setting; did you mean columns?"),
+        (["page.html", "--read", "attributes=yes"], "must be true or false"),
+        (["page.html", "--memory", "none.tmx"], "no such memory"),
+        (["page.html", "--glossary", "none.tsv"], "cannot be read"),
+        ([".", "-o", "x"], "translate all documents in it with --recursive"),
+        (["--memory", "m.tmx", "some text"], "--memory requires a file"),
+        (["--recursive", "some text"], "--recursive requires a file"),
+        (["none.docx"], "no such file"),
+        (["page.html", "-o", "page.odt"], "a .html file can become only .html"),
+        (["page.html", "-o", "none/x.html"], "no such folder"),
+    ],
+)
+def test_mistakes(hark: Hark, words: list[str], message: str) -> None:
+    assert message in refused(hark("-t", "de", *words))
+    assert files() == ["page.html"]
+
+
+def test_plain_text_is_streamed_as_before_unless_options_need_segments(hark: Hark) -> None:
+    Path("a.txt").write_text("A cat.\n")
+    assert hark("-t", "de", "a.txt").stdout.endswith("\n")
+    add_to_memory(Path("m.tmx"), [("A cat.", "Eine Katze.")], "en", "de")
+    done = hark("-t", "de", "a.txt", "--memory", "m.tmx", "--report", "r.json")
+    assert "1 segment: 0 translated, 0 kept, 1 from memory; 0 flagged" in done.stderr
+    assert Path("a.de.txt").read_text() == "Eine Katze.\n"
+    [report] = json.loads(Path("r.json").read_text())["documents"]
+    assert report["list"] == [{"source": "A cat.", "text": "Eine Katze.", "state": "memory"}]
+
+
+def test_terms_of_a_glossary_in_text_and_documents(hark: Hark) -> None:
+    Path("terms.tsv").write_text("house\tGebäude\n", encoding="utf-8")
+    Path("keep.txt").write_text("cat\n")
+    options = ("-t", "de", "--glossary", "terms.tsv", "--do-not-translate", "keep.txt")
+    assert "Gebäude" in hark(*options, "The house").stdout
+    done = hark(*options, "page.html", "--report", "r.html")
+    assert re.search(r"; terms held: \d of 3$", done.stderr.strip())
+    assert "Gebäude" in Path("page.de.html").read_text(encoding="utf-8")
+    assert "<td>house</td><td>Gebäude</td>" in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_a_folder(hark: Hark) -> None:
+    Path("in/sub").mkdir(parents=True)
+    for name in ("in/a.html", "in/sub/b.html"):
+        Path(name).write_text(PAGE)
+    Path("in/sub/c.txt").write_text("A cat.\n")
+    Path("in/picture.png").write_bytes(b"\x89PNG")
+    Path("in/.hidden.html").write_text(PAGE)
+    done = hark("-t", "de", "in", "--recursive", "--report", "r.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1].endswith("in.de: 4 files: 3 translated, 1 of other types")
+    assert [each for each in files() if each.startswith("in.de")] == [
+        "in.de/a.html",
+        "in.de/sub/b.html",
+        "in.de/sub/c.txt",
+    ]
+    assert len(json.loads(Path("r.json").read_text())["documents"]) == 3
+    Path("in.de/sub/c.txt").unlink()
+    again = hark("-t", "de", "in", "--recursive", "-o", "in.de")
+    assert again.stderr.splitlines()[-1].startswith("in.de: 4 files: 1 translated, 2 there already")
+    assert "is inside the input" in refused(hark("-t", "de", "in", "--recursive", "-o", "in/out"))
+
+
+def test_a_damaged_file_does_not_stop_the_others(hark: Hark) -> None:
+    Path("in").mkdir()
+    Path("in/a.txt").write_bytes(b"\x00\x01" * 400)
+    Path("in/b.html").write_text(PAGE)
+    done = hark("-t", "de", "in", "--recursive")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "hark: 1 of 2 files could not be translated"
+    assert Path("in.de/b.html").exists()
+
+
+KILLED = """
+import os, signal, sys
+from hark.cli import main
+from hark.documents.cache import SegmentCache
+
+add = SegmentCache.add
+
+def add_and_die(self, key, outcome):
+    add(self, key, outcome)
+    if len(self.done) == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+SegmentCache.add = add_and_die
+main()
+"""
+
+
+def test_a_killed_run_continues(hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "".join(f"<p>The cat number {number} is here.</p>\n" for number in range(20))
+    Path("long.html").write_text(page)
+    command = ["translate", "-t", "de", "long.html", "--beam", "1"]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *command], env={**os.environ}, check=False, timeout=300)
+    assert killed.returncode == -signal.SIGKILL
+    assert not Path("long.de.html").exists()
+    kept = Path(".long.de.html.segments").read_bytes()
+    finished = [json.loads(line)["source"] for line in kept.splitlines()[1:]]
+    assert len(finished) == 7
+
+    asked: list[str] = []
+    translate = Loaded.translate
+
+    def watched(self: Loaded, texts: list[str], **options: object) -> object:
+        asked.extend(texts)
+        return translate(self, texts, **options)
+
+    monkeypatch.setattr(Loaded, "translate", watched)
+    done = hark(*command[1:])
+    assert "long.de.html: resuming; 7 different segments are finished" in done.stderr
+    assert len(asked) == 13
+    assert not set(asked) & set(finished)
+    assert not Path(".long.de.html.segments").exists()
+    resumed = Path("long.de.html").read_bytes()
+    asked.clear()
+    assert hark(*command[1:], "--force").returncode == 0
+    assert len(asked) == 20
+    assert Path("long.de.html").read_bytes() == resumed
+
+    Path(".long.de.html.segments").write_bytes(kept)  # from another beam size
+    assert "resuming" not in hark(*command[1:-1], "2", "--force").stderr
+
+
+def test_the_target_language_is_known_to_the_reader_also_without_an_option(hark: Hark) -> None:
+    Path("app.po").write_text('msgid ""\nmsgstr ""\n"Language: \\n"\n\nmsgid "A cat"\nmsgstr ""\n')
+    done = hark("app.po", "-m", "small-en-de")
+    assert done.returncode == 0, done.stderr
+    assert '"Language: de\\n"' in Path("app.de.po").read_text()
+
+
+def test_names() -> None:
+    assert translated_name(Path("a/letter.docx"), "en", "de") == "letter.de.docx"
+    assert translated_name(Path("letter.en.docx"), "en", "de") == "letter.de.docx"
+    assert translated_name(Path("v1.2.docx"), "en", "de") == "v1.2.de.docx"
+    assert translated_name(Path("A.DOCX"), "en", "de") == "A.de.DOCX"
+    assert translated_name(Path("a.pdf"), "en", "de") == "a.de.html"
+    assert output_suffix(Path("a.pdf"), Path("b.docx")) == ".docx"
+    assert output_suffix(Path("a.html"), Path("b.out")) == ".html"
+
+
+def test_reading_options() -> None:
+    assert reading_options(["columns=title, 3", "columns=x", "attributes=true"]) == ReadingOptions(
+        attributes=True, columns=("title", "3", "x")
+    )
+    with pytest.raises(UserError):
+        reading_options(["columns"])

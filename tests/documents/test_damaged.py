@@ -1,0 +1,74 @@
+"""Damaged files: each is refused, or comes back as it was."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
+from tests.documents import (
+    test_csv,
+    test_html,
+    test_json,
+    test_markdown,
+    test_po,
+    test_properties,
+    test_strings,
+    test_subtitles,
+    test_tmx,
+    test_txt,
+    test_xliff,
+    test_xml,
+)
+from tests.documents.test_markup import scrambled
+from tests.documents.translators import copy, read
+
+FILES = {
+    "a.txt": test_txt.LETTER,
+    "a.html": test_html.PAGE,
+    "a.md": test_markdown.PAGE,
+    "a.srt": test_subtitles.SRT,
+    "a.vtt": test_subtitles.VTT,
+    "a.ass": test_subtitles.ASS,
+    "a.po": test_po.PO,
+    "a.csv": test_csv.TABLE,
+    "a.tsv": test_csv.TABLE.replace(",", "\t"),
+    "a.json": test_json.MESSAGES,
+    "a.xlf": test_xliff.OLD,
+    "b.xlf": test_xliff.NEW,
+    "a.tmx": test_tmx.MEMORY,
+    "a.xml": test_xml.BOOK,
+    "a.properties": test_properties.MESSAGES,
+    "a.strings": test_strings.MESSAGES,
+}
+ROUNDS = 40
+
+
+def damage(content: bytes, seed: int) -> Iterator[bytes]:
+    chance = random.Random(seed)
+    for _ in range(ROUNDS):
+        damaged = bytearray(content)
+        for _ in range(chance.randint(1, 3)):
+            at, size = chance.randrange(len(damaged)), chance.randint(1, 20)
+            match chance.randrange(4):
+                case 0:
+                    del damaged[at : at + size]
+                case 1:
+                    damaged[at:at] = damaged[: chance.randrange(len(damaged))][-size:]
+                case 2:
+                    damaged[at] = chance.choice(b"<>\"'{}[]&\\|,;=:-*_\n\r\t\0%\xe9")
+                case _:
+                    damaged = damaged[: max(1, at)]
+        yield bytes(damaged)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_damaged_files(name: str) -> None:
+    options = ReadingOptions(attributes=True, source="en", target="de")
+    for number, content in enumerate(damage(FILES[name].encode(), 1)):
+        try:
+            document = read(name, content, options)
+        except DocumentError:
+            continue
+        assert document.write([copy(segment.text) for segment in document.segments]) == content
+        document.write([SegmentTranslation(*scrambled(segment.text, number)) for segment in document.segments])
