@@ -49,14 +49,14 @@ def damage(content: bytes, seed: int) -> Iterator[bytes]:
     for _ in range(ROUNDS):
         damaged = bytearray(content)
         for _ in range(chance.randint(1, 3)):
-            at, size = chance.randrange(len(damaged)), chance.randint(1, 20)
+            at, size = chance.randrange(len(damaged) or 1), chance.randint(1, 20)
             match chance.randrange(4):
                 case 0:
                     del damaged[at : at + size]
                 case 1:
-                    damaged[at:at] = damaged[: chance.randrange(len(damaged))][-size:]
+                    damaged[at:at] = damaged[: chance.randrange(len(damaged) or 1)][-size:]
                 case 2:
-                    damaged[at] = chance.choice(b"<>\"'{}[]&\\|,;=:-*_\n\r\t\0%\xe9")
+                    damaged[at : at + 1] = chance.choices(b"<>\"'{}[]&\\|,;=:-*_\n\r\t\0%\xe9")
                 case _:
                     damaged = damaged[: max(1, at)]
         yield bytes(damaged)

@@ -193,6 +193,12 @@ def test_no_text_is_lost_between_cues(text: str, shapes: list[tuple[int, float]]
     assert break_lines(text, 20, 2).replace("\n", " ") == text
 
 
+def test_very_long_text_is_broken_into_lines_of_any_number() -> None:
+    lines = break_lines("word " * 200 + "end", 42, 2).split("\n")
+    assert len(lines) > 20
+    assert all(len(line) <= 42 for line in lines)
+
+
 def test_subtitles_without_a_format_are_refused() -> None:
     with pytest.raises(DocumentError, match=r"^a\.ass: the events have no Format line"):
         texts("a.ass", "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,Hello\n")

@@ -11,6 +11,10 @@ READING_SPEED = 20.0
 """Characters that people read in a second; text is moved to a neighbouring cue rather than shown faster."""
 LINE = 42
 """Characters of a line, unless the source has longer ones."""
+MAX_BREAKS = 100
+"""Places to choose from; the time is quadratic in their number. Only texts beyond all reason have more."""
+MAX_LINES = 4
+"""Lines that are balanced; more than that are filled one after another."""
 _BREAK = re.compile(
     r"\s+|(?<=[\u3001\u3002\uff01\uff0c\uff1f])|(?<=[\u3040-\u30ff\u3400-\u9fff])(?=[\u3040-\u30ff\u3400-\u9fff])"
 )
@@ -32,10 +36,11 @@ def split_over_cues(text: str, cues: Sequence[CueSlot]) -> list[Span]:
     """Return the span of the text for each cue: by length and time, at word ends, and at punctuation where possible."""
     if len(cues) == 1:
         return [(0, len(text))]
-    places = [(0, 0), *(match.span() for match in _BREAK.finditer(text)), (len(text), len(text))]
+    breaks = [match.span() for match in _BREAK.finditer(text)]
+    places = [(0, 0), *breaks[:: len(breaks) // MAX_BREAKS + 1], (len(text), len(text))]
     total = max(1, len(text))
     said, time = sum(each.length for each in cues) or 1, sum(each.seconds for each in cues) or 1.0
-    # best[k]: the cost of laying out the text up to break k over the cues so far, and the break before.
+    # best[k]: the cost of laying out the text up to break k over the cues so far, and the breaks chosen.
     best: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, (0,))}
     for number, cue in enumerate(cues):
         last = number == len(cues) - 1
@@ -65,7 +70,7 @@ def _cost(text: str, span: Span, cue: CueSlot, ideal: float, last: bool) -> floa
     if too_fast > 0:
         cost += 0.1 * too_fast
     if not last:
-        stops, pauses = bool(_STOP.search(part)), bool(_PAUSE.search(part))
+        stops, pauses = bool(_STOP.search(part[-6:])), bool(_PAUSE.search(part[-6:]))
         cost -= (1.0 if cue.stops else 0.2) * stops + 0.15 * pauses
         cost += 0.5 * (cue.stops and not stops)
     return cost
@@ -78,8 +83,9 @@ def break_lines(text: str, limit: int, lines: int) -> str:
         wanted = max(wanted, min(lines, 2))
     if wanted == 1:
         return text
-    slots = [CueSlot(1, 1e9, False)] * wanted
-    spans = split_over_cues(text, slots)
+    if wanted > MAX_LINES:
+        return re.sub(rf"(.{{1,{limit}}}) (?=\S)", r"\1\n", text)
+    spans = split_over_cues(text, [CueSlot(1, 1e9, False)] * wanted)
     for before, after in zip(reversed(spans[:-1]), reversed(spans[1:]), strict=True):
         if text[before[1] : after[0]].isspace() and before[0] < before[1]:
             text = text[: before[1]] + "\n" + text[before[1] + 1 :]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
@@ -24,55 +23,47 @@ class Inset(Protocol):
 
     start: int
     end: int
-
-    @property
-    def texts(self) -> Sequence[str]: ...
-
-    @property
-    def tagged(self) -> Sequence[bool]: ...
+    texts: Sequence[str]
+    tagged: Sequence[bool]
 
     def join(self, translations: Sequence[tuple[str, Sequence[Link]]]) -> str: ...
 
 
-@dataclass
 class AttributeValue:
-    """The value of an attribute, with its quotes."""
+    """The value of an attribute, with its quotes. Its markup is read again when it is written: it takes memory."""
 
-    start: int
-    end: int
-    raw: str
+    __slots__ = ("end", "raw", "start", "tagged", "texts")
 
-    def __post_init__(self) -> None:
-        self._quote = self.raw[0] if self.raw[:1] in ("'", '"') else ""
-        self._value = Markup(self.raw[1:-1] if self._quote else self.raw, _VALUE)
-        self.texts, self.tagged = self._value.texts, self._value.tagged
+    def __init__(self, start: int, raw: str) -> None:
+        self.start, self.end, self.raw = start, start + len(raw), raw
+        value = self._read()
+        self.texts: Sequence[str] = value.texts
+        self.tagged: Sequence[bool] = value.tagged
+
+    def _read(self) -> Markup:
+        return Markup(self.raw[1:-1] if self.raw[0] in "\"'" else self.raw, _VALUE)
 
     def join(self, translations: Sequence[tuple[str, Sequence[Link]]]) -> str:
-        quote = self._quote or '"'
-        value = self._value.join(translations).replace(quote, "&quot;" if quote == '"' else "&#39;")
+        quote = "'" if self.raw[0] == "'" else '"'
+        value = self._read().join(translations).replace(quote, "&quot;" if quote == '"' else "&#39;")
         return f"{quote}{value}{quote}"
 
 
-@dataclass
 class CdataSection:
     """A CDATA section; its content is HTML if there is a tag or an entity in it."""
 
-    start: int
-    end: int
-    raw: str
-
-    def __post_init__(self) -> None:
-        content = self.raw.removeprefix(_CDATA).removesuffix(_CDATA_END)
-        self._html = Markup(content, MarkupRules()) if _MARKUP.search(content) else None
-        self._plain = content.strip()
-        self.texts: Sequence[str] = self._html.texts if self._html else (self._plain,)
+    def __init__(self, start: int, raw: str) -> None:
+        self.start, self.end = start, start + len(raw)
+        self._content = raw.removeprefix(_CDATA).removesuffix(_CDATA_END)
+        self._html = Markup(self._content, MarkupRules()) if _MARKUP.search(self._content) else None
+        self.texts: Sequence[str] = self._html.texts if self._html else (self._content.strip(),)
         self.tagged: Sequence[bool] = self._html.tagged if self._html else (False,)
 
     def join(self, translations: Sequence[tuple[str, Sequence[Link]]]) -> str:
         if self._html:
             content = self._html.join(translations)
         else:
-            before, _, after = self.raw.removeprefix(_CDATA).removesuffix(_CDATA_END).partition(self._plain)
+            before, _, after = self._content.partition(self.texts[0])
             content = before + translations[0][0] + after
         return _CDATA + content.replace("]]>", "]]]]><![CDATA[>") + _CDATA_END
 
@@ -122,11 +113,11 @@ def find_attributes(item: MarkupItem) -> Iterator[Inset]:
         return
     for found in ATTRIBUTE.finditer(item.token.raw):
         if found[1].lower() in ATTRIBUTES:
-            yield AttributeValue(item.start + found.start(2), item.start + found.end(2), found[2])
+            yield AttributeValue(item.start + found.start(2), found[2])
 
 
 def find_cdata(item: MarkupItem) -> Iterator[Inset]:
     """Yield a CDATA section."""
     raw = item.token.raw
     if item.token.kind == "hidden" and raw.startswith(_CDATA) and raw.endswith(_CDATA_END) and not item.ignored:
-        yield CdataSection(item.start, item.start + len(raw), raw)
+        yield CdataSection(item.start, raw)

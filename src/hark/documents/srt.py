@@ -1,7 +1,7 @@
 """Subtitles in the formats SubRip (SRT) and WebVTT."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import unescape
 
 from hark.documents.document import Document, ReadingOptions
@@ -49,10 +49,13 @@ def _cues(text: str, vtt: bool) -> Iterator[Cue]:
         raw = body.strip()
         if raw:
             at = found.end() + body.index(raw)
-            hours = [float(part or 0) for part in found.groups()]
-            start = hours[0] * 3600 + hours[1] * 60 + hours[2] + hours[3] / 1000
-            end = hours[4] * 3600 + hours[5] * 60 + hours[6] + hours[7] / 1000
+            start, end = _seconds(found.groups()[:4]), _seconds(found.groups()[4:])
             yield from _read_cue(raw, at, start, end, vtt)
+
+
+def _seconds(clock: Sequence[str | None]) -> float:
+    hours, minutes, seconds, thousandths = (int(part or 0) for part in clock)
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
 
 
 def _read_cue(raw: str, at: int, start: float, end: float, vtt: bool) -> Iterator[Cue]:
