@@ -72,7 +72,7 @@ def test_the_pairs_name_the_intended_words() -> None:
     assert words("long-distance", 0) == [("turned", "down")]
     assert words("anaphora", 0) == [("it", "dog")]
     assert words("structure", 0) == [
-        ("The", "workers"), ("tired", "workers"), ("the", "factory"), ("small", "factory"), ("the", "fire"),
+        ("The", "workers"), ("last", "workers"), ("the", "factory"), ("small", "factory"), ("the", "fire"),
     ]  # fmt: skip
     assert words("structure", 1) == [("had", "left"), ("was", "discovered")]
     assert [PRESETS[name].figure for name in NAMES] == [3, 4, 5]

@@ -47,11 +47,11 @@ PRESETS: dict[PresetName, Preset] = {
     "long-distance": Preset(
         figure=3,
         title="A verb and the word that completes it, far apart",
-        #         0   1         2      3   4        5  6   7     8        9
-        sentence="The committee turned the proposal of the young minister down .",
-        arcs=(Arcs("from “turned” to “down”", ((2, 9),)),),
+        #         0          1      2   3        4  5   6        7          8
+        sentence="Parliament turned the proposal of the European Commission down .",
+        arcs=(Arcs("from “turned” to “down”", ((1, 8),)),),
         whole_layer=True,
-        looking=2,
+        looking=1,
     ),
     "anaphora": Preset(
         figure=4,
@@ -64,8 +64,8 @@ PRESETS: dict[PresetName, Preset] = {
     "structure": Preset(
         figure=5,
         title="Heads that follow the structure of a sentence",
-        #         0   1     2       3   4       5    6   7     8       9      10  11   12  13      14
-        sentence="The tired workers had already left the small factory before the fire was finally discovered .",
+        #         0   1    2       3   4       5    6   7     8       9      10  11   12  13      14
+        sentence="The last workers had already left the small factory before the fire was finally discovered .",
         arcs=(
             Arcs("from articles and adjectives to their noun", ((0, 2), (1, 2), (6, 8), (7, 8), (10, 11))),
             Arcs("from an auxiliary to its verb", ((3, 5), (12, 14))),
