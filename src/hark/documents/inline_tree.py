@@ -10,6 +10,11 @@ class InlineTree:
         self.text, self.root = "", Element("", "", 0, 0)
         self._stack, self._holders = [self.root], placeholders(source)
 
+    @property
+    def tagged(self) -> bool:
+        """Whether there is anything to place by word links."""
+        return bool(self.root.children)
+
     def add_text(self, text: str) -> None:
         self.text += text
         self.root.end = len(self.text)

@@ -1,8 +1,6 @@
 """Translation memory: translations that people approved, reused where the same text occurs again."""
 
-import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -11,12 +9,12 @@ from typing import Any
 
 from hark.decode.align import Link, word_spans
 from hark.decode.translation import Sentence, Translation, shift
+from hark.documents.messages import keeps_placeholders
 from hark.documents.outcome import SegmentKey, SegmentOutcome
 from hark.errors import require
 
 SIMILAR = 0.75
 """Minimum similarity of a fuzzy match: twice the length of the longest common subsequence, as a share of both texts."""
-_PLACEHOLDER = re.compile(r"\{\{\w+\}\}|\{\w*\}|%(?:\d+\$|\(\w+\))?[a-zA-Z]")
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Memory:
         """
         core = text.strip()
         target = self._find(core) if core else None
-        if target is None or _placeholders(target) != _placeholders(core):
+        if target is None or not keeps_placeholders(core, target):
             return None
         start = len(text) - len(text.lstrip())
         return text[:start] + target.strip() + text[start + len(core) :]
@@ -67,10 +65,6 @@ class Memory:
     def _by_length(self) -> list[str]:
         require("rapidfuzz", "documents", "finding similar texts in a memory")
         return sorted(self._sources(), key=lambda each: (len(each), each))
-
-
-def _placeholders(text: str) -> Counter[str]:
-    return Counter(_PLACEHOLDER.findall(text))
 
 
 def recall(memory: Memory, key: SegmentKey, translation: Translation) -> SegmentOutcome | None:

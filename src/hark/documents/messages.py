@@ -29,6 +29,11 @@ def find_placeholders(text: str) -> list[str]:
     return [match[0] for match in PLACEHOLDER.finditer(text)]
 
 
+def has_words(text: str) -> bool:
+    """Whether there is anything to translate besides placeholders."""
+    return any(map(str.isalpha, PLACEHOLDER.sub("", text)))
+
+
 def keeps_placeholders(source: str, translation: str) -> bool:
     """Whether a translation has exactly the placeholders of its source, in any order."""
     return Counter(find_placeholders(source)) == Counter(find_placeholders(translation))
@@ -54,12 +59,11 @@ class Message:
 
     @property
     def tagged(self) -> bool:
-        return bool(self.tree.root.children)
+        return self.tree.tagged
 
     @property
     def translatable(self) -> bool:
-        """Whether there is anything to translate besides placeholders."""
-        return any(map(str.isalpha, PLACEHOLDER.sub("", self.text)))
+        return has_words(self.text)
 
     def fill(self, translation: str, links: Sequence[Link]) -> str | None:
         """Return the translated message; None if a placeholder is missing or too many."""

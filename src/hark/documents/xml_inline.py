@@ -9,7 +9,7 @@ from hark.decode.align import Link
 from hark.documents.inline_tree import InlineTree
 from hark.documents.markup_rules import ATTRIBUTE
 from hark.documents.markup_tokens import Token, pair_up, tokenise
-from hark.documents.messages import PLACEHOLDER, keeps_placeholders
+from hark.documents.messages import has_words, keeps_placeholders
 from hark.documents.placing import place
 
 _ENCLOSING = frozenset(("g", "mrk", "pc", "hi"))
@@ -37,11 +37,11 @@ class InlineContent:
 
     @property
     def tagged(self) -> bool:
-        return bool(self.tree.root.children)
+        return self.tree.tagged
 
     @property
     def translatable(self) -> bool:
-        return any(map(str.isalpha, PLACEHOLDER.sub("", self.text)))
+        return has_words(self.text)
 
     def fill(self, translation: str, links: Sequence[Link]) -> str | None:
         """Return the translated content; None if a placeholder is missing or too many."""

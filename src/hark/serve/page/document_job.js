@@ -1,6 +1,7 @@
 // Translates a whole document, paragraph by paragraph, through the server's stream of events.
 
-import { Failure, isAbort, stream } from "./api.js";
+import { Failure, stream } from "./api.js";
+import { Job } from "./job.js";
 import { partsOf } from "./paragraphs.js";
 
 const PARAGRAPHS = 12; // in a request
@@ -13,10 +14,11 @@ const LONGEST_WAIT = 30; // seconds
  *   warnings: string[]}} Row
  */
 
-export class DocumentJob {
+export class DocumentJob extends Job {
   /** @param {{text: string, source: string | null, target: string, changed: () => void}} options */
   constructor({ text, source, target, changed }) {
-    Object.assign(this, { source, target, changed });
+    super(changed);
+    Object.assign(this, { source, target });
     /** @type {Row[]} */
     this.rows = partsOf(text).map((part) => ({
       text: part.text,
@@ -26,11 +28,7 @@ export class DocumentJob {
       of: 0,
       warnings: [],
     }));
-    /** @type {"running" | "done" | "cancelled" | "failed"} */
-    this.state = "running";
-    this.failure = null;
     this.waiting = 0; // seconds until the next attempt
-    this.controller = null;
   }
 
   get paragraphs() {
@@ -48,23 +46,8 @@ export class DocumentJob {
   }
 
   /** Translate what is missing. */
-  async run() {
-    Object.assign(this, { state: "running", failure: null, controller: new AbortController() });
-    const { signal } = this.controller;
-    try {
-      for (let batch = this.next(); batch.length; batch = this.next()) await this.translate(batch, signal);
-      this.state = "done";
-    } catch (error) {
-      if (signal.aborted || isAbort(error)) this.state = "cancelled";
-      else Object.assign(this, { state: "failed", failure: error });
-    }
-    this.changed();
-  }
-
-  cancel() {
-    this.controller?.abort();
-    this.state = "cancelled";
-    this.changed();
+  async work(signal) {
+    for (let batch = this.next(); batch.length; batch = this.next()) await this.translate(batch, signal);
   }
 
   /** The next paragraphs without a translation. */
