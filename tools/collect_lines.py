@@ -62,7 +62,7 @@ def choose(candidates: Iterable[str], known: set[bytes], held_out: HeldOutText) 
 def collect_lines(data: Path, domains: Path, seed: int) -> dict[str, int]:
     """Write the lines of both languages; return how many there are."""
     counts = {}
-    for language, held_out in zip(LANGUAGES, read_held_out(data), strict=True):
+    for language, held_out in zip(LANGUAGES, read_held_out(data, "de"), strict=True):
         cut = (
             line
             for use in ("dev", "test")

@@ -1,10 +1,11 @@
-"""Cut dev and test sets from the English-German text of many domains, and make training text that knows none of them.
+"""Cut dev and test sets from text of many domains, and make training text that knows none of them.
 
-    python -m tools.cut_domains DATA -o FOLDER
+    python -m tools.cut_domains DATA -o FOLDER [--to de|fr|es]
 
 DATA holds the corpora (`debian`, `github`, `europarl-en-de`, `tatoeba-en-de`) and what models are measured on
 (`news`, `multi30k` and others). FOLDER gets NAME.train.en, NAME.train.de, the same for dev and test, the mixed dev set
-`domains.dev`, and counts.json. The same text and seed give the same files, byte for byte.
+`domains.dev`, and counts.json. The same text and seed give the same files, byte for byte. French and Spanish have fewer
+domains, and their Parliament and Tatoeba need no cutting: `hark prepare` removes what is in their test sets.
 
 The files tell no documents, but they are in their order: so sets are cut in blocks of consecutive lines. Lines of fewer
 than three words are not measured on and stay in the training text, since every program has its "Open file". A training
@@ -33,26 +34,37 @@ Pair = tuple[str, str]
 
 DOMAINS = {
     # A pair that stands in several belongs to the first: sentences before strings, small corpora before large ones.
-    "examples": "debian/dictionary-examples.en-de.tsv.xz",
-    "medical": "github/medical.en-de.tsv.xz",
-    "books": "github/books.en-de.tsv.xz",
-    "prose": "github/prose.en-de.tsv.xz",
-    "games": "github/games.en-de.tsv.xz",
-    "manuals": "debian/manuals.en-de.tsv.xz",
-    "docs": "github/docs.en-de.tsv.xz",
-    "descriptions": "debian/descriptions.en-de.tsv.xz",
-    "strings": "github/strings.en-de.tsv.xz",
-    "catalogues": "debian/catalogues.en-de.tsv.xz",
+    "examples": "debian/dictionary-examples",
+    "medical": "github/medical",
+    "books": "github/books",
+    "prose": "github/prose",
+    "games": "github/games",
+    "manuals": "debian/manuals",
+    "docs": "github/docs",
+    "descriptions": "debian/descriptions",
+    "strings": "github/strings",
+    "catalogues": "debian/catalogues",
 }
-WORDS = {"names": "github/names.en-de.tsv.xz", "dictionary": "debian/dictionary.en-de.tsv.xz"}
+LARGE = 4
+"""A French or Spanish corpus is only trained on if it has fewer pairs than this many times those of its sets."""
+WORDS = {"names": "github/names", "dictionary": "debian/dictionary"}
 KNOWN = {"tatoeba": "tatoeba-en-de/train", "europarl": "europarl-en-de/train"}
-"""Corpora with test sets of their own."""
-MEASURED = (
-    "europarl-en-de/dev", "europarl-en-de/test", "europarl-seven/dev", "europarl-seven/test", "tatoeba-en-de/test",
-    "news/newstest2013", "news/newstest2014", "alignment-de-en/test.uc", "multi30k/train", "multi30k/val",
-    "multi30k/test_2016_flickr", "multi30k/test_2017_flickr", "multi30k/test_2017_mscoco",
-)  # fmt: skip
-MEASURED_TABLES = ("tatoeba-seven/en-de.test.tsv.xz",)
+"""English-German corpora with test sets of their own."""
+CAPTIONS = tuple(
+    f"multi30k/{name}" for name in ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+)
+MEASURED = {
+    "de": (
+        "europarl-en-de/dev", "europarl-en-de/test", "europarl-seven/dev", "europarl-seven/test", "tatoeba-en-de/test",
+        "news/newstest2013", "news/newstest2014", "alignment-de-en/test.uc", *CAPTIONS,
+    ),
+    "fr": (
+        "europarl-en-fr/dev", "europarl-en-fr/test", "europarl-seven/dev", "europarl-seven/test", "tatoeba-en-fr/test",
+        "news/newstest2014-fr", *CAPTIONS,
+    ),
+    "es": ("europarl-seven/dev", "europarl-seven/test"),
+}  # fmt: skip
+MEASURED_TABLE = "tatoeba-seven/en-{}.test.tsv.xz"
 EVERYDAY = Path(__file__).parent.parent / "benchmarks" / "everyday.toml"
 EVERYDAY_WORDS = 4
 """Everyday lines of fewer words, such as greetings, stay: a translator that never read "hello" serves nobody."""
@@ -145,8 +157,8 @@ def read_lines(path: Path) -> Iterator[str]:
             yield line.rstrip("\n")
 
 
-def read_pairs(stem: Path) -> Iterator[Pair]:
-    return zip(read_lines(Path(f"{stem}.en.xz")), read_lines(Path(f"{stem}.de.xz")), strict=True)
+def read_pairs(stem: Path, language: str = "de") -> Iterator[Pair]:
+    return zip(read_lines(Path(f"{stem}.en.xz")), read_lines(Path(f"{stem}.{language}.xz")), strict=True)
 
 
 def read_domain(path: Path) -> list[Pair]:
@@ -162,11 +174,11 @@ def read_everyday(language: str) -> Iterator[str]:
             yield from (line[key] for key in ("text", "like") if len(line.get(key, "").split()) >= EVERYDAY_WORDS)
 
 
-def read_held_out(data: Path) -> tuple[HeldOutText, HeldOutText]:
-    """The English and German text that models are measured on already."""
+def read_held_out(data: Path, language: str) -> tuple[HeldOutText, HeldOutText]:
+    """The English text that models are measured on already, and that of the other language."""
     held_out = HeldOutText(), HeldOutText()
-    tables = [((en, de) for en, de, *_ in read_table(data / each)) for each in MEASURED_TABLES]
-    for pairs in (*(read_pairs(data / each) for each in MEASURED), *tables):
+    table = ((one, other) for one, other, *_ in read_table(data / MEASURED_TABLE.format(language)))
+    for pairs in (*(read_pairs(data / each, language) for each in MEASURED[language]), table):
         for pair in pairs:
             for side, text in zip(held_out, pair, strict=True):
                 side.add(text)
@@ -191,10 +203,12 @@ def is_plain_entry(en: str, de: str, label: str = "") -> bool:
 class Cutter:
     """Chooses dev and test pairs; no side of any stands in another, or in what is measured on already."""
 
-    def __init__(self, held_out: tuple[HeldOutText, HeldOutText], seed: int, dev: int, test: int) -> None:
+    def __init__(
+        self, held_out: tuple[HeldOutText, HeldOutText], language: str, seed: int, dev: int, test: int
+    ) -> None:
         self.held_out, self.seed, self.sizes = held_out, seed, {"test": test, "dev": dev}
         # What a cleaner would drop from the training text is not worth measuring on either.
-        self.clean = Cleaner(CleanConfig(), "en", "de")
+        self.clean = Cleaner(CleanConfig(), "en", language)
 
     def cut(self, name: str, pairs: Sequence[Pair], block: int) -> tuple[dict[str, list[Pair]], list[Pair]]:
         """The sets by name, in the order of the corpus, and what remains to train on."""
@@ -257,55 +271,68 @@ class Purge:
                 yield pair
 
 
-def write_pairs(folder: Path, name: str, pairs: Iterable[Pair]) -> None:
+def write_pairs(folder: Path, name: str, language: str, pairs: Iterable[Pair]) -> None:
     with (
         (folder / f"{name}.en").open("w", encoding="utf-8", newline="\n") as en,
-        (folder / f"{name}.de").open("w", encoding="utf-8", newline="\n") as de,
+        (folder / f"{name}.{language}").open("w", encoding="utf-8", newline="\n") as other,
     ):
         for pair in pairs:
             en.write(pair[0] + "\n")
-            de.write(pair[1] + "\n")
+            other.write(pair[1] + "\n")
 
 
-def cut_domains(data: Path, folder: Path, seed: int, dev: int, test: int, block: int) -> dict[str, Counter[str]]:
+def cut_domains(
+    data: Path, folder: Path, language: str, seed: int, dev: int, test: int, block: int
+) -> dict[str, Counter[str]]:
     """Do it all; tells for each corpus how many pairs there were, and what became of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    held_out = read_held_out(data)
-    for side, language in zip(held_out, ("en", "de"), strict=True):
-        for text in read_everyday(language):
-            side.add(text)
+    held_out = read_held_out(data, language)
+    for side, code in zip(held_out, ("en", language), strict=True):
+        if code in ("en", "de"):
+            for text in read_everyday(code):
+                side.add(text)
 
-    cutter = Cutter(held_out, seed, dev, test)
-    corpora = {name: read_domain(data / path) for name, path in DOMAINS.items()}
-    corpora["tatoeba"] = list(read_pairs(data / KNOWN["tatoeba"]))
+    cutter = Cutter(held_out, language, seed, dev, test)
+    corpora = {
+        name: read_domain(path)
+        for name, stem in DOMAINS.items()
+        if (path := data / f"{stem}.en-{language}.tsv.xz").exists()
+    }
+    domains = [name for name, pairs in corpora.items() if language == "de" or len(pairs) >= LARGE * (dev + test)]
+    if language == "de":
+        corpora["tatoeba"] = list(read_pairs(data / KNOWN["tatoeba"]))
     counts = {name: Counter(read=len(pairs)) for name, pairs in corpora.items()}
     mixed: list[Pair] = []
     for name, pairs in corpora.items():
+        if name not in domains and name not in KNOWN:
+            continue
         # Sentences of Tatoeba belong to no document, and are sorted by length.
-        sets, corpora[name] = cutter.cut(name, pairs, block if name in DOMAINS else 1)
+        sets, corpora[name] = cutter.cut(name, pairs, block if name in domains else 1)
         counts[name]["cut"] = len(pairs) - len(corpora[name])
         for use, chosen in sets.items():
-            if name in DOMAINS or use == "dev":  # it has a test set
-                write_pairs(folder, f"{name}.{use}", chosen)
-        if name in DOMAINS:
+            if name in domains or use == "dev":  # it has a test set
+                write_pairs(folder, f"{name}.{use}", language, chosen)
+        if name in domains:
             mixed += random.Random(f"{seed} mixed {name}").sample(sets["dev"], min(MIXED, dev))
-    write_pairs(folder, "domains.dev", mixed)
+    write_pairs(folder, "domains.dev", language, mixed)
 
     for number, side in enumerate(held_out):
-        frequency = Counter(word for name in DOMAINS for pair in corpora[name] for word in words(pair[number]))
+        frequency = Counter(word for name in domains for pair in corpora[name] for word in words(pair[number]))
         side.index_lines(frequency)
     purge = Purge(held_out)
-    for name in DOMAINS:
-        write_pairs(folder, f"{name}.train", purge(corpora.pop(name), counts[name], nearly=True))
-    for name, path in WORDS.items():
-        rows = list(read_table(data / path))
+    for name in [name for name in corpora if name not in KNOWN]:
+        write_pairs(folder, f"{name}.train", language, purge(corpora.pop(name), counts[name], nearly=True))
+    for name, stem in WORDS.items():
+        rows = list(read_table(data / f"{stem}.en-{language}.tsv.xz"))
         pairs = choose_entries(rows) if name == "dictionary" else [(row[0], row[1]) for row in rows]
         counts[name] = Counter(read=len(rows), unsuited=len(rows) - len(pairs))
-        write_pairs(folder, f"{name}.train", purge(pairs, counts[name], nearly=False))
-    write_pairs(folder, "tatoeba.train", purge(corpora.pop("tatoeba"), counts["tatoeba"], nearly=False))
-    counts["europarl"] = Counter()
-    write_pairs(folder, "europarl.train", purge(read_pairs(data / KNOWN["europarl"]), counts["europarl"], nearly=False))
-    counts["europarl"]["read"] = counts["europarl"].total()
+        write_pairs(folder, f"{name}.train", language, purge(pairs, counts[name], nearly=False))
+    if language == "de":
+        write_pairs(folder, "tatoeba.train", "de", purge(corpora.pop("tatoeba"), counts["tatoeba"], nearly=False))
+        counts["europarl"] = Counter()
+        parliament = purge(read_pairs(data / KNOWN["europarl"]), counts["europarl"], nearly=False)
+        write_pairs(folder, "europarl.train", "de", parliament)
+        counts["europarl"]["read"] = counts["europarl"].total()
     return counts
 
 
@@ -313,12 +340,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--to", default="de", choices=list(MEASURED), help="the language beside English")
     parser.add_argument("--seed", type=int, default=24)
     parser.add_argument("--dev", type=int, default=500, help="pairs of each dev set")
     parser.add_argument("--test", type=int, default=1000, help="pairs of each test set")
     parser.add_argument("--block", type=int, default=BLOCK, help="consecutive lines that are held out together")
     said = parser.parse_args()
-    counts = cut_domains(said.data, said.output, said.seed, said.dev, said.test, said.block)
+    counts = cut_domains(said.data, said.output, said.to, said.seed, said.dev, said.test, said.block)
     columns = ("read", "unsuited", "cut", "equal", "nearly equal", "repeated", "train")
     rows = {name: {column: count[column] for column in columns} for name, count in counts.items()}
     (said.output / "counts.json").write_text(json.dumps({"seed": said.seed, "pairs": rows}, indent=1) + "\n")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tools.collect_lines import MORE_SENTENCES, OTHERS, TABLES, collect_lines
-from tools.cut_domains import MEASURED_TABLES
+from tools.cut_domains import MEASURED_TABLE
 
 from tests.tools.test_cut_domains import SETS, write, write_sides, write_table
 
@@ -14,8 +14,7 @@ def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     for name in SETS:
         write_sides(folder / name, [(f"Test of {name}.", f"Prüfung von {name}.")])
-    for name in MEASURED_TABLES:
-        write_table(folder / name, [("A measured line.", "Eine gemessene Zeile.")])
+    write_table(folder / MEASURED_TABLE.format("de"), [("A measured line.", "Eine gemessene Zeile.")])
     for name in TABLES:
         for other in OTHERS:
             write_table(folder / f"{name}.en-{other}.tsv.xz", [(f"A line of {name}.", "x")])

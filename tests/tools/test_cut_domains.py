@@ -36,8 +36,8 @@ def write_table(path: Path, rows: Sequence[Sequence[str]]) -> None:
     write(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
-def write_sides(stem: Path, pairs: Sequence[Pair]) -> None:
-    for side, language in enumerate(("en", "de")):
+def write_sides(stem: Path, pairs: Sequence[Pair], other: str = "de") -> None:
+    for side, language in enumerate(("en", other)):
         write(Path(f"{stem}.{language}.xz"), "".join(pair[side] + "\n" for pair in pairs))
 
 
@@ -54,9 +54,9 @@ def sentences(name: str, number: int) -> list[Pair]:
     ]
 
 
-def read(folder: Path, name: str) -> list[Pair]:
-    en, de = ((folder / f"{name}.{language}").read_text().splitlines() for language in ("en", "de"))
-    return list(zip(en, de, strict=True))
+def read(folder: Path, name: str, other: str = "de") -> list[Pair]:
+    sides = ((folder / f"{name}.{language}").read_text().splitlines() for language in ("en", other))
+    return list(zip(*sides, strict=True))
 
 
 @pytest.fixture
@@ -203,3 +203,26 @@ def test_a_corpus_that_is_too_small_is_refused(data: Path, tmp_path: Path) -> No
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 1
     assert done.stderr == "books: 12 pairs are too few for dev and test sets\n"
+
+
+def test_another_language_is_cut_where_it_has_enough_text(data: Path, tmp_path: Path) -> None:
+    measured = sentences("europarl-seven/test", 3)
+    for stem in ("europarl-seven/dev", "europarl-seven/test"):
+        write_sides(data / stem, measured, "es")
+    write_table(data / "tatoeba-seven/en-es.test.tsv.xz", sentences("seven", 3))
+    prose = [
+        (en, de.replace("Der", "El").replace("und der", "y el").replace("sehen", "ven que no hay"))
+        for en, de in sentences("prose", 80)
+    ]
+    write_table(data / "github/prose.en-es.tsv.xz", [*prose, measured[0]])
+    write_table(data / "github/medical.en-es.tsv.xz", sentences("medical", 20))
+    write_table(data / "github/names.en-es.tsv.xz", [("Fen", "Turbera")])
+    write_table(data / "debian/dictionary.en-es.tsv.xz", [("leg of lamb", "pierna de cordero", "")])
+    counts = cut(data, tmp_path / "text", "--to", "es")
+    dev, test, train = (read(tmp_path / "text", f"prose.{use}", "es") for use in ("dev", "test", "train"))
+    assert (len(dev), len(test)) == (5, 10)
+    assert not set(train) & {*dev, *test, measured[0]}
+    assert set(read(tmp_path / "text", "domains.dev", "es")) == set(dev)
+    assert len(read(tmp_path / "text", "medical.train", "es")) == counts["medical"]["train"] == 20  # too few to cut
+    assert not list((tmp_path / "text").glob("medical.test.*"))
+    assert {"tatoeba", "europarl"}.isdisjoint(counts)
