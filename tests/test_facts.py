@@ -85,7 +85,7 @@ def test_facts_round_trip(tmp_path: Path) -> None:
         assert load(tmp_path / "facts.json") == facts
     assert json.loads(dump(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
-        "minor": 1,
+        "minor": 2,
         "pairs": [["en", "de"]],
         "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
     }

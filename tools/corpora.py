@@ -1,13 +1,14 @@
 """The text that the models which come with hark are trained on: what it is, its licences, and whom to name.
 
-`NAME-original` is the corpus NAME with the translations that people wrote, where NAME itself has a teacher's.
+`NAME-original` is the corpus NAME with the translations that people wrote, where NAME itself has a teacher's;
+`NAME-taught` is the corpus NAME with a teacher's translations, where NAME itself has those that people wrote.
 """
 
 from dataclasses import replace
 
 from hark.facts import TextFacts
 
-ORIGINAL = "-original"
+ORIGINAL, TAUGHT = "-original", "-taught"
 
 _TATOEBA = {
     "licence": "CC BY 2.0 FR",
@@ -60,7 +61,7 @@ CORPORA = {
             what="Guides, a health app, web pages and encyclopaedia articles",
             licence="MIT, Apache-2.0, MPL-2.0, CC0, CC BY 4.0, CC BY-SA 4.0, GPL-2.0, by source",
             attribution="Bitcoin.org, Corona-Warn-App, Ethereum.org, LearnOSM, Mozilla, Open Source Guides, "
-            "Stellarium, XQuAD",
+            "Stellarium, XQuAD; in French and Spanish also Programming Historian",
         ),
         TextFacts(
             "games",
@@ -74,7 +75,7 @@ CORPORA = {
             what="Technical documentation",
             licence="GPL, GFDL, CC BY 3.0 and 4.0, CC BY-SA 3.0, Apache-2.0, MIT, by source",
             attribution="Apache httpd, Evolution, GIMP, Git, GNOME, Godot, Kubernetes, Linux man pages, phpMyAdmin, "
-            "PHP, React, The Rust Programming Language in German, tldr",
+            "PHP, React, The Rust Programming Language in German, tldr; in French and Spanish also Django and Python",
         ),
         TextFacts("descriptions", what="Descriptions of programs", licence="the licence of each package", **_DEBIAN),
         TextFacts(
@@ -90,7 +91,19 @@ CORPORA = {
             licence="Unicode-3.0, MIT, ISC, AGPL-3.0, by source",
             attribution="Unicode CLDR, Emojibase, OpenStreetMap, i18n-iso-countries, Mealie, Open Food Facts",
         ),
-        TextFacts("dictionary", what="Words and their translations", **_DING),
+        TextFacts(
+            "dictionary",
+            what="Words and their translations",
+            licence="GPL-2.0-or-later",
+            attribution="Frank Richter, Ding; FreeDict and Apertium for French and Spanish",
+            url="https://www-user.tu-chemnitz.de/~fri/ding/",
+        ),
+        TextFacts(
+            "joined",
+            what="Pairs of German, French and Spanish lines of software, manuals and guides with the same English",
+            licence="as `catalogues`, `manuals`, `docs`, `descriptions`, `strings` and `prose`",
+            attribution="as for these",
+        ),
         TextFacts(
             "back-translated",
             what="Sentences of the target language like those of `everyday`, translated by the reverse teacher",
@@ -102,14 +115,19 @@ CORPORA = {
 """By the name in the recipes."""
 
 
+def base_name(name: str) -> str:
+    return name.removesuffix(ORIGINAL).removesuffix(TAUGHT)
+
+
 def rank(name: str) -> tuple[int, bool]:
-    """The sort key of a known corpus: the order of the table, and people's translations after the teacher's."""
-    return list(CORPORA).index(name.removesuffix(ORIGINAL)), name.endswith(ORIGINAL)
+    """The sort key of a known corpus: the order of the table, and its variant last."""
+    return list(CORPORA).index(base_name(name)), name != base_name(name)
 
 
 def describe_corpus(name: str) -> TextFacts | None:
     """Return the facts of a corpus; None if it is not known."""
-    known = CORPORA.get(name.removesuffix(ORIGINAL))
+    known = CORPORA.get(base_name(name))
     if known is None or name == known.name:
         return known
-    return replace(known, name=name, what=f"{known.what}, with the translations that people wrote")
+    by = "a teacher's translations" if name.endswith(TAUGHT) else "the translations that people wrote"
+    return replace(known, name=name, what=f"{known.what}, with {by}")

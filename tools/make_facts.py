@@ -25,6 +25,7 @@ from hark.facts import (
     EverydayFacts,
     Facts,
     Hits,
+    LanguagePair,
     MakingFacts,
     MeasuredScore,
     ParentModel,
@@ -115,14 +116,23 @@ def scores_of(evaluation: dict[str, Any], report: dict[str, Any] | None) -> Scor
 
     sets = evaluation["sets"]
     return ScoreFacts(
-        signatures={name: evaluation["signatures"][name] for name in MEASURES},
+        signatures={name: evaluation["signatures"][name] for name in MEASURES if name in evaluation["signatures"]},
         sets=tuple(
-            SetScores(each["name"], each["sentences"], measured(each["systems"], 0), measured(each["systems"], 1))
+            SetScores(name, each["sentences"], measured(each["systems"], 0), measured(each["systems"], 1), pair)
             for each in sets
+            for name, pair in [name_and_pair(each)]
         ),
         resamples=evaluation["resamples"],
         held_out=report is not None and is_held_out(report, [each["name"] for each in sets]),
     )
+
+
+def name_and_pair(of_set: dict[str, Any]) -> tuple[str, LanguagePair | None]:
+    """The name of a set without its direction, and the direction, if the model has several."""
+    if "languages" not in of_set:
+        return of_set["name"], None
+    source, target = of_set["languages"]
+    return of_set["name"].removesuffix(f".{source}-{target}"), (source, target)
 
 
 def is_held_out(report: dict[str, Any], sets: Sequence[str]) -> bool:
@@ -170,11 +180,9 @@ def making_of(bundle: Bundle, teacher: ParentModel | None) -> MakingFacts:
 def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
     text = training_text(bundle, measured_facts.report)
     kinds, scores = kinds_of_text(text), scores_of(measured_facts.evaluation, measured_facts.report)
-    headline = [each for each in scores.sets if each.name in HEADLINE] or scores.sets
-    bleu = ", ".join(f"{each.scores['bleu'].score:.1f} ({each.name})" for each in headline)
     return replace(
         bundle.facts,
-        summary=f"Small and fast: BLEU {bleu}. Trained on {kinds}.",
+        summary=f"Small and fast: {headline_of(scores)}. Trained on {kinds}.",
         licence=LICENCE,
         licence_terms=TERMS,
         limits=(
@@ -189,6 +197,16 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
         everyday=everyday_of(measured_facts.everyday),
         making=making_of(bundle, measured_facts.teacher),
     )
+
+
+def headline_of(scores: ScoreFacts) -> str:
+    """BLEU on the headline sets; the mean of all directions, if there are several."""
+    by_name: dict[str, list[float]] = {}
+    for each in [each for each in scores.sets if each.name in HEADLINE] or scores.sets:
+        by_name.setdefault(each.name, []).append(each.scores["bleu"].score)
+    means = ", ".join(f"{sum(values) / len(values):.1f} ({name})" for name, values in by_name.items())
+    most = max(map(len, by_name.values()))
+    return f"BLEU {means}" if most == 1 else f"mean BLEU of up to {most} directions {means}"
 
 
 def read_json(file: Path | None, kind: str = "") -> Any:

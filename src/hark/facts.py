@@ -9,7 +9,7 @@ from typing import Literal
 
 from hark.errors import UserError
 
-FORMAT, MINOR = 1, 1
+FORMAT, MINOR = 1, 2
 """`FORMAT` grows with changes that an older hark would misread; it then rejects the file. `MINOR` grows with new keys
 that an older hark may ignore; it then reads the file without them, and refuses to write such facts, which would lose
 keys. In a file with our `MINOR` or an older one, an unknown key is an error."""
@@ -261,6 +261,9 @@ class Facts:
     scores: ScoreFacts | None = None
     speed: SpeedFacts | None = None
     everyday: EverydayFacts | None = None
+    unsure: float | None = None
+    """Mean negative log-probability per token above which a translation is flagged as unsure; None: the default. A model
+    trained on human translations is less confident than one trained on a teacher's, at the same quality."""
     making: MakingFacts = field(default_factory=MakingFacts)
     shortlist: ShortlistFacts | None = None
     origin: OriginFacts | None = None
@@ -277,4 +280,4 @@ class Facts:
     @property
     def unmeasured(self) -> "Facts":
         """A copy without measurements, for a model with other weights. Drops `summary` too, which may quote scores."""
-        return replace(self, summary="", scores=None, speed=None, everyday=None, parity=())
+        return replace(self, summary="", scores=None, speed=None, everyday=None, unsure=None, parity=())

@@ -1,15 +1,19 @@
 """Loading a bundle: both engines, lazily, and without torch if it is not needed."""
 
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 import hark
+from hark.bundle import Bundle, write_facts
 from hark.decode import load
 from hark.errors import UserError
+from hark.models import shipped_folder
 from tests.decode.bundles import make_bundle
 
 TEXT = "  - The cat sees {name} at https://a.b/c.\n\n\tIt is 12.5 kg."
@@ -128,3 +132,11 @@ def test_settings_of_the_search(bundle: Path) -> None:
         load.search_settings(own, {"nbest": 9, "beam": 2})
     with pytest.raises(UserError, match="bean: no such search setting"):
         hark.load(bundle).translate("The cat.", bean=3)
+
+
+def test_the_facts_may_have_a_threshold_for_unsure(tmp_path: Path) -> None:
+    folder = shutil.copytree(shipped_folder() / "en-de", tmp_path / "strict")
+    bundle = Bundle.open(folder)
+    write_facts(bundle, replace(bundle.facts, unsure=0.0001))
+    assert "unsure" not in load.Loaded(shipped_folder() / "en-de").translate("Good morning!", check=False).flags
+    assert "unsure" in load.Loaded(folder).translate("Good evening, Sir.", check=False).flags

@@ -29,7 +29,8 @@ SHORT, LONG, FEW = 0.5, 2.2, 12
 `LONG` times may have invented some. Differences of `FEW` characters are ignored. docs/trust.md gives the rate at which
 human translations exceed these limits."""
 UNSURE = 0.45
-"""Mean negative log-probability per token above which a translation counts as unsure. Measured: docs/trust.md."""
+"""Mean negative log-probability per token above which a translation counts as unsure, unless the model's facts have a
+threshold of its own. Measured: docs/trust.md."""
 
 
 def find_faults(

@@ -69,27 +69,30 @@ class Piece:
 
 
 def translate_piece(
-    text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool = False
+    text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool = False, unsure: float = UNSURE
 ) -> Task[Piece]:
     """Translate a piece; if the result is faulty, retry in safer ways and return the best.
 
-    `languages` are those of text and translation; `inner` means that the sentence continues after the piece. No text is
-    lost, whatever the engine answers: what it does not translate is kept as it is.
+    `languages` are those of text and translation; `inner` means that the sentence continues after the piece; `unsure` is
+    the mean negative log-probability per token above which it is flagged. No text is lost, whatever the engine answers:
+    what it does not translate is kept as it is.
     """
     typed = spelling.tidy(text, languages[0]) if options.tidy else None
     if typed is not None and (options.protect or options.terms):
         typed = spelling.tidy(text, languages[0], [item.span for item in find_items(text, coder, options)])
     if typed is not None:
-        piece = yield from _translate(typed.after, coder, options, languages, inner)
+        piece = yield from _translate(typed.after, coder, options, languages, inner, unsure)
         links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
         flags: set[Flag] = {*piece.flags} if "copied" in piece.flags else {*piece.flags, "tidied"}
         if piece.text == typed.after:  # the model copied its input: keep what was typed
             return replace(piece, source=text, text=text, links=())
         return replace(piece, source=text, links=links, flags=frozenset(flags))
-    return (yield from _translate(text, coder, options, languages, inner))
+    return (yield from _translate(text, coder, options, languages, inner, unsure))
 
 
-def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool) -> Task[Piece]:
+def _translate(
+    text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool, unsure: float
+) -> Task[Piece]:
     items = find_items(text, coder, options, *languages)
     if not protect.has_words(text, items):
         copy = Rewriting.of(text, ((item.span, item.written or item.text) for item in items)).after
@@ -115,7 +118,7 @@ def _translate(text: str, coder: Coder, options: Options, languages: tuple[str, 
         reasons += yield from _find_missing_words(best, coder, options)
     if is_long(text, best.text) and not best.faults & {"looped", "length"}:
         reasons.append(Reason("invented"))
-    if best.doubt > UNSURE and "empty" not in best.faults:
+    if best.doubt > unsure and "empty" not in best.faults:
         reasons.append(Reason("unsure", f"{math.exp(-best.doubt):.0%}"))
     flags |= {reason.flag for reason in reasons}
     links = best.links if options.align else ()

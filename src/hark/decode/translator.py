@@ -16,6 +16,7 @@ from hark.config import Config
 from hark.decode.assembly import FinishedSentences, TextPlan, assemble
 from hark.decode.coder import Coder
 from hark.decode.engine import Engine
+from hark.decode.faults import UNSURE
 from hark.decode.languages import LanguageChoice
 from hark.decode.piece import Options, Piece, find_items, translate_piece
 from hark.decode.reasons import Reason
@@ -60,14 +61,16 @@ class Translator:
         config: Config,
         rare_signs: Collection[str] = (),
         phrases: Callable[[str, str], Phrases] | None = None,
+        unsure: float | None = None,
     ) -> None:
         """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
-        translations from one language to another."""
+        translations from one language to another; `unsure`: the model's own threshold for that flag."""
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
         self.languages = LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
+        self.unsure = UNSURE if unsure is None else unsure
         self.limit = min(config.batches.max_length, config.model.max_positions) - 1
         """Maximum length of a piece in tokens, without EOS: the limit used in training."""
 
@@ -123,7 +126,7 @@ class Translator:
             if known is None:
                 return key, keep_foreign(piece, other, languages[1])
             options, languages = replace(options, source=known), (known, languages[1])
-        return key, translate_piece(piece, self.coder, options, languages, inner)
+        return key, translate_piece(piece, self.coder, options, languages, inner, self.unsure)
 
     def step(self) -> None:
         """Advance all submitted texts; only one thread at a time may call it."""
