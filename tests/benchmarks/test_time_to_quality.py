@@ -31,7 +31,7 @@ CPU = torch.device("cpu")
 SMALL = [
     "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=2",
     "batches.batch_tokens=200", "batches.max_length=40", "data.vocab_size=420", "train.warmup_steps=10",
-    "train.device=cpu",
+    "train.device=cpu", "decode.max_extra=3",
     "train.log_steps=5", "train.eval_steps=5", "train.save_steps=10", "train.steps=20", "train.save_minutes=99",
 ]  # fmt: skip
 
