@@ -40,10 +40,6 @@ def suit_cpu(config: Config, explicit: Mapping[str, Any]) -> tuple[Config, str |
 
 
 def count_weights(model: ModelConfig) -> int:
-    # The tables of these encodings are not weights; on the meta device, PyTorch would import its reference
-    # implementations to compute them, which takes a second.
-    if model.positions in ("sinusoidal", "rotary"):
-        model = replace(model, positions="none")
     with torch.device("meta"):
         return sum(weight.numel() for weight in Transformer(model).parameters())
 
