@@ -39,7 +39,7 @@ def test_a_short_overload() -> None:
 
 @in_thread
 def test_a_short_soak_draws_a_picture(tmp_path: Path) -> None:
-    run = run_benchmark("serve_load", "--soak", 0.005, "--picture", tmp_path / "memory.svg")
+    run = run_benchmark("serve_load", "--soak", 0.005, "--connections", 4, "--picture", tmp_path / "memory.svg")
     assert run.returncode == 0, run.stderr
     assert "memory:" in run.stdout
     assert (tmp_path / "memory.svg").read_text().startswith("<svg")
