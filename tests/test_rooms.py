@@ -25,6 +25,7 @@ ROOMS = {
     "facts": 0,
     "factsfile": 0,
     "card": 0,
+    "card_measures": 0,
     "old_card": 0,
     "bundle": 0,
     "rundir": 0,

@@ -8,10 +8,12 @@ import torch
 
 from hark import configfile
 from hark.config import AugmentConfig, BatchConfig, CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data.dataset import Dataset
 from hark.data.prepare import prepare
 from hark.rundir import RunDir
 from hark.train.session import run_training
 from hark.train.start import resolve
+from tests.sharing import build_once
 
 LANGUAGES = ("de", "en", "fr")
 WORDS = {
@@ -85,12 +87,19 @@ def train_toy(dataset, folder, *overrides, resumed=False):
 
 @pytest.fixture(scope="session")
 def many_dataset(tmp_path_factory):
-    """The dataset of the toy, prepared once per session."""
-    folder = tmp_path_factory.mktemp("trilingual")
-    return prepare(toy_config(folder), folder / "dataset", processes=1).dataset
+    """The dataset of the toy."""
+
+    def build(folder):
+        prepare(toy_config(tmp_path_factory.mktemp("trilingual")), folder, processes=1)
+
+    return Dataset.open(build_once(tmp_path_factory, "trilingual-dataset", build))
 
 
 @pytest.fixture(scope="session")
 def many_run(many_dataset, tmp_path_factory):
-    """A model that translates the toy in all six directions, trained once per session."""
-    return train_toy(many_dataset, tmp_path_factory.mktemp("trained") / "run")
+    """A model that translates the toy in all six directions, trained in a few seconds."""
+
+    def build(folder):
+        train_toy(many_dataset, tmp_path_factory.mktemp("trained") / "run").path.rename(folder)
+
+    return RunDir(build_once(tmp_path_factory, "trilingual-run", build))

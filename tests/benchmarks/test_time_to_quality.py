@@ -3,11 +3,12 @@
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -31,7 +32,7 @@ CPU = torch.device("cpu")
 SMALL = [
     "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=2",
     "batches.batch_tokens=200", "batches.max_length=40", "data.vocab_size=420", "train.warmup_steps=10",
-    "train.device=cpu",
+    "train.device=cpu", "decode.max_extra=3",
     "train.log_steps=5", "train.eval_steps=5", "train.save_steps=10", "train.steps=20", "train.save_minutes=99",
 ]  # fmt: skip
 
@@ -89,22 +90,47 @@ def test_weights_round_trip(marian: peers.Marian) -> None:
     assert all(back[name].equal(values[name]) for name in values)
 
 
-def test_a_run_resumes_where_it_stopped(dataset: Path, tmp_path: Path) -> None:
-    """Compares weights and position in the data, not times. A minute ends after one step here."""
+class Ticks:
+    """A clock that advances by a quarter of a second with each call."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 0.25
+        return self.now
+
+
+@pytest.fixture
+def train_steps(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, int], None]:
+    """A function that makes a `MarianRun` train for some steps, and evaluate after each."""
     pytest.importorskip("transformers")
+    from benchmarks import marian_run
+
+    monkeypatch.setattr(marian_run, "time", Ticks())
+
+    def train(run: marian_run.MarianRun, steps: int) -> None:
+        # A step takes a quarter of a second of this clock, and an evaluation another.
+        due = [(run.progress.seconds + 0.2 + 0.5 * step) / 60 for step in range(steps)]
+        run.train(due[-1] - run.progress.seconds / 60, due[:-1], [], None)
+
+    return train
+
+
+def test_a_run_resumes_where_it_stopped(dataset: Path, tmp_path: Path, train_steps: Callable[[Any, int], None]) -> None:
+    """Compares weights and position in the data, not times."""
     from benchmarks.marian_run import MarianRun
 
     config = settings(dataset)
 
-    def steps(folder: Path, count: int) -> MarianRun:
+    def run_steps(folder: Path, count: int) -> MarianRun:
         run = MarianRun(folder, config, open_dataset(config.data), CPU, "eager", "ours")
-        for _ in range(count):
-            run.train(1e-9, [], [], None)  # a step takes longer
+        train_steps(run, count)
         return run
 
-    whole, halves = steps(tmp_path / "whole", 3), tmp_path / "halves"
-    steps(halves, 1)
-    resumed = steps(halves, 2)
+    whole, halves = run_steps(tmp_path / "whole", 3), tmp_path / "halves"
+    run_steps(halves, 1)
+    resumed = run_steps(halves, 2)
     assert resumed.progress.steps == 3
     assert resumed.progress.target_tokens == whole.progress.target_tokens
     for name, weight in whole.training.weights.items():
@@ -128,9 +154,8 @@ def test_starts_with_our_weights_and_the_loss_of_our_run(dataset: Path, tmp_path
     assert theirs.rows[0].loss == pytest.approx(row.loss, rel=1e-6)
 
 
-def test_takes_the_same_steps_as_ours(dataset: Path, tmp_path: Path) -> None:
+def test_takes_the_same_steps_as_ours(dataset: Path, tmp_path: Path, train_steps: Callable[[Any, int], None]) -> None:
     """Without dropout, which differs between systems, all measurements are the same."""
-    pytest.importorskip("transformers")
     from benchmarks.marian_run import MarianRun
 
     config = settings(dataset)
@@ -143,8 +168,7 @@ def test_takes_the_same_steps_as_ours(dataset: Path, tmp_path: Path) -> None:
         folder = tmp_path / f"hf{groups}"
         theirs = MarianRun(folder, config, open_dataset(config.data), CPU, "eager", "ours")
         theirs.groups = groups
-        for _ in range(4):
-            theirs.train(1e-9, [], [], None)
+        train_steps(theirs, 4)
         assert [row.nll for row in theirs.rows] == pytest.approx([row.nll for row in ours], rel=1e-4)
 
 
@@ -183,17 +207,6 @@ def test_compilation_while_the_clock_is_running_is_reported(
     assert "7 graphs compiled" in warmed
     assert "while the clock was running" not in first
     assert second.endswith("2 graphs compiled while the clock was running")
-
-
-class Ticks:
-    """A clock that advances by a quarter of a second with each call."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        self.now += 0.25
-        return self.now
 
 
 def history_of(folder: Path) -> History:

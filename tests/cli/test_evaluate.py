@@ -172,7 +172,7 @@ def test_swapped_source_and_reference_cause_a_warning(
     def missing() -> None:
         raise HarkError("no detector here")
 
-    monkeypatch.setattr("hark.text.detector.known_languages", missing)
+    monkeypatch.setattr("hark.evaluate.held_out.known_languages", missing)
     assert hark(str(bundle), *swapped).stderr == ""  # the detector is optional
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from hark import configfile
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
-from hark.data import Dataset, TokenStore, build, prepare
+from hark.data import Dataset, TokenStore, build, learning, prepare
 from hark.data.corpus import read_pairs
 from hark.data.stages import until_full
 from hark.errors import HarkError, UserError
@@ -135,7 +135,7 @@ def test_dev_and_test_are_copied_unchanged(config, tmp_path):
 
 def test_the_result_is_independent_of_the_number_of_processes(config, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "CHUNK_PAIRS", 60)
-    monkeypatch.setattr(build, "SAMPLE", 700)  # less than all pairs
+    monkeypatch.setattr(learning, "SAMPLE", 700)  # less than all pairs
     config = change(config, bpe_dropout=0.2, bpe_variants=2, shared_vocab=False, vocab_size=350)
     results = []
     for processes in (1, 3):

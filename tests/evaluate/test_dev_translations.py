@@ -1,6 +1,7 @@
 """Dev translations during training use the current weights and do not affect training."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,6 @@ from sacrebleu.metrics.bleu import BLEU
 
 from hark import configfile
 from hark.cli.train import train
-from hark.config import DecodeConfig
 from hark.data.dataset import Dataset
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
@@ -38,10 +38,11 @@ def run(dataset: Path, tmp_path: Path) -> Callable[..., RunDir]:
 
 def translate(run: RunDir, dataset: Dataset, beam: int) -> list[str]:
     """Translate with the run's last weights in a separate model."""
-    model = Transformer(configfile.load(run.config).model)
+    config = configfile.load(run.config)
+    model = Transformer(config.model)
     model.load_state_dict(read_tensors(latest(run.checkpoints) / "model.safetensors"))
     store = dataset.store(dataset.shards("dev")[0])
-    requests = [Request([*store[i][0].tolist(), EOS], DecodeConfig(beam=beam)) for i in range(SENTENCES)]
+    requests = [Request([*store[i][0].tolist(), EOS], replace(config.decode, beam=beam)) for i in range(SENTENCES)]
     answers = dict(TorchEngine(model, SPECIAL).run(requests))
     return dataset.tokenizer("target").decode([answers[i][0].tokens for i in range(SENTENCES)])
 
@@ -76,12 +77,12 @@ def test_without_bleu_samples_are_decoded_greedily(run: Callable[..., RunDir], d
 
 def test_the_model_and_the_random_state_are_unchanged(dataset: Path) -> None:
     opened = Dataset.open(dataset)
-    config = resolve(configfile.load(None, SETTINGS), opened).model
+    config = resolve(configfile.load(None, SETTINGS), opened)
     torch.manual_seed(1)
-    model = Transformer(config).train()
+    model = Transformer(config.model).train()
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     state = torch.get_rng_state()
-    DevTranslations(opened, DecodeConfig(), 2, 1)(model)
+    DevTranslations(opened, config.decode, 2, 1)(model)
     assert torch.get_rng_state().equal(state)
     assert model.training
     assert all(weight.equal(before[name]) and not weight.requires_grad for name, weight in model.state_dict().items())

@@ -10,11 +10,10 @@ import typer
 
 from hark.cli import candidates, options
 from hark.cli.streams import STDOUT, print_note, writer
-from hark.errors import HarkError, UserError, require
+from hark.errors import UserError, require
 
 if TYPE_CHECKING:
     from hark.evaluate.evaluation import Evaluation
-    from hark.evaluate.held_out import HeldOutSet
     from hark.evaluate.systems import Model, System
 
 WORSE = 3
@@ -23,8 +22,6 @@ NBEST = 4
 RESAMPLES = 1000
 FEW = 3
 """Examples of each kind on the page, by direction."""
-GLANCE = 100
-"""Lines of a test set used for language detection."""
 
 EXAMPLES = (
     "hark evaluate runs/mine --source test.en --reference test.de",
@@ -150,6 +147,7 @@ def evaluate(
     from hark.evaluate.baseline import Baseline
     from hark.evaluate.comet import Comet, find_checkpoint
     from hark.evaluate.directions import choose_sets, matrix_table, set_direction
+    from hark.evaluate.held_out import open_sets, wrong_direction
     from hark.evaluate.measures import choose_tokenisation
     from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
     from hark.evaluate.table import brief_table, full_table
@@ -215,52 +213,6 @@ def direction_of(models: "list[Model]", source: str | None, target: str | None) 
     if models and not models[0].several:
         return models[0].pair
     return (source, target) if source and target else None
-
-
-def open_sets(
-    source: list[Path],
-    reference: list[Path],
-    names: list[str],
-    dataset: Path | None,
-    direction: tuple[str, str] | None,
-) -> "tuple[list[HeldOutSet], tuple[str, str] | None]":
-    """Open the test sets; return them and, for a dataset of one pair, its languages.
-
-    A dataset is reversed to fit `direction`. The sets of a many-to-many dataset know their languages.
-    """
-    from hark.data.dataset import Dataset
-    from hark.evaluate.held_out import read_sets, sets_of
-
-    if dataset is not None:
-        if source or reference or names:
-            raise UserError("--dataset cannot be combined with --source, --reference or --name")
-        opened = Dataset.open(dataset)
-        if opened.manifest.many:
-            return sets_of(opened), None
-        if direction == (opened.manifest.target, opened.manifest.source):
-            opened = Dataset.open(dataset, reverse=True)
-        return sets_of(opened), (opened.manifest.source, opened.manifest.target)
-    if not source and not reference:
-        raise UserError("no test set; use --source FILE and --reference FILE, or --dataset DATASET")
-    return read_sets(source, reference, names), None
-
-
-def wrong_direction(sets: "list[HeldOutSet]", pair: tuple[str, str]) -> Iterator[str]:
-    """A warning for each test set with a source that looks like the model's target language."""
-    from hark.text.detector import base_language, guess_language, known_languages
-
-    source, target = pair
-    try:
-        known = sorted(known_languages())
-    except HarkError:  # the detector is optional
-        return
-    for each in sets:
-        detected = guess_language(" ".join(each.sources[:GLANCE]), known)
-        if detected == base_language(target) != base_language(source):
-            yield (
-                f"{each.name}: the source looks like {target}, but the model translates from {source} to {target}: "
-                "are --source and --reference swapped?"
-            )
 
 
 def check_output(output: Path | None, as_json: bool) -> None:

@@ -4,7 +4,6 @@
 """
 
 import shutil
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -21,29 +20,20 @@ from hark.data.dataset import ROLES, Manifest, Shard
 from hark.data.duplicates import DuplicateFinder
 from hark.data.held_out import HeldOutLanguages
 from hark.data.language import looks_swapped
-from hark.data.lexicon import find_words
+from hark.data.learning import learn_names, learn_tokenizers, learn_words
 from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers
 from hark.data.progress import Progress
-from hark.data.report import Pieces, make_report
 from hark.data.report_page import write_report
 from hark.data.shard_report import report_directions, report_held_out
-from hark.data.stages import Clean, CleanChunk, Encode, FindNames, FindShort, Learn, RawChunk, UniqueChunk
-from hark.data.store import SIDES, Side, StoreWriter
+from hark.data.stages import Clean, CleanChunk, Encode, RawChunk, UniqueChunk
+from hark.data.store import SIDES, StoreWriter
 from hark.data.tally import Tally
+from hark.data.tally_report import Pieces, make_report
 from hark.data.workers import run_jobs
 from hark.errors import UserError
-from hark.facts import LanguagePair
-from hark.text.tokenizer import Tokenizer
 
 CHUNK_PAIRS, CHUNK_CHARACTERS = 5000, 4_000_000
 """Size of a chunk: it ends at whichever limit is reached first."""
-SAMPLE = 250_000
-"""Pairs from which the vocabulary and the names are learnt. Twice as many do not shorten the encoded text (37,000
-pieces, Europarl)."""
-SHORT = 2_000_000
-"""Pairs sampled for the lexicon, which is learnt from the short ones among them."""
-NAMES = 20_000
-"""Maximum number of names used as replacements for others."""
 
 
 class DatasetBuild:
@@ -64,7 +54,7 @@ class DatasetBuild:
         held_out = self.copy_held_out()
         chunks = self.clean(held_out)
         self.refuse_empty(chunks)
-        tokenizers = self.plan.tokenizers or self.learn(chunks)
+        tokenizers = self.plan.tokenizers or learn_tokenizers(self.plan, chunks, self.processes, self.progress)
         tokenizers["target"].save(self.folder / "tokenizer.model")
         if not is_shared(tokenizers):
             tokenizers["source"].save(self.folder / "tokenizer.source.model")
@@ -158,54 +148,15 @@ class DatasetBuild:
                 else f"{corpus.config.source}: no sentence pairs"
             )
 
-    def learn(self, chunks: Sequence[UniqueChunk]) -> Tokenizers:
-        """Learn one vocabulary for both sides, or one for each, from a sample of the kept pairs.
-
-        Every pair of languages contributes equally, as far as it has text, so that none is cut into small pieces.
-        """
-        data, left = self.data, Counter[LanguagePair]()
-        for each in chunks:
-            left[each.chunk.languages] += each.left
-        shares = {pair: SAMPLE / len(left) / count for pair, count in left.items() if count}
-        build = partial(Learn, chunks, shares, data.vocab_size, self.plan.languages, data.seed)
-        sides: list[tuple[Side, ...]] = [SIDES] if data.shared_vocab else [("source",), ("target",)]
-        self.progress("learning vocabulary", 0, None)
-        # In a worker process unless there is only one: learning takes memory and does not respond to Ctrl-C.
-        with closing(run_jobs(min(self.processes, 2), build, sides)) as results:
-            learnt = [Tokenizer(model) for model in results]
-        return {"source": learnt[0], "target": learnt[-1]}
-
-    def find_words(self, chunks: Sequence[UniqueChunk]) -> dict[LanguagePair, dict[str, str]]:
-        """Return words and their translations in each direction, learnt from the short kept pairs."""
-        self.progress("finding words", 0, None)
-        build = partial(FindShort, SHORT / sum(each.left for each in chunks), self.data.seed)
-        short: dict[LanguagePair, list[tuple[str, str]]] = {}
-        with closing(run_jobs(self.processes, build, chunks)) as results:
-            for unique, pairs in zip(chunks, results, strict=True):
-                source, target = unique.chunk.languages
-                short.setdefault((source, target), []).extend(pairs)
-                if len(unique.chunk.directions) > 1:
-                    short.setdefault((target, source), []).extend((other, one) for one, other in pairs)
-        return {languages: find_words(pairs) for languages, pairs in short.items()}
-
-    def find_names(self, chunks: Sequence[UniqueChunk]) -> list[str]:
-        """Return the most frequent names in a sample of the kept pairs of all corpora."""
-        self.progress("finding names", 0, None)
-        counts: Counter[str] = Counter()
-        build = partial(FindNames, SAMPLE / sum(each.left for each in chunks), self.data.seed)
-        with closing(run_jobs(self.processes, build, chunks)) as results:
-            for names in results:
-                counts.update(names)
-        return sorted(counts, key=lambda name: (-counts[name], name))[:NAMES]
-
     def encode(self, chunks: Sequence[UniqueChunk], tokenizers: Tokenizers) -> Iterator[Shard]:
         """Encode each training corpus into one token store, or into several with different segmentations."""
         data, done = self.data, 0
         corpora = {corpus.name: corpus for corpus in self.train}
         models = (tokenizers["source"].model, tokenizers["target"].model)
         tags = {code: tokenizers["source"].tag(code) for code in self.plan.languages} if data.many else {}
-        names = self.find_names(chunks) if data.augment.renamed else []
-        words = self.find_words(chunks) if data.augment.words else {}
+        sampled = (chunks, data.seed, self.processes, self.progress)
+        names = learn_names(*sampled) if data.augment.renamed else []
+        words = learn_words(*sampled) if data.augment.words else {}
         build = partial(
             Encode,
             *models,

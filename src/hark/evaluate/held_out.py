@@ -1,6 +1,6 @@
 """Test sets, and translations of them by other systems."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +9,12 @@ from hark.data.compression import ByteStream, plain_name
 from hark.data.corpus import read_lines, read_pairs
 from hark.data.dataset import Dataset, direction_name
 from hark.data.names import name_corpora
-from hark.errors import UserError
+from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
+from hark.text.detector import base_language, guess_language, known_languages
+
+GLANCE = 100
+"""Lines of a test set used for language detection."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,31 @@ class HeldOutSet:
 
     def __len__(self) -> int:
         return len(self.sources)
+
+
+def open_sets(
+    source: Sequence[Path],
+    reference: Sequence[Path],
+    names: Sequence[str],
+    dataset: Path | None,
+    direction: LanguagePair | None,
+) -> tuple[list[HeldOutSet], LanguagePair | None]:
+    """Open the test sets; return them and, for a dataset of one pair, its languages.
+
+    A dataset is reversed to fit `direction`. The sets of a many-to-many dataset know their languages.
+    """
+    if dataset is not None:
+        if source or reference or names:
+            raise UserError("--dataset cannot be combined with --source, --reference or --name")
+        opened = Dataset.open(dataset)
+        if opened.manifest.many:
+            return sets_of(opened), None
+        if direction == (opened.manifest.target, opened.manifest.source):
+            opened = Dataset.open(dataset, reverse=True)
+        return sets_of(opened), (opened.manifest.source, opened.manifest.target)
+    if not source and not reference:
+        raise UserError("no test set; use --source FILE and --reference FILE, or --dataset DATASET")
+    return read_sets(source, reference, names), None
 
 
 def read_sets(sources: Sequence[Path], references: Sequence[Path], names: Sequence[str] = ()) -> list[HeldOutSet]:
@@ -78,3 +107,19 @@ def read_hypotheses(file: Path, held_out: HeldOutSet) -> tuple[str, ...]:
     if len(lines) != len(held_out):
         raise UserError(f"{file} has {len(lines)} lines but {held_out.name} has {len(held_out)}; they must match")
     return lines
+
+
+def wrong_direction(sets: Sequence[HeldOutSet], pair: LanguagePair) -> Iterator[str]:
+    """A warning for each test set with a source that looks like the model's target language."""
+    source, target = pair
+    try:
+        known = sorted(known_languages())
+    except HarkError:  # the detector is optional
+        return
+    for each in sets:
+        detected = guess_language(" ".join(each.sources[:GLANCE]), known)
+        if detected == base_language(target) != base_language(source):
+            yield (
+                f"{each.name}: the source looks like {target}, but the model translates from {source} to {target}: "
+                "are --source and --reference swapped?"
+            )
