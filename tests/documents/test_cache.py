@@ -92,7 +92,7 @@ with Mortal(Path(sys.argv[1]), "s") as cache:
 def test_a_killed_process_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "cache"
     root = Path(__file__).parents[2]
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=root, timeout=120, check=False)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=root, timeout=600, check=False)
     assert killed.returncode == -signal.SIGKILL
     with SegmentCache(path, "s") as cache:
         assert [text for text, _ in cache.done] == [f"line {number}" for number in range(700)]

@@ -27,7 +27,7 @@ def model(many_run):
 
 def run_hark(*arguments, text=""):
     command = [sys.executable, "-m", "hark", *map(str, arguments)]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=600)
 
 
 def test_its_facts_list_every_direction(model, many_dataset):

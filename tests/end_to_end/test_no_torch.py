@@ -59,7 +59,7 @@ def bundle(dataset: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("torch", ["absent", "installed"])
 def test_translations_without_torch(torch: str, bundle: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, torch, str(bundle), *TEXTS]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 0, ran.stderr
     opened = Bundle.open(bundle)
     tokenizer = Tokenizer.load(opened.target_tokenizer)

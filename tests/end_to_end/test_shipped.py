@@ -48,7 +48,7 @@ def hark(tmp_path: Path, *words: str, start: Start = ("-c", WITHOUT_TORCH)) -> s
     environment = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
     command = [sys.executable, *start, *words]
     return subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=600
     )
 
 

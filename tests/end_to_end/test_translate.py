@@ -24,7 +24,7 @@ THE CAT SEES A SMALL RED HOUSE
 
 def translate(run: Path, *words: str, text: str) -> str:
     command = [sys.executable, "-m", "hark", "translate", "-m", str(run), *words]
-    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=120)
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout.decode()
 

@@ -14,6 +14,8 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run",
 ]  # fmt: skip
+PATIENCE = 600_000
+"""Milliseconds to wait for a page. One second is enough, but on a busy machine Chromium may take minutes."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -37,6 +39,7 @@ class Opened:
 
     def __init__(self, context: Any) -> None:
         self.page = context.new_page()
+        self.page.set_default_timeout(PATIENCE)
         self.wrong: list[str] = []
         self.requests: list[str] = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))

@@ -19,6 +19,7 @@ from hark.pages import axes, charts
 from hark.rundir import RunDir
 from hark.train.metrics import History
 from hark.train.records import Record
+from tests.inspect.browser import PATIENCE
 from tests.train.records import dev, start, stop, train
 
 EVIL = "</script><img src=x onerror=alert(1)>&"
@@ -117,6 +118,7 @@ def test_only_speed_is_drawn_from_zero_in_the_picture() -> None:
 def test_only_speed_is_drawn_from_zero_on_the_page(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "curves.html").write_text(curves_page.render([steady_run()]), encoding="utf-8")
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto((tmp_path / "curves.html").as_uri())
 
     def lowest(title: str) -> str:

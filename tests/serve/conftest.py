@@ -17,7 +17,7 @@ from hark.serve.server import HarkServer, listen, make_server, url_of
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 
-PATIENCE = 120
+PATIENCE = 600
 """Seconds after which a server hangs."""
 
 

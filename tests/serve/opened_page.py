@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tests.inspect.browser import PATIENCE
 from tests.serve.conftest import TestServer
 
 DESKTOP = {"width": 1200, "height": 900}
@@ -28,6 +29,7 @@ class OpenedPage:
         self.context = browser.new_context(viewport=DESKTOP, locale="en-GB", has_touch=touch)
         self.context.add_init_script(VIOLATIONS)
         self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
         self.wrong: list[str] = []
         self.requests: list[str] = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))

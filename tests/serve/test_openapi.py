@@ -81,6 +81,6 @@ def fuzz(server: TestServer, operation: Any, mode: schemathesis.GenerationMode) 
     @given(case=operation.as_strategy(generation_mode=mode))
     def check(case: schemathesis.Case) -> None:
         # A description cannot say which languages can be combined, and which runs there are.
-        case.call_and_validate(base_url=server.url, timeout=120, excluded_checks=[positive_data_acceptance])
+        case.call_and_validate(base_url=server.url, timeout=600, excluded_checks=[positive_data_acceptance])
 
     check()

@@ -490,7 +490,7 @@ def test_look_inside_opens_the_head_views(page: OpenedPage) -> None:
     pytest.importorskip("torch")
     page.type("The house is old.")
     page.page.click("button.look")
-    page.page.wait_for_selector("#hark-look[aria-busy=false] .ties", timeout=120_000)
+    page.page.wait_for_selector("#hark-look[aria-busy=false] .ties", timeout=600_000)
     assert page.page.locator("#hark-look .source .word").all_inner_texts() == ["The", "house", "is", "old", "."]
     page.page.click("#tab-grid")
     page.page.wait_for_selector("#hark-look[aria-busy=false] #view-grid button.head")

@@ -16,7 +16,7 @@ import pytest
 
 from hark.models import shipped_folder
 
-PATIENCE = 180
+PATIENCE = 600
 AUDIT = """
 import sys
 

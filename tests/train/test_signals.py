@@ -50,7 +50,7 @@ def test_the_user_is_notified_of_a_signal_at_once() -> None:
     with Signals() as signals:
         signals.worth_saving, signals.notify = True, messages.put
         os.kill(os.getpid(), signal.SIGTERM)
-        assert "finishing and saving this step" in messages.get(timeout=120)
+        assert "finishing and saving this step" in messages.get(timeout=600)
 
 
 UNRESPONSIVE = """
@@ -71,7 +71,7 @@ with Unresponsive() as entered:
 @pytest.mark.parametrize(("name", "times", "status"), [("SIGINT", 1, 130), ("SIGTERM", 2, 143)])
 def test_a_run_that_does_not_respond_is_killed(name: str, times: int, status: int) -> None:
     code = UNRESPONSIVE.format(name=name, times=times, worth_saving=times > 1)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == status
     assert f"hark: killed by {name}" in done.stderr
 
