@@ -262,8 +262,8 @@ class Facts:
     speed: SpeedFacts | None = None
     everyday: EverydayFacts | None = None
     unsure: float | None = None
-    """Mean negative log-probability per token above which a translation is flagged as unsure; None: the default. A model
-    trained on human translations is less confident than one trained on a teacher's, at the same quality."""
+    """Mean negative log-probability per token above which a translation is flagged as unsure; None: the default. A
+    model trained on human translations is less confident than one trained on a teacher's, at the same quality."""
     making: MakingFacts = field(default_factory=MakingFacts)
     shortlist: ShortlistFacts | None = None
     origin: OriginFacts | None = None

@@ -73,9 +73,9 @@ def translate_piece(
 ) -> Task[Piece]:
     """Translate a piece; if the result is faulty, retry in safer ways and return the best.
 
-    `languages` are those of text and translation; `inner` means that the sentence continues after the piece; `unsure` is
-    the mean negative log-probability per token above which it is flagged. No text is lost, whatever the engine answers:
-    what it does not translate is kept as it is.
+    `languages` are those of text and translation; `inner` means that the sentence continues after the piece; `unsure`
+    is the mean negative log-probability per token above which it is flagged. No text is lost, whatever the engine
+    answers: what it does not translate is kept as it is.
     """
     typed = spelling.tidy(text, languages[0]) if options.tidy else None
     if typed is not None and (options.protect or options.terms):
