@@ -394,6 +394,12 @@ def test_the_language_is_the_target() -> None:
     assert body(localised(p(run("one", LANG)), "ja")) == p(run("ONE", '<w:lang w:eastAsia="ja-JP"/>'))
 
 
+def test_a_file_in_which_nothing_is_translated_keeps_its_language_and_direction() -> None:
+    defaults = f"<w:docDefaults><w:rPrDefault><w:rPr>{LANG}</w:rPr></w:rPrDefault></w:docDefaults>"
+    content = packed(p(run("one ", LANG)), styles=defaults)
+    assert translated(docx.read(content, ReadingOptions(target="ar")), keep) == content
+
+
 def test_from_left_to_right_and_back() -> None:
     properties = '<w:pStyle w:val="a"/>{}<w:jc w:val="both"/>'
     bold = f"<w:b/><w:sz w:val='24'/>{LANG}"

@@ -82,8 +82,9 @@ def _read_units(text: str) -> Iterator[_Unit]:
         if token.name in ("file", "group", "unit", "trans-unit", "body") and token.kind in ("open", "close"):
             if token.kind == "open":
                 values = attributes(token.raw)
-                no = values.get("translate") or values.get("approved", "").replace("yes", "no")
-                kept.append(no == "no" if no else bool(kept) and kept[-1])
+                above = bool(kept) and kept[-1]
+                no = values["translate"] == "no" if "translate" in values else above
+                kept.append(no or values.get("approved") == "yes")
             elif kept:
                 kept.pop()
         if token.kind == "open" and token.name in ("alt-trans", "matches", "mda:metadata", "notes"):
