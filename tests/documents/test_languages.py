@@ -1,6 +1,6 @@
 """Languages have a usual region and a direction."""
 
-from hark.documents.languages import is_right_to_left, is_same_language, with_region
+from hark.documents.languages import is_right_to_left, with_region
 
 
 def test_regions() -> None:
@@ -19,9 +19,3 @@ def test_directions() -> None:
     assert is_right_to_left("pa-Arab")
     assert is_right_to_left("az_Arab_IR")
     assert not is_right_to_left("ar-Latn")
-
-
-def test_regions_do_not_make_another_language() -> None:
-    assert is_same_language("en-GB", "EN")
-    assert is_same_language("pt_BR", "pt-PT")
-    assert not is_same_language("en", "eng")

@@ -5,10 +5,11 @@ from functools import partial
 
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import declared_encoding, decode
-from hark.documents.languages import is_right_to_left, is_same_language
+from hark.documents.languages import is_right_to_left
 from hark.documents.markup_document import MarkupDocument, find_attributes
 from hark.documents.markup_rules import MarkupRules
 from hark.documents.markup_tokens import tokenise
+from hark.text.detector import base_language
 
 _DECLARED = re.compile(
     rb"<\?xml[^>]{1,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})|<meta[^>]{1,400}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I
@@ -56,7 +57,8 @@ def _localise(source: str, target: str, text: str) -> str:
 
 def _localise_tag(tag: str, source: str, target: str, first: bool) -> str:
     def language(found: re.Match[str]) -> str:
-        return found[1] + (target if not source or is_same_language(found[2], source) else found[2])
+        same = not source or base_language(found[2]) == base_language(source)
+        return found[1] + (target if same else found[2])
 
     direction = "rtl" if is_right_to_left(target) else "ltr"
     tag = _LANGUAGE.sub(language, tag)

@@ -25,8 +25,3 @@ def is_right_to_left(language: str) -> bool:
     parts = language.replace("_", "-").lower().split("-")
     scripts = [each for each in parts[1:] if len(each) == 4 and each.isalpha()]
     return scripts[0] in RIGHT_TO_LEFT_SCRIPTS if scripts else parts[0] in RIGHT_TO_LEFT
-
-
-def is_same_language(one: str, other: str) -> bool:
-    """Whether two tags name the same language, whatever the region: en-GB and en."""
-    return one.lower().replace("_", "-").partition("-")[0] == other.lower().replace("_", "-").partition("-")[0]

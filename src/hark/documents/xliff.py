@@ -37,7 +37,7 @@ class XliffDocument:
 
     @property
     def segments(self) -> Sequence[Segment]:
-        return [Segment(unit.content.text, unit.content.tagged) for unit in self._units]
+        return [Segment(unit.content.text, unit.content.tagged, True) for unit in self._units]
 
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
         edits: list[tuple[Span, str]] = []
