@@ -9,7 +9,9 @@ import argparse
 import lzma
 import random
 import resource
+from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -18,6 +20,9 @@ from rapidfuzz import fuzz, process
 
 from hark.documents.memory_file import add_to_memory, open_memory
 from hark.documents.similar_texts import SIMILAR
+
+SHARES = (0.1, 0.2, 0.3)
+"""Shares of words that are changed."""
 
 
 def read(path: Path, count: int) -> list[str]:
@@ -38,15 +43,44 @@ def change(text: str, words: list[str], share: float, chance: random.Random) -> 
 
 
 def peak() -> str:
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB"
+    return f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB"
+
+
+def look_up(path: Path, exact: list[str], batches: dict[str, list[str]]) -> dict[str, list[float]]:
+    """Open a memory and look texts up; print times. Return the similarity of what was found, 0 for nothing."""
+    print(f"process: {peak()}")
+    start = process_time()
+    memory = open_memory(path, "en", "de")
+    print(f"open: {process_time() - start:.1f} s; {peak()}")
+    start = process_time()
+    found = sum(memory.exact(text) is not None for text in exact)
+    print(f"exact: {1e6 * (process_time() - start) / len(exact):.0f} µs each, {found} of {len(exact)} found; {peak()}")
+    start = process_time()
+    memory.similar("the first one builds the index")
+    print(f"index of similar texts: {process_time() - start:.1f} s; {peak()}")
+    matches: dict[str, list[float]] = {}
+    for name, texts in batches.items():
+        times: list[float] = []
+        matches[name] = []
+        for text in texts:
+            start = process_time()
+            match = memory.similar(text)
+            times.append(process_time() - start)
+            matches[name].append(match.similarity if match else 0.0)
+        print(
+            f"{name:22} {1e3 * sum(times) / len(times):.1f} ms each, slowest {1e3 * max(times):.1f} ms; "
+            f"{sum(map(bool, matches[name]))} of {len(texts)} have a similar text"
+        )
+    print(f"end: {peak()}", flush=True)
+    return matches
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with europarl-en-de/")
     parser.add_argument("--units", type=int, default=100_000)
-    parser.add_argument("--texts", type=int, default=500)
-    parser.add_argument("--compared", type=int, default=100, help="texts to search for in the whole memory, too")
+    parser.add_argument("--texts", type=int, default=300)
+    parser.add_argument("--compared", type=int, default=50, help="texts to search for in the whole memory, too")
     parser.add_argument("--kind", choices=("tmx", "sqlite"), default="tmx")
     arguments = parser.parse_args()
     count = arguments.units + arguments.texts
@@ -56,44 +90,28 @@ def main() -> None:
     words = [word for text in others for word in text.split()]
     chance = random.Random(1)
     sources = [one for one, _ in units]
-    print(f"{len(units):,} units, {sum(len(one) + len(other) for one, other in units) / 1e6:.0f} MB of text")
-    with TemporaryDirectory() as folder:
+    texts = chance.sample(sources, arguments.texts)
+    batches = {
+        f"{share:.0%} of words changed": [change(text, words, share, chance) for text in texts] for share in SHARES
+    }
+    batches["not in the memory"] = others
+    with TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as child:
         path = Path(folder, f"memory.{arguments.kind}")
-        start = process_time()
         add_to_memory(path, units, "en", "de")
-        print(f"write {path.name}: {process_time() - start:.1f} s, {path.stat().st_size / 1e6:.0f} MB; peak {peak()}")
+        size = sum(len(one) + len(other) for one, other in units) / 1e6
+        print(f"{len(units):,} units, {size:.0f} million characters; {path.stat().st_size / 1e6:.0f} MB", flush=True)
+        found = child.submit(look_up, path, texts, batches).result()
+    for name, edited in batches.items():
+        right = known = 0
         start = process_time()
-        memory = open_memory(path, "en", "de")
-        print(f"open: {process_time() - start:.1f} s; peak {peak()}")
-        texts = chance.sample(sources, arguments.texts)
-        start = process_time()
-        found = sum(memory.exact(text) is not None for text in texts)
-        spent = process_time() - start
-        print(f"exact: {1e6 * spent / len(texts):.0f} µs each, {found} of {len(texts)} found")
-        start = process_time()
-        memory.similar("the first one builds the index")
-        print(f"index of similar texts: {process_time() - start:.1f} s; peak {peak()}")
-        for share in (0.1, 0.2, 0.3, None):
-            edited = others if share is None else [change(text, words, share, chance) for text in texts]
-            times, matches = [], []
-            for text in edited:
-                start = process_time()
-                matches.append(memory.similar(text))
-                times.append(process_time() - start)
-            name = "not in the memory" if share is None else f"{share:.0%} of words changed"
-            start = process_time()
-            right = known = 0
-            for text, match in list(zip(edited, matches, strict=True))[: arguments.compared]:
-                best = process.extractOne(text, sources, scorer=fuzz.ratio, score_cutoff=100 * SIMILAR)
-                if best is not None and best[0] != text:
-                    known += 1
-                    right += match is not None and match.similarity >= round(best[1] / 100, 3) - 1e-9
-            whole = (process_time() - start) / max(1, min(arguments.compared, len(edited)))
-            print(
-                f"{name:20} {1e3 * sum(times) / len(times):.1f} ms each, slowest {1e3 * max(times):.1f} ms; "
-                f"{sum(match is not None for match in matches)} of {len(edited)} have a similar text; "
-                f"as similar as the best of the whole memory: {right} of {known} ({1e3 * whole:.0f} ms each to search)"
-            )
+        compared = list(zip(edited, found[name], strict=True))[: arguments.compared]
+        for text, similarity in compared:
+            best = process.extractOne(text, sources, scorer=fuzz.ratio, score_cutoff=100 * SIMILAR)
+            if best is not None and best[0] != text:
+                known += 1
+                right += similarity >= round(best[1] / 100, 3) - 1e-9
+        whole = 1e3 * (process_time() - start) / max(1, len(compared))
+        print(f"{name:22} as similar as the best of all: {right} of {known}; {whole:.0f} ms each to compare all")
 
 
 if __name__ == "__main__":

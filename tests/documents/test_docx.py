@@ -377,6 +377,36 @@ def test_a_long_document_needs_memory_for_a_piece_only() -> None:
     assert len(read(content).segments) == 1500
 
 
+MARK = '<w:bookmark{0} w:id="{1}"/>'
+DEEP = 3_000
+BREAK = "<w:r><w:br/></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("source", "segments"),
+    [
+        pytest.param(
+            "".join(MARK.format("Start", each) for each in range(DEEP))
+            + run("text")
+            + "".join(MARK.format("End", each) for each in reversed(range(DEEP))),
+            ["text"],
+            id="nested ranges",
+        ),
+        pytest.param(
+            (FIELD.format("begin") + FIELD.format("separate")) * DEEP + run("text") + FIELD.format("end") * DEEP,
+            ["text"],
+            id="nested fields",
+        ),
+        pytest.param((run("A") + BREAK) * DEEP, ["A"] * DEEP, id="line breaks"),
+    ],
+)
+def test_what_nobody_writes_neither_fails_nor_takes_long(source: str, segments: list[str]) -> None:
+    content = packed(p(source))
+    document = read(content)
+    assert translated(document, keep) == content
+    assert texts(document) == segments
+
+
 LANG = '<w:lang w:val="en-US"/>'
 
 

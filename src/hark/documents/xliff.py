@@ -76,6 +76,7 @@ def _read_units(text: str) -> Iterator[_Unit]:
     for token in tokens:
         starts.append(starts[-1] + len(token.raw))
     kept: list[bool] = []  # for each open unit or group, whether it is not to be translated
+    opened: list[int] = []  # the elements around
     number = 0
     while number < len(tokens):
         token = tokens[number]
@@ -90,8 +91,12 @@ def _read_units(text: str) -> Iterator[_Unit]:
         if token.kind == "open" and token.name in ("alt-trans", "matches", "mda:metadata", "notes"):
             number = max(partners[number], number)
         elif token.kind == "open" and token.name == "source" and partners[number] > number and not (kept and kept[-1]):
-            yield from _read_unit(text, tokens, partners, starts, number)
+            yield from _read_unit(text, tokens, partners, starts, number, opened[-1] if opened else number)
             number = partners[number]
+        elif token.kind == "open" and partners[number] > number:
+            opened.append(number)
+        elif token.kind == "close" and partners[number] >= 0:
+            opened.pop()
         number += 1
 
 
@@ -101,13 +106,10 @@ def _plain(token: Token) -> Token:
 
 
 def _read_unit(
-    text: str, tokens: Sequence[Token], partners: Sequence[int], starts: Sequence[int], source: int
+    text: str, tokens: Sequence[Token], partners: Sequence[int], starts: Sequence[int], source: int, parent: int
 ) -> Iterator[_Unit]:
     close = partners[source]
     content = read_content(text[starts[source + 1] : starts[close]])
-    parent = next(
-        (place for place in range(source, -1, -1) if tokens[place].kind == "open" and partners[place] > close), source
-    )
     if tokens[parent].name not in ("trans-unit", "segment"):
         return
     after = close + 1

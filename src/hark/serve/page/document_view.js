@@ -167,10 +167,10 @@ export class DocumentView {
   summary(job) {
     const { segments, translated, kept, flagged, list } = job.report;
     const number = (count) => count.toLocaleString("en");
-    const counts = `${number(segments)} ${segments === 1 ? "segment" : "segments"}: ${number(translated)} translated, ${number(kept)} kept as they were, ${number(flagged)} flagged.`;
+    const counts = `${number(segments)} ${segments === 1 ? "segment" : "segments"}: ${number(translated)} translated, ${number(kept)} kept, ${number(flagged)} flagged.`;
     const which = list.length < flagged ? `The first ${number(list.length)} flagged segments` : "Flagged segments";
     return html`
-      <p class="summary">${counts}${flagged ? " Check these in the file:" : ""}</p>
+      <p class="summary">${counts}${flagged ? " Check the flagged ones:" : ""}</p>
       ${
         list.length
           ? html`<div class="rows" aria-label=${which}>
