@@ -8,7 +8,7 @@ are CPU seconds, so that they hardly depend on what else the machine does.
 import argparse
 import lzma
 import random
-import resource
+import re
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from multiprocessing import get_context
@@ -43,7 +43,9 @@ def change(text: str, words: list[str], share: float, chance: random.Random) -> 
 
 
 def peak() -> str:
-    return f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB"
+    """The most memory that this process has taken; getrusage would include the parent that started it."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    return f"peak {int(found[1]) / 1024:,.0f} MB" if found else "peak unknown"
 
 
 def look_up(path: Path, exact: list[str], batches: dict[str, list[str]]) -> dict[str, list[float]]:
