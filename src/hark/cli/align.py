@@ -41,7 +41,7 @@ def align(
     """Make sentence pairs from a document and its translation.
 
     The pairs serve as training text (hark prepare) and as a translation memory. Each has a score from 0 to 1; those
-    below 0.5 are marked as low, and are not read by hark prepare and --memory. Of two folders, files with the same name
+    below 0.8 are marked as low, and are not read by hark prepare and --memory. Of two folders, files with the same name
     are paired: letter.docx, letter.en.docx and letter.de.odt belong together.
     """
     import sys
