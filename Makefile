@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test quick test-gpu browser check bench docs format clean
+.PHONY: demo test quick test-gpu browser office check bench docs format clean
 
 demo: $(INSTALLED)
 	@HARK=$(BIN)/hark examples/demo.sh
@@ -13,22 +13,30 @@ demo: $(INSTALLED)
 quick: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto -m "not slow" --hypothesis-profile=quick
 
-test: $(INSTALLED) browser
+test: $(INSTALLED) browser office
 	$(BIN)/python -m pytest -n auto
 
 # On a machine with a GPU: CUDA graphs and compiled kernels, which `make test` cannot see.
 test-gpu: $(INSTALLED)
 	TRITON_INTERPRET=0 $(BIN)/python -m pytest tests/gpu
 
-# The page of `hark look` is tested in a real browser; without one those tests are skipped.
+# Programs that some tests need: installed where they are missing and that is possible, else those tests are skipped.
+# $(1): the names of the program, $(2): its packages, $(3): what is tested with it.
+define PROVIDE
+@for name in $(1); do command -v $$name >/dev/null && exit 0; done; \
+if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+  echo "Installing $(firstword $(1)), for tests of $(3) ..."; \
+  export DEBIAN_FRONTEND=noninteractive; \
+  { apt-get -qq update && apt-get -qq --yes --no-install-recommends install $(2); } >/dev/null && exit 0; \
+fi; \
+echo "There is no $(firstword $(1)) here, and it could not be installed: tests of $(3) are skipped."
+endef
+
 browser:
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-	  command -v $$name >/dev/null && exit 0; done; \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing chromium, in which the page of hark look is tested ..."; \
-	  { apt-get -qq update && apt-get -qq --yes --no-install-recommends install chromium; } >/dev/null && exit 0; \
-	fi; \
-	echo "There is no chromium here, and it could not be installed: tests of the page of hark look are skipped."
+	$(call PROVIDE,chromium chromium-browser google-chrome google-chrome-stable,chromium,pages in a browser)
+
+office:
+	$(call PROVIDE,soffice libreoffice,libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui,documents in LibreOffice)
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -148,6 +148,7 @@ def main() -> None:
                 print(
                     f"  {noise.name:27} {aligner:13} precision {right / found:.3f}  recall {right / known:.3f}"
                     f"  without low: precision {kept_right / max(1, kept):.3f}  recall {kept_right / known:.3f}"
+                    f"  low: {found - kept}, precision {(right - kept_right) / max(1, found - kept):.2f}"
                     f"  {spent:.1f} s" + (f" + {seconds:.0f} s to translate" if aligner == "translations" else "")
                 )
 

@@ -100,12 +100,13 @@ def claim(partial: Path, folder: Path) -> int:
         os.close(lock)  # the process that held the lock has just renamed or removed the folder
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all; a link to it is kept."""
+def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
+    """Write a file, whole or in blocks, completely or not at all; a link to it is kept."""
     real = path.resolve()
     temporary = real.with_name(f".{real.name}.{os.getpid()}.partial")
     try:
-        temporary.write_bytes(content)
+        with temporary.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
         sync_one(temporary)
         if real.exists():
             temporary.chmod(real.stat().st_mode & 0o777)

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from hark.cli.document_files import output_suffix, reading_options, translated_name
+from hark.cli.document_files import output_suffix, place_outputs, reading_options, translated_name
 from hark.decode.load import Loaded
 from hark.documents.document import ReadingOptions
 from hark.documents.memory_file import add_to_memory
 from hark.errors import UserError
 from tests.cli.running import Hark, make_runner, refused
 from tests.decode.bundles import make_bundle
+from tests.documents.pdfs import lines
+from tests.documents.pdfs import made as make_pdf
 
 PAGE = "<html>\n<h1>The <b>old</b> house</h1><p>A cat.</p>\n<p>404</p><p>A cat.</p></html>\n"
 
@@ -145,6 +147,56 @@ def test_a_folder(hark: Hark) -> None:
     again = hark("-t", "de", "in", "--recursive", "-o", "in.de")
     assert again.stderr.splitlines()[-1].startswith("in.de: 4 files: 1 translated, 2 there already")
     assert "is inside the input" in refused(hark("-t", "de", "in", "--recursive", "-o", "in/out"))
+
+
+def test_two_files_that_would_get_the_same_name(hark: Hark) -> None:
+    pytest.importorskip("pypdfium2", reason="pypdfium2 is in the extra documents")
+    Path("in").mkdir()
+    Path("in/a.html").write_text(PAGE)
+    Path("in/a.pdf").write_bytes(make_pdf([lines("A cat.")]))
+    done = hark("-t", "de", "in", "--recursive")
+    assert done.returncode == 0, done.stderr
+    assert "in/a.pdf: a.html is the translation of another file; writing a.pdf.html" in done.stderr
+    assert [each for each in files() if each.startswith("in.de")] == ["in.de/a.html", "in.de/a.pdf.html"]
+    assert skeleton(Path("in.de/a.html").read_text()) == skeleton(PAGE)
+
+
+def test_places_of_outputs() -> None:
+    names = ["a.html", "A.pdf", "a.pdf.html", "b.pdf", "c.docx", "d/a.pdf", "x.txt", "X.txt"]
+    placed = dict(place_outputs([Path("in", name) for name in names], Path("in"), Path("out")))
+    assert [str(each.relative_to("out")) for each in placed.values()] == [
+        "a.html", "A.pdf-2.html", "a.pdf.html", "b.html", "c.docx", "d/a.html", "x.txt", "X.txt",
+    ]  # fmt: skip
+
+
+PLAIN = """\
+The old house
+=============
+
+The cat sat on the mat, and the dog, which was
+older than the cat, slept beside the door. Nobody
+came. It rained.
+
+  An indented line.
+> A quoted line.
+- one
+- two
+
+```
+code = "stays"
+```
+404
+
+The end"""
+
+
+@pytest.mark.parametrize("text", [PLAIN, PLAIN.replace("\n", "\r\n"), "\n\n  A cat.  \n\n", "A cat.\n\tA dog.\n"])
+def test_plain_text_as_a_document_equals_the_stream(hark: Hark, text: str) -> None:
+    Path("in").mkdir()
+    Path("in/a.txt").write_bytes(text.encode())
+    assert hark("-t", "de", "in", "--recursive").returncode == 0
+    assert hark("-t", "de", "in/a.txt", "-o", "streamed.txt").returncode == 0
+    assert Path("in.de/a.txt").read_bytes() == Path("streamed.txt").read_bytes() != text.encode()
 
 
 def test_a_damaged_file_does_not_stop_the_others(hark: Hark) -> None:

@@ -85,6 +85,20 @@ def test_words_beat_lengths_where_sentences_are_missing() -> None:
     assert by_words[0] > by_length[0]
 
 
+def test_a_pair_whose_borders_are_doubtful_is_low() -> None:
+    """A fragment that may belong to the sentence before or after it: both look like translations."""
+    chance = random.Random(5)
+    first, second = sentences(2, chance)
+    original = [TextSentence(each) for each in (*sentences(3, chance), first, second, *sentences(3, chance))]
+    texts = [foreign(each.text) for each in original]
+    texts.insert(4, "xyz.")  # three letters without a link to anything
+    beads = Aligner(original, [TextSentence(each) for each in texts], [foreign(each.text) for each in original]).align()
+    beside = [each for each in beads if each.source and set(each.target) & {3, 4, 5}]
+    others = [each for each in beads if each.source and not set(each.target) & {3, 4, 5}]
+    assert any(each.low for each in beside)
+    assert not any(each.low for each in others)
+
+
 def test_scores_tell_translations_from_other_text() -> None:
     chance = random.Random(4)
     [text] = sentences(1, chance)

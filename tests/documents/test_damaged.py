@@ -72,3 +72,21 @@ def test_damaged_files(name: str) -> None:
             continue
         assert document.write([copy(segment.text) for segment in document.segments]) == content
         document.write([SegmentTranslation(*scrambled(segment.text, number)) for segment in document.segments])
+
+
+MANY = 20_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.properties", "a" * MANY + "\\"),
+        ("a.md", "[" * MANY + "a" + "]" * MANY),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n" + "".join(f"<a{each}>" for each in range(MANY)) + "text</b>"),
+        ("a.xlf", "<xliff><file>" + "<source>a</source>" * MANY + "</file></xliff>"),
+    ],
+)
+def test_what_nobody_writes_does_not_take_long(name: str, content: str) -> None:
+    """Each took minutes or hours by comparing everything with everything."""
+    document = read(name, content)
+    assert document.write([copy(each.text) for each in document.segments]) == content.encode()

@@ -377,6 +377,36 @@ def test_a_long_document_needs_memory_for_a_piece_only() -> None:
     assert len(read(content).segments) == 1500
 
 
+MARK = '<w:bookmark{0} w:id="{1}"/>'
+DEEP = 3_000
+BREAK = "<w:r><w:br/></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("source", "segments"),
+    [
+        pytest.param(
+            "".join(MARK.format("Start", each) for each in range(DEEP))
+            + run("text")
+            + "".join(MARK.format("End", each) for each in reversed(range(DEEP))),
+            ["text"],
+            id="nested ranges",
+        ),
+        pytest.param(
+            (FIELD.format("begin") + FIELD.format("separate")) * DEEP + run("text") + FIELD.format("end") * DEEP,
+            ["text"],
+            id="nested fields",
+        ),
+        pytest.param((run("A") + BREAK) * DEEP, ["A"] * DEEP, id="line breaks"),
+    ],
+)
+def test_what_nobody_writes_neither_fails_nor_takes_long(source: str, segments: list[str]) -> None:
+    content = packed(p(source))
+    document = read(content)
+    assert translated(document, keep) == content
+    assert texts(document) == segments
+
+
 LANG = '<w:lang w:val="en-US"/>'
 
 
@@ -392,6 +422,12 @@ def test_the_language_is_the_target() -> None:
     assert body(written) == p(run("ONE ", new) + run("TWO", f"<w:b/>{new}<w:oMath/>"))
     assert defaults.replace("en-US", "de-DE") in member(written, "word/styles.xml")
     assert body(localised(p(run("one", LANG)), "ja")) == p(run("ONE", '<w:lang w:eastAsia="ja-JP"/>'))
+
+
+def test_a_file_in_which_nothing_is_translated_keeps_its_language_and_direction() -> None:
+    defaults = f"<w:docDefaults><w:rPrDefault><w:rPr>{LANG}</w:rPr></w:rPrDefault></w:docDefaults>"
+    content = packed(p(run("one ", LANG)), styles=defaults)
+    assert translated(docx.read(content, ReadingOptions(target="ar")), keep) == content
 
 
 def test_from_left_to_right_and_back() -> None:

@@ -92,6 +92,16 @@ def test_pages_are_turned_round() -> None:
     assert ' xml:lang="de" lang="de" dir="ltr">' in member(back, "OEBPS/text/ch1.xhtml")
 
 
+@pytest.mark.parametrize("target", ["ar", "de"])
+def test_nothing_changes_where_nothing_is_translated(target: str) -> None:
+    content = packed()
+    assert translated(read(content, target), keep) == content
+    turned = packed(OEBPS__nav_xhtml=NAV.replace("<html", "<html dir='rtl'"))
+    document = read(turned, target)
+    kept = [keep(each) if each.text == "one" else shout(each) for each in document.segments]
+    assert "<html dir='rtl'" in member(document.write(kept), "OEBPS/nav.xhtml")  # all of its text is kept
+
+
 def test_copy_protection_is_named() -> None:
     lock = '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:CipherReference URI="{}"/></encryption>'
     name = "META-INF__encryption_xml"

@@ -119,6 +119,37 @@ def test_the_language_of_a_translated_page() -> None:
     assert translate("a.html", source, options=options) == b'<html lang=de xml:lang="de"><p lang="en">HI'
 
 
+def test_another_language_of_the_page_stays() -> None:
+    options = ReadingOptions(source="en", target="de")
+    assert translate("a.html", "<html lang=fr><p>Hi", options=options) == b"<html lang=fr><p>HI"
+    assert translate("a.html", "<html lang=en-GB><p>Hi", options=options) == b"<html lang=de><p>HI"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("<html lang='en'><p>Hi", "ar", "<html lang='ar' dir=\"rtl\"><p>HI"),
+        ("<HTML><BODY CLASS=x><p>Hi", "ar", '<HTML dir="rtl"><BODY CLASS=x><p>HI'),
+        ("<html dir=ltr><body DIR='ltr'><p>Hi", "he", "<html dir=rtl><body DIR='rtl'><p>HI"),
+        ("<html dir=rtl><p dir=rtl>Hi", "en", "<html dir=ltr><p dir=rtl>HI"),
+        ('<html dir="auto"><p>Hi', "ar", '<html dir="auto"><p>HI'),
+        ("<body><p>Hi", "ar", '<body dir="rtl"><p>HI'),
+        ("<html><p>Hi", "de", "<html><p>HI"),
+        ("<p>Hi", "ar", "<p>HI"),
+        # As pages are made for old versions of Internet Explorer: the first tag is in a comment.
+        (
+            "<!--[if IE]><html lang=en><![endif]--><!--[if !IE]>--><html lang=en><!--<![endif]--><p>Hi",
+            "ar",
+            '<!--[if IE]><html lang=en><![endif]--><!--[if !IE]>--><html lang=ar dir="rtl"><!--<![endif]--><p>HI',
+        ),
+    ],
+)
+def test_the_direction_of_a_translated_page(source: str, target: str, expected: str) -> None:
+    options = ReadingOptions(target=target)
+    assert translate("a.html", source, options=options).decode() == expected
+    assert is_unchanged("a.html", source, options)
+
+
 def test_xhtml_has_self_closing_scripts() -> None:
     body = '<html xmlns="http://www.w3.org/1999/xhtml"><script src="a.js"/><p>Text</p></html>'
     assert texts("a.xhtml", f'<?xml version="1.0"?>{body}') == ["Text"]

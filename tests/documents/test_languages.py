@@ -16,3 +16,6 @@ def test_directions() -> None:
     assert is_right_to_left("he-IL")
     assert not is_right_to_left("de")
     assert not is_right_to_left("hr")
+    assert is_right_to_left("pa-Arab")
+    assert is_right_to_left("az_Arab_IR")
+    assert not is_right_to_left("ar-Latn")

@@ -77,10 +77,34 @@ def translate(source: str, rules: MarkupRules = HTML, order: Sequence[int] | Non
         ("", ""),
         ("  \n", "  \n"),
         ("<p>3 &lt; 4</p>", "<p>3 &lt; 4</p>"),
+        # Elements without an end tag end with their parent, or where the next one begins.
+        ("<ul><li translate=no>red<li>house</ul>", "<ul><li translate=no>red<li>Haus</ul>"),
+        ("<p class=notranslate>red<p>house", "<p class=notranslate>red<p>Haus"),
+        ("<p>The <code>red</p><p>house</p>", "<p>Das <code>red</p><p>Haus</p>"),
+        ("The <b><code>red</b> house", "Das <b><code>red</b> Haus"),
+        # The reading of a word is not a part of the sentence.
+        (
+            "The <ruby>red<rp>(</rp><rt>reading</rt><rp>)</rp></ruby> house",
+            "Das <ruby>rotes<rp>(</rp><rt>reading</rt><rp>)</rp></ruby> Haus",
+        ),
+        ("The <ruby>red<rt>reading</ruby> house", "Das <ruby>rotes<rt>reading</ruby> Haus"),
     ],
 )
 def test_html(source: str, expected: str) -> None:
     assert translate(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("<ruby>red<rt>reading</rt></ruby> house", ("red house",)),
+        ("<button>Save</button> <button>Cancel</button>", ("Save", "Cancel")),
+        ("<label>Name</label> <input> <label>Age</label>", ("Name", "Age")),
+        ("<svg><text x=1>One</text><text>Two</text></svg>", ("One", "Two")),
+    ],
+)
+def test_texts_of_html(source: str, texts: tuple[str, ...]) -> None:
+    assert Markup(source, HTML).texts == texts
 
 
 def test_tags_follow_their_words() -> None:

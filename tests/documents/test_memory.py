@@ -1,6 +1,8 @@
 """Translation memories: exact and similar texts, in TMX and SQLite."""
 
 import sqlite3
+import tracemalloc
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from hark.data.compression import ByteStream
 from hark.data.tmx import MissingPairError, parse_tmx
 from hark.decode.align import Link, word_spans
+from hark.documents import memory_file
 from hark.documents.memory import FuzzyMatch, Memory, carry_links
 from hark.documents.memory_file import add_to_memory, open_memory
 from hark.documents.tmx_units import TranslationUnit, add_units, new_tmx
@@ -73,7 +76,7 @@ def test_units_are_added_to_a_tmx_of_others_without_other_changes(tmp_path: Path
 def test_doubtful_units_of_an_alignment_are_not_read(tmp_path: Path) -> None:
     units = [TranslationUnit("good", "gut", 0.9), TranslationUnit("bad", "irgendwas", 0.1, low=True)]
     path = tmp_path / "aligned.tmx"
-    path.write_bytes(add_units(new_tmx("en"), units, "en", "de", path))
+    path.write_bytes(b"".join(add_units(BytesIO(new_tmx("en")), units, "en", "de", path)))
     with ByteStream(path) as stream:
         assert list(parse_tmx(stream, "en", "de")) == [("good", "gut")]
 
@@ -112,3 +115,20 @@ def test_links_are_carried_over_to_a_corrected_translation() -> None:
     links = [Link(*spans, 1.0) for spans in zip(word_spans(source), word_spans(text), strict=True)]
     carried = {other[slice(*each.target)]: source[slice(*each.source)] for each in carry_links(links, text, other)}
     assert carried == {"das": "the", "alte": "old", "rote": "red", "Gebäude": "house"}
+
+
+def test_a_large_tmx_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_file, "CACHE_KIB", 1_000)
+    path = tmp_path / "large.tmx"
+    add_to_memory(path, ((f"text {number} {'x' * 1_000}", "y" * 1_000) for number in range(5_000)), "en", "de")
+    assert path.stat().st_size > 10_000_000
+    tracemalloc.start()
+    try:
+        found = open_memory(path, "en", "de")
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+        assert add_to_memory(path, [("new", "neu")], "en", "de") == (1, 0)
+        assert tracemalloc.get_traced_memory()[1] < 6_000_000
+    finally:
+        tracemalloc.stop()
+    assert found.exact(f"text 4999 {'x' * 1_000}") == "y" * 1_000
+    assert open_memory(path, "en", "de").exact("new") == "neu"

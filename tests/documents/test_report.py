@@ -3,7 +3,7 @@
 import json
 
 from hark.documents.memory import Memory
-from hark.documents.report import make_report, to_html, to_json
+from hark.documents.report import MAX_LISTED, make_report, to_html, to_json, to_summary
 from hark.documents.translate import translate_document
 from hark.text.terms import Terms
 from tests.documents.plain import Lines, Reversing
@@ -42,3 +42,18 @@ def test_a_plain_report_has_no_terms_or_similar_texts() -> None:
     assert report.summary == "2 segments: 1 translated, 1 kept; 0 flagged"
     assert "Held" not in to_html([report])
     assert to_html([report, report]).count("<section>") == 2
+
+
+def test_a_summary_lists_flagged_segments_only() -> None:
+    done = translate_document(Lines("one\n404\nA dog or not?\n" + "x" * 2_000 + "?"), Reversing())
+    summary = to_summary(make_report("a.txt", done, None, None))
+    assert {**summary, "list": len(summary["list"])} == {
+        "segments": 4, "translated": 3, "kept": 1, "flagged": 2, "list": 2,
+    }  # fmt: skip
+    assert summary["list"][0] == {
+        "number": 3, "source": "A dog or not?", "text": "A god ro ?ton", "warnings": ["low confidence (50%)"],
+    }  # fmt: skip
+    assert len(summary["list"][1]["source"]) == 1_000
+    many = translate_document(Lines("\n".join(f"word {number}?" for number in range(300))), Reversing())
+    summary = to_summary(make_report("a.txt", many, None, None))
+    assert (summary["flagged"], len(summary["list"])) == (300, MAX_LISTED)

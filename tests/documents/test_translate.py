@@ -1,5 +1,6 @@
 """Documents are translated segment by segment, each distinct text once."""
 
+from hark.documents.formats import read_document
 from hark.documents.memory import Memory
 from hark.documents.outcome import SegmentOutcome
 from hark.documents.translate import translate_document
@@ -81,3 +82,11 @@ def test_finished_segments_are_not_translated_again() -> None:
     assert done.content == b"from before\nowt\nfrom before"
     assert kept.added == [(("two", False), "owt")]
     assert steps == [2, 1]
+
+
+def test_a_message_that_loses_its_placeholder_is_flagged() -> None:
+    """The translator does not know that %d is a placeholder before letters; the reader of messages does."""
+    content = b'{"size": "The width is %dpx now", "plain": "Nothing here"}'
+    done = translate_document(read_document("a.json", content), Reversing())
+    assert done.content == b'{"size": "The width is %dpx now", "plain": "gnihtoN ereh"}'
+    assert [list(map(str, each.reasons)) for each in done.outcomes] == [["protected text was changed (%d)"], []]

@@ -148,3 +148,18 @@ def test_every_code_comes_through_once(inner: str, seed: int) -> None:
         if len(unit) == 2:  # otherwise a placeholder was lost, and the unit is left alone
             source_codes, target_codes = (sorted(str(each.tag) for each in list(part.iter())[1:]) for part in unit)
             assert target_codes == source_codes
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_translated"),
+    [
+        ('approved="no"', True),
+        ('approved="yes"', False),
+        ('approved="yes" translate="yes"', False),
+        ('approved="no" translate="no"', False),
+    ],
+)
+def test_approved_units_are_kept(attributes: str, is_translated: bool) -> None:
+    unit = f"<trans-unit id='1' {attributes}><source>Hello</source></trans-unit>"
+    text = f"<xliff version='1.2'><file source-language='en'><body>{unit}</body></file></xliff>"
+    assert texts("a.xlf", text) == (["Hello"] if is_translated else [])

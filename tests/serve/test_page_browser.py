@@ -250,6 +250,8 @@ def test_a_dropped_document_comes_back_as_a_file(page: OpenedPage) -> None:
     page.drop("letter.html", b"<h1>Good <b>morning!</b></h1>", "text/html")
     page.page.wait_for_selector(".job .download:not([disabled])")
     assert page.page.inner_text(".job .status") == "letter.html: translated"
+    assert page.page.inner_text(".job .summary") == "1 segment: 1 translated, 0 kept, 0 flagged."
+    assert page.page.locator(".job .rows").count() == 0
     for _ in range(2):  # the server delivers it once, the page as often as one likes
         with page.page.expect_download() as saved:
             page.page.click(".download")
@@ -259,6 +261,18 @@ def test_a_dropped_document_comes_back_as_a_file(page: OpenedPage) -> None:
         assert text.count("<b>") == text.count("</b>") == 1
     page.page.click(".job .edit")
     assert page.page.is_visible("textarea.document")
+    assert page.wrong == []
+
+
+def test_flagged_segments_of_a_document_are_listed(page: OpenedPage) -> None:
+    french = "Le chat dort sur la table depuis ce matin."
+    page.drop("letter.html", f"<p>Good morning!</p><p>{french}</p><p>404</p>".encode(), "text/html")
+    page.page.wait_for_selector(".job .rows .row")
+    counts = "2 segments: 1 translated, 1 kept, 1 flagged."
+    assert page.page.inner_text(".job .summary") == f"{counts} Check the flagged ones:"
+    assert page.page.inner_text(".job .row .from") == french
+    assert page.page.inner_text(".job .row .into p") == french
+    assert page.page.inner_text(".job .row .warning") == "not translated: not in the source language (fr)"
     assert page.wrong == []
 
 

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from hark.documents.translate import TranslatedDocument
 from hark.serve import uploads
 from hark.serve.refusal import Refusal
 from hark.serve.uploads import (
@@ -14,6 +15,7 @@ from hark.serve.uploads import (
     output_type,
     plain_name,
     read_file,
+    summarise_file,
     translate_file,
     translated_name,
 )
@@ -181,13 +183,15 @@ def test_too_much_text_is_refused() -> None:
 
 
 def test_a_document_is_translated_with_its_layout() -> None:
-    async def translate() -> bytes:
+    async def translate() -> TranslatedDocument:
         service, store = stub_service(), Uploads()
         stored = store.add(b"<h1>The <b>cat</b></h1>\r\n<p>A cat.</p><p>5</p><p>A cat.</p>", "a.html")
         job = await read_file(service, stored, "en", "de")
         assert job.characters == len("The cat") + 2 * len("A cat.")
-        content = await translate_file(service, job)
+        done = await translate_file(service, job)
         store.close()
-        return content
+        return done
 
-    assert run(translate()) == b"<h1>THE <b>CAT</b></h1>\r\n<p>A CAT.</p><p>5</p><p>A CAT.</p>"
+    done = run(translate())
+    assert done.content == b"<h1>THE <b>CAT</b></h1>\r\n<p>A CAT.</p><p>5</p><p>A CAT.</p>"
+    assert summarise_file(done) == {"segments": 3, "translated": 3, "kept": 0, "flagged": 0, "list": []}

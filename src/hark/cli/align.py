@@ -41,10 +41,11 @@ def align(
     """Make sentence pairs from a document and its translation.
 
     The pairs serve as training text (hark prepare) and as a translation memory. Each has a score from 0 to 1; those
-    below 0.5 are marked as low, and are not read by hark prepare and --memory. Of two folders, files with the same name
+    below 0.8 are marked as low, and are not read by hark prepare and --memory. Of two folders, files with the same name
     are paired: letter.docx, letter.en.docx and letter.de.odt belong together.
     """
     import sys
+    from io import BytesIO
 
     from hark.cli.document_pairs import EvidenceFinder, find_languages, read_file
     from hark.cli.interrupts import leave_at_once
@@ -74,7 +75,10 @@ def align(
     low = sum(each.low for each in units)
     written = [each for each in units if not (drop_low and each.low)]
     with writer(output) as file:
-        file.write(add_units(new_tmx(languages[0]), written, *languages, output) if kind == ".tmx" else to_tsv(written))
+        if kind == ".tmx":
+            file.writelines(add_units(BytesIO(new_tmx(languages[0])), written, *languages, output))
+        else:
+            file.write(to_tsv(written))
     sys.stderr.write(
         f"{output}: {len(written):,} pairs, {'without ' if drop_low else ''}{low:,} low; sentences without a partner: "
         f"{alone[0]:,} {languages[0]}, {alone[1]:,} {languages[1]}\n"
@@ -102,12 +106,16 @@ def match_files(source: Path, target: Path) -> list[tuple[Path, Path]]:
 def index_files(folder: Path) -> dict[str, Path]:
     """The documents of a folder and below by name, without suffix and language code."""
     import re
+    import sys
 
+    from hark.cli.document_files import is_hidden
     from hark.documents.formats import find_suffix
 
     files: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and find_suffix(path.name) and not path.name.startswith("."):
+        if path.is_file() and find_suffix(path.name) and not is_hidden(path, folder):
             stem = re.sub(r"[._-][a-z]{2}(?:[_-][A-Za-z]{2,4})?$", "", path.stem) or path.stem
-            files.setdefault((path.relative_to(folder).parent / stem).as_posix(), path)
+            first = files.setdefault((path.relative_to(folder).parent / stem).as_posix(), path)
+            if first != path:
+                sys.stderr.write(f"{path}: left out, because {first.name} has the same name\n")
     return files

@@ -1,8 +1,9 @@
 """Translation of document files, and of folders of them, for `hark translate`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,13 +59,12 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
         raise UserError(f"{folder}: has no files that can be translated: {', '.join(FORMATS)}")
     reports: list[DocumentReport] = []
     skipped, failed = 0, 0
-    for path in documents:
-        place = (output / path.relative_to(folder)).with_suffix(suffix := output_suffix(path, None))
+    for path, place in place_outputs(documents, folder, output):
         if place.exists() and not choices.force:
             skipped += 1
             continue
         try:
-            opened = open_document(path, choices, suffix)
+            opened = open_document(path, choices, place.suffix)
             place.parent.mkdir(parents=True, exist_ok=True)
             reports.append(translate_opened(opened, place, choices))
         except UserError as error:  # a damaged file must not stop the others
@@ -79,6 +79,25 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
     if failed:
         raise HarkError(f"{failed:,} of {len(documents):,} files could not be translated")
     return sum(each.counts["flagged"] for each in reports)
+
+
+def place_outputs(documents: Sequence[Path], folder: Path, output: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield each document with the path of its translation in the output folder.
+
+    A PDF becomes letter.html, or letter.pdf.html if that is the translation of another document.
+    """
+    places = [output / path.relative_to(folder) for path in documents]
+    taken = {str(place).casefold() for place in places}  # some file systems do not distinguish capital letters
+    for path, place in zip(documents, places, strict=True):
+        suffix = output_suffix(path, None)
+        if suffix != path.suffix:
+            wanted = place.with_suffix(suffix)
+            names = chain((wanted.name, place.name + suffix), (f"{place.name}-{number}{suffix}" for number in count(2)))
+            place = next(new for name in names if str(new := place.with_name(name)).casefold() not in taken)
+            taken.add(str(place).casefold())
+            if place != wanted:
+                sys.stderr.write(f"{path}: {wanted.name} is the translation of another file; writing {place.name}\n")
+        yield path, place
 
 
 def is_hidden(path: Path, folder: Path) -> bool:

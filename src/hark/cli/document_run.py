@@ -131,12 +131,17 @@ def describe_settings(opened: OpenedDocument, choices: DocumentChoices) -> str:
     terms = choices.terms
     settings = [
         hark.__version__,
-        [hashlib.sha256(each.read_bytes()).hexdigest() for each in files],
+        [digest_file(each) for each in files],
         [opened.source, opened.target, choices.engine],
         choices.options,
         None if terms is None else [terms.entries, terms.kept],
     ]
     return hashlib.sha256(json.dumps(settings, default=str).encode()).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -11,7 +11,9 @@ EXAMPLES = ("hark memory add letter.docx letter.de.docx --memory approved.tmx",)
 
 
 def memory(
-    action: Annotated[Literal["add"], typer.Argument(metavar="ACTION", help="add: add the pairs of two documents.")],
+    action: Annotated[  # noqa: ARG001
+        Literal["add"], typer.Argument(metavar="ACTION", help="add: add the pairs of two documents.")
+    ],
     source_file: Annotated[Path, typer.Argument(metavar="FILE", help="A document.")],
     corrected: Annotated[Path, typer.Argument(metavar="FILE", help="Its translation, as a person approved it.")],
     memory_file: Annotated[
@@ -43,4 +45,4 @@ def memory(
     pairs, dropped = pair_corrected(*documents, languages, evidence)
     new, replaced = add_to_memory(memory_file, pairs, *languages)
     note = f"; {dropped:,} doubtful pairs left out" if dropped else ""
-    sys.stderr.write(f"{memory_file}: {action}ed {new:,} translations, replaced {replaced:,}{note}\n")
+    sys.stderr.write(f"{memory_file}: added {new:,} translations, replaced {replaced:,}{note}\n")

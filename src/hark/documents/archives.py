@@ -185,7 +185,12 @@ class ArchiveDocument:
         return self._segments
 
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
-        """Return the archive with the translations in its members."""
+        """Return the archive with the translations in its members; as it was if nothing was translated.
+
+        Otherwise members also get the language and direction of the target.
+        """
+        if all(new.text == old.text for new, old in zip(translations, self._segments, strict=True)):
+            return self._archive.write({})
         return self._archive.write(dict(self._written(translations)))
 
     def _written(self, translations: Sequence[SegmentTranslation]) -> Iterator[tuple[str, bytes]]:

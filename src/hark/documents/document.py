@@ -20,6 +20,8 @@ class Segment:
     """Plain text without markup. Elements that must not be translated are placeholders such as {{x1}}."""
     tagged: bool = False
     """Whether inline tags are to be placed in the translation by word links."""
+    message: bool = False
+    """Whether it is the message of a program: a translation that loses a placeholder is not written, or as fuzzy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.drawing import DrawingScheme
+from hark.documents.markup import MAX_DEPTH
 from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
 from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
 from hark.documents.paragraph_text import ParagraphText, pair_halves
@@ -193,7 +194,9 @@ def _field(instruction: str, opening: str, closing: str, result: list[Item]) -> 
 
 
 def _fold_fields(items: Sequence[Item]) -> list[Item]:
-    """Make fields that begin and end here one item each."""
+    """Make fields that begin and end here one item each; not those nested beyond reason."""
+    if _field_depth(items) > MAX_DEPTH:
+        return list(items)
     output: list[Item] = []
     opened: list[tuple[list[Item], list[Item] | None]] = []
     """For each open field the items up to its divider, and those after it."""
@@ -220,6 +223,15 @@ def _fold_fields(items: Sequence[Item]) -> list[Item]:
     for head, result in opened:  # a field that goes on in the next paragraph, as tables of contents do
         output += [*head, *(result or [])]
     return output
+
+
+def _field_depth(items: Sequence[Item]) -> int:
+    depth = deepest = 0
+    for item in items:
+        if isinstance(item, _FieldPart):
+            depth = max(0, depth + (item.kind == "begin") - (item.kind == "end"))
+            deepest = max(deepest, depth)
+    return deepest
 
 
 def _hidden_styles(archive: Archive) -> Iterator[str]:

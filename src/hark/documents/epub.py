@@ -1,10 +1,9 @@
 """EPUB: the chapters of a book in reading order, its tables of contents, and its title and description.
 
-Chapters are read as HTML. The language of the book is set to the target language if that is known. Styles, fonts,
-pictures and the names of files do not change, so that links inside the book stay valid.
+Chapters are read as HTML. The book gets the language and the direction of the target. Styles, fonts, pictures and the
+names of files do not change, so that links inside the book stay valid.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from posixpath import dirname, join, normpath
@@ -13,7 +12,6 @@ from urllib.parse import unquote
 from hark.documents import html
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
-from hark.documents.languages import is_right_to_left
 from hark.documents.markup import Markup
 from hark.documents.markup_rules import MarkupRules
 from hark.documents.ooxml import PlainFormat
@@ -30,9 +28,6 @@ _PREFIXES = {
     "http://www.w3.org/2001/04/xmlenc#": "enc",
 }
 _CHAPTER, _CONTENTS = ("application/xhtml+xml", "text/html"), "application/x-dtbncx+xml"
-_TAG = re.compile(rb"<(?:html|body)\b[^>]*>", re.IGNORECASE)
-
-_DIRECTION = re.compile(rb"(\sdir\s*=\s*[\"'])(?:ltr|rtl)", re.IGNORECASE)
 
 
 def read(content: bytes, options: ReadingOptions) -> Document:
@@ -47,7 +42,7 @@ def read(content: bytes, options: ReadingOptions) -> Document:
         raise DocumentError("this EPUB file is copy-protected: its chapters are encrypted")
     parts: dict[str, Document] = {
         package: XmlDocument(archive.read(package), BookScheme(options.target), package),
-        **{name: Chapter(archive.read(name), options) for name in chapters},
+        **{name: html.read_xhtml(archive.read(name), options) for name in chapters},
         **{name: XmlDocument(archive.read(name), ContentsScheme(), name) for name in contents},
     }
     return ArchiveDocument(archive, parts)
@@ -86,31 +81,6 @@ def _encrypted(archive: Archive) -> set[str]:
         return set()
     nodes = find_nodes(archive.read(name), _PREFIXES, frozenset(("enc:CipherReference",)), name)
     return {unquote(node.attributes.get("URI", "")) for node in nodes}
-
-
-class Chapter:
-    """An XHTML member; its direction follows the target language."""
-
-    def __init__(self, content: bytes, options: ReadingOptions) -> None:
-        self._document = html.read_xhtml(content, options)
-        self._target = options.target
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return self._document.segments
-
-    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
-        """Return the chapter translated."""
-        written = self._document.write(translations)
-        return _TAG.sub(lambda tag: self._turn(tag[0]), written, count=2) if self._target else written
-
-    def _turn(self, tag: bytes) -> bytes:
-        """Give the tag of the page or its body the direction of the translation."""
-        direction = b"rtl" if is_right_to_left(self._target) else b"ltr"
-        if _DIRECTION.search(tag):
-            return _DIRECTION.sub(rb"\g<1>" + direction, tag)
-        page = tag[1:5].lower() == b"html"
-        return tag.removesuffix(b">") + b' dir="rtl">' if page and direction == b"rtl" else tag
 
 
 class BookScheme:

@@ -9,6 +9,7 @@ sl-SI sq-AL sr-RS sv-SE sw-KE ta-IN te-IN th-TH tr-TR uk-UA ur-PK uz-UZ vi-VN zh
 REGIONS = dict(each.split("-") for each in _REGIONS.split())
 """The region that office programs expect with a language; it chooses their dictionary for spelling."""
 RIGHT_TO_LEFT = frozenset(("ar", "arc", "azb", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi"))
+RIGHT_TO_LEFT_SCRIPTS = frozenset(("adlm", "arab", "hebr", "nkoo", "syrc", "thaa"))
 EAST_ASIAN = frozenset(("ja", "ko", "zh"))
 
 
@@ -20,5 +21,7 @@ def with_region(language: str) -> str:
 
 
 def is_right_to_left(language: str) -> bool:
-    """Whether a language is written from right to left."""
-    return language.replace("_", "-").lower().partition("-")[0] in RIGHT_TO_LEFT
+    """Whether a language is written from right to left; its tag may name the script, as pa-Arab does."""
+    parts = language.replace("_", "-").lower().split("-")
+    scripts = [each for each in parts[1:] if len(each) == 4 and each.isalpha()]
+    return scripts[0] in RIGHT_TO_LEFT_SCRIPTS if scripts else parts[0] in RIGHT_TO_LEFT

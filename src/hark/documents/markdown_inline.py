@@ -30,6 +30,8 @@ _TARGET = re.compile(
 _LABEL = re.compile(r"\[([^\[\]]*)\]")
 MAX_OPEN = 100
 """Open delimiters among which one looks for its counterpart; it bounds the time that odd texts take."""
+LONGEST_LABEL = 999
+"""Characters of the name of a reference (CommonMark)."""
 _SPECIAL = frozenset("*_`[]<~")
 """Characters that begin markup: escaped in a translation unless the text has them literally."""
 
@@ -137,13 +139,13 @@ class _Scanner:
             return end
         first = self._brackets.pop()
         opening = self._nodes[first].raw
-        content = "".join(node.raw for node in self._nodes[first + 1 :])
-        tail = self._tail(content, end)
+        tail = self._tail(first, end)
         if tail is None:
             self._nodes.append(_Node("text", "]", "]"))
             return end
         closing, end = tail
         if opening == "![" and not self._images:
+            content = self._raw(first)
             del self._nodes[first:]
             self._nodes.append(_Node("mark", opening + content + closing))
             return end
@@ -155,13 +157,20 @@ class _Scanner:
             self._brackets = [each for each in self._brackets if self._nodes[each].raw == "!["]
         return end
 
-    def _tail(self, content: str, end: int) -> tuple[str, int] | None:
-        """What closes a link, and where it ends; None if this is not a link."""
+    def _raw(self, bracket: int) -> str:
+        """The source since a bracket."""
+        return "".join(node.raw for node in self._nodes[bracket + 1 :])
+
+    def _tail(self, bracket: int, end: int) -> tuple[str, int] | None:
+        """What closes the link that begins with a bracket, and where it ends; None if this is not a link."""
         if target := _TARGET.match(self._source, end):
             return "]" + target[0], target.end()
         label = _LABEL.match(self._source, end)
         if label and label[1].strip() and label_key(label[1]) in self._labels:
             return "]" + label[0], label.end()
+        if not self._labels or len(self._nodes) - bracket > LONGEST_LABEL:
+            return None
+        content = self._raw(bracket)
         if label_key(content) not in self._labels:
             return None
         # The text is the name of the reference, which a translation would break.

@@ -8,7 +8,7 @@ from html import unescape
 from typing import NamedTuple
 
 from hark.decode.align import Link
-from hark.documents.markup_rules import MarkupRules
+from hark.documents.markup_rules import READINGS, MarkupRules
 from hark.documents.markup_tokens import Token, pair_up, tokenise
 from hark.documents.placing import Element, Mark, place, placeholders
 
@@ -135,6 +135,10 @@ class Markup:
         """Yield the tokens of a part of the document; an element that is not translated is one item."""
         start, number, held, until, name = 0, first, list[str](), -1, ""
         for here, token in enumerate(self._tokenise(source), first):
+            if held and until < 0 and self._ends(number, name, token, here):
+                yield (item := MarkupItem(number, start, Token("open", "".join(held), name), True))
+                start += len(item.token.raw)
+                held = []
             if held:
                 held.append(token.raw)
                 if here != until:
@@ -150,8 +154,14 @@ class Markup:
                 item = MarkupItem(number, start, token, ignored)
             yield item
             start += len(item.token.raw)
-        if held:  # it has no end tag
+        if held:  # it goes on to the end
             yield MarkupItem(number, start, Token("open", "".join(held), name), True, True)
+
+    def _ends(self, number: int, name: str, token: Token, here: int) -> bool:
+        """Whether an element without an end tag ends before a token: its parent ends there, or the next one begins."""
+        if token.kind == "close":
+            return 0 <= self._partners[here] < number
+        return self.rules.ends(name, token)
 
     def _runs(self) -> Iterator[list[MarkupItem]]:
         """Yield the items of each text of the document."""
@@ -226,6 +236,8 @@ class Markup:
                         text += holder
                         end = reference.end()
                 add_text(unescape(token.raw[end:]))
+            elif ignored and token.name in READINGS:
+                here.append(Mark(token.raw, len(text)))
             elif ignored:
                 here.append(Mark(token.raw, len(text), holder := next(holders)))
                 text += holder

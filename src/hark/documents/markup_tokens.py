@@ -7,8 +7,7 @@ character of the markup.
 import re
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 TokenKind = Literal["text", "open", "close", "single", "hidden"]
 """`single`: void and self-closing tags. `hidden`: comments, declarations, CDATA, scripts: not text, never changed."""
@@ -27,8 +26,7 @@ LONGEST_TAG = 1 << 17
 """Maximum characters of a tag, which may contain a picture. It bounds the time that broken tags take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A part of the input, exactly as it was written."""
 
     kind: TokenKind
@@ -40,7 +38,7 @@ def tokenise(text: str, html: bool, xhtml: bool = False) -> Iterator[Token]:
     """Yield the tokens of a document. Names of HTML elements are in lower case. XHTML has self-closing scripts."""
     start = place = 0
     while (place := text.find("<", place)) >= 0:
-        found = _SPECIAL.match(text, place)
+        found = _SPECIAL.match(text, place) if text[place + 1 : place + 2] in ("!", "?") else None
         tag = None if found else TAG.match(text, place, place + LONGEST_TAG)
         if found is None and tag is None:  # a "less than"
             place += 1

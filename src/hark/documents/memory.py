@@ -1,20 +1,15 @@
 """Translation memory: translations that people approved, reused where the same text occurs again."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any
 
 from hark.decode.align import Link, word_spans
 from hark.decode.translation import Sentence, Translation, shift
 from hark.documents.messages import keeps_placeholders
 from hark.documents.outcome import SegmentKey, SegmentOutcome
-from hark.errors import require
-
-SIMILAR = 0.75
-"""Minimum similarity of a fuzzy match: twice the length of the longest common subsequence, as a share of both texts."""
+from hark.documents.similar_texts import SimilarTexts
 
 
 @dataclass(frozen=True)
@@ -47,24 +42,15 @@ class Memory:
 
     def similar(self, text: str) -> FuzzyMatch | None:
         """The unit whose source is most similar to a text, if similar enough; not the text itself."""
-        from rapidfuzz import fuzz, process
-
         core = text.strip()
-        # Only texts of about the same length can be similar enough.
-        share = SIMILAR / (2 - SIMILAR)
-        start = bisect_left(self._by_length, len(core) * share, key=len)
-        end = bisect_right(self._by_length, len(core) / share, key=len)
-        found: Any = process.extractOne(
-            core, self._by_length[start:end], scorer=fuzz.ratio, processor=None, score_cutoff=100 * SIMILAR
-        )
+        found = self._index.find(core)
         if found is None or found[0] == core or (target := self._find(found[0])) is None:
             return None
-        return FuzzyMatch(found[0], target, round(found[1] / 100, 3))
+        return FuzzyMatch(found[0], target, round(found[1], 3))
 
     @cached_property
-    def _by_length(self) -> list[str]:
-        require("rapidfuzz", "documents", "finding similar texts in a memory")
-        return sorted(self._sources(), key=lambda each: (len(each), each))
+    def _index(self) -> SimilarTexts:
+        return SimilarTexts(self._sources())
 
 
 def recall(memory: Memory, key: SegmentKey, translation: Translation) -> SegmentOutcome | None:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 
 from hark.atomic import replace_file
@@ -22,30 +23,50 @@ _TABLE = """
         PRIMARY KEY (source_language, target_language, source)
     ) WITHOUT ROWID
 """
+_INSERT = "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)"
+CACHE_KIB = 1 << 16
+"""Memory that a TMX file may take; the rest is on disk."""
 
 
 def open_memory(path: Path, source: str, target: str) -> Memory:
-    """Read the memory of one pair of languages. Of several translations of a text, the last counts."""
+    """Open the memory of one pair of languages. Of several translations of a text, the last counts.
+
+    A TMX file is read into a temporary database: large memories do not fit into memory.
+    """
     if not path.is_file():
         raise UserError(f"{path}: no such memory; make one with hark memory add")
     if not _is_sqlite(path):
-        with ByteStream(path) as stream:
-            units = {one.strip(): other for one, other in parse_tmx(stream, source, target)}
-        return Memory(units.get, units.keys)
+        return _search(_import_tmx(path, source, target), source, target)
     with _explained(path):
-        database = _connect(path)
-        where = "FROM units WHERE source_language = ? AND target_language = ?"
-
-        def find(text: str) -> str | None:
-            row = database.execute(f"SELECT target {where} AND source = ?", (source, target, text)).fetchone()
-            return None if row is None else str(row[0])
-
-        def sources() -> Iterator[str]:
-            return (str(each[0]) for each in database.execute(f"SELECT source {where}", (source, target)))
-
-        if database.execute(f"SELECT 1 {where} LIMIT 1", (source, target)).fetchone() is None:
+        memory = _search(database := _connect(path), source, target)
+        where = "source_language = ? AND target_language = ?"
+        if database.execute(f"SELECT 1 FROM units WHERE {where} LIMIT 1", (source, target)).fetchone() is None:
             raise MissingPairError(f"{path}: has nothing from {source} to {target}")
-        return Memory(find, sources)
+        return memory
+
+
+def _search(database: sqlite3.Connection, source: str, target: str) -> Memory:
+    where = "FROM units WHERE source_language = ? AND target_language = ?"
+
+    def find(text: str) -> str | None:
+        row = database.execute(f"SELECT target {where} AND source = ?", (source, target, text)).fetchone()
+        return None if row is None else str(row[0])
+
+    def sources() -> Iterator[str]:
+        return (str(each[0]) for each in database.execute(f"SELECT source {where}", (source, target)))
+
+    return Memory(find, sources)
+
+
+def _import_tmx(path: Path, source: str, target: str) -> sqlite3.Connection:
+    database = sqlite3.connect("")  # SQLite writes it to a file without a name once it is larger than the cache
+    for setting in (f"cache_size = -{CACHE_KIB}", "journal_mode = OFF", "synchronous = OFF"):
+        database.execute(f"PRAGMA {setting}")
+    database.execute(_TABLE)
+    with ByteStream(path) as stream:
+        pairs = parse_tmx(stream, source, target)
+        database.executemany(_INSERT, ((source, target, one.strip(), other) for one, other in pairs))
+    return database
 
 
 def add_to_memory(path: Path, pairs: Iterable[tuple[str, str]], source: str, target: str) -> tuple[int, int]:
@@ -61,14 +82,11 @@ def add_to_memory(path: Path, pairs: Iterable[tuple[str, str]], source: str, tar
     replaced = sum(before[one] is not None for one in changed)
     if _is_sqlite(path):
         with _explained(path), closing(_connect(path)) as database, database:
-            database.executemany(
-                "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)",
-                [(source, target, one, other) for one, other in changed.items()],
-            )
+            database.executemany(_INSERT, [(source, target, one, other) for one, other in changed.items()])
     elif changed or not path.exists():
         units = [TranslationUnit(one, other) for one, other in changed.items()]
-        content = path.read_bytes() if path.exists() else new_tmx(source)
-        replace_file(path, add_units(content, units, source, target, path))
+        with path.open("rb") if path.exists() else BytesIO(new_tmx(source)) as file:
+            replace_file(path, add_units(file, units, source, target, path))
     return len(changed) - replaced, replaced
 
 

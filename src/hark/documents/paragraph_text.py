@@ -16,22 +16,23 @@ _ENDS = ".!?:;…。！？"
 def pair_halves(items: Sequence[Item]) -> list[Item]:
     """Make ranges whose beginning and end are here elements around their content, unless they cross or hold a break."""
     output: list[Item] = []
-    opened: list[tuple[str, int]] = []
+    opened: dict[str, int] = {}
+    """The place of each range that is open, the last one at the end."""
     for item in items:
-        if isinstance(item, Half) and not item.opens:
-            place = next((number for number, (key, _) in enumerate(opened) if key == item.key), None)
-            if place is not None:
-                start = opened[place][1]
-                crosses = place < len(opened) - 1
-                del opened[place]
-                content = output[start + 1 :]
-                beginning = output[start]
-                if not crosses and isinstance(beginning, Kept) and not any(map(_has_break, content)):
-                    output[start:] = [Wrap(beginning.raw, item.raw, content)]
-                    continue
+        if isinstance(item, Half) and not item.opens and item.key in opened:
+            crosses = next(reversed(opened)) != item.key
+            start = opened.pop(item.key)
+            beginning, content = output[start], output[start + 1 :] if not crosses else []
+            fits = not crosses and not any(map(_has_break, content)) and _measure(content)[1] < MAX_DEPTH
+            if fits and isinstance(beginning, Kept):
+                output[start:] = [Wrap(beginning.raw, item.raw, content)]
+                continue
+            if not crosses:
+                opened.clear()  # those around it hold the same break, or are even deeper
         output.append(item)
         if isinstance(item, Half) and item.opens:
-            opened.append((item.key, len(output) - 1))
+            opened.pop(item.key, None)
+            opened[item.key] = len(output) - 1
     return output
 
 
@@ -60,8 +61,9 @@ def _has_break(item: Item) -> bool:
 def _split(items: Sequence[Item]) -> Iterator[str | ParagraphPiece]:
     """Split content at tabs and line breaks into texts, and source that stays as it is."""
     piece: list[Item] = []
+    continuing = _find_continuing(items)
     for number, item in enumerate(items):
-        if isinstance(item, Kept) and item.line_break and _continues(items, number):
+        if number in continuing:
             piece.append(item)
         elif _has_break(item) or (isinstance(item, TextRun) and _is_blank(items, number)):
             yield from _pieces(piece)
@@ -77,10 +79,18 @@ def _split(items: Sequence[Item]) -> Iterator[str | ParagraphPiece]:
     yield from _pieces(piece)
 
 
-def _continues(items: Sequence[Item], number: int) -> bool:
-    """Whether a sentence goes on after a line break."""
-    before, after = visible(items[:number]).rstrip(), visible(items[number + 1 :]).lstrip()
-    return bool(before) and before[-1] not in _ENDS and after[:1].islower()
+def _find_continuing(items: Sequence[Item]) -> set[int]:
+    """The places of line breaks after which a sentence goes on."""
+    found: set[int] = set()
+    waiting: list[int] = []
+    last = ""
+    for number, item in enumerate(items):
+        if isinstance(item, Kept) and item.line_break:
+            waiting += [number] if last and last not in _ENDS else []
+        elif text := visible([item]).strip():
+            found.update(waiting if text[0].islower() else ())
+            waiting, last = [], text[-1]
+    return found
 
 
 def _is_blank(items: Sequence[Item], number: int) -> bool:

@@ -7,7 +7,7 @@ one span of the translation, inside the span of its parent and beside those of i
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 
 from hark.decode.align import Link
@@ -56,7 +56,7 @@ Placed = tuple[int, int, int, Element | Mark]
 def place(root: Element, source: str, text: str, links: Sequence[Link], write: Callable[[str], str]) -> str:
     """Return a translation with its tags; `write` escapes text. `root` spans the whole source."""
     plain, pinned = _take_out(root, text)
-    moved = [replace(each, target=_clip(plain.forth(each.target), len(plain.after))) for each in links]
+    moved = [Link(each.source, _clip(plain.forth(each.target), len(plain.after)), each.weight) for each in links]
     layout = _TagLayout(source, plain.after, moved, pinned)
     output: list[str] = []
     work: list[str | tuple[Element, Span]] = [(root, (0, len(plain.after)))]

@@ -32,7 +32,7 @@ class _Task:
 
     @property
     def segments(self) -> list[Segment]:
-        return [*(Segment(each.text, each.tagged) for each in self.messages), *map(Segment, self.samples)]
+        return [*(Segment(each.text, each.tagged, True) for each in self.messages), *map(Segment, self.samples)]
 
 
 class PoDocument:

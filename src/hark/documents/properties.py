@@ -10,8 +10,8 @@ from hark.documents.splicing import Splice, SplicedDocument
 
 _END = r"(?:\r\n|\r|\n)"
 _ENTRY = re.compile(
-    rf"[ \t\f]*(?:[#!][^\r\n]*|(?P<key>(?:\\(?:\r\n|[^\r])|[^\s\\=:])+)[ \t\f]*[=:]?[ \t\f]*"
-    rf"(?P<value>(?:\\{_END}|\\.|[^\r\n\\])*))?(?:{_END}|\Z)"
+    rf"[ \t\f]*(?:[#!][^\r\n]*|(?P<key>(?:\\(?:\r\n|[^\r]|\Z)|[^\s\\=:])++)[ \t\f]*[=:]?[ \t\f]*"
+    rf"(?P<value>(?:\\{_END}|\\.|\\\Z|[^\r\n\\])*+))?(?:{_END}|\Z)"
 )
 _CONTINUATION = re.compile(rf"\\{_END}[ \t\f]*")
 _ESCAPE = re.compile(r"\\(?:u([\da-fA-F]{4})|(.))", re.DOTALL)

@@ -16,6 +16,8 @@ from hark.pages.formats import plural
 from hark.text.terms import Terms
 
 SegmentState = Literal["translated", "kept", "memory"]
+MAX_LISTED, LONGEST = 100, 1_000
+"""Flagged segments in a summary, and characters of their texts."""
 _STYLE = """
 td, th { white-space: normal; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 td:first-child { white-space: nowrap; color: var(--soft); }
@@ -108,6 +110,30 @@ def _segment_row(report: DocumentReport, number: int) -> dict[str, Any]:
     if (match := report.similar.get(number)) is not None:
         row["similar"] = {"source": match.source, "text": match.target, "similarity": match.similarity}
     return row
+
+
+def to_summary(report: DocumentReport) -> dict[str, Any]:
+    """The counts, and the flagged segments, as many and as much of them as a person wants to see."""
+    counts = report.counts
+    flagged = [
+        {
+            "number": number,
+            "source": _shorten(source),
+            "text": _shorten(outcome.text),
+            "warnings": list(map(str, outcome.reasons)),
+        }
+        for number, (source, outcome) in enumerate(report.segments, start=1)
+        if outcome.reasons
+    ]
+    return {
+        "segments": len(report.segments),
+        **{name: counts[name] for name in ("translated", "kept", "flagged")},
+        "list": flagged[:MAX_LISTED],
+    }
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def to_html(reports: Sequence[DocumentReport]) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 from hark.decode.align import Link
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText, Unencodable
+from hark.documents.messages import EncodedMessage
 
 
 class Splice(Protocol):
@@ -33,7 +34,11 @@ class SplicedDocument:
 
     @property
     def segments(self) -> Sequence[Segment]:
-        return tuple(Segment(part.text, part.tagged) for part in self.parts if not isinstance(part, str))
+        return tuple(
+            Segment(part.text, part.tagged, isinstance(part, EncodedMessage))
+            for part in self.parts
+            if not isinstance(part, str)
+        )
 
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
         return self.file.encode(join_parts(self.parts, translations), self.unencodable)

@@ -7,6 +7,7 @@ from html import unescape
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.inline_tree import InlineTree
+from hark.documents.markup_tokens import Token, TokenKind, pair_up
 from hark.documents.subtitles import Cue, SubtitleDocument, split_dialogue
 
 _CLOCK = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
@@ -19,6 +20,8 @@ _AROUND = re.compile(r"\s*<([a-zA-Z]\w*)[^<>]*>((?:(?!</?\1\b).)*)</\1>\s*", re.
 _VOICE = re.compile(r"<v[ .][^<>\r\n]*>")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _SPACE = re.compile(r"[ \t]*(?:\r\n|\r|\n)+[ \t]*")
+MAX_AROUND = 10
+"""Tags around the whole text of a cue that are left out of it."""
 _VTT_ESCAPES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 
 
@@ -66,7 +69,9 @@ def _read_cue(raw: str, at: int, start: float, end: float, vtt: bool) -> Iterato
         begin = lead.end()
         if raw.endswith("</v>"):
             stop -= len("</v>")
-    while around := _AROUND.fullmatch(raw, begin, stop):
+    for _ in range(MAX_AROUND):
+        if (around := _AROUND.fullmatch(raw, begin, stop)) is None:
+            break
         begin, stop = around.span(2)
     for span in split_dialogue(raw, (begin, stop), _NEWLINE):
         inner = raw[slice(*span)]
@@ -79,20 +84,13 @@ def _read_cue(raw: str, at: int, start: float, end: float, vtt: bool) -> Iterato
 def _tree(raw: str, vtt: bool) -> InlineTree:
     tree = InlineTree(raw)
     tags = list(_TAG.finditer(raw))
-    partners: dict[int, int] = {}
-    opened: list[int] = []
-    for number, tag in enumerate(tags):
-        if tag[2] and not tag[1]:
-            opened.append(number)
-        elif tag[2] and tag[2] in [tags[each][2] for each in opened]:
-            while tags[other := opened.pop()][2] != tag[2]:
-                pass
-            partners[number], partners[other] = other, number
+    kinds: Iterator[TokenKind] = ("hidden" if not tag[2] else "close" if tag[1] else "open" for tag in tags)
+    partners = pair_up(Token(kind, tag[0], tag[2] or "") for kind, tag in zip(kinds, tags, strict=True))
     end = 0
     for number, tag in enumerate(tags):
         _add(tree, raw[end : tag.start()], vtt)
         end = tag.end()
-        if number not in partners:
+        if partners[number] < 0:
             tree.add_mark(tag[0], ordered=True)
         elif partners[number] > number:
             tree.open(tag[0])

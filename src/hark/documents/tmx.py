@@ -35,7 +35,7 @@ class TmxDocument:
 
     @property
     def segments(self) -> Sequence[Segment]:
-        return [Segment(each.content.text, each.content.tagged) for each in self.variants]
+        return [Segment(each.content.text, each.content.tagged, True) for each in self.variants]
 
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
         edits: list[tuple[Span, str]] = []

@@ -1,9 +1,11 @@
 """Writes TMX, the exchange format of translation memories; `hark.data.tmx` reads it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os import SEEK_END
 from pathlib import Path
+from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 import hark
@@ -12,6 +14,9 @@ from hark.errors import UserError
 
 _INVALID = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML cannot hold."""
+TAIL = 1 << 16
+"""Bytes at the end of a memory in which its body ends."""
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,21 @@ def new_tmx(source: str) -> bytes:
     ).encode()
 
 
-def add_units(content: bytes, units: Iterable[TranslationUnit], source: str, target: str, path: Path) -> bytes:
-    """Add units at the end of a memory; the rest of the file stays as it is."""
-    place = content.rfind(b"</body>")
-    head = content[:200].lower()
+def add_units(
+    file: BinaryIO, units: Iterable[TranslationUnit], source: str, target: str, path: Path
+) -> Iterator[bytes]:
+    """Yield the content of a memory with units added at its end; the rest of the file stays as it is."""
+    head = file.read(200).lower()
+    size = file.seek(0, SEEK_END)
+    start = file.seek(max(0, size - TAIL))
+    place = file.read().rfind(b"</body>")
     if place < 0 or (b"encoding=" in head and b"utf-8" not in head):
         raise UserError(f"{path}: units can be added only to a complete TMX file in UTF-8; name another file")
-    added = "".join(_unit(each, source, target) for each in units)
-    return content[:place] + added.encode() + content[place:]
+    file.seek(0)
+    for at in range(0, start + place, BLOCK):
+        yield file.read(min(BLOCK, start + place - at))
+    yield "".join(_unit(each, source, target) for each in units).encode()
+    yield file.read()
 
 
 def _unit(unit: TranslationUnit, source: str, target: str) -> str:

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from hark.decode.reasons import Reason, in_order
 from hark.decode.translation import Translation
 from hark.documents.document import Document, Segment
 from hark.documents.memory import Memory, recall
+from hark.documents.messages import find_placeholders, keeps_placeholders
 from hark.documents.outcome import SegmentKey, SegmentOutcome
 
 TranslateTexts = Callable[[list[str], bool], Iterator[Translation]]
@@ -86,8 +88,19 @@ class DocumentJob:
     def finish(self) -> TranslatedDocument:
         """Write the document; every segment must have an outcome."""
         segments = tuple(self._document.segments)
-        outcomes = tuple(self._outcomes[each.text, each.tagged] for each in segments)
+        outcomes = tuple(flag_placeholders(each, self._outcomes[each.text, each.tagged]) for each in segments)
         return TranslatedDocument(self._document.write([each.placed for each in outcomes]), segments, outcomes)
+
+
+def flag_placeholders(segment: Segment, outcome: SegmentOutcome) -> SegmentOutcome:
+    """Flag the translation of a message that has other placeholders than its source: it is not written."""
+    if not segment.message or keeps_placeholders(segment.text, outcome.text):
+        return outcome
+    if any(each.flag == "changed" for each in outcome.reasons):
+        return outcome
+    before, after = (Counter(find_placeholders(text)) for text in (segment.text, outcome.text))
+    reason = Reason("changed", ", ".join(((before - after) + (after - before)).elements()))
+    return replace(outcome, reasons=in_order([reason, *outcome.reasons]))
 
 
 def translate_document(

@@ -37,7 +37,7 @@ class XliffDocument:
 
     @property
     def segments(self) -> Sequence[Segment]:
-        return [Segment(unit.content.text, unit.content.tagged) for unit in self._units]
+        return [Segment(unit.content.text, unit.content.tagged, True) for unit in self._units]
 
     def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
         edits: list[tuple[Span, str]] = []
@@ -76,21 +76,27 @@ def _read_units(text: str) -> Iterator[_Unit]:
     for token in tokens:
         starts.append(starts[-1] + len(token.raw))
     kept: list[bool] = []  # for each open unit or group, whether it is not to be translated
+    opened: list[int] = []  # the elements around
     number = 0
     while number < len(tokens):
         token = tokens[number]
         if token.name in ("file", "group", "unit", "trans-unit", "body") and token.kind in ("open", "close"):
             if token.kind == "open":
                 values = attributes(token.raw)
-                no = values.get("translate") or values.get("approved", "").replace("yes", "no")
-                kept.append(no == "no" if no else bool(kept) and kept[-1])
+                above = bool(kept) and kept[-1]
+                no = values["translate"] == "no" if "translate" in values else above
+                kept.append(no or values.get("approved") == "yes")
             elif kept:
                 kept.pop()
         if token.kind == "open" and token.name in ("alt-trans", "matches", "mda:metadata", "notes"):
             number = max(partners[number], number)
         elif token.kind == "open" and token.name == "source" and partners[number] > number and not (kept and kept[-1]):
-            yield from _read_unit(text, tokens, partners, starts, number)
+            yield from _read_unit(text, tokens, partners, starts, number, opened[-1] if opened else number)
             number = partners[number]
+        elif token.kind == "open" and partners[number] > number:
+            opened.append(number)
+        elif token.kind == "close" and partners[number] >= 0:
+            opened.pop()
         number += 1
 
 
@@ -100,13 +106,10 @@ def _plain(token: Token) -> Token:
 
 
 def _read_unit(
-    text: str, tokens: Sequence[Token], partners: Sequence[int], starts: Sequence[int], source: int
+    text: str, tokens: Sequence[Token], partners: Sequence[int], starts: Sequence[int], source: int, parent: int
 ) -> Iterator[_Unit]:
     close = partners[source]
     content = read_content(text[starts[source + 1] : starts[close]])
-    parent = next(
-        (place for place in range(source, -1, -1) if tokens[place].kind == "open" and partners[place] > close), source
-    )
     if tokens[parent].name not in ("trans-unit", "segment"):
         return
     after = close + 1

@@ -151,8 +151,8 @@ class WorkbookDocument(ArchiveDocument):
         super().__init__(archive, parts)
         self._tables, self._kept = tables, kept
 
-    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
-        """Return the workbook with the translations in its strings and in the names of columns."""
+    def _written(self, translations: Sequence[SegmentTranslation]) -> Iterator[tuple[str, bytes]]:
+        """The members with the translations in strings and in the names of columns."""
         names = {name for table in self._tables for name in table.columns} - self._kept
         new = {
             old.text: CONTROL.sub(" ", made.text).strip()
@@ -167,11 +167,10 @@ class WorkbookDocument(ArchiveDocument):
             SegmentTranslation(new[old.text], made.links) if old.text in new else made
             for old, made in zip(self.segments, translations, strict=True)
         ]
-        changed = dict(self._written(same))
+        yield from super()._written(same)
         for table in self._tables:
             content = self._archive.read(table.part)
-            changed[table.part] = _rename(content, {name: new.get(name, name) for name in table.columns})
-        return self._archive.write(changed)
+            yield table.part, _rename(content, {name: new.get(name, name) for name in table.columns})
 
 
 def _rename(content: bytes, names: Mapping[str, str]) -> bytes:

@@ -74,7 +74,7 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
             raise
 
         async def work() -> None:
-            stored.path.write_bytes(await translate_file(service, job))
+            stored.path.write_bytes((await translate_file(service, job)).content)
 
         task = asyncio.create_task(work())
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if nobody asks

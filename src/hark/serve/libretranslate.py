@@ -1,5 +1,6 @@
 """The API of LibreTranslate: /translate, /detect, /languages, files, and the errors that its clients know."""
 
+import asyncio
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +19,16 @@ from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.translating import TranslatedText, Wish, translate_texts
-from hark.serve.uploads import Uploads, attachment, file_type, output_type, read_file, translate_file, translated_name
+from hark.serve.uploads import (
+    Uploads,
+    attachment,
+    file_type,
+    output_type,
+    read_file,
+    summarise_file,
+    translate_file,
+    translated_name,
+)
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ID = 32
@@ -93,12 +103,13 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
 
         async def work() -> dict[str, Any]:
             try:
-                content = await translate_file(service, job)
+                done = await translate_file(service, job)
             finally:
                 uploads.remove(stored.id)
-            result = uploads.add(content, translated_name(stored.name, target, output_type(name, None)))
+            result = uploads.add(done.content, translated_name(stored.name, target, output_type(name, None)))
             path = f"{result.id}_{result.name}"
-            return {"translatedFileUrl": str(request.url_for("download_file", name=quote(path)))}
+            url = str(request.url_for("download_file", name=quote(path)))
+            return {"translatedFileUrl": url, "report": await asyncio.to_thread(summarise_file, done)}
 
         return await answer_patiently(work(), settings.patience_seconds)
 

@@ -9,6 +9,20 @@ from hark.serve.settings import ServeSettings
 STRING = {"type": "string"}
 ERROR = {"type": "object", "properties": {"error": STRING}, "required": ["error"]}
 LANGUAGE = {"type": "object", "properties": {"confidence": {"type": "number"}, "language": STRING}}
+_FLAGGED = {
+    "number": {"type": "integer"},
+    "source": STRING,
+    "text": STRING,
+    "warnings": {"type": "array", "items": STRING},
+}
+REPORT = {
+    "type": "object",
+    "description": "What became of the segments of the file, and a list of those to check; only hark sends it.",
+    "properties": {
+        **{name: {"type": "integer"} for name in ("segments", "translated", "kept", "flagged")},
+        "list": {"type": "array", "items": {"type": "object", "properties": _FLAGGED}},
+    },
+}
 KEY = {"type": "string", "description": "The API key, if the server needs one."}
 
 
@@ -64,7 +78,7 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
                 "Translate a file",
                 file,
                 ["file", "source", "target"],
-                {"type": "object", "properties": {"translatedFileUrl": STRING}},
+                {"type": "object", "properties": {"translatedFileUrl": STRING, "report": REPORT}},
                 "multipart/form-data",
             ),
             "/frontend/settings": get("Settings for user interfaces", {"type": "object"}),

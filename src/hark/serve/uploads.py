@@ -8,11 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import quote
 
 from hark.documents.document import ReadingOptions
 from hark.documents.formats import FORMATS, find_outputs, find_suffix, read_document
-from hark.documents.translate import DocumentJob
+from hark.documents.report import make_report, to_summary
+from hark.documents.translate import DocumentJob, TranslatedDocument
 from hark.errors import HarkError
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
@@ -168,13 +170,18 @@ async def read_file(
     return FileJob(document, tuple(jobs))
 
 
-async def translate_file(service: Service, file: FileJob) -> bytes:
-    """Translate a file and return the content of the translated file."""
+async def translate_file(service: Service, file: FileJob) -> TranslatedDocument:
+    """Translate a file; return the content of the translated file, and what became of its segments."""
     for job in file.jobs:
         if job.texts:
             for text, done in zip(job.texts, await service.translate(job), strict=True):
                 file.document.add((text, job.align), done.translation)
     try:
-        return await asyncio.to_thread(lambda: file.document.finish().content)
+        return await asyncio.to_thread(file.document.finish)
     except HarkError as error:
         raise Refusal(400, str(error)) from None
+
+
+def summarise_file(done: TranslatedDocument) -> dict[str, Any]:
+    """How many segments were translated, kept and flagged, and which are flagged."""
+    return to_summary(make_report("", done, terms=None, memory=None))

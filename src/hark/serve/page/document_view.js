@@ -158,8 +158,26 @@ export class DocumentView {
             <button type="button" class="button download" ?disabled=${state !== "done"} @click=${() => this.save()}>${downloadIcon} Download</button>
           </span>
         </div>
-        ${job.failure ? failureNote(job.failure, again) : nothing}
+        ${job.failure ? failureNote(job.failure, again) : nothing} ${state === "done" ? this.summary(job) : nothing}
       </div>
+    `;
+  }
+
+  /** What became of the segments of a file, and those to check. */
+  summary(job) {
+    const { segments, translated, kept, flagged, list } = job.report;
+    const number = (count) => count.toLocaleString("en");
+    const counts = `${number(segments)} ${segments === 1 ? "segment" : "segments"}: ${number(translated)} translated, ${number(kept)} kept, ${number(flagged)} flagged.`;
+    const which = list.length < flagged ? `The first ${number(list.length)} flagged segments` : "Flagged segments";
+    return html`
+      <p class="summary">${counts}${flagged ? " Check the flagged ones:" : ""}</p>
+      ${
+        list.length
+          ? html`<div class="rows" aria-label=${which}>
+              ${list.map(({ source, text, warnings }) => this.row({ text: source, translation: text, sentences: [], warnings }, job))}
+            </div>`
+          : nothing
+      }
     `;
   }
 

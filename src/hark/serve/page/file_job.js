@@ -11,13 +11,17 @@ export class FileJob extends Job {
     /** @type {Blob | null} */
     this.content = null;
     this.name = ""; // of the translated file
+    /** @type {{segments: number, translated: number, kept: number, flagged: number,
+     *   list: {number: number, source: string, text: string, warnings: string[]}[]} | null} */
+    this.report = null;
   }
 
   async work(signal) {
     const values = { file: this.file, source: this.source ?? "auto", target: this.target };
-    const { translatedFileUrl } = await upload("translate_file", values, signal);
+    const { translatedFileUrl, report } = await upload("translate_file", values, signal);
     const last = new URL(translatedFileUrl).pathname.split("/").at(-1); // the host may be that of a proxy
     this.content = await fetchFile(`download_file/${last}`, signal);
+    this.report = report;
     this.name = nameOf(this.file.name, decodeURIComponent(decodeURIComponent(last)), this.target);
   }
 }
