@@ -11,10 +11,11 @@ import sentencepiece
 
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.conversion import convert
-from hark.decode.engines.ctranslate2_runtime import BY_LOG_PROB
-from hark.exchange.exporter import Exporter, ExportPrecision
+from hark.decode.engines.ctranslate2_runtime import BY_LOG_PROB, ComputeType
+from hark.decode.load import default_precision
+from hark.exchange.exporter import HALF_BOUND, Exporter, ExportPrecision
 from hark.exchange.hark_side import hark_side
-from hark.exchange.parity import Ids, Side
+from hark.exchange.parity import BOUND, Ids, Side
 from hark.weights import Array
 
 SHARED, SOURCE, TARGET = "sentencepiece.model", "source.model", "target.model"
@@ -51,11 +52,17 @@ class CTranslate2Exporter(Exporter):
     def runtime(self) -> str:
         return f"ctranslate2 {ctranslate2.__version__}"
 
+    @property
+    def computed(self) -> ComputeType:
+        """The type to compare in: not every CPU multiplies in int8, and fewer do in int16 or float16."""
+        return "int8" if self.precision == "int8" and default_precision() == "int8" else "float32"
+
+    @property
+    def bound(self) -> float:
+        return BOUND if self.precision == "float32" or self.computed == "int8" else HALF_BOUND
+
     def hark_side(self) -> Side:
-        # A float16 model is loaded as float32 on a CPU. Everything is rounded, also norms, biases and positions.
-        if self.precision != "float16":
-            return hark_side(self.bundle, precision=self.precision)
-        return hark_side(self.bundle)
+        return hark_side(self.bundle, precision=self.computed)
 
     def open_side(self, folder: Path) -> Side:
         return ctranslate2_side(self, folder, folder)
@@ -79,12 +86,13 @@ Translate sentence by sentence. CTranslate2 appends the end of sentence itself. 
 single spaces, no invisible characters."""
 
 
-def ctranslate2_side(exporter: Exporter, model: Path, vocabulary: Path) -> Side:
+def ctranslate2_side(exporter: CTranslate2Exporter, model: Path, vocabulary: Path) -> Side:
     """An exported model in plain CTranslate2 and sentencepiece."""
     names = (SHARED, SHARED) if exporter.is_shared else (SOURCE, TARGET)
     source, target = (sentencepiece.SentencePieceProcessor(model_file=str(vocabulary / name)) for name in names)
-    computed = "float32" if exporter.precision == "float16" else exporter.precision
-    translator: Any = ctranslate2.Translator(str(model), compute_type=computed, inter_threads=1, intra_threads=1)
+    translator: Any = ctranslate2.Translator(
+        str(model), compute_type=exporter.computed, inter_threads=1, intra_threads=1
+    )
     lead, prefix = exporter.source_lead, exporter.target_prefix
 
     def encode(text: str) -> list[str]:
