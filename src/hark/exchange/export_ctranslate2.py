@@ -100,7 +100,7 @@ def ctranslate2_side(exporter: CTranslate2Exporter, model: Path, vocabulary: Pat
     lead, prefix = exporter.source_lead, exporter.target_prefix
 
     def encode(text: str) -> list[str]:
-        return lead + source.encode(text, out_type=str)
+        return [*lead, *source.encode(text, out_type=str)]
 
     def translate(texts: Sequence[str], beam: int) -> list[str]:
         results = translator.translate_batch(

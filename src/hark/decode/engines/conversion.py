@@ -113,9 +113,9 @@ class _Variables:
                     arrays[f"{name}/weight"], arrays[f"{name}/weight_scale"] = whole
             case "int16":
                 for name, matrix in self._floats():
-                    scale = np.float32(INT16_LARGEST / max(np.abs(matrix).max(), np.finfo(np.float32).tiny))
-                    arrays[f"{name}/weight"] = np.rint(matrix * scale).astype(np.int16)
-                    arrays[f"{name}/weight_scale"] = np.array(scale)
+                    factor = np.float32(INT16_LARGEST / max(np.abs(matrix).max(), np.finfo(np.float32).tiny))
+                    arrays[f"{name}/weight"] = np.rint(matrix * factor).astype(np.int16)
+                    arrays[f"{name}/weight_scale"] = np.array(factor)
             case "float32" | "float16":
                 arrays |= {f"{name}/weight": matrix for name, matrix in self._floats()}
         if self.stored_type == "float16":
