@@ -1,6 +1,7 @@
 """Opening of a bundle's vocabularies, of any kind."""
 
 from hark.bundle import Bundle
+from hark.text.piece_vocabulary import open_pieces
 from hark.text.tokenizer import Tokenizer
 from hark.text.vocabulary import TagScheme, Vocabulary
 
@@ -14,3 +15,5 @@ def open_vocabularies(bundle: Bundle) -> tuple[Vocabulary, Vocabulary]:
             if bundle.source_tokenizer == bundle.target_tokenizer:
                 return target, target
             return Tokenizer.load(bundle.source_tokenizer, scheme=scheme), target
+        case "pieces":
+            return open_pieces(bundle.folder, scheme)
