@@ -75,7 +75,10 @@ FULL = Facts(
     ),
     shortlist=ShortlistFacts(500, 12345),
     origin=OriginFacts("marian", "Helsinki-NLP/opus-mt-en-fr", "abc", "CC BY 4.0"),
-    parity=(ParityProof("transformers 5.0", 100, 99, 1e-5, "beam 6"),),
+    parity=(
+        ParityProof("transformers 5.0", 100, 99, 1e-5, "beam 6", "import", "logits", 1e-3),
+        ParityProof("x", 0, 0, skipped=True),
+    ),
 )
 
 
@@ -85,7 +88,7 @@ def test_facts_round_trip(tmp_path: Path) -> None:
         assert load(tmp_path / "facts.json") == facts
     assert json.loads(dump(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
-        "minor": 1,
+        "minor": 2,
         "pairs": [["en", "de"]],
         "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
     }

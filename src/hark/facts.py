@@ -9,7 +9,7 @@ from typing import Literal
 
 from hark.errors import UserError
 
-FORMAT, MINOR = 1, 1
+FORMAT, MINOR = 1, 2
 """`FORMAT` grows with changes that an older hark would misread; it then rejects the file. `MINOR` grows with new keys
 that an older hark may ignore; it then reads the file without them, and refuses to write such facts, which would lose
 keys. In a file with our `MINOR` or an older one, an unknown key is an error."""
@@ -239,8 +239,15 @@ class ParityProof:
     equal: int
     """Sentences with identical translations."""
     largest_difference: float | None = None
-    """The largest difference between logits."""
+    """The largest difference between logits, or between what `quantity` names."""
     search: str = ""
+    what: str = ""
+    """The import or export that was checked, such as `export to onnx, int8`."""
+    quantity: Literal["logits", "log-probabilities"] | None = None
+    bound: float | None = None
+    """The largest difference that was allowed."""
+    skipped: bool = False
+    """Whether the comparison was skipped (`--no-check`)."""
 
 
 @dataclass(frozen=True)
