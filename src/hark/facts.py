@@ -247,7 +247,9 @@ class ParityProof:
     bound: float | None = None
     """The largest difference that was allowed."""
     skipped: bool = False
-    """Whether the comparison was skipped (`--no-check`)."""
+    """Whether there was no comparison."""
+    reason: str = ""
+    """Why there was none; empty: `--no-check`."""
 
 
 @dataclass(frozen=True)

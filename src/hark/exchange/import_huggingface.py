@@ -22,16 +22,27 @@ OPUS_NAME = re.compile(r"opus-mt(?:-tc(?:-big|-base|-bible-big)?(?:[-_]\w+)?|-ta
 MAX_BEAM = 64
 
 
-def read_marian(folder: Path, languages: tuple[tuple[str, ...], tuple[str, ...]], source: str) -> ForeignModel:
-    """Read a MarianMTModel. `languages`: source and target codes given by the user, or empty; `source`: its name."""
+Languages = tuple[tuple[str, ...], tuple[str, ...]]
+"""Source and target codes given by the user; empty: those in the model's files."""
+
+
+def read_huggingface(folder: Path, languages: Languages, source: str) -> ForeignModel:
+    """Read a Hugging Face folder of any supported architecture; `source` is its name in the facts."""
+    kind = read_json(folder / "config.json").get("model_type")
+    match kind:
+        case "marian":
+            return read_marian(folder, languages, source)
+    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has marian, m2m_100 and mbart")
+
+
+def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel:
+    """Read a MarianMTModel."""
     settings = read_json(folder / "config.json")
     weights = read_huggingface_weights(folder)
     shared = setting(settings, "share_encoder_decoder_embeddings", bool, True)
     tied = setting(settings, "tie_word_embeddings", bool, True)
-    if not shared:
-        tie = "target" if tied else "none"
-    else:
-        tie = "all" if tied or OUTPUT not in weights else "none"
+    together = "all" if shared else "target"
+    tie = together if tied or OUTPUT not in weights else "none"
     for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
         if setting(settings, name, bool, False):
             raise UserError(f"{folder}: {name} is set, which Hugging Face's Marian does not implement either")
@@ -122,7 +133,7 @@ def marian_vocabulary(
     folder: Path,
     pieces: tuple[str, ...],
     target_pieces: tuple[str, ...],
-    languages: tuple[tuple[str, ...], tuple[str, ...]],
+    languages: Languages,
 ) -> tuple[PieceTable, tuple[LanguagePair, ...]]:
     generation = read_optional_json(folder / "generation_config.json")
     if "<unk>" not in pieces or "<unk>" not in target_pieces:
