@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from hark.atomic import refuse_existing, refuse_overlap
 from hark.bundle import Bundle, is_bundle, link_or_copy, write_bundle
+from hark.errors import UserError
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.hub import download, is_hub_name
 from hark.exchange.language_codes import languages_of
@@ -50,19 +51,33 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Beside the output, so that the weights can be linked instead of copied.
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
-        foreign = read_foreign(path, kind, request, Path(made))
+        if kind == "argos":
+            from hark.exchange.import_argos import unpack
+
+            path = unpack(path, Path(made) / "package")
+        foreign = read_foreign(path, kind, request)
         foreign = replace(foreign, origin=replace(foreign.origin, revision=revision))
         bundle = Path(made) / "bundle"
         foreign.write(bundle)
         opened = Bundle.open(bundle)
-        proof = prove(foreign, path, kind, opened, request, say, Path(made))
+        proof = prove(foreign, path, kind, opened, request, say)
         files, weights = opened.vocabulary_files, opened.weights
         write_bundle(folder, opened.config, lambda to: link_or_copy(weights, to), files, foreign.facts((proof,)), force)
     return proof
 
 
-def read_foreign(path: Path, kind: ImportKind, request: ImportRequest, scratch: Path) -> ForeignModel:
-    """Read a model; `scratch` is a folder for unpacked files."""
+def read_foreign(path: Path, kind: ImportKind, request: ImportRequest) -> ForeignModel:
+    """Read a model; a package must be unpacked. Whatever is wrong with its files is a UserError."""
+    try:
+        return _read(path, kind, request)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        problem = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(
+            f"{path}: cannot be read as {kind}; its files are damaged or of another form ({problem})"
+        ) from None
+
+
+def _read(path: Path, kind: ImportKind, request: ImportRequest) -> ForeignModel:
     match kind:
         case "huggingface":
             from hark.exchange.import_huggingface import read_huggingface
@@ -77,13 +92,13 @@ def read_foreign(path: Path, kind: ImportKind, request: ImportRequest, scratch: 
 
             return read_ctranslate2(path, request.languages, request.source)
         case "argos":
-            from hark.exchange.import_argos import read_argos, unpack
+            from hark.exchange.import_argos import read_argos
 
-            return read_argos(unpack(path, scratch / "package"), request.languages, request.source)
+            return read_argos(path, request.languages, request.source)
 
 
 def prove(
-    foreign: ForeignModel, path: Path, kind: ImportKind, bundle: Bundle, request: ImportRequest, say: Say, scratch: Path
+    foreign: ForeignModel, path: Path, kind: ImportKind, bundle: Bundle, request: ImportRequest, say: Say
 ) -> ParityProof:
     """Compare a bundle with the model that it was made from, in that model's own library."""
     what = f"import from {kind}"
@@ -93,7 +108,7 @@ def prove(
         return skipped(name, what)
     if reason := unavailable(kind):
         return replace(skipped(name, what), reason=reason)
-    theirs = open_side(foreign, path, kind, scratch)
+    theirs = open_side(foreign, path, kind)
     say(f"comparing with {theirs.name}")
     ours = fitting_side(bundle)
     assert ours.source_tokens is not None
@@ -123,11 +138,11 @@ def unavailable(kind: ImportKind) -> str:
             return ""
 
 
-def open_side(foreign: ForeignModel, path: Path, kind: ImportKind, scratch: Path) -> Side:
+def open_side(foreign: ForeignModel, path: Path, kind: ImportKind) -> Side:
     if kind == "huggingface":
         from hark.exchange.transformers_side import transformers_side
 
         return transformers_side(path, foreign.table, foreign.language_tags, foreign.pairs[0])
     from hark.exchange.import_ctranslate2 import original_side
 
-    return original_side(scratch / "package" / "model" if kind == "argos" else path, foreign)
+    return original_side(path / "model" if kind == "argos" else path, foreign)

@@ -20,7 +20,7 @@ spa:es sqi:sq als:sq srd:sc srp:sr ssw:ss sun:su swa:sw swh:sw swe:sv tah:ty tam
 tha:th tir:ti ton:to tsn:tn tso:ts tuk:tk tur:tr twi:tw uig:ug ukr:uk urd:ur uzb:uz uzn:uz ven:ve vie:vi vol:vo
 wln:wa wol:wo xho:xh yid:yi ydd:yi yor:yo zha:za zho:zh zul:zu
 """
-TWO_LETTERS: dict[str, str] = dict(each.split(":", 1) for each in CODES.split())  # type: ignore[misc]
+TWO_LETTERS: dict[str, str] = dict(each.split(":", 1) for each in CODES.split())
 """ISO 639-3 codes, also of individual languages that models use for a macrolanguage, and their 639-1 codes."""
 NO_REGION = "XX"
 """mBART's suffix of a language without a region."""

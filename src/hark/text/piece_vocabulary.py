@@ -36,6 +36,8 @@ class PieceTable:
     """The piece that tags each language."""
     silent: tuple[str, ...] = ()
     """Further pieces that represent no text."""
+    source_end: bool = True
+    """Whether EOS follows the source. OpenNMT's models are trained without it."""
 
     def dump(self) -> bytes:
         return (json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")) + "\n").encode()
@@ -46,7 +48,14 @@ class PieceTable:
             tree = json.loads(path.read_text(encoding="utf-8"))
             source = None if tree["source"] is None else tuple(map(str, tree["source"]))
             special = SpecialIds(**{name: int(value) for name, value in tree["special"].items()})
-            table = cls(special, tuple(map(str, tree["target"])), source, dict(tree["tags"]), tuple(tree["silent"]))
+            table = cls(
+                special,
+                tuple(map(str, tree["target"])),
+                source,
+                dict(tree["tags"]),
+                tuple(tree["silent"]),
+                bool(tree["source_end"]),
+            )
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -116,6 +125,10 @@ class PieceVocabulary(Vocabulary):
         if piece is None or piece not in self._ids:
             raise UserError(f"{self.name}: no tag for {language}; available: {', '.join(self.languages) or 'none'}")
         return self._ids[piece]
+
+    def as_source(self, ids: Sequence[int], target: str | None = None, source: str | None = None) -> list[int]:
+        whole = super().as_source(ids, target, source)
+        return whole if self.table.source_end else whole[:-1]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode_one(text) for text in texts]
