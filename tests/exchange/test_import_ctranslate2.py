@@ -70,7 +70,7 @@ def write_opennmt(folder: Path, **changes: Any) -> Path:
     config = ModelConfig(**values, vocab_size=len(pieces), **changes)
     from hark.text.vocabulary import SpecialIds
 
-    files = convert(weights_of(random_model(config)), config, SpecialIds(1, 0, 1, 2), int8=False)
+    files = convert(weights_of(random_model(config)), config, SpecialIds(1, 0, 1, 2), "float32")
     settings = json.loads(files["config.json"])
     settings |= {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "decoder_start_token": "<s>"}
     (folder / "config.json").write_text(json.dumps(settings))

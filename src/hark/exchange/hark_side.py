@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 import hark
 from hark.bundle import Bundle
-from hark.config import DecodeConfig
+from hark.config import DecodeConfig, ModelConfig
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.engines.ctranslate2_runtime import ComputeType
 from hark.decode.request import Request
@@ -17,17 +18,26 @@ from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
 from hark.facts import LanguagePair
 from hark.text.opening import open_vocabularies
-from hark.weights import Array
+from hark.weights import Array, Weights, as_floats, read_weights
 
 if TYPE_CHECKING:
     from hark.model import Transformer
 
 
-def hark_side(bundle: Bundle, pair: LanguagePair | None = None, precision: ComputeType = "float32") -> Side:
-    """Hark's side for a language pair, by default the model's first. Logits and layers require torch and float32."""
+def hark_side(
+    bundle: Bundle,
+    pair: LanguagePair | None = None,
+    precision: ComputeType = "float32",
+    weights: Weights | None = None,
+) -> Side:
+    """Hark's side for a language pair, by default the model's first. Logits and layers require torch and float32.
+
+    weights: those of the bundle by default; pass others to compare with an export whose weights were rounded.
+    """
     source_language, target_language = pair or bundle.facts.pairs[0]
     source, target = open_vocabularies(bundle)
-    engine = CTranslate2Engine.open(bundle, target.special, precision, threads=1)
+    weights = read_weights(bundle.weights) if weights is None else weights
+    engine = CTranslate2Engine(weights, bundle.config.model, target.special, precision, threads=1)
     prefix = target.prefix(target_language)
 
     def source_tokens(text: str) -> Ids:
@@ -52,24 +62,24 @@ def hark_side(bundle: Bundle, pair: LanguagePair | None = None, precision: Compu
     )
     if precision != "float32" or find_spec("torch") is None:
         return side
-    network = Network(bundle, target.special.start)
+    network = Network(weights, bundle.config.model, target.special.start)
     return replace(side, logits=network.logits, layers=network.layers)
 
 
 class Network:
-    """The torch model of a bundle, loaded at first use."""
+    """The torch model of some weights, built at first use."""
 
-    def __init__(self, bundle: Bundle, start: int) -> None:
-        self.bundle, self.start = bundle, start
-        self._model: Transformer | None = None
+    def __init__(self, weights: Weights, config: ModelConfig, start: int) -> None:
+        self.weights, self.config, self.start = weights, config, start
 
-    @property
+    @cached_property
     def model(self) -> "Transformer":
-        if self._model is None:
-            from hark.model.weights import load_model
+        import torch
 
-            self._model = load_model(self.bundle)
-        return self._model
+        from hark.model.weights import build_model
+
+        tensors = {name: torch.tensor(array) for name, array in as_floats(self.weights).items()}
+        return build_model(self.config, tensors, "parity check")
 
     def logits(self, source: Ids, target: Ids) -> Array:
         return self.run(source, target)["logits"]

@@ -56,7 +56,7 @@ def scores(files: dict[str, bytes], compute_type: str) -> list[list[float]]:
 def test_the_same_log_probabilities(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     model = random_model(config)
-    found = scores(convert(weights_of(model), config, SPECIAL, int8=False), "float32")
+    found = scores(convert(weights_of(model), config, SPECIAL, stored_type="float32"), "float32")
     for (source, target), each in zip(PAIRS, found, strict=True):
         assert each == pytest.approx(log_probs(model, source, target), abs=1e-4)
 
@@ -65,8 +65,8 @@ def test_the_same_log_probabilities(changes: dict[str, Any]) -> None:
 def test_int8_equals_ctranslate2s_own_quantisation(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     weights = weights_of(random_model(config))
-    assert scores(convert(weights, config, SPECIAL, int8=True), "int8") == scores(
-        convert(weights, config, SPECIAL, int8=False), "int8"
+    assert scores(convert(weights, config, SPECIAL, stored_type="int8"), "int8") == scores(
+        convert(weights, config, SPECIAL, stored_type="float32"), "int8"
     )
 
 
@@ -77,10 +77,14 @@ def test_weights_stored_in_int8_equal_quantisation_on_load(changes: dict[str, An
     weights["encoder.layers.0.self_attention.w_q.weight"][3] = 0  # a row of zeros, which has no scale
     stored = store(weights, "int8")
     for alignment in (None, AlignmentHeads(1 % config.n_decoder_layers, (3, 1))):
-        whole, wide = (convert(each, config, SPECIAL, int8=True, alignment=alignment) for each in (stored, weights))
+        whole, wide = (
+            convert(each, config, SPECIAL, stored_type="int8", alignment=alignment) for each in (stored, weights)
+        )
         assert whole == wide
     restored = {name: restore(stored[name], stored[f"{name}.scale"]) for name in weights if f"{name}.scale" in stored}
-    assert convert(stored, config, SPECIAL, int8=False) == convert({**weights, **restored}, config, SPECIAL, int8=False)
+    assert convert(stored, config, SPECIAL, stored_type="float32") == convert(
+        {**weights, **restored}, config, SPECIAL, stored_type="float32"
+    )
 
 
 def test_a_shared_matrix_is_stored_once() -> None:
@@ -106,7 +110,9 @@ def test_sinusoids_equal_the_models(kind: Positions) -> None:
 @pytest.mark.parametrize("layer", [0, 1])
 def test_chosen_heads_come_first_and_change_nothing_else(layer: int) -> None:
     weights = weights_of(random_model(SMALL))
-    plain = scores(convert(weights, SMALL, SPECIAL, int8=False), "float32")
-    turned = scores(convert(weights, SMALL, SPECIAL, int8=False, alignment=AlignmentHeads(layer, (3, 1))), "float32")
+    plain = scores(convert(weights, SMALL, SPECIAL, stored_type="float32"), "float32")
+    turned = scores(
+        convert(weights, SMALL, SPECIAL, stored_type="float32", alignment=AlignmentHeads(layer, (3, 1))), "float32"
+    )
     for one, other in zip(plain, turned, strict=True):
         assert one == pytest.approx(other, abs=1e-5)

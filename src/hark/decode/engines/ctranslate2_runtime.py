@@ -118,7 +118,8 @@ class Runtime:
         return self._load(self._files, 1)
 
     def _convert(self) -> dict[str, bytes]:
-        files = convert(self._weights, self.config, self._special, self._compute_type == "int8", self._alignment)
+        stored = "int8" if self._compute_type == "int8" else "float32"
+        files = convert(self._weights, self.config, self._special, stored, self._alignment)
         return files | {"vmap.txt": self._shortlist.vocabulary_map()} if self._shortlist else files
 
     @cached_property
