@@ -18,16 +18,18 @@ from hark.exchange.parity import Side
 
 SPLITTER = """[nlp]
 lang = "xx"
-pipeline = ["sentencizer"]
+pipeline = []
+disabled = []
 batch_size = 1000
+before_creation = null
+after_creation = null
+after_pipeline_creation = null
+tokenizer = {"@tokenizers":"spacy.Tokenizer.v1"}
 
 [components]
-
-[components.sentencizer]
-factory = "sentencizer"
 """
-"""A spaCy model that splits at sentence-final punctuation of all scripts. Without one in the package, Argos downloads
-a splitter of its own at the first translation."""
+"""An empty spaCy model, to which Argos adds a splitter at sentence-final punctuation of all scripts. Without a splitter
+in the package, Argos downloads one at the first translation."""
 EMPTY_MAP = b"\x80"
 """An empty map in MessagePack: spaCy's tokenizer with its defaults."""
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -78,7 +80,7 @@ class ArgosExporter(CTranslate2Exporter):
         yield from self.sentencepiece_files(SHARED, "", "").items()
         for name, content in self.model_files().items():
             yield f"model/{name}", content
-        meta = {"lang": "xx", "name": "sentencizer", "version": "1.0.0", "spacy_version": ">=3.0"}
+        meta = {"lang": "xx", "name": "sentencizer", "version": "1.0.0", "spacy_version": ">=3.0,<4.0"}
         yield "spacy/config.cfg", SPLITTER.encode()
         yield "spacy/meta.json", json.dumps(meta).encode()
         yield "spacy/tokenizer", EMPTY_MAP

@@ -18,6 +18,8 @@ from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import BOUND, Ids, Side
 from hark.weights import Array
 
+INT16_BOUND = 0.25
+"""Largest difference allowed between log-probabilities in int16: ten bits, with one scale for a whole matrix."""
 SHARED, SOURCE, TARGET = "sentencepiece.model", "source.model", "target.model"
 
 
@@ -59,6 +61,8 @@ class CTranslate2Exporter(Exporter):
 
     @property
     def bound(self) -> float:
+        if self.precision == "int16":
+            return INT16_BOUND
         return BOUND if self.precision == "float32" or self.computed == "int8" else HALF_BOUND
 
     def hark_side(self) -> Side:

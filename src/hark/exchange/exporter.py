@@ -20,7 +20,7 @@ from hark.weights import Weights, read_weights
 ExportPrecision = Literal["float32", "float16", "int16", "int8"]
 """The data type of the matrices in an export."""
 HALF_BOUND = 0.05
-"""Largest difference allowed between logits after rounding to ten or eleven bits: int16 in CTranslate2, and float16."""
+"""Largest difference allowed between logits after all numbers were rounded to float16, eleven bits."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import sentencepiece
 class OnnxTranslator:
     def __init__(self, folder: Path) -> None:
         self.settings: Any = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
-        self.encoder: Any = onnxruntime.InferenceSession(str(folder / "encoder.onnx"))
-        self.decoder: Any = onnxruntime.InferenceSession(str(folder / "decoder.onnx"))
+        files = str(folder / "encoder.onnx"), str(folder / "decoder.onnx")
+        self.encoder, self.decoder = map(onnxruntime.InferenceSession, files)
         self.source: Any = sentencepiece.SentencePieceProcessor(model_file=str(folder / self.settings["source"]))
         self.target: Any = sentencepiece.SentencePieceProcessor(model_file=str(folder / self.settings["target"]))
 
@@ -28,9 +28,7 @@ class OnnxTranslator:
         cache = {p.name: np.zeros((1, p.shape[1], 0, p.shape[3]), np.float32) for p in past if "past" in p.name}
         return dict(zip(names, self.encoder.run(names, inputs), strict=True), mask=inputs["mask"]), cache
 
-    def step(
-        self, tokens: list[list[int]], memory: dict[str, Any], cache: dict[str, Any]
-    ) -> tuple[Any, dict[str, Any]]:
+    def step(self, tokens: list[list[int]], memory: dict[str, Any], cache: dict[str, Any]) -> tuple[Any, Any]:
         """Run the decoder on the next tokens of each row; return their logits, and the longer cache."""
         logits, *cached = self.decoder.run(None, {"tokens": np.array(tokens), **memory, **cache})
         return logits, dict(zip(cache, cached, strict=True))
@@ -45,20 +43,17 @@ class OnnxTranslator:
             last_RV = logits[:, -1].astype(np.float64)
             total_RV = total_R[:, None] + last_RV - np.logaddexp.reduce(last_RV, axis=1, keepdims=True)
             total_RV[:, self.settings["forbidden"]] = -np.inf
-            best = np.argsort(-total_RV, axis=None, kind="stable")[: 2 * beam].tolist()
-            found = [(total_RV.flat[i], *divmod(i, total_RV.shape[1])) for i in best]  # sum, row, token
-            ended += [(total / ((5 + length) / 6) ** alpha, rows[row]) for total, row, t in found[:beam] if t == end]
+            best = np.argpartition(-total_RV, 2 * beam, axis=None)[: 2 * beam].tolist()
+            found = sorted((-total_RV.flat[i], *divmod(i, total_RV.shape[1])) for i in best)  # -sum, row, token
+            ended += [(-total / ((5 + length) / 6) ** alpha, rows[row]) for total, row, t in found[:beam] if t == end]
             live = [each for each in found if each[2] != end][:beam]
             rows, tokens = [[*rows[row], token] for _, row, token in live], [[token] for _, _, token in live]
-            total_R, cache = (
-                np.array([each[0] for each in live]),
-                {k: v[[r for _, r, _ in live]] for k, v in cache.items()},
-            )
+            total_R = np.array([-total for total, _, _ in live])
+            cache = {name: array[[row for _, row, _ in live]] for name, array in cache.items()}
             if len(ended) >= beam or (ended and max(ended)[0] >= total_R[0] / ((5 + limit) / 6) ** alpha):
                 break  # enough, or no live hypothesis can become the best
         return str(self.target.decode((max(ended)[1] if ended else rows[0])[len(self.settings["target_prefix"]) :]))
 
 
 if __name__ == "__main__":
-    translator = OnnxTranslator(Path(__file__).parent)
-    print("\n".join(translator.translate(sentence) for sentence in sys.argv[1:]))
+    print("\n".join(map(OnnxTranslator(Path(__file__).parent).translate, sys.argv[1:])))
