@@ -168,7 +168,7 @@ def describe_proof(proof: ParityProof) -> str:
     """One sentence about a parity check."""
     what = f"{proof.what[:1].upper()}{proof.what[1:]}: " if proof.what else ""
     if proof.skipped:
-        return f"{what}{'not' if what else 'Not'} compared with {proof.against} (--no-check)."
+        return f"{what}{'not' if what else 'Not'} compared with {proof.against} ({proof.reason or '--no-check'})."
     allowed = f" (allowed: {proof.bound:.2g})" if proof.bound is not None else ""
     differ = f"; {proof.quantity or 'logits'} differ by at most"
     difference = f"{differ} {proof.largest_difference:.2g}{allowed}" if proof.largest_difference is not None else ""

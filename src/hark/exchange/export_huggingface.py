@@ -22,9 +22,11 @@ from hark.errors import UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
+from hark.text.piece_vocabulary import PieceVocabulary
+from hark.text.tokenizer import Tokenizer
 from hark.weights import Array, as_floats, write_weights
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu"}
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
 """Activations by their names in transformers."""
 NORMS = {
     "self_attention_residual": "self_attn_layer_norm",
@@ -46,12 +48,15 @@ class HuggingFaceExporter(Exporter):
         config = self.bundle.config.model
         reasons = {
             f"has the activation {config.activation}": config.activation not in ACTIVATIONS,
-            f"has {config.positions} positions": config.positions != "sinusoidal",
+            f"has {config.positions} positions": config.positions not in ("sinusoidal", "sinusoidal_halves")
+            or bool(config.position_offset),
+            "has a norm of embeddings": config.embedding_norm,
             "has heads of another width than d_model / n_heads": (
                 config.n_heads * config.k_width != config.d_model or config.n_heads * config.v_width != config.d_model
             ),
-            "has separate embeddings": config.tie != "all" or not self.is_shared,
-            "selects languages by tags": self.bundle.facts.vocabulary.language_tags != "none",
+            "has separate embeddings": config.tie != "all" or not (self.is_shared or self.is_imported),
+            "selects languages by tags": self.bundle.facts.vocabulary.language_tags
+            not in (("none", "source") if self.is_imported else ("none",)),
         }
         for reason, holds in reasons.items():
             if holds:
@@ -59,7 +64,14 @@ class HuggingFaceExporter(Exporter):
                     f"{self.bundle.folder}: {reason}, which neither MarianMTModel nor PegasusForConditionalGeneration "
                     "has; export to ctranslate2 or onnx instead"
                 )
-        self.sentencepiece_files("source.spm", "source.spm", "target.spm")
+        if not self.is_imported:
+            self.sentencepiece_files("source.spm", "source.spm", "target.spm")
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether the vocabulary is that of an imported Marian model: one list of pieces, two sentencepiece models."""
+        vocabulary = self.vocabularies[1]
+        return isinstance(vocabulary, PieceVocabulary) and vocabulary.table.source is None
 
     @property
     def architecture(self) -> str:
@@ -67,9 +79,9 @@ class HuggingFaceExporter(Exporter):
 
     def write(self, folder: Path) -> None:
         source, target = self.vocabularies
-        model = self.bundle.target_tokenizer.read_bytes()
-        (folder / "source.spm").write_bytes(model)
-        (folder / "target.spm").write_bytes(model)
+        for name, vocabulary in (("source.spm", source), ("target.spm", target)):
+            assert isinstance(vocabulary, Tokenizer | PieceVocabulary)
+            (folder / name).write_bytes(vocabulary.model)
         pieces = target.pieces(range(target.vocab_size))
         languages = self.bundle.facts.pairs[0]
         tokenizer = {
@@ -115,7 +127,7 @@ class HuggingFaceExporter(Exporter):
             "attention_dropout": 0.0,
             "activation_dropout": 0.0,
             "init_std": 0.02,
-            "scale_embedding": True,
+            "scale_embedding": config.scale_embedding,
             "is_encoder_decoder": True,
             "num_hidden_layers": config.n_encoder_layers,
             "max_position_embeddings": config.max_positions,
@@ -149,13 +161,14 @@ class HuggingFaceExporter(Exporter):
     @cached_property
     def order(self) -> Array:
         """The features of the residual stream in their order there: sines first, then cosines."""
-        return sine_first(self.bundle.config.model.d_model)
+        config = self.bundle.config.model
+        return sine_first(config.d_model) if config.positions == "sinusoidal" else np.arange(config.d_model)
 
     def tensors(self) -> Iterator[tuple[str, Array]]:
         """The weights under their names in transformers."""
         weights, config = as_floats(self.weights), self.bundle.config.model
         bias = weights["output_bias"] if config.output_bias else np.zeros(config.vocab_size, np.float32)
-        table = sinusoids(config.max_positions, config.d_model)
+        table = sinusoids(config)
         yield "model.shared.weight", weights["embedding.weight"][:, self.order]
         yield "final_logits_bias", bias[None]
         for stack, layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
@@ -202,7 +215,8 @@ class HuggingFaceExporter(Exporter):
     def open_side(self, folder: Path) -> Side:
         for package, extra in (("torch", "train"), ("transformers", "hf")):
             require(package, extra, "checking an export to huggingface (or use --no-check)")
-        return TransformersModel(folder, self.architecture, np.argsort(self.order)).side(self.runtime)
+        lead = "".join(self.source_lead)
+        return TransformersModel(folder, self.architecture, np.argsort(self.order), lead).side(self.runtime)
 
     def usage(self) -> str:
         return f"""```python
@@ -224,28 +238,29 @@ def sine_first(d_model: int) -> Array:
 
 
 class TransformersModel:
-    """An exported model in transformers. `back` restores the order of features, to compare layers."""
+    """An exported model in transformers. `back` restores the order of features, to compare layers; `lead` is the
+    language tag of every source."""
 
-    def __init__(self, folder: Path, architecture: str, back: Array) -> None:
+    def __init__(self, folder: Path, architecture: str, back: Array, lead: str = "") -> None:
         import torch
         import transformers
 
         self.torch = torch
         self.tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
         self.model: Any = getattr(transformers, architecture).from_pretrained(str(folder), dtype=torch.float32).eval()
-        self.back = back
+        self.back, self.lead = back, lead
 
     def side(self, name: str) -> Side:
         return Side(
             name,
             self.translate,
-            lambda text: self.tokenizer(text)["input_ids"],
+            lambda text: self.tokenizer(self.lead + text)["input_ids"],
             logits=lambda source, target: self.run(source, target)["logits"],
             layers=self.run,
         )
 
     def translate(self, texts: Sequence[str], beam: int) -> list[str]:
-        inputs = self.tokenizer(list(texts), return_tensors="pt", padding=True)
+        inputs = self.tokenizer([self.lead + text for text in texts], return_tensors="pt", padding=True)
         with self.torch.inference_mode():
             search = {"length_penalty": 0.0, "early_stopping": True} if beam > 1 else {}
             found = self.model.generate(**inputs, num_beams=beam, **search)

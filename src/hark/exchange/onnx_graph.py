@@ -103,20 +103,23 @@ class Graph:
         if (scale := self.weights.get(embedding + SCALE)) is not None:
             scales = self.add("Gather", self.constant(scale[:, None], name=f"{embedding}{SCALE}.rows"), tokens)
             rows = self.add("Div", self.add("Cast", rows, to=TensorProto.FLOAT), scales)
-        x = self.add("Mul", rows, self.constant(math.sqrt(self.config.d_model)))
+        scale_up = math.sqrt(self.config.d_model) if self.config.scale_embedding else 1.0
+        x = self.add("Mul", rows, self.constant(scale_up))
+        norm = positions.replace("_positions.weight", "_norm") if self.config.embedding_norm else ""
         match self.config.positions:
-            case "sinusoidal":
-                table = sinusoids(self.config.max_positions, self.config.d_model)
+            case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
+                table = sinusoids(self.config)
             case "learned":
                 table = self.weights[positions]
             case _:
-                return x
+                return self.norm(x, norm) if norm else x
         length = self.size(tokens, 1)
         start = first or self.numbers(0)
         rows = self.add(
             "Slice", self.constant(table, name="positions"), start, self.add("Add", start, length), self.numbers(0)
         )
-        return self.add("Add", x, rows)
+        x = self.add("Add", x, rows)
+        return self.norm(x, norm) if norm else x
 
     def size(self, x: str, axis: int) -> str:
         """The size of an axis, as a vector with one element."""
@@ -149,6 +152,8 @@ class Graph:
                 erf = self.add("Erf", self.add("Mul", inner, self.constant(1 / math.sqrt(2))))
                 half = self.add("Mul", inner, self.constant(0.5))
                 inner = self.add("Mul", half, self.add("Add", erf, self.constant(1)))
+            case "swish":
+                inner = self.add("Mul", inner, self.add("Sigmoid", inner))
             case "swiglu":
                 gate = self.linear(x, f"{name}.w_gate")
                 inner = self.add("Mul", inner, self.add("Mul", gate, self.add("Sigmoid", gate)))

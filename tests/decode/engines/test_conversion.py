@@ -7,10 +7,10 @@ import ctranslate2  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
-from hark.config import ModelConfig
+from hark.config import ModelConfig, Positions
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.conversion import convert, sinusoids
-from hark.model import positions
+from hark.model import encoder_decoder, positions
 from hark.text.tokenizer import SPECIAL
 from hark.weights import restore, store
 from tests.decode.engines.oracle import log_probs, random_model, weights_of
@@ -34,6 +34,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tied target": {"tie": "target", "source_vocab_size": 30},
     "nothing tied": {"tie": "none", "source_vocab_size": 50},
     "nothing tied, one vocabulary": {"tie": "none"},
+    "marian": {"activation": "swish", "positions": "sinusoidal_halves", "output_bias": True},
+    "m2m100": {"norm": "pre", "positions": "sinusoidal_t2t", "position_offset": 2, "max_positions": 40},
+    "mbart": {"norm": "pre", "activation": "gelu", "positions": "learned", "embedding_norm": True},
+    "unscaled": {"scale_embedding": False},
     "uneven stacks": {"n_encoder_layers": 3, "n_decoder_layers": 1},
 }
 PAIRS = [([5, 6, 7, 8, 3], [11, 12, 13]), ([9, 10, 3], [14, 15, 16, 17, 18, 19]), ([3], [])]
@@ -95,8 +99,12 @@ def test_a_shared_matrix_is_stored_once() -> None:
     assert 2 * matrix < three - one < 2.5 * matrix
 
 
-def test_sinusoids_equal_the_models() -> None:
-    assert np.abs(sinusoids(300, 64) - positions.sinusoids(300, 64).numpy()).max() < 1e-6
+@pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t"])
+def test_sinusoids_equal_the_models(kind: Positions) -> None:
+    config = ModelConfig(d_model=64, positions=kind, max_positions=300, position_offset=2)
+    table = positions.Sinusoidal(encoder_decoder(config)[0]).table
+    assert table.shape == (300, 64)
+    assert np.abs(sinusoids(config) - table.numpy()).max() < 1e-6
 
 
 @pytest.mark.parametrize("layer", [0, 1])

@@ -21,7 +21,7 @@ from hark.weights import SCALE, Array, Weights, quantise, restore
 
 BINARY_VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
 TYPES = {np.dtype(name): number for number, name in enumerate(("float32", "int8", "int16", "int32", "float16"))}
-ACTIVATIONS = {"relu": 0, "gelu": 3, "swiglu": 2}
+ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
 NORM_EPSILON = 1e-5
 """PyTorch's default, which the model was trained with."""
 INT16_LARGEST = 1 << 10
@@ -190,13 +190,16 @@ def _add_stack(variables: _Variables, weights: Weights, config: ModelConfig, sta
     variables.number(f"{stack}/num_heads", config.n_heads, "int16")
     variables.number(f"{stack}/pre_norm", config.norm == "pre")
     variables.number(f"{stack}/activation", ACTIVATIONS[config.activation])
-    variables.number(f"{stack}/scale_embeddings", 1)
+    variables.number(f"{stack}/scale_embeddings", config.scale_embedding)
+    if config.embedding_norm:
+        side = "source" if stack == "encoder" else "target"
+        _add_norm(variables, weights, f"{side}_norm", f"{stack}/layernorm_embedding")
     if config.norm == "pre":
         _add_norm(variables, weights, f"{stack}.norm", f"{stack}/layer_norm")
     match config.positions:
-        case "sinusoidal":
-            # CTranslate2's own table has all sines first, then all cosines, and positions from 1.
-            table = sinusoids(config.max_positions, config.d_model)
+        case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
+            # CTranslate2's own table is that of sinusoidal_t2t, with positions from 1.
+            table = sinusoids(config)
         case "learned":
             table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
         case "none":
@@ -206,10 +209,19 @@ def _add_stack(variables: _Variables, weights: Weights, config: ModelConfig, sta
     variables.array(f"{stack}/position_encodings/encodings", table)
 
 
-def sinusoids(n_positions: int, d_model: int) -> Array:
+def sinusoids(config: ModelConfig) -> Array:
     """The same table as in `hark.model.positions`, by the same operations in float64, so that it is identical."""
-    angle = np.arange(n_positions)[:, None] / 10000 ** (np.arange(0, d_model, 2, dtype=np.float64) / d_model)
-    return np.stack((np.sin(angle), np.cos(angle)), axis=-1).reshape(n_positions, d_model).astype(np.float32)
+    d_model, half = config.d_model, config.d_model // 2
+    first, last = config.position_offset, config.position_offset + config.max_positions
+    if config.positions == "sinusoidal_t2t":
+        exponent = np.arange(half, dtype=np.float64) / max(1, half - 1)
+    else:
+        exponent = np.arange(0, d_model, 2, dtype=np.float64) / d_model
+    angle = np.arange(first, last)[:, None] / 10000**exponent
+    sines, cosines = np.sin(angle), np.cos(angle)
+    if config.positions != "sinusoidal":
+        return np.concatenate((sines, cosines), axis=-1).astype(np.float32)
+    return np.stack((sines, cosines), axis=-1).reshape(-1, d_model).astype(np.float32)
 
 
 def _add_norm(variables: _Variables, weights: Weights, ours: str, theirs: str) -> None:
