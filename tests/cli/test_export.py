@@ -28,7 +28,7 @@ def test_size_storage_and_proof_are_printed(hark: Hark, tmp_path: Path) -> None:
 
 def test_mistakes_are_one_line(hark: Hark, tmp_path: Path) -> None:
     assert "cannot be combined" in refused(hark("small", "--to", "argos", "-o", "out", "--check", "x", "--no-check"))
-    assert "do not support int16" in refused(hark("small", "--to", "onnx", "--precision", "int16", "-o", "out"))
+    assert "do not support int8" in refused(hark("small", "--to", "huggingface", "--precision", "int8", "-o", "out"))
     assert "no such model" in refused(hark("smal", "--to", "argos", "-o", "out"))
     assert "cannot be read" in refused(hark("small", "--to", "ctranslate2", "-o", "out", "--check", "missing.txt"))
     (tmp_path / "out").mkdir()

@@ -95,7 +95,8 @@ def change_models(action: str, operand: str | None, force: bool) -> None:
         case "add":
             path = Path(operand).expanduser()
             about = describe_model(path / "best" if (path / "best").is_dir() else path)
-            sys.stderr.write(f"{operand}: {about.size / 1e6:.1f} MB, licence: {about.licence or 'not stated'}\n")
+            if not about.problem:
+                sys.stderr.write(f"{operand}: {about.size / 1e6:.1f} MB, licence: {about.licence or 'not stated'}\n")
             typer.echo(str(add_model(path, force)))
         case "remove":
             typer.echo(f"{remove_model(operand)}: removed")
