@@ -19,6 +19,12 @@ def test_names_are_unique_and_complete() -> None:
     assert {"opus-mt-en-de", "opus-mt-de-en", "opus-mt-fr-en", "opus-mt-en-ROMANCE"} <= {each.name for each in entries}
 
 
+def test_known_licences_are_stated() -> None:
+    licences = {each.name: each.licence for each in read_catalogue()}
+    assert (licences["opus-mt-en-fr"], licences["opus-mt-en-de"]) == ("Apache-2.0", "CC-BY-4.0")
+    assert licences["opus-mt-en-fi"] == "CC-BY-4.0 or Apache-2.0"
+
+
 def test_search_by_language_pair_or_name() -> None:
     german = search("de")
     assert german

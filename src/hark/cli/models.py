@@ -112,7 +112,7 @@ def get_model(name: str, force: bool) -> None:
     entry = catalogue.find(name)
     folder = user_folder() / entry.name
     refuse_existing(folder, is_bundle, force)
-    sys.stderr.write(f"{entry.address}: about {entry.megabytes} MB, licence: {entry.licence} (its page says which)\n")
+    sys.stderr.write(f"{entry.address}: about {entry.megabytes} MB, licence: {entry.licence}\n")
     catalogue.fetch(entry, folder, force, lambda line: print_note(line))
     typer.echo(str(folder))
 
