@@ -1,7 +1,7 @@
 """A catalogue of public models that `hark models get` can fetch: names of OPUS-MT models, shipped as data.
 
-Searching needs no network. Sizes are approximate. Where the licence is not known, it is one of two: the model's own page
-says which.
+Searching needs no network. Sizes are approximate. Where the licence is not known, it is one of two, and the page of the
+model says which.
 """
 
 from collections.abc import Callable
