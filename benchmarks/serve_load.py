@@ -13,7 +13,7 @@ machine, only the CPU times are comparable.
 
 `--overload` sends more than a short queue takes; `--soak` sends mixed load with errors and hang-ups for many minutes,
 and records the memory of the server. `--peer` compares with LibreTranslate's server, which must run on this port with
-the same models (argos_package.py), through its own API; the servers are measured in turn.
+the same models (hark export --to argos), through its own API; the servers are measured in turn.
 """
 
 import argparse

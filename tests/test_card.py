@@ -25,7 +25,9 @@ def test_a_card_with_all_facts() -> None:
         "Data augmentation, as shares of the training pairs: lower 4%.",
         "It was trained for 7 steps of 25,000 tokens.",
         "Imported (marian) from Helsinki-NLP/opus-mt-en-fr, revision abc; original licence: CC BY 4.0.",
-        "99 of 100 translations are identical to those of transformers 5.0 (beam 6); logits differ by at most 1e-05.",
+        "Import: 99 of 100 translations are identical to those of transformers 5.0 (beam 6); logits differ by at most "
+        "1e-05 (allowed: 0.001).",
+        "Not compared with x (--no-check).",
         "| europarl | 1,234,567 | Debates | Source: European Parliament |",
         "| tatoeba |  | Sentences | Source: [Tatoeba](https://tatoeba.org); [CC BY 2.0 FR](https://x.org/by) |",
         "| test (en to de) | 2,000 | 25.9 ±0.9 | 55.0 | 26.3 ±0.9 | 0.4 |",

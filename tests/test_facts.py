@@ -75,7 +75,10 @@ FULL = Facts(
     ),
     shortlist=ShortlistFacts(500, 12345),
     origin=OriginFacts("marian", "Helsinki-NLP/opus-mt-en-fr", "abc", "CC BY 4.0"),
-    parity=(ParityProof("transformers 5.0", 100, 99, 1e-5, "beam 6"),),
+    parity=(
+        ParityProof("transformers 5.0", 100, 99, 1e-5, "beam 6", "import", "logits", 1e-3),
+        ParityProof("x", 0, 0, skipped=True),
+    ),
 )
 
 
@@ -125,7 +128,7 @@ def change(**changes: Any) -> str:
         (change(scores__held_out=1), "scores.held_out: must be true or false, not 1"),
         (change(scores__sets__0__scores__bleu__score="x"), r"scores\.sets\[0\]\.scores\.bleu\.score: must be a number"),
         (change(scores__signatures=[]), r"scores\.signatures: must be an object, not \[\]"),
-        (change(vocabulary__kind="wordpiece"), 'vocabulary.kind: must be sentencepiece, not "wordpiece"'),
+        (change(vocabulary__kind="wordpiece"), 'vocabulary.kind: must be sentencepiece or pieces, not "wordpiece"'),
         (change(alignment__heads=[]), "alignment.heads: must be indices of heads"),
         (change(alignment="4:1"), 'alignment: must be an object, not "4:1"'),
         (change(format=2), "format: 2 is not supported, only 1; update hark"),

@@ -42,7 +42,7 @@ ROOMS = {
     "distil": 3,
     "evaluate": 3,
     "inspect": 3,
-    "export": 4,
+    "exchange": 4,
     "documents": 4,
     "serve": 4,
     "cli": 5,

@@ -155,11 +155,20 @@ def origin_lines(origin: OriginFacts | None, proofs: Sequence[ParityProof]) -> I
         revision = f", revision {origin.revision}" if origin.revision else ""
         licence = f"; original licence: {origin.licence}" if origin.licence else ""
         yield f"Imported ({origin.kind}) from {origin.source}{revision}{licence}."
-    for each in proofs:
-        difference = f"; logits differ by at most {each.largest_difference:.2g}" if each.largest_difference else ""
-        search = f" ({each.search})" if each.search else ""
-        same = f"{each.equal:,} of {each.sentences:,} translations are identical to those of"
-        yield f"{same} {each.against}{search}{difference}."
+    yield from map(describe_proof, proofs)
+
+
+def describe_proof(proof: ParityProof) -> str:
+    """One sentence about a parity check."""
+    what = f"{proof.what[:1].upper()}{proof.what[1:]}: " if proof.what else ""
+    if proof.skipped:
+        return f"{what}{'not' if what else 'Not'} compared with {proof.against} ({proof.reason or '--no-check'})."
+    allowed = f" (allowed: {proof.bound:.2g})" if proof.bound is not None else ""
+    differ = f"; {proof.quantity or 'logits'} differ by at most"
+    difference = f"{differ} {proof.largest_difference:.2g}{allowed}" if proof.largest_difference is not None else ""
+    search = f" ({proof.search})" if proof.search else ""
+    same = f"{proof.equal:,} of {proof.sentences:,} translations are identical to those of"
+    return f"{what}{same} {proof.against}{search}{difference}."
 
 
 def text_lines(text: Sequence[TextFacts], scores: ScoreFacts | None) -> Iterator[str]:

@@ -9,8 +9,8 @@ from typing import Literal
 from hark.settings import Section, SettingError, any_seed, at_least, between, fraction, more_than, setting
 
 Norm = Literal["post", "pre"]
-Activation = Literal["relu", "gelu", "swiglu"]
-Positions = Literal["sinusoidal", "learned", "rotary", "none"]
+Activation = Literal["relu", "gelu", "swish", "swiglu"]
+Positions = Literal["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t", "learned", "rotary", "none"]
 Tie = Literal["all", "target", "none"]
 Batching = Literal["packed", "padded"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -184,8 +184,15 @@ class ModelConfig(Section):
     dropout: float = setting(0.1, "dropout on sub-layer outputs and on embeddings (paper, 5.4)", fraction())
     norm: Norm = setting("post", "layer norm after the residual sum (post, the paper) or before the sub-layer (pre)")
     activation: Activation = setting("relu", "non-linearity of the feed-forward network; the paper's is relu")
-    positions: Positions = setting("sinusoidal", "position encoding (paper, 3.5)")
+    positions: Positions = setting(
+        "sinusoidal",
+        "position encoding (paper, 3.5); imported models may have all sines before all cosines (sinusoidal_halves), "
+        "also with the wavelengths of tensor2tensor (sinusoidal_t2t)",
+    )
     max_positions: int = setting(2048, "size of the table of position encodings", between(1, 16_777_216))
+    position_offset: int = setting(
+        0, "the position of the first token, for sinusoidal positions; M2M100 begins with 2", between(0, 65_536)
+    )
     attention_bias: bool = setting(
         True,
         "biases in the attention projections, as in PyTorch and most toolkits; the paper's formula has none",
@@ -199,6 +206,8 @@ class ModelConfig(Section):
         "weight tying: source, target and output embeddings (all, the paper), target and output (target), or none",
     )
     output_bias: bool = setting(False, "a bias on the logits, as in Marian models; the paper has none")
+    scale_embedding: bool = setting(True, "multiply embeddings by the square root of d_model (paper, 3.4)")
+    embedding_norm: bool = setting(False, "layer norm of the sums of embeddings and positions, as in mBART")
 
     @property
     def k_width(self) -> int:
@@ -214,7 +223,7 @@ class ModelConfig(Section):
                 "d_model",
                 f"{self.d_model} is not divisible by n_heads {self.n_heads}; change one, or set d_k and d_v",
             )
-        if self.positions == "sinusoidal" and self.d_model % 2:
+        if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise SettingError("d_model", f"{self.d_model} is odd; sinusoidal positions need an even width")
         if self.positions == "rotary" and self.k_width % 2:
             raise SettingError("d_k", f"{self.k_width} is odd; rotary positions need an even width")

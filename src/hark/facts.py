@@ -20,7 +20,8 @@ RARE = 1e-6
 """Relative frequency in a text below which a model does not learn a symbol."""
 LanguagePair = tuple[str, str]
 """Language codes: source, target."""
-VocabularyKind = Literal["sentencepiece"]
+VocabularyKind = Literal["sentencepiece", "pieces"]
+"""`sentencepiece`: ids are those of the sentencepiece model. `pieces`: a list assigns the ids (imported models)."""
 LanguageTags = Literal["none", "source", "target"]
 """How the target language is selected. `none`: the model has only one. `source`: by the target's tag at the start of
 the source (Johnson et al., 2017). `target`: the source starts with its own tag, and decoding with the target's tag
@@ -238,8 +239,17 @@ class ParityProof:
     equal: int
     """Sentences with identical translations."""
     largest_difference: float | None = None
-    """The largest difference between logits."""
+    """The largest difference between logits, or between what `quantity` names."""
     search: str = ""
+    what: str = ""
+    """The import or export that was checked, such as `export to onnx, int8`."""
+    quantity: Literal["logits", "log-probabilities"] | None = None
+    bound: float | None = None
+    """The largest difference that was allowed."""
+    skipped: bool = False
+    """Whether there was no comparison."""
+    reason: str = ""
+    """Why there was none; empty: `--no-check`."""
 
 
 @dataclass(frozen=True)

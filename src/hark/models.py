@@ -1,15 +1,17 @@
-"""Search for installed models, and their choice by language pair."""
+"""Search for installed models, their choice by language pair, and adding and removing the user's own."""
 
 import os
+import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hark import configfile, manifest
-from hark.bundle import KIND, read_facts
+from hark.atomic import new_folder
+from hark.bundle import KIND, Bundle, is_bundle, name_of, read_facts
 from hark.card import describe_pairs
 from hark.configfile import suggest
-from hark.errors import UserError
+from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.rundir import RunDir
 from hark.text.detector import base_language
@@ -23,6 +25,7 @@ class InstalledModel:
     pairs: tuple[LanguagePair, ...] = ()
     summary: str = ""
     """A one-sentence description."""
+    licence: str = ""
     problem: str = ""
     """Why the model is unusable, if it is."""
 
@@ -89,7 +92,39 @@ def describe_model(folder: Path) -> InstalledModel:
         facts = read_facts(folder)
     except UserError as error:
         return InstalledModel(folder, problem=str(error))
-    return InstalledModel(folder, facts.pairs, facts.summary)
+    return InstalledModel(folder, facts.pairs, facts.summary, facts.licence)
+
+
+def add_model(folder: Path, force: bool = False) -> Path:
+    """Verify a bundle, or the best model of a run, and copy it into the user's folder; return the copy."""
+    original = Bundle.open(folder / "best" if is_bundle(folder / "best") else folder)
+    copy = user_folder() / name_of(original.folder.resolve())
+    if copy.resolve() == original.folder.resolve():
+        raise UserError(f"{folder}: is among your own models already")
+    try:
+        with new_folder(copy, is_bundle, force) as partial:
+            for path in original.folder.iterdir():
+                shutil.copy2(path, partial / path.name)
+    except OSError as error:
+        raise HarkError(f"{copy}: cannot be written: {error.strerror}") from None
+    return copy
+
+
+def remove_model(name: str) -> Path:
+    """Delete a model from the user's folder; return its path. Other folders are never touched."""
+    own = user_folder()
+    names = [each.name for each in list_models([own]) if each.folder != own]
+    if name not in names:
+        if any(each.name == name for each in list_models()):
+            raise UserError(f"{name}: is not one of your own models in {own}, so it is not removed")
+        raise UserError(f"{name}: no such model in {own}" + (suggest(name, names) if names else ""))
+    folder = own / name
+    try:
+        hidden = folder.rename(folder.with_name(f".{name}.removed"))  # gone at once, even if deleting is interrupted
+        shutil.rmtree(hidden)
+    except OSError as error:
+        raise HarkError(f"{folder}: cannot be removed: {error.strerror}") from None
+    return folder
 
 
 def find_exact(pair: LanguagePair, beside: Path) -> Path | None:

@@ -63,11 +63,12 @@ def _read_array(raw: Array, dtype: str, shape: list[int], data_offsets: tuple[in
     return array.astype(np.float32)
 
 
-def write_weights(path: Path, weights: Weights) -> None:
+def write_weights(path: Path, weights: Weights, metadata: Mapping[str, str] | None = None) -> None:
     """Write a deterministic safetensors file. bfloat16 arrays are passed as uint16."""
     # Widest types first, so that every array is aligned.
     order = sorted(weights, key=lambda name: (-weights[name].itemsize, name))
-    header, end = {}, 0
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    end = 0
     for name in order:
         start, end = end, end + weights[name].nbytes
         entry = {"dtype": CODES[weights[name].dtype], "shape": list(weights[name].shape), "data_offsets": [start, end]}
@@ -145,7 +146,11 @@ def restore(matrix: Array, scale: Array) -> Array:
 
 def read_floats(bundle: Bundle) -> dict[str, Array]:
     """Read the weights of a bundle as float32, whatever their storage type."""
-    weights = read_weights(bundle.weights)
+    return as_floats(read_weights(bundle.weights))
+
+
+def as_floats(weights: Weights) -> dict[str, Array]:
+    """Dequantise the matrices that are stored in int8."""
     return {
         name: restore(array, weights[name + SCALE]) if array.dtype == np.int8 else array
         for name, array in weights.items()

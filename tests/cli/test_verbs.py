@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from importlib import import_module
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -10,15 +9,15 @@ import typer
 
 from hark import configfile
 from hark.cli import app
-from hark.cli.verbs import VERBS, Verb
+from hark.cli.verbs import VERBS, Verb, load_verb
 from hark.recipes import split_arguments
 
 ROOT: Any = typer.main.get_command(app)
 PLACEHOLDERS = {
-    "ACTION", "AXIS", "DATASET", "DEVICE", "ENGINE", "FILE", "FILE FILE", "FOLDER", "HOST", "LANG", "LANG LANG",
-    "METRIC", "MODEL", "MODEL...", "N", "NAME", "NUMBER", "PATH", "RECIPE", "RUN", "RUN...", "RUN|MODEL...", "SETTING",
-    "SETTING=VALUE", "SETTING=VALUE...", "SHELL", "SIZE", "TEXT|FILE|-", "TOKENISER", "TYPE", "URL", "VERB",
-    "[NAME=]FILE",
+    "ACTION", "ACTION|MODEL", "AXIS", "DATASET", "DEVICE", "ENGINE", "FILE", "FILE FILE", "FOLDER", "HOST", "KIND",
+    "LANG", "LANG LANG", "LANGS", "METRIC", "MODEL", "MODEL...", "N", "NAME", "NUMBER", "PATH", "RECIPE", "RUN",
+    "RUN...", "RUN|MODEL...", "SETTING", "SETTING=VALUE", "SETTING=VALUE...", "SHELL", "SIZE", "SOURCE", "TEXT|FILE|-",
+    "TOKENISER", "TYPE", "URL", "VERB", "[NAME=]FILE",
 }  # fmt: skip
 """The metavariables that all verbs share."""
 
@@ -55,7 +54,7 @@ def test_placeholders_are_shared_by_all_verbs(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_choices_are_listed_in_the_help(verb: str) -> None:
-    function = getattr(import_module(f"hark.cli.{verb}"), verb)
+    _, function = load_verb(verb)
     params = {param.name: param for param in context(verb, resilient=True).command.params}
     for name, hint in typer.main.get_params_from_function(function).items():
         kinds = [kind for kind in (hint.annotation, *get_args(hint.annotation)) if get_origin(kind) is Literal]
@@ -87,7 +86,7 @@ def commands(line: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_parser_accepts_all_examples(verb: str) -> None:
-    examples = import_module(f"hark.cli.{verb}").EXAMPLES
+    examples = load_verb(verb)[0].EXAMPLES
     assert 1 <= len(examples) <= 4
     assert all(f"\n  {line}" in shown_help(verb) for line in examples)
     for line in examples:

@@ -19,6 +19,7 @@ KINDS = [
     {"norm": "pre", "positions": "learned"},
     {"positions": "rotary", "d_k": 6, "d_v": 10},
     {"positions": "none", "d_v": 4, "attention_bias": False, "activation": "swiglu"},
+    {"activation": "swish", "positions": "sinusoidal_t2t", "position_offset": 2, "embedding_norm": True},
 ]
 WIDTH, PLACES, COLUMNS = 3, 400, 16
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hark.model import encoder_decoder
-from hark.model.positions import Rotary, Sinusoidal, sinusoids
+from hark.model.positions import Rotary, Sinusoidal, sinusoid_halves, sinusoids
 from tests.model.oracle import build, small
 
 
@@ -17,6 +17,26 @@ def test_sinusoids_equal_the_papers_formula() -> None:
             angle = pos / 10000 ** (2 * i / d_model)
             assert table[pos, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
             assert table[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_halves_have_the_same_values_in_another_order() -> None:
+    table, halves = sinusoids(50, 16), sinusoid_halves(50, 16)
+    torch.testing.assert_close(halves, torch.cat((table[:, 0::2], table[:, 1::2]), dim=1))
+
+
+def test_tensor2tensors_wavelengths_end_at_exactly_10000() -> None:
+    table = sinusoid_halves(50, 16, tensor2tensor=True)
+    for pos in (0, 1, 49):
+        for i in range(8):
+            angle = pos / 10000 ** (i / 7)
+            assert table[pos, i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[pos, 8 + i].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_positions_may_begin_later() -> None:
+    first, later = (Sinusoidal(encoder_decoder(small(position_offset=offset))[0]).table for offset in (0, 2))
+    assert first.shape == later.shape
+    torch.testing.assert_close(first[2:], later[:-2])
 
 
 def test_a_fixed_offset_is_a_linear_function() -> None:

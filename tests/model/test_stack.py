@@ -98,7 +98,7 @@ def test_a_decoder_without_memory_runs_one_token_at_a_time(norm: str) -> None:
     decoder, cache = CachedDecoder(model), Cache.empty(model.config, 40, "cpu", torch.float32)
     tokens_BT, places_BT = torch.randint(40, (3, 6)), torch.arange(18).view(3, 6)
     positions_BT = torch.arange(6).expand(3, -1)
-    x_BTD = model.embed(tokens_BT, model.embedding, positions_BT, model.target_positions)
+    x_BTD = model.embed_target(tokens_BT, positions_BT)
     expected_BTD = model.decoder(x_BTD, Padded(causal=True))
     nothing = torch.zeros(0)
     for t in range(6):

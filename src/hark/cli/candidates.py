@@ -25,6 +25,12 @@ def models() -> Candidates:
     return list({each.name: (each.name, each.languages) for each in usable_models()}.values())
 
 
+def models_and_actions() -> Candidates:
+    from hark.cli.models import ACTIONS
+
+    return [*models(), *((action, "") for action in ACTIONS)]
+
+
 def source_languages() -> Candidates:
     return [(code, "") for code in sorted({pair[0] for each in usable_models() for pair in each.pairs})]
 

@@ -1,4 +1,4 @@
-"""`hark models`: list installed models."""
+"""`hark models`: list installed models, search for public ones, and add or remove them."""
 
 import json
 import shutil
@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hark.cli import candidates
+from hark.cli import candidates, options
 from hark.cli.streams import is_interactive, print_note
 
 if TYPE_CHECKING:
     from hark.models import InstalledModel
 
-EXAMPLES = ("hark models", "hark models en-de", "hark models --json")
+EXAMPLES = (
+    "hark models",
+    "hark models en-de",
+    "hark models --search fr",
+    "hark models get opus-mt-en-fr",
+    "hark models add runs/mine",
+    "hark models remove mine",
+)
+ACTIONS = ("get", "add", "remove")
 NARROW = 60
 """Assumed minimum width of a terminal, in columns."""
 
@@ -22,20 +30,42 @@ def models(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MODEL]",
-            help="Show the card of this model: a folder, a run or a name.",
-            autocompletion=candidates.models,
+            metavar="[ACTION|MODEL]",
+            help="A model, to show its card: a folder, a run or a name. Or an action: get, add or remove.",
+            autocompletion=candidates.models_and_actions,
+        ),
+    ] = None,
+    operand: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="For get: a name from --search. For add: a folder. For remove: a model."),
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            "--search", metavar="LANG", help="List public models of a language or a pair, such as de or en-de."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    force: options.Force = False,
 ) -> None:
-    """List installed models, or show the card of one.
+    """List installed models, show the card of one, or add and remove models.
 
     Searches the folders in HARK_MODELS, your own folder and the models that come with hark. For each language pair,
-    hark translate uses the first model.
+    hark translate uses the first model. Only get uses the network, and not with HARK_OFFLINE=1.
     """
+    from hark.errors import UserError
     from hark.models import list_models
 
+    if name in ACTIONS and search is None and not as_json:
+        change_models(name, operand, force)
+        return
+    if operand is not None:
+        raise UserError(f"{operand}: unexpected; the actions are {', '.join(ACTIONS)}")
+    if search is not None:
+        if name is not None:
+            raise UserError(f"--search and {name} cannot be combined")
+        show_catalogue(search, as_json)
+        return
     if name is not None:
         show_card(name)
         return
@@ -47,6 +77,73 @@ def models(
     sys.stdout.flush()
     if is_interactive() or not installed:
         show_places(bool(installed))
+
+
+def change_models(action: str, operand: str | None, force: bool) -> None:
+    """Get, add or remove a model."""
+    from pathlib import Path
+
+    from hark.errors import UserError
+    from hark.models import add_model, describe_model, remove_model
+
+    if operand is None:
+        what = {"get": "a model (see hark models --search LANG)", "add": "a folder", "remove": "a model"}[action]
+        raise UserError(f"hark models {action}: name {what}")
+    match action:
+        case "get":
+            get_model(operand, force)
+        case "add":
+            path = Path(operand).expanduser()
+            about = describe_model(path / "best" if (path / "best").is_dir() else path)
+            if not about.problem:
+                sys.stderr.write(f"{operand}: {about.size / 1e6:.1f} MB, licence: {about.licence or 'not stated'}\n")
+            typer.echo(str(add_model(path, force)))
+        case "remove":
+            typer.echo(f"{remove_model(operand)}: removed")
+
+
+def get_model(name: str, force: bool) -> None:
+    """Fetch a model of the catalogue into the user's folder; size and licence are shown first."""
+    from hark.atomic import refuse_existing
+    from hark.bundle import is_bundle
+    from hark.exchange import catalogue
+    from hark.models import user_folder
+
+    entry = catalogue.find(name)
+    folder = user_folder() / entry.name
+    refuse_existing(folder, is_bundle, force)
+    sys.stderr.write(f"{entry.address}: about {entry.megabytes} MB, licence: {entry.licence}\n")
+    catalogue.fetch(entry, folder, force, lambda line: print_note(line))
+    typer.echo(str(folder))
+
+
+def show_catalogue(text: str, as_json: bool) -> None:
+    """Print the public models of a language: name, languages, approximate size and licence."""
+    from hark.errors import UserError
+    from hark.exchange import catalogue
+
+    found = catalogue.search(text)
+    if as_json:
+        trees = [
+            {
+                "name": each.name,
+                "pairs": [[each.source, each.target]],
+                "address": each.address,
+                "approximate_bytes": each.megabytes * 1_000_000,
+                "licence": each.licence,
+            }
+            for each in found
+        ]
+        sys.stdout.write(json.dumps(trees, indent=2) + "\n")
+        return
+    if not found:
+        raise UserError(f"{text}: no public model in the catalogue; name a language code, such as de, or a pair: en-de")
+    width = max(len(each.name) for each in found)
+    for each in found:
+        languages = f"{each.source} to {each.target}"
+        sys.stdout.write(f"{each.name.ljust(width)}  {languages:14}  about {each.megabytes} MB  {each.licence}\n")
+    sys.stdout.flush()
+    print_note("fetch one with hark models get NAME")
 
 
 def show_card(name: str) -> None:
@@ -61,7 +158,7 @@ def show_card(name: str) -> None:
 
 def as_tree(model: "InstalledModel") -> dict[str, Any]:
     tree = {"name": model.name, "pairs": [list(pair) for pair in model.pairs], "folder": str(model.folder)}
-    about = {"bytes": model.size, "summary": model.summary}
+    about = {"bytes": model.size, "licence": model.licence, "summary": model.summary}
     return tree | about | ({"problem": model.problem} if model.problem else {})
 
 

@@ -25,8 +25,10 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
     from hark.models import named_folder
+    from hark.text.opening import refuse_imported
 
     bundle = Bundle.open(named_folder(name).absolute())
+    refuse_imported(bundle, "fine-tuning")
     config = configfile.load(file, changes, beneath=inherited(bundle.config))
     data, train = config.data, replace(config.train, from_=str(bundle.folder))
     if not data.tokenizer:

@@ -23,8 +23,10 @@ def shortlist(model: options.OneModel, dataset: options.PreparedText, force: opt
     from hark.errors import UserError
     from hark.facts import ShortlistFacts
     from hark.models import named_folder
+    from hark.text.opening import refuse_imported
 
     bundle = Bundle.open(named_folder(model))
+    refuse_imported(bundle, "a shortlist")
     if bundle.shortlist is not None and not force:
         raise UserError(f"{bundle.folder}: already has a shortlist; replace it with --force")
     sizes = bundle.config.model

@@ -1,6 +1,7 @@
 """The verbs of the command line and their help."""
 
 import importlib
+from keyword import iskeyword
 from typing import Any
 
 import typer
@@ -10,11 +11,11 @@ import hark
 from hark.errors import UserError
 
 VERBS = (
-    "translate", "memory", "align", "serve", "models", "prepare", "train", "average", "distil", "shrink", "shortlist",
-    "evaluate", "look", "heads", "runs", "plot", "config", "completion", "help",
+    "translate", "memory", "align", "serve", "models", "import", "export", "prepare", "train", "average", "distil",
+    "shrink", "shortlist", "evaluate", "look", "heads", "runs", "plot", "config", "completion", "help",
 )  # fmt: skip
-"""In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`. Its docstring is its help. A test
-parses the commands in that module's `EXAMPLES`."""
+"""In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`, or `x_` in `x_.py` if `x` is a
+keyword. Its docstring is its help. A test parses the commands in that module's `EXAMPLES`."""
 
 
 class Verb(TyperCommand):
@@ -45,8 +46,7 @@ class Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"hark.cli.{cmd_name}")
-        verb = getattr(module, cmd_name)
+        module, verb = load_verb(cmd_name)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         # The whole first line: typer would truncate it.
         app.command(cmd_name, cls=Verb, short_help=verb.__doc__.partition("\n")[0])(verb)
@@ -58,6 +58,13 @@ class Verbs(TyperGroup):
         if args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise no_such_verb(args[0])
         return super().resolve_command(ctx, args)
+
+
+def load_verb(name: str) -> tuple[Any, Any]:
+    """Import a verb; return its module and its function."""
+    python_name = f"{name}_" if iskeyword(name) else name
+    module = importlib.import_module(f"hark.cli.{python_name}")
+    return module, getattr(module, python_name)
 
 
 def no_such_verb(name: str) -> UserError:

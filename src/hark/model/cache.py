@@ -189,9 +189,8 @@ class CachedDecoder:
 
     def step(self, rows: Rows, cache: Cache) -> Tensor:
         """Store the keys and values of the rows' tokens, and return the output of the last layer."""
-        encoding = self.model.target_positions
-        x = self.model.embed(rows.tokens_R, self.model.embedding, rows.positions_R, encoding)
-        rotation = encoding.rotation(rows.positions_R)
+        x = self.model.embed_target(rows.tokens_R, rows.positions_R)
+        rotation = self.model.target_positions.rotation(rows.positions_R)
         for number, layer in enumerate(self.layers):
             kept = cache.layer(number)
             history, cross = partial(self.self_attend, kept, rows), partial(self.cross_attend, kept, rows)

@@ -17,8 +17,8 @@ class FeedForward(nn.Module):
     """`FFN(x) = max(0, x W_1 + b_1) W_2 + b_2`, at each position separately and identically (paper, 3.3).
 
     Equivalent to two convolutions with kernel size 1, with different weights in each layer. The width is d_model = 512
-    outside and d_ff = 2048 inside. GELU can replace the maximum; SwiGLU (Shazeer, 2020) multiplies by a third
-    projection.
+    outside and d_ff = 2048 inside. GELU or swish can replace the maximum; SwiGLU (Shazeer, 2020) multiplies by a
+    third projection.
     """
 
     def __init__(self, spec: StackSpec) -> None:
@@ -39,6 +39,9 @@ class FeedForward(nn.Module):
             case "gelu":
                 (inner_F,) = backend.project(x, self.w_1)
                 inner_F = F.gelu(inner_F)
+            case "swish":
+                (inner_F,) = backend.project(x, self.w_1)
+                inner_F = F.silu(inner_F)
             case "swiglu":
                 assert self.w_gate is not None
                 gate_F, inner_F = backend.project(x, self.w_gate, self.w_1)

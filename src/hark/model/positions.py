@@ -31,6 +31,18 @@ def sinusoids(n_positions: int, d_model: int) -> Tensor:
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2).float()
 
 
+def sinusoid_halves(n_positions: int, d_model: int, tensor2tensor: bool = False) -> Tensor:
+    """All sines, then all cosines, as Hugging Face's Marian has them.
+
+    With the wavelengths of tensor2tensor, `10000^(i / (d_model/2 - 1))`, as fairseq, Marian and OpenNMT-tf have them:
+    the last is exactly 10000 times the first.
+    """
+    half = d_model // 2
+    i = torch.arange(half, dtype=torch.float64) / (max(1, half - 1) if tensor2tensor else half)
+    angle = torch.arange(n_positions, dtype=torch.float64)[:, None] / 10000**i
+    return torch.cat((angle.sin(), angle.cos()), dim=-1).float()
+
+
 @dataclass(frozen=True, eq=False)
 class Rotation:
     """Rotates each pair of a query or key by the angle of its position, so that products depend on distance only."""
@@ -62,7 +74,15 @@ class Sinusoidal(Positions):
 
     def __init__(self, spec: StackSpec) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoids(spec.max_positions, spec.d_model), persistent=False)
+        n_positions, width = spec.position_offset + spec.max_positions, spec.d_model
+        match spec.positions:
+            case "sinusoidal_halves":
+                table = sinusoid_halves(n_positions, width)
+            case "sinusoidal_t2t":
+                table = sinusoid_halves(n_positions, width, tensor2tensor=True)
+            case _:
+                table = sinusoids(n_positions, width)
+        self.register_buffer("table", table[spec.position_offset :], persistent=False)
 
     def add(self, x: Tensor, positions: Tensor) -> Tensor:
         return x + self.table[positions]
@@ -97,7 +117,7 @@ class Rotary(Positions):
 
 def build_positions(spec: StackSpec) -> Positions:
     match spec.positions:
-        case "sinusoidal":
+        case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
             return Sinusoidal(spec)
         case "learned":
             return Learned(spec)

@@ -28,6 +28,7 @@ class StackSpec:
     activation: Activation = "relu"
     positions: Positions = "sinusoidal"
     max_positions: int = 2048
+    position_offset: int = 0
 
     def __post_init__(self) -> None:
         if len(set(self.sublayers)) < len(self.sublayers):
@@ -46,7 +47,7 @@ def encoder_decoder(config: ModelConfig) -> tuple[StackSpec, StackSpec]:
     both = StackSpec(
         d_model=c.d_model, d_ff=c.d_ff, n_heads=c.n_heads, k_width=c.k_width, v_width=c.v_width,
         attention_bias=c.attention_bias, dropout=c.dropout, norm=c.norm, activation=c.activation,
-        positions=c.positions, max_positions=c.max_positions,
+        positions=c.positions, max_positions=c.max_positions, position_offset=c.position_offset,
     )  # fmt: skip
     sublayers: tuple[Sublayer, ...] = ("self_attention", "cross_attention", "feed_forward")
     return (

@@ -11,7 +11,7 @@ from hark.model.init import initialise
 from hark.model.layers import Layer
 from hark.model.layout import Layout
 from hark.model.patterns import Attend
-from hark.model.positions import Positions, Rotation, build_positions
+from hark.model.positions import Rotation, build_positions
 from hark.model.spec import StackSpec, encoder_decoder
 
 
@@ -55,32 +55,42 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         source_vocab_size = config.source_vocab_size or config.vocab_size
-        self.embedding = Embedding(config.vocab_size, config.d_model)
-        self.source_embedding = Embedding(source_vocab_size, config.d_model) if config.tie != "all" else None
+        d_model, scaled = config.d_model, config.scale_embedding
+        self.embedding = Embedding(config.vocab_size, d_model, scaled)
+        self.source_embedding = Embedding(source_vocab_size, d_model, scaled) if config.tie != "all" else None
         self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False) if config.tie == "none" else None
         # The paper has no output bias. Marian models have one, initialised to zero.
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         encoder, decoder = encoder_decoder(config)
         self.source_positions, self.target_positions = build_positions(encoder), build_positions(decoder)
+        self.source_norm = nn.LayerNorm(d_model) if config.embedding_norm else None
+        self.target_norm = nn.LayerNorm(d_model) if config.embedding_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = Stack(encoder)
         self.decoder = Stack(decoder)
         self.backend: Backend = PLAIN
         initialise(self)
 
-    def embed(self, tokens: Tensor, embedding: Embedding, positions: Tensor, encoding: Positions) -> Tensor:
-        """The sum of embeddings and positions (paper, 3.5), with dropout (5.4)."""
-        return self.dropout(encoding.add(embedding(tokens), positions))
+    def embed_source(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """The input of the encoder: the sum of embeddings and positions (paper, 3.5), with dropout (5.4)."""
+        embedding = self.source_embedding or self.embedding
+        x = self.source_positions.add(embedding(tokens), positions)
+        return self.dropout(x if self.source_norm is None else self.source_norm(x))
+
+    def embed_target(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """The input of the decoder, as that of the encoder."""
+        x = self.target_positions.add(self.embedding(tokens), positions)
+        return self.dropout(x if self.target_norm is None else self.target_norm(x))
 
     def encode(self, source: Tensor, positions: Tensor, pattern: Attend) -> Tensor:
         """Map symbols (x_1 .. x_n) to continuous representations (z_1 .. z_n), the memory (paper, 3)."""
-        x = self.embed(source, self.source_embedding or self.embedding, positions, self.source_positions)
+        x = self.embed_source(source, positions)
         return self.encoder(x, pattern, rotation=self.source_positions.rotation(positions), backend=self.backend)
 
     def decode(self, target: Tensor, memory: Tensor, positions: Tensor, pattern: Attend, cross: Attend) -> Tensor:
         """The output of the decoder's last layer. The model is auto-regressive (paper, 3): `target` is the output so
         far, shifted right, so it begins with the start token."""
-        x = self.embed(target, self.embedding, positions, self.target_positions)
+        x = self.embed_target(target, positions)
         rotation = self.target_positions.rotation(positions)
         return self.decoder(x, pattern, memory, cross, rotation, self.backend)
 

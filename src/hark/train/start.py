@@ -17,6 +17,7 @@ from hark.model import Transformer
 from hark.model.weights import read_tensors
 from hark.moved import current_name
 from hark.rundir import RunDir
+from hark.text.opening import refuse_imported
 from hark.text.tokenizer import Tokenizer
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
@@ -128,6 +129,7 @@ def build_job(
 def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
     """Load the weights of a bundle for fine-tuning. The dataset must be encoded with the bundle's tokenizers."""
     bundle = Bundle.open(folder)
+    refuse_imported(bundle, "fine-tuning")
     tagged = bundle.facts.vocabulary.language_tags == "source"
     if tagged != dataset.manifest.many:
         kinds = ("many-to-many", "of one pair") if tagged else ("of one pair", "many-to-many")

@@ -7,10 +7,10 @@ import ctranslate2  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
-from hark.config import ModelConfig
+from hark.config import ModelConfig, Positions
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.conversion import convert, sinusoids
-from hark.model import positions
+from hark.model import encoder_decoder, positions
 from hark.text.tokenizer import SPECIAL
 from hark.weights import restore, store
 from tests.decode.engines.oracle import log_probs, random_model, weights_of
@@ -34,6 +34,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tied target": {"tie": "target", "source_vocab_size": 30},
     "nothing tied": {"tie": "none", "source_vocab_size": 50},
     "nothing tied, one vocabulary": {"tie": "none"},
+    "marian": {"activation": "swish", "positions": "sinusoidal_halves", "output_bias": True},
+    "m2m100": {"norm": "pre", "positions": "sinusoidal_t2t", "position_offset": 2, "max_positions": 40},
+    "mbart": {"norm": "pre", "activation": "gelu", "positions": "learned", "embedding_norm": True},
+    "unscaled": {"scale_embedding": False},
     "uneven stacks": {"n_encoder_layers": 3, "n_decoder_layers": 1},
 }
 PAIRS = [([5, 6, 7, 8, 3], [11, 12, 13]), ([9, 10, 3], [14, 15, 16, 17, 18, 19]), ([3], [])]
@@ -52,7 +56,7 @@ def scores(files: dict[str, bytes], compute_type: str) -> list[list[float]]:
 def test_the_same_log_probabilities(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     model = random_model(config)
-    found = scores(convert(weights_of(model), config, SPECIAL, int8=False), "float32")
+    found = scores(convert(weights_of(model), config, SPECIAL, stored_type="float32"), "float32")
     for (source, target), each in zip(PAIRS, found, strict=True):
         assert each == pytest.approx(log_probs(model, source, target), abs=1e-4)
 
@@ -61,8 +65,8 @@ def test_the_same_log_probabilities(changes: dict[str, Any]) -> None:
 def test_int8_equals_ctranslate2s_own_quantisation(changes: dict[str, Any]) -> None:
     config = replace(SMALL, **changes)
     weights = weights_of(random_model(config))
-    assert scores(convert(weights, config, SPECIAL, int8=True), "int8") == scores(
-        convert(weights, config, SPECIAL, int8=False), "int8"
+    assert scores(convert(weights, config, SPECIAL, stored_type="int8"), "int8") == scores(
+        convert(weights, config, SPECIAL, stored_type="float32"), "int8"
     )
 
 
@@ -73,10 +77,14 @@ def test_weights_stored_in_int8_equal_quantisation_on_load(changes: dict[str, An
     weights["encoder.layers.0.self_attention.w_q.weight"][3] = 0  # a row of zeros, which has no scale
     stored = store(weights, "int8")
     for alignment in (None, AlignmentHeads(1 % config.n_decoder_layers, (3, 1))):
-        whole, wide = (convert(each, config, SPECIAL, int8=True, alignment=alignment) for each in (stored, weights))
+        whole, wide = (
+            convert(each, config, SPECIAL, stored_type="int8", alignment=alignment) for each in (stored, weights)
+        )
         assert whole == wide
     restored = {name: restore(stored[name], stored[f"{name}.scale"]) for name in weights if f"{name}.scale" in stored}
-    assert convert(stored, config, SPECIAL, int8=False) == convert({**weights, **restored}, config, SPECIAL, int8=False)
+    assert convert(stored, config, SPECIAL, stored_type="float32") == convert(
+        {**weights, **restored}, config, SPECIAL, stored_type="float32"
+    )
 
 
 def test_a_shared_matrix_is_stored_once() -> None:
@@ -91,14 +99,20 @@ def test_a_shared_matrix_is_stored_once() -> None:
     assert 2 * matrix < three - one < 2.5 * matrix
 
 
-def test_sinusoids_equal_the_models() -> None:
-    assert np.abs(sinusoids(300, 64) - positions.sinusoids(300, 64).numpy()).max() < 1e-6
+@pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves", "sinusoidal_t2t"])
+def test_sinusoids_equal_the_models(kind: Positions) -> None:
+    config = ModelConfig(d_model=64, positions=kind, max_positions=300, position_offset=2)
+    table = positions.Sinusoidal(encoder_decoder(config)[0]).table
+    assert table.shape == (300, 64)
+    assert np.abs(sinusoids(config) - table.numpy()).max() < 1e-6
 
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_chosen_heads_come_first_and_change_nothing_else(layer: int) -> None:
     weights = weights_of(random_model(SMALL))
-    plain = scores(convert(weights, SMALL, SPECIAL, int8=False), "float32")
-    turned = scores(convert(weights, SMALL, SPECIAL, int8=False, alignment=AlignmentHeads(layer, (3, 1))), "float32")
+    plain = scores(convert(weights, SMALL, SPECIAL, stored_type="float32"), "float32")
+    turned = scores(
+        convert(weights, SMALL, SPECIAL, stored_type="float32", alignment=AlignmentHeads(layer, (3, 1))), "float32"
+    )
     for one, other in zip(plain, turned, strict=True):
         assert one == pytest.approx(other, abs=1e-5)

@@ -1,7 +1,8 @@
 """Converts a bundle's weights to a CTranslate2 model in memory, with numpy only, so that translating needs no torch.
 
 CTranslate2's own converter imports torch if it is installed, which takes longer than loading and translating. Its model
-file is a plain list of named arrays, so it is written here directly. The names of tokens are their ids: "17".
+file is a plain list of named arrays, so it is written here directly. The names of tokens are their ids ("17"), except
+in exports.
 """
 
 import json
@@ -9,6 +10,7 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -19,53 +21,65 @@ from hark.weights import SCALE, Array, Weights, quantise, restore
 
 BINARY_VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
 TYPES = {np.dtype(name): number for number, name in enumerate(("float32", "int8", "int16", "int32", "float16"))}
-ACTIVATIONS = {"relu": 0, "gelu": 3, "swiglu": 2}
+ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
 NORM_EPSILON = 1e-5
 """PyTorch's default, which the model was trained with."""
+INT16_LARGEST = 1 << 10
+"""The largest value of int16 weights. CTranslate2 uses ten bits, so that sums of products do not overflow."""
+
+StoredType = Literal["float32", "float16", "int16", "int8"]
+TokenNames = tuple[Sequence[str], Sequence[str]]
+"""The names of the source's and the target's tokens."""
 
 
 def convert(
     weights: Weights,
     config: ModelConfig,
     special: SpecialIds,
-    int8: bool = True,
+    stored_type: StoredType = "int8",
     alignment: AlignmentHeads | None = None,
+    names: TokenNames | None = None,
+    adds_end: bool = True,
 ) -> dict[str, bytes]:
     """Return the files of a CTranslate2 model, by name, for `ctranslate2.Translator(files=...)`.
 
-    With `int8`, matrices not stored as int8 are quantised here: CTranslate2 would do the same while loading, but more
-    slowly and with a second copy in float32.
+    With int8, matrices not stored as int8 are quantised here: CTranslate2 would do the same while loading, but more
+    slowly and with a second copy in float32. With `names`, CTranslate2 appends EOS to the source itself, if the model
+    expects it (`adds_end`).
     """
-    variables = _Variables(int8)
+    variables = _Variables(stored_type)
     _add_encoder(variables, weights, config)
     _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
+    sources, targets = names or (_numbers(config.source_vocab_size or config.vocab_size), _numbers(config.vocab_size))
     settings = {
-        "unk_token": str(special.unknown),
-        "bos_token": str(special.start),
-        "eos_token": str(special.end),
-        "decoder_start_token": str(special.start),
+        "unk_token": targets[special.unknown],
+        "bos_token": targets[special.start],
+        "eos_token": targets[special.end],
+        "decoder_start_token": targets[special.start],
         "add_source_bos": False,
-        "add_source_eos": False,
+        "add_source_eos": names is not None and adds_end,
         "layer_norm_epsilon": NORM_EPSILON,
         "multi_query_attention": False,
     }
     files = {"config.json": json.dumps(settings).encode(), "model.bin": variables.write()}
-    target = config.vocab_size
-    source = config.source_vocab_size or target
-    if source == target:
-        return files | {"shared_vocabulary.json": _vocabulary(target)}
-    return files | {"source_vocabulary.json": _vocabulary(source), "target_vocabulary.json": _vocabulary(target)}
+    if sources == targets:
+        return files | {"shared_vocabulary.json": _vocabulary(targets)}
+    return files | {"source_vocabulary.json": _vocabulary(sources), "target_vocabulary.json": _vocabulary(targets)}
 
 
-def _vocabulary(size: int) -> bytes:
-    return json.dumps([str(i) for i in range(size)]).encode()
+def _numbers(size: int) -> list[str]:
+    return [str(i) for i in range(size)]
+
+
+def _vocabulary(names: Sequence[str]) -> bytes:
+    return json.dumps(list(names)).encode()
 
 
 @dataclass
 class _Variables:
     """The named arrays of a CTranslate2 model, and their serialisation."""
 
-    int8: bool
+    stored_type: StoredType
     arrays: dict[str, Array] = field(default_factory=dict)
     matrices: dict[str, tuple[Array, Array | None]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
@@ -87,21 +101,33 @@ class _Variables:
     def alias(self, name: str, other: str) -> None:
         """Add a second name for a shared matrix (paper, 3.4)."""
         self.aliases[f"{name}/weight"] = f"{other}/weight"
-        if self.int8:
+        if self.stored_type in ("int8", "int16"):
             self.aliases[f"{name}/weight_scale"] = f"{other}/weight_scale"
 
     def write(self) -> bytes:
         arrays = dict(self.arrays)
-        if self.int8:
-            wide = [name for name, (_, scale) in self.matrices.items() if scale is None]
-            quantised = dict(zip(wide, quantise([self.matrices[name][0] for name in wide]), strict=True))
-            for name, (matrix, scale) in self.matrices.items():
-                whole = quantised[name] if scale is None else (matrix, scale)
-                arrays[f"{name}/weight"], arrays[f"{name}/weight_scale"] = whole
-        else:
-            for name, (matrix, scale) in self.matrices.items():
-                arrays[f"{name}/weight"] = np.ascontiguousarray(matrix) if scale is None else restore(matrix, scale)
+        match self.stored_type:
+            case "int8":
+                wide = [name for name, (_, scale) in self.matrices.items() if scale is None]
+                quantised = dict(zip(wide, quantise([self.matrices[name][0] for name in wide]), strict=True))
+                for name, (matrix, scale) in self.matrices.items():
+                    whole = quantised[name] if scale is None else (matrix, scale)
+                    arrays[f"{name}/weight"], arrays[f"{name}/weight_scale"] = whole
+            case "int16":
+                for name, matrix in self._floats():
+                    factor = np.float32(INT16_LARGEST / max(np.abs(matrix).max(), np.finfo(np.float32).tiny))
+                    arrays[f"{name}/weight"] = np.rint(matrix * factor).astype(np.int16)
+                    arrays[f"{name}/weight_scale"] = np.array(factor)
+            case "float32" | "float16":
+                arrays |= {f"{name}/weight": matrix for name, matrix in self._floats()}
+        if self.stored_type == "float16":
+            arrays = {name: _to_half(array) for name, array in arrays.items()}
         return b"".join(self._parts(arrays))
+
+    def _floats(self) -> Iterator[tuple[str, Array]]:
+        """The matrices in float32."""
+        for name, (matrix, scale) in self.matrices.items():
+            yield name, np.ascontiguousarray(matrix) if scale is None else restore(matrix, scale)
 
     def _parts(self, arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
         """The parts of the file: version, specification and revision; variables; aliases."""
@@ -114,6 +140,11 @@ class _Variables:
         yield struct.pack("=I", len(self.aliases))
         for name, other in self.aliases.items():
             yield _string(name) + _string(other)
+
+
+def _to_half(array: Array) -> Array:
+    # Single numbers, such as the scale of queries, keep their type: CTranslate2 reads them as they are.
+    return array.astype(np.float16) if array.dtype == np.float32 and array.ndim else array
 
 
 def _string(text: str) -> bytes:
@@ -161,13 +192,16 @@ def _add_stack(variables: _Variables, weights: Weights, config: ModelConfig, sta
     variables.number(f"{stack}/num_heads", config.n_heads, "int16")
     variables.number(f"{stack}/pre_norm", config.norm == "pre")
     variables.number(f"{stack}/activation", ACTIVATIONS[config.activation])
-    variables.number(f"{stack}/scale_embeddings", 1)
+    variables.number(f"{stack}/scale_embeddings", config.scale_embedding)
+    if config.embedding_norm:
+        side = "source" if stack == "encoder" else "target"
+        _add_norm(variables, weights, f"{side}_norm", f"{stack}/layernorm_embedding")
     if config.norm == "pre":
         _add_norm(variables, weights, f"{stack}.norm", f"{stack}/layer_norm")
     match config.positions:
-        case "sinusoidal":
-            # CTranslate2's own table has all sines first, then all cosines, and positions from 1.
-            table = sinusoids(config.max_positions, config.d_model)
+        case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
+            # CTranslate2's own table is that of sinusoidal_t2t, with positions from 1.
+            table = sinusoids(config)
         case "learned":
             table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
         case "none":
@@ -177,10 +211,19 @@ def _add_stack(variables: _Variables, weights: Weights, config: ModelConfig, sta
     variables.array(f"{stack}/position_encodings/encodings", table)
 
 
-def sinusoids(n_positions: int, d_model: int) -> Array:
+def sinusoids(config: ModelConfig) -> Array:
     """The same table as in `hark.model.positions`, by the same operations in float64, so that it is identical."""
-    angle = np.arange(n_positions)[:, None] / 10000 ** (np.arange(0, d_model, 2, dtype=np.float64) / d_model)
-    return np.stack((np.sin(angle), np.cos(angle)), axis=-1).reshape(n_positions, d_model).astype(np.float32)
+    d_model, half = config.d_model, config.d_model // 2
+    first, last = config.position_offset, config.position_offset + config.max_positions
+    if config.positions == "sinusoidal_t2t":
+        exponent = np.arange(half, dtype=np.float64) / max(1, half - 1)
+    else:
+        exponent = np.arange(0, d_model, 2, dtype=np.float64) / d_model
+    angle = np.arange(first, last)[:, None] / 10000**exponent
+    sines, cosines = np.sin(angle), np.cos(angle)
+    if config.positions != "sinusoidal":
+        return np.concatenate((sines, cosines), axis=-1).astype(np.float32)
+    return np.stack((sines, cosines), axis=-1).reshape(-1, d_model).astype(np.float32)
 
 
 def _add_norm(variables: _Variables, weights: Weights, ours: str, theirs: str) -> None:

@@ -1,0 +1,57 @@
+"""`hark import`: make a model of hark from another program's model."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hark.cli import options
+
+EXAMPLES = (
+    "hark import Helsinki-NLP/opus-mt-en-fr -o en-fr",
+    "hark import downloads/opus-mt-en-fr -o en-fr --check sentences.txt",
+    "hark import translate-en_es-1_0.argosmodel -o en-es",
+    "hark import marian-model -s en -t et -o en-et",
+)
+
+
+def import_(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A folder, a file, or a name on the Hugging Face hub.")
+    ],
+    output: options.NewModel,
+    kind: Annotated[
+        Literal["huggingface", "marian", "ctranslate2", "argos"] | None,
+        typer.Option(
+            "--kind", metavar="KIND", help="huggingface, marian, ctranslate2 or argos; recognised by default."
+        ),
+    ] = None,
+    source_languages: Annotated[
+        str, typer.Option("-s", "--source", metavar="LANGS", help="Source languages, e.g. en or en,de.")
+    ] = "",
+    target_languages: Annotated[
+        str, typer.Option("-t", "--target", metavar="LANGS", help="Target languages; by default all of the model.")
+    ] = "",
+    check: Annotated[
+        Path | None, typer.Option("--check", metavar="FILE", help="Also compare the translations of these sentences.")
+    ] = None,
+    no_check: Annotated[
+        bool, typer.Option("--no-check", help="Do not compare with the original; the facts say so.")
+    ] = False,
+    force: options.Force = False,
+) -> None:
+    """Make a model of hark from another program's model.
+
+    Reads Marian, M2M100, NLLB and mBART-50 in Hugging Face's form, Marian's own files, CTranslate2 folders and Argos
+    packages, and executes nothing in them. The result is compared with the original in its own library, if that is
+    installed. With HARK_OFFLINE=1, nothing is downloaded.
+    """
+    from hark.card import describe_proof
+    from hark.errors import UserError
+    from hark.exchange.importer import ImportRequest, import_model
+
+    if no_check and check is not None:
+        raise UserError("--check and --no-check exclude each other; choose one")
+    request = ImportRequest(source, kind, source_languages, target_languages, not no_check, check)
+    proof = import_model(request, output, force, lambda line: typer.echo(line, err=True))
+    typer.echo(f"{output}: {describe_proof(proof)}")

@@ -1,0 +1,87 @@
+"""A catalogue of public models that `hark models get` can fetch: names of OPUS-MT models, shipped as data.
+
+Searching needs no network. Sizes are approximate. Where the licence is not known, it is one of two, and the page of the
+model says which.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from hark.configfile import suggest
+from hark.errors import UserError
+
+OWNER = "Helsinki-NLP"
+PREFIX = "opus-mt-"
+LICENCE = "CC-BY-4.0 or Apache-2.0"
+"""OPUS-MT models are published under one of these."""
+MEGABYTES = 300
+"""Typical size of the weights: 75 million in float32."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """A model that can be fetched."""
+
+    name: str
+    """Without its owner, such as `opus-mt-en-fr`."""
+    source: str
+    target: str
+    licence: str = LICENCE
+    megabytes: int = MEGABYTES
+
+    @property
+    def address(self) -> str:
+        """The name on the Hugging Face hub."""
+        return f"{OWNER}/{self.name}"
+
+    def matches(self, text: str) -> bool:
+        """Whether it translates from or to a language, has this pair (`en-fr`), or has the text in its name."""
+        text = text.strip().lower()
+        codes = self.source.lower(), self.target.lower()
+        return text in codes or text == "-".join(codes) or (len(text) > 3 and text in self.address.lower())
+
+
+@cache
+def read_catalogue() -> tuple[CatalogueEntry, ...]:
+    lines = Path(__file__).with_name("opus-mt.txt").read_text(encoding="utf-8").splitlines()
+    pairs, licences = [], {}
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        licence, equals, names = line.partition(" = ")
+        if equals:
+            licences.update(dict.fromkeys(names.split(), licence))
+            continue
+        source, _, targets = line.partition(": ")
+        pairs += [(source, target) for target in targets.split()]
+    return tuple(
+        CatalogueEntry(f"{PREFIX}{source}-{target}", source, target, licences.get(f"{source}-{target}", LICENCE))
+        for source, target in pairs
+    )
+
+
+def search(text: str) -> list[CatalogueEntry]:
+    """The models that match a language, a pair or a part of a name."""
+    return [entry for entry in read_catalogue() if entry.matches(text)]
+
+
+def find(name: str) -> CatalogueEntry:
+    """The entry of a name: with or without its owner, or a language pair."""
+    short = name.removeprefix(f"{OWNER}/")
+    for entry in read_catalogue():
+        if short in (entry.name, f"{entry.source}-{entry.target}"):
+            return entry
+    hint = suggest(short if short.startswith(PREFIX) else PREFIX + short, [entry.name for entry in read_catalogue()])
+    remedy = hint if "did you mean" in hint else "; find names with hark models --search LANG"  # not hundreds of names
+    raise UserError(f"{name}: not in the catalogue{remedy}")
+
+
+def fetch(entry: CatalogueEntry, folder: Path, force: bool, say: Say) -> None:
+    """Download and import a model as a bundle. This is the only call into the import half of the exchange."""
+    importer = import_module("hark.exchange.importer")
+    importer.import_model(importer.ImportRequest(entry.address), folder, force, say)

@@ -1,0 +1,106 @@
+"""Export of a bundle to another program's format: atomically, and proven equal before it is called done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from hark import factsfile, manifest
+from hark.atomic import new_folder, refuse_overlap
+from hark.bundle import Bundle
+from hark.card import describe_proof
+from hark.errors import HarkError, UserError, require
+from hark.exchange.exporter import Exporter, ExportPrecision
+from hark.exchange.parity import check_sentences, compare, skipped
+from hark.facts import ParityProof
+
+KIND, FORMAT = "hark export", 1
+ExportKind = Literal["ctranslate2", "huggingface", "onnx", "argos"]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A finished export."""
+
+    folder: Path
+    storage: str
+    """The data type of the matrices, and whether they were dequantised."""
+    proof: ParityProof
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(path.stat().st_size for path in self.folder.iterdir())
+
+
+def export_bundle(
+    bundle: Bundle,
+    kind: ExportKind,
+    folder: Path,
+    precision: ExportPrecision | None = None,
+    *,
+    check: bool = True,
+    check_file: Path | None = None,
+    force: bool = False,
+) -> Export:
+    """Write a bundle in the format of another program.
+
+    The exported model is loaded with that program and compared with hark on the check sentences of the source language
+    and the lines of `check_file`, unless `check` is False. The proof goes to `facts.json` in the folder.
+    """
+    refuse_overlap(folder, [bundle.folder])
+    exporter = open_exporter(bundle, kind, precision)
+    exporter.refuse()
+    sentences = check_sentences(bundle.facts.pairs[0][0], check_file) if check else []
+    try:
+        with new_folder(folder, is_export, force) as partial:
+            exporter.write(partial)
+            proof = prove(exporter, partial, sentences)
+            making = replace(bundle.facts.making, storage=exporter.storage)
+            facts = replace(bundle.facts, making=making, parity=(*bundle.facts.parity, proof))
+            (partial / factsfile.NAME).write_text(factsfile.dump(facts), encoding="utf-8")
+            (partial / "README.md").write_text(exporter.readme(describe_proof(proof)), encoding="utf-8")
+            manifest.seal(partial, KIND, FORMAT)
+    except OSError as error:
+        raise HarkError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return Export(folder, exporter.storage, proof)
+
+
+def is_export(folder: Path) -> bool:
+    """Whether a folder is an export of hark, by its manifest."""
+    return manifest.is_kind(folder, KIND)
+
+
+def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityProof:
+    """Compare an export with hark; without sentences, record that it was not compared."""
+    what = f"export to {exporter.kind}, {exporter.storage}"
+    if not sentences:
+        return skipped(exporter.runtime, what)
+    return compare(exporter.hark_side(), exporter.open_side(folder), sentences, bound=exporter.bound, what=what)
+
+
+def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision | None) -> Exporter:
+    """The exporter of a kind; without a precision, with the default of the kind."""
+    made: type[Exporter]
+    match kind:
+        case "ctranslate2":
+            from hark.exchange.export_ctranslate2 import CTranslate2Exporter
+
+            made = CTranslate2Exporter
+        case "argos":
+            from hark.exchange.export_argos import ArgosExporter
+
+            made = ArgosExporter
+        case "huggingface":
+            from hark.exchange.export_huggingface import HuggingFaceExporter
+
+            made = HuggingFaceExporter
+        case "onnx":
+            require("onnx", "onnx", "hark export --to onnx")
+            from hark.exchange.export_onnx import OnnxExporter
+
+            made = OnnxExporter
+    chosen = precision or made.precisions[0]
+    if chosen not in made.precisions:
+        raise UserError(f"{kind} exports do not support {chosen}; choose from {', '.join(made.precisions)}")
+    return made(bundle, chosen)

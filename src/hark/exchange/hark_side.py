@@ -1,0 +1,113 @@
+"""Hark's side of a parity check: a bundle, run by hark's own engines, sentence by sentence as the model sees it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import hark
+from hark.bundle import Bundle
+from hark.config import DecodeConfig, ModelConfig
+from hark.decode.engines.ctranslate2 import CTranslate2Engine
+from hark.decode.engines.ctranslate2_runtime import ComputeType
+from hark.decode.request import Request
+from hark.exchange.layers import recorded
+from hark.exchange.parity import Ids, Side
+from hark.facts import LanguagePair
+from hark.text.opening import open_vocabularies
+from hark.weights import Array, Weights, as_floats, read_weights
+
+if TYPE_CHECKING:
+    from hark.model import Transformer
+
+
+def hark_side(
+    bundle: Bundle,
+    pair: LanguagePair | None = None,
+    precision: ComputeType = "float32",
+    weights: Weights | None = None,
+) -> Side:
+    """Hark's side for a language pair, by default the model's first. Logits and layers require torch and float32.
+
+    weights: those of the bundle by default; pass others to compare with an export whose weights were rounded.
+    """
+    source_language, target_language = pair or bundle.facts.pairs[0]
+    source, target = open_vocabularies(bundle)
+    weights = read_weights(bundle.weights) if weights is None else weights
+    engine = CTranslate2Engine(weights, bundle.config.model, target.special, precision, threads=1)
+    prefix = target.prefix(target_language)
+
+    def source_tokens(text: str) -> Ids:
+        return source.source_ids(text, target_language, source_language)
+
+    def translate(texts: Sequence[str], beam: int) -> list[str]:
+        search = DecodeConfig(beam=beam, alpha=0.0, shortlist=False)
+        requests = [Request(source_tokens(text), search, prefix) for text in texts]
+        answers = dict(engine.run(requests))
+        return [target.decode_one(answers[place][0].tokens) for place in range(len(requests))]
+
+    def log_probs(source_ids: Ids, target_ids: Ids) -> Array:
+        (found,) = engine.score([(source_ids, target_ids)])
+        return np.array(found)
+
+    side = Side(
+        f"hark {hark.__version__}, {precision}",
+        translate,
+        source_tokens,
+        lambda text: [*prefix, *target.encode_one(text)],
+        log_probs=log_probs,
+    )
+    if precision != "float32" or find_spec("torch") is None:
+        return side
+    network = Network(weights, bundle.config.model, target.special.start)
+    return replace(side, logits=network.logits, layers=network.layers)
+
+
+class Network:
+    """The torch model of some weights, built at first use."""
+
+    def __init__(self, weights: Weights, config: ModelConfig, start: int) -> None:
+        self.weights, self.config, self.start = weights, config, start
+
+    @cached_property
+    def model(self) -> "Transformer":
+        import torch
+
+        from hark.model.weights import build_model
+
+        tensors = {name: torch.tensor(array) for name, array in as_floats(self.weights).items()}
+        return build_model(self.config, tensors, "parity check")
+
+    def logits(self, source: Ids, target: Ids) -> Array:
+        return self.run(source, target)["logits"]
+
+    def layers(self, source: Ids, target: Ids) -> Mapping[str, Array]:
+        found = self.run(source, target)
+        del found["logits"]
+        return found
+
+    def run(self, source: Ids, target: Ids) -> dict[str, Array]:
+        """Run one sentence pair; return the outputs of all layers, and the logits."""
+        import torch
+
+        from hark.model.layout import padded_layout
+
+        model = self.model
+        tokens = torch.tensor([source]), torch.tensor([[self.start, *target]])
+        layout = padded_layout(*(torch.tensor([each.shape[1]]) for each in tokens))
+        modules = {f"{name} layer {i}": layer for name, i, layer in each_layer(model)}
+        modules |= {f"{name} norm": stack.norm for name, stack in each_stack(model) if stack.norm is not None}
+        with torch.inference_mode(), recorded(modules) as found:
+            logits = model(*tokens, layout)
+        return found | {"logits": logits[0].numpy()}
+
+
+def each_stack(model: "Transformer") -> list[tuple[str, Any]]:
+    return [("encoder", model.encoder), ("decoder", model.decoder)]
+
+
+def each_layer(model: "Transformer") -> list[tuple[str, int, Any]]:
+    return [(name, i, layer) for name, stack in each_stack(model) for i, layer in enumerate(stack.layers, 1)]

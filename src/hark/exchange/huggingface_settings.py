@@ -1,0 +1,106 @@
+"""Settings, vocabularies and origins in Hugging Face folders, as all architectures of BART's layout have them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hark.config import DecodeConfig, ModelConfig
+from hark.errors import UserError
+from hark.exchange.files import read_bounded, read_json, read_optional_json
+from hark.exchange.huggingface_layers import BIAS
+from hark.facts import OriginFacts
+from hark.settings import SettingError
+from hark.weights import Weights
+
+ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
+MAX_BEAM = 64
+Languages = tuple[tuple[str, ...], tuple[str, ...]]
+"""Source and target codes given by the user; empty: those in the model's files."""
+
+
+def model_config(settings: dict[str, Any], weights: Weights, folder: Path, **own: Any) -> ModelConfig:
+    """The settings that all architectures of BART's layout share."""
+    for name in ("layers", "ffn_dim", "attention_heads"):  # of which only the number of layers may differ
+        one, two = (setting(settings, f"{stack}_{name}", int) for stack in ("encoder", "decoder"))
+        if name != "layers" and one != two:
+            raise UserError(
+                f"{folder}: encoder and decoder have different {name} ({one} and {two}); hark has one for both"
+            )
+    activation = setting(settings, "activation_function", str)
+    if activation not in ACTIVATIONS:
+        raise UserError(
+            f"{folder}: activation {activation!r} is not supported; hark has {', '.join(sorted(ACTIVATIONS))}"
+        )
+    values = {
+        "d_model": setting(settings, "d_model", int),
+        "d_ff": setting(settings, "encoder_ffn_dim", int),
+        "n_heads": setting(settings, "encoder_attention_heads", int),
+        "n_encoder_layers": setting(settings, "encoder_layers", int),
+        "n_decoder_layers": setting(settings, "decoder_layers", int),
+        "dropout": float(setting(settings, "dropout", (int, float), 0.1)),
+        "activation": ACTIVATIONS[activation],
+        "max_positions": setting(settings, "max_position_embeddings", int),
+        "scale_embedding": setting(settings, "scale_embedding", bool, False),
+        "output_bias": BIAS in weights,
+    }
+    try:
+        return ModelConfig(**values | own)
+    except SettingError as error:
+        raise UserError(f"{folder / 'config.json'}: {error}") from None
+
+
+def setting(settings: dict[str, Any], name: str, kind: Any, default: Any = None) -> Any:
+    """A value of config.json, of the given type."""
+    value = settings.get(name, default)
+    if value is None and default is None:
+        raise UserError(f"config.json: {name} is missing")
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise UserError(f"config.json: {name} is {value!r}, which is not of the expected type")
+    return value
+
+
+def vocabulary(path: Path, size: int) -> tuple[str, ...]:
+    """The pieces of a vocab.json by id; ids without a piece are empty."""
+    pieces = [""] * size
+    for piece, token in read_json(path).items():
+        if type(token) is not int or not 0 <= token < size:
+            raise UserError(f"{path}: the id {token!r} of {piece!r} is not in the vocabulary of {size}")
+        pieces[token] = piece
+    return tuple(pieces)
+
+
+def decode_config(folder: Path, settings: dict[str, Any]) -> DecodeConfig:
+    """The model's own search settings, as far as hark has them.
+
+    Hugging Face divides by length^penalty, hark by ((5 + length) / 6)^alpha, which favours long output less."""
+    generation = {**settings, **read_optional_json(folder / "generation_config.json")}
+    beam, penalty = generation.get("num_beams"), generation.get("length_penalty")
+    beam = beam if type(beam) is int and 1 <= beam <= MAX_BEAM else DecodeConfig.beam
+    alpha = float(penalty) if isinstance(penalty, int | float) and 0 <= penalty <= 5 else 1.0
+    return DecodeConfig(beam=beam, alpha=alpha)
+
+
+def stored_as(settings: dict[str, Any]) -> str:
+    kind = settings.get("torch_dtype") or settings.get("dtype") or ""
+    return f"imported from {kind}" if kind in ("float16", "bfloat16") else ""
+
+
+def origin(folder: Path, settings: dict[str, Any], source: str) -> OriginFacts:
+    """Where the model is from, and the licence in the front matter of its README.md."""
+    kind = f"huggingface {settings.get('model_type', '')}".strip()
+    return OriginFacts(kind, source, licence=licence_of(folder / "README.md"))
+
+
+def licence_of(readme: Path) -> str:
+    """The licence in the YAML front matter of a README.md, or nothing."""
+    if not readme.is_file():
+        return ""
+    lines = read_bounded(readme).decode(errors="replace").splitlines()
+    if not lines or lines[0].strip() != "---":
+        return ""
+    for line in lines[1:200]:
+        if line.strip() == "---":
+            break
+        if match := re.match(r"licen[sc]e:\s*['\"]?([\w.+ -]+)", line):
+            return match[1].strip()
+    return ""

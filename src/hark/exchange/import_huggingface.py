@@ -1,0 +1,134 @@
+"""Reading of Hugging Face folders: MarianMTModel, and through `import_multilingual` M2M100, NLLB and mBART-50."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hark.errors import UserError
+from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
+from hark.exchange.foreign import ForeignModel
+from hark.exchange.huggingface_layers import OUTPUT, convert
+from hark.exchange.huggingface_settings import (
+    Languages,
+    decode_config,
+    model_config,
+    origin,
+    setting,
+    stored_as,
+    vocabulary,
+)
+from hark.exchange.import_multilingual import read_multilingual
+from hark.exchange.language_codes import hark_codes, shortened
+from hark.facts import LanguagePair
+from hark.text.piece_vocabulary import PieceTable
+from hark.text.vocabulary import SpecialIds
+
+LANGUAGE_TAG = re.compile(r">>(.+)<<")
+OPUS_NAME = re.compile(r"opus-mt(?:-tc(?:-big|-base|-bible-big)?(?:[-_]\w+)?|-tatoeba|_?tiny\w*)?-([\w+]+)-([\w+]+)$")
+
+
+def read_huggingface(folder: Path, languages: Languages, source: str) -> ForeignModel:
+    """Read a Hugging Face folder of any supported architecture; `source` is its name in the facts."""
+    kind = read_json(folder / "config.json").get("model_type")
+    match kind:
+        case "marian":
+            return read_marian(folder, languages, source)
+        case "m2m_100" | "mbart":
+            return read_multilingual(folder, kind, languages, source)
+    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has marian, m2m_100 and mbart")
+
+
+def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel:
+    """Read a MarianMTModel."""
+    settings = read_json(folder / "config.json")
+    weights = read_huggingface_weights(folder)
+    shared = setting(settings, "share_encoder_decoder_embeddings", bool, True)
+    tied = setting(settings, "tie_word_embeddings", bool, True)
+    together = "all" if shared else "target"
+    tie = together if tied or OUTPUT not in weights else "none"
+    for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
+        if setting(settings, name, bool, False):
+            raise UserError(f"{folder}: {name} is set, which Hugging Face's Marian does not implement either")
+    config = model_config(
+        settings,
+        weights,
+        folder,
+        positions="sinusoidal_halves",
+        tie=tie,
+        vocab_size=setting(settings, "vocab_size", int)
+        if shared
+        else setting(settings, "decoder_vocab_size", int, setting(settings, "vocab_size", int)),
+        source_vocab_size=None if shared else setting(settings, "vocab_size", int),
+    )
+    pieces = vocabulary(folder / "vocab.json", config.source_vocab_size or config.vocab_size)
+    own_target = folder / "target_vocab.json"
+    target_pieces = vocabulary(own_target, config.vocab_size) if own_target.is_file() else pieces
+    table, pairs = marian_vocabulary(settings, folder, pieces, target_pieces, languages)
+    model = ForeignModel(
+        config,
+        convert(weights, config, folder),
+        table,
+        read_bounded(folder / "source.spm"),
+        read_bounded(folder / "target.spm"),
+        pairs,
+        origin(folder, settings, source),
+        "source" if table.tags else "none",
+        decode_config(folder, settings),
+        stored_as(settings),
+    )
+    model.check(folder)
+    return model
+
+
+def marian_vocabulary(
+    settings: dict[str, Any],
+    folder: Path,
+    pieces: tuple[str, ...],
+    target_pieces: tuple[str, ...],
+    languages: Languages,
+) -> tuple[PieceTable, tuple[LanguagePair, ...]]:
+    generation = read_optional_json(folder / "generation_config.json")
+    if "<unk>" not in pieces or "<unk>" not in target_pieces:
+        raise UserError(f"{folder / 'vocab.json'}: has no <unk>")
+    start = generation.get("decoder_start_token_id", settings.get("decoder_start_token_id"))
+    pad, end = setting(settings, "pad_token_id", int), setting(settings, "eos_token_id", int)
+    start = pad if type(start) is not int else start
+    special = SpecialIds(pad, target_pieces.index("<unk>"), start, end)
+    return tagged_table(special, pieces, target_pieces, default_languages(folder, settings), languages, folder)
+
+
+def tagged_table(
+    special: SpecialIds,
+    pieces: tuple[str, ...],
+    target_pieces: tuple[str, ...],
+    default: Languages,
+    given: Languages,
+    where: object,
+) -> tuple[PieceTable, tuple[LanguagePair, ...]]:
+    """A vocabulary of both sides with its language pairs: tags such as >>fra<< among its pieces are languages."""
+    tagged = [match[1] for piece in pieces if (match := LANGUAGE_TAG.fullmatch(piece))]
+    tags = {ours: f">>{theirs}<<" for theirs, ours in hark_codes(tagged).items()}
+    if tags and given[1]:
+        if missing := sorted(set(given[1]) - tags.keys()):
+            raise UserError(f"{where}: no tag for {', '.join(missing)} in the vocabulary; it has {', '.join(tags)}")
+        tags = {code: tags[code] for code in given[1]}
+    sources, targets = given[0] or default[0], tuple(tags) or given[1] or default[1]
+    if not sources or not targets:
+        raise UserError(f"{where}: its files do not tell the languages; name them with -s and -t")
+    table = PieceTable(special, target_pieces, None if pieces == target_pieces else pieces, tags)
+    return table, tuple((one, two) for one in sources for two in targets if one != two)
+
+
+def default_languages(folder: Path, settings: dict[str, Any]) -> Languages:
+    """The languages in tokenizer_config.json, or in a name such as opus-mt-en-fr."""
+    tokenizer = read_optional_json(folder / "tokenizer_config.json")
+    found = tokenizer.get("source_lang"), tokenizer.get("target_lang")
+    if not all(isinstance(each, str) and each for each in found):
+        for name in (str(settings.get("_name_or_path", "")), folder.resolve().name):
+            if match := OPUS_NAME.search(name):
+                found = match[1], match[2]
+                break
+        else:
+            return (), ()
+    sources, targets = (tuple(shortened(code)[0] for code in str(each).split("+")) for each in found)
+    return sources, targets

@@ -1,0 +1,112 @@
+"""Reading of M2M100, NLLB and mBART-50 in Hugging Face folders: many-to-many models with a tag for each language.
+
+A source begins with the tag of its language, a translation is forced to begin with that of the target language.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+from hark.errors import UserError
+from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
+from hark.exchange.foreign import ForeignModel
+from hark.exchange.huggingface_layers import convert
+from hark.exchange.huggingface_settings import Languages, decode_config, model_config, origin, setting, stored_as
+from hark.exchange.huggingface_settings import vocabulary as read_vocabulary
+from hark.exchange.language_codes import hark_codes
+from hark.facts import LanguagePair
+from hark.text.piece_vocabulary import PieceTable
+from hark.text.vocabulary import SpecialIds
+
+MODEL = "sentencepiece.bpe.model"
+FIRST = ("<s>", "<pad>", "</s>", "<unk>")
+"""The first ids of fairseq's vocabularies; the pieces of the sentencepiece model follow from its fourth on."""
+MASK = "<mask>"
+
+
+def read_multilingual(folder: Path, kind: str, languages: Languages, source: str) -> ForeignModel:
+    """Read a model of the architecture `m2m_100`, which NLLB shares, or `mbart`."""
+    settings = read_json(folder / "config.json")
+    weights = read_huggingface_weights(folder)
+    own = {"positions": "sinusoidal_t2t", "position_offset": setting(settings, "pad_token_id", int) + 1}
+    if kind == "mbart":
+        own = {"positions": "learned", "embedding_norm": True}
+    size = setting(settings, "vocab_size", int)
+    config = model_config(settings, weights, folder, norm="pre", vocab_size=size, **own)
+    model_file = read_bounded(folder / MODEL)
+    pieces, codes = pieces_of(folder, model_file, size)
+    table = PieceTable(
+        special_ids(settings, folder, pieces), pieces, None, tags_of(codes, languages, folder), ("<s>", MASK, *codes)
+    )
+    model = ForeignModel(
+        config,
+        convert(weights, config, folder),
+        table,
+        model_file,
+        model_file,
+        pairs_of(table, languages),
+        origin(folder, settings, source),
+        "target",
+        decode_config(folder, settings),
+        stored_as(settings),
+    )
+    model.check(folder)
+    return model
+
+
+def special_ids(settings: dict[str, Any], folder: Path, pieces: tuple[str, ...]) -> SpecialIds:
+    generation = read_optional_json(folder / "generation_config.json")
+    end = setting(settings, "eos_token_id", int)
+    start = generation.get("decoder_start_token_id", settings.get("decoder_start_token_id"))
+    start = end if start is None else start
+    if "<unk>" not in pieces or type(start) is not int:
+        raise UserError(f"{folder}: the vocabulary has no <unk>, or decoder_start_token_id is not an id")
+    return SpecialIds(setting(settings, "pad_token_id", int), pieces.index("<unk>"), start, end)
+
+
+def pieces_of(folder: Path, model: bytes, size: int) -> tuple[tuple[str, ...], list[str]]:
+    """All pieces by id, and the language tags among them."""
+    codes = language_tokens(folder)
+    if (folder / "vocab.json").is_file():  # M2M100
+        known = len(read_json(folder / "vocab.json"))
+        pieces = list(read_vocabulary(folder / "vocab.json", max(size, known)))[:known]
+        pieces += codes
+    else:
+        try:
+            processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError:
+            raise UserError(f"{folder / MODEL}: not a sentencepiece model, or damaged") from None
+        learnt = [processor.id_to_piece(i) for i in range(len(FIRST) - 1, processor.get_piece_size())]
+        pieces = [*FIRST, *learnt, *codes, MASK]
+    if len(pieces) > size:
+        raise UserError(f"{folder}: its vocabulary has {len(pieces)} entries, but the weights are for {size}")
+    return tuple(pieces) + ("",) * (size - len(pieces)), codes
+
+
+def language_tokens(folder: Path) -> list[str]:
+    """The language tags, in the order of their ids."""
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        tree = read_optional_json(folder / name)
+        for key in ("additional_special_tokens", "extra_special_tokens"):
+            listed = tree.get(key)
+            if isinstance(listed, list) and listed:
+                tokens = [each.get("content") if isinstance(each, dict) else each for each in listed]
+                return [each for each in tokens if isinstance(each, str) and each != MASK]
+    raise UserError(f"{folder}: no list of languages in special_tokens_map.json or tokenizer_config.json")
+
+
+def tags_of(codes: list[str], languages: Languages, folder: Path) -> dict[str, str]:
+    """The tags of the languages to keep, by hark's codes."""
+    named = {code.strip("_"): code for code in codes}
+    tags = {ours: named[theirs] for theirs, ours in hark_codes(named).items()}
+    wanted = {*languages[0], *languages[1]}
+    if missing := sorted(wanted - tags.keys()):
+        raise UserError(f"{folder}: no language {', '.join(missing)}; it has {', '.join(tags)}")
+    both = languages[0] and languages[1]
+    return {code: tag for code, tag in tags.items() if code in wanted} if both else tags
+
+
+def pairs_of(table: PieceTable, languages: Languages) -> tuple[LanguagePair, ...]:
+    sources, targets = languages[0] or tuple(table.tags), languages[1] or tuple(table.tags)
+    return tuple((one, two) for one in sources for two in targets if one != two)

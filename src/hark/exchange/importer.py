@@ -1,0 +1,148 @@
+"""Import of a foreign model: recognised, read without running code, compared with its own library, made a bundle."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hark.atomic import refuse_existing, refuse_overlap
+from hark.bundle import Bundle, is_bundle, link_or_copy, write_bundle
+from hark.errors import UserError
+from hark.exchange.foreign import ForeignModel
+from hark.exchange.hub import download, is_hub_name
+from hark.exchange.language_codes import languages_of
+from hark.exchange.parity import Side, check_sentences, compare, skipped
+from hark.exchange.recognition import ImportKind, recognise
+from hark.facts import ParityProof
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """What to import, and how."""
+
+    source: str
+    """A folder, a file, or a name on the Hugging Face hub."""
+    kind: ImportKind | None = None
+    """None: by what lies there."""
+    source_languages: str = ""
+    """Codes separated by commas; empty: those in the model's files."""
+    target_languages: str = ""
+    check: bool = True
+    check_file: Path | None = None
+
+    @property
+    def languages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return languages_of(self.source_languages, "-s"), languages_of(self.target_languages, "-t")
+
+
+def import_model(request: ImportRequest, folder: Path, force: bool = False, say: Say = lambda _: None) -> ParityProof:
+    """Write a bundle of a foreign model; return the proof that it computes the same, which is also in its facts."""
+    refuse_existing(folder, is_bundle, force)
+    path, revision = Path(request.source), ""
+    if is_hub_name(request.source):
+        say(f"downloading {request.source}")
+        path, revision = download(request.source)
+    refuse_overlap(folder, [path])
+    kind = request.kind or recognise(path)
+    say(f"reading {request.source} ({kind})")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the output, so that the weights can be linked instead of copied.
+    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
+        if kind == "argos":
+            from hark.exchange.import_argos import unpack
+
+            path = unpack(path, Path(made) / "package")
+        foreign = read_foreign(path, kind, request)
+        foreign = replace(foreign, origin=replace(foreign.origin, revision=revision))
+        bundle = Path(made) / "bundle"
+        foreign.write(bundle)
+        opened = Bundle.open(bundle)
+        proof = prove(foreign, path, kind, opened, request, say)
+        files, weights = opened.vocabulary_files, opened.weights
+        write_bundle(folder, opened.config, lambda to: link_or_copy(weights, to), files, foreign.facts((proof,)), force)
+    return proof
+
+
+def read_foreign(path: Path, kind: ImportKind, request: ImportRequest) -> ForeignModel:
+    """Read a model; a package must be unpacked. Whatever is wrong with its files is a UserError."""
+    try:
+        return _read(path, kind, request)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        problem = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(
+            f"{path}: cannot be read as {kind}; its files are damaged or of another form ({problem})"
+        ) from None
+
+
+def _read(path: Path, kind: ImportKind, request: ImportRequest) -> ForeignModel:
+    match kind:
+        case "huggingface":
+            from hark.exchange.import_huggingface import read_huggingface
+
+            return read_huggingface(path, request.languages, request.source)
+        case "marian":
+            from hark.exchange.import_marian import read_marian_folder
+
+            return read_marian_folder(path, request.languages, request.source)
+        case "ctranslate2":
+            from hark.exchange.import_ctranslate2 import read_ctranslate2
+
+            return read_ctranslate2(path, request.languages, request.source)
+        case "argos":
+            from hark.exchange.import_argos import read_argos
+
+            return read_argos(path, request.languages, request.source)
+
+
+def prove(
+    foreign: ForeignModel, path: Path, kind: ImportKind, bundle: Bundle, request: ImportRequest, say: Say
+) -> ParityProof:
+    """Compare a bundle with the model that it was made from, in that model's own library."""
+    what = f"import from {kind}"
+    library = {"huggingface": "transformers", "marian": "marian", "ctranslate2": "ctranslate2", "argos": "ctranslate2"}
+    name = library[kind]
+    if not request.check:
+        return skipped(name, what)
+    if reason := unavailable(kind):
+        return replace(skipped(name, what), reason=reason)
+    theirs = open_side(foreign, path, kind)
+    say(f"comparing with {theirs.name}")
+    ours = fitting_side(bundle)
+    assert ours.source_tokens is not None
+    sentences = check_sentences(foreign.pairs[0][0], request.check_file)
+    texts = [text for text in sentences if len(ours.source_tokens(text)) <= foreign.config.max_positions]
+    return compare(ours, theirs, texts, what=what)
+
+
+def fitting_side(bundle: Bundle) -> Side:
+    """Hark's side, with targets that are no longer than the model's positions: a cut-off translation fills them all."""
+    from hark.exchange.hark_side import hark_side
+
+    side, most = hark_side(bundle), bundle.config.model.max_positions - 1
+    whole = side.target_tokens
+    return side if whole is None else replace(side, target_tokens=lambda text: whole(text)[:most])
+
+
+def unavailable(kind: ImportKind) -> str:
+    """Why the library of a kind cannot be compared with here; empty if it can."""
+    match kind:
+        case "huggingface":
+            missing = [each for each in ("transformers", "torch") if find_spec(each) is None]
+            return f"{' and '.join(missing)} not installed" if missing else ""
+        case "marian":
+            return "Marian has no Python library"
+        case "ctranslate2" | "argos":
+            return ""
+
+
+def open_side(foreign: ForeignModel, path: Path, kind: ImportKind) -> Side:
+    if kind == "huggingface":
+        from hark.exchange.transformers_side import transformers_side
+
+        return transformers_side(path, foreign.table, foreign.language_tags, foreign.pairs[0])
+    from hark.exchange.import_ctranslate2 import original_side
+
+    return original_side(path / "model" if kind == "argos" else path, foreign)

@@ -1,0 +1,39 @@
+"""Recognition of foreign models by the files that lie there."""
+
+import zipfile
+from pathlib import Path
+from typing import Literal, get_args
+
+from hark.bundle import is_bundle
+from hark.errors import UserError
+from hark.exchange.files import read_optional_json
+
+ImportKind = Literal["huggingface", "marian", "ctranslate2", "argos"]
+KINDS: tuple[ImportKind, ...] = get_args(ImportKind)
+
+
+def recognise(path: Path) -> ImportKind:
+    """The kind of model in a folder or file."""
+    if not path.exists():
+        raise UserError(f"{path}: no such file or folder")
+    if path.is_file():
+        if path.suffix == ".npz":
+            return "marian"
+        if path.suffix == ".argosmodel" or zipfile.is_zipfile(path):
+            return "argos"
+        raise UserError(f"{path}: not a model that hark knows; name its folder, or an .argosmodel or .npz file")
+    if is_bundle(path):
+        raise UserError(f"{path}: is already a model of hark; use it as it is")
+    names = {each.name for each in path.iterdir()}
+    if "model.bin" in names and any("vocabulary" in name for name in names):
+        return "ctranslate2"
+    if "metadata.json" in names and "model" in names:
+        return "argos"
+    if "model_type" in read_optional_json(path / "config.json"):
+        return "huggingface"
+    if any(name.endswith(".npz") for name in names):
+        return "marian"
+    raise UserError(
+        f"{path}: not a model that hark knows; expected config.json with weights (Hugging Face), model.npz (Marian), "
+        "model.bin (CTranslate2) or an .argosmodel file"
+    )

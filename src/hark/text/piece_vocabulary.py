@@ -1,0 +1,185 @@
+"""The vocabulary of an imported model: sentencepiece splits text into pieces, and a list assigns their ids.
+
+Marian, M2M100, NLLB, mBART-50 and CTranslate2 number pieces in an order of their own, not in that of the sentencepiece
+model. Their text is passed to sentencepiece unchanged: its model has its own normalisation. Without byte fallback, text
+outside the alphabet becomes unknown; `Vocabulary.alphabet` lets the translator protect it.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+from hark.errors import UserError
+from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
+
+PIECES = "pieces.json"
+SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
+BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+@dataclass(frozen=True)
+class PieceTable:
+    """The pieces of both sides by id, as stored in `pieces.json`."""
+
+    special: SpecialIds
+    target: tuple[str, ...]
+    source: tuple[str, ...] | None = None
+    """None: as the target's."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """The piece that tags each language."""
+    silent: tuple[str, ...] = ()
+    """Further pieces that represent no text."""
+    source_end: bool = True
+    """Whether EOS follows the source. OpenNMT's models are trained without it."""
+
+    def dump(self) -> bytes:
+        return (json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+    @classmethod
+    def load(cls, path: Path) -> "PieceTable":
+        try:
+            tree = json.loads(path.read_text(encoding="utf-8"))
+            source = None if tree["source"] is None else tuple(map(str, tree["source"]))
+            special = SpecialIds(**{name: int(value) for name, value in tree["special"].items()})
+            table = cls(
+                special,
+                tuple(map(str, tree["target"])),
+                source,
+                dict(tree["tags"]),
+                tuple(tree["silent"]),
+                bool(tree["source_end"]),
+            )
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UserError(f"{path}: not a list of pieces, or damaged ({error})") from None
+        table.check(path)
+        return table
+
+    def check(self, where: object) -> None:
+        for name, token in asdict(self.special).items():
+            if not 0 <= token < len(self.target):
+                raise UserError(f"{where}: the id {token} of {name} is not in the vocabulary of {len(self.target)}")
+        for language, piece in self.tags.items():
+            if piece not in self.target and piece not in (self.source or ()):
+                raise UserError(f"{where}: the tag {piece} of {language} is not in the vocabulary")
+
+
+class PieceVocabulary(Vocabulary):
+    """One side of an imported vocabulary."""
+
+    def __init__(
+        self,
+        model: bytes,
+        pieces: Sequence[str],
+        table: PieceTable,
+        name: str = "vocabulary",
+        scheme: TagScheme = UNTAGGED,
+    ) -> None:
+        """`model`: the bytes of a sentencepiece model; `pieces`: those of this side; errors call it `name`."""
+        self.model, self.table, self.name, self.scheme = model, table, name, scheme
+        self.languages = tuple(table.tags)
+        self._pieces = tuple(pieces)
+        self.vocab_size = len(self._pieces)
+        try:
+            self._processor: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError:
+            raise UserError(f"{name}: not a sentencepiece model, or damaged") from None
+        # If several ids have the same piece, the first is used, as in a list that is searched from its beginning.
+        self._ids = {piece: token for token, piece in reversed(list(enumerate(self._pieces)))}
+        self.special = table.special if self._pieces == table.target else self._own_special()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PieceVocabulary, (self.model, self._pieces, self.table, self.name, self.scheme)
+
+    def _own_special(self) -> SpecialIds:
+        """The special ids of a side with pieces of its own. A source may lack padding and start, which it never needs;
+        EOS stands for them."""
+        special, target = self.table.special, self.table.target
+        end, unknown = (self._ids.get(target[token]) for token in (special.end, special.unknown))
+        if end is None or unknown is None:
+            raise UserError(f"{self.name}: the source vocabulary lacks EOS or the unknown token")
+        pad, start = (self._ids.get(target[token], end) for token in (special.pad, special.start))
+        return SpecialIds(pad=pad, unknown=unknown, start=start, end=end)
+
+    @cached_property
+    def sha256(self) -> str:  # type: ignore[override]
+        return hashlib.sha256(self.model + b"\0".join(piece.encode() for piece in self._pieces)).hexdigest()
+
+    @cached_property
+    def _silent(self) -> frozenset[int]:
+        special = self.special
+        named = {*self.table.silent, *self.table.tags.values()}
+        tokens = {token for token, piece in enumerate(self._pieces) if piece in named or not piece}
+        return frozenset({special.pad, special.unknown, special.start, special.end, *tokens})
+
+    def tag(self, language: str) -> int:
+        piece = self.table.tags.get(language)
+        if piece is None or piece not in self._ids:
+            raise UserError(f"{self.name}: no tag for {language}; available: {', '.join(self.languages) or 'none'}")
+        return self._ids[piece]
+
+    def as_source(self, ids: Sequence[int], target: str | None = None, source: str | None = None) -> list[int]:
+        whole = super().as_source(ids, target, source)
+        return whole if self.table.source_end else whole[:-1]
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode_one(text) for text in texts]
+
+    def encode_one(self, text: str) -> list[int]:
+        pieces: list[str] = self._processor.encode(text, out_type=str)
+        ids, unknown, silent = self._ids, self.special.unknown, self._silent
+        # No text encodes to a special id, not even the text "</s>".
+        return [token if (token := ids.get(piece, unknown)) not in silent else unknown for piece in pieces]
+
+    def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
+        return [self.decode_one(ids) for ids in sentences]
+
+    def decode_one(self, ids: Sequence[int]) -> str:
+        pieces = [self._pieces[token] for token in ids if token not in self._silent]
+        text: str = self._processor.decode_pieces(pieces)
+        return text.replace(SPACE, " ").strip()
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self._pieces[token] for token in ids]
+
+    def is_special(self, token: int) -> bool:
+        return token in self._silent
+
+    def byte_of(self, token: int) -> int | None:
+        match = BYTE.fullmatch(self._pieces[token])
+        return int(match[1], 16) if match else None
+
+    @cached_property
+    def alphabet(self) -> frozenset[str]:
+        named = (piece.removeprefix(SPACE) for token, piece in enumerate(self._pieces) if token not in self._silent)
+        return frozenset(piece for piece in named if len(piece) == 1)
+
+
+def open_pieces(folder: Path, scheme: TagScheme) -> tuple[PieceVocabulary, PieceVocabulary]:
+    """Return the source and target vocabularies in a folder; the same object if shared."""
+    table = PieceTable.load(folder / PIECES)
+    target_model = folder / TARGET_MODEL
+    source_model = folder / SOURCE_MODEL if (folder / SOURCE_MODEL).is_file() else target_model
+    try:
+        target_bytes, source_bytes = target_model.read_bytes(), source_model.read_bytes()
+    except OSError as error:
+        raise UserError(f"{target_model}: cannot be read: {error.strerror}") from None
+    target = PieceVocabulary(target_bytes, table.target, table, str(target_model), scheme)
+    if source_bytes == target_bytes and table.source is None:
+        return target, target
+    source = table.target if table.source is None else table.source
+    return PieceVocabulary(source_bytes, source, table, str(source_model), scheme), target
+
+
+def piece_files(table: PieceTable, source_model: bytes, target_model: bytes) -> dict[str, bytes]:
+    """The files of an imported vocabulary in a bundle."""
+    own = {} if source_model == target_model else {SOURCE_MODEL: source_model}
+    return {PIECES: table.dump(), TARGET_MODEL: target_model, **own}

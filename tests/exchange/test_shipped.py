@@ -1,0 +1,97 @@
+"""The model that comes with hark, exported, translates the same in other programs: 20 sentences, greedy and beam."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from hark.bundle import Bundle
+from hark.exchange.export import ExportKind, export_bundle, open_exporter
+from hark.exchange.exporter import Exporter, ExportPrecision
+from hark.exchange.hark_side import hark_side
+from hark.exchange.parity import Side, check_sentences
+from hark.models import shipped_folder
+
+
+@cache
+def shipped() -> Bundle:
+    return Bundle.open(shipped_folder() / "en-de")
+
+
+@cache
+def in_float32() -> Side:
+    """Hark's side, computed once for all exports."""
+    side = hark_side(shipped())
+    assert side.logits
+    translate = cache(lambda texts, beam: side.translate(texts, beam))
+    logits = cache(lambda source, target: side.logits(source, target))  # type: ignore[misc]
+    return replace(
+        side,
+        translate=lambda texts, beam: translate(tuple(texts), beam),
+        logits=lambda source, target: logits(tuple(source), tuple(target)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision", "needs"),
+    [
+        ("ctranslate2", "int8", ()),
+        ("huggingface", "float32", ("transformers",)),
+        ("onnx", "int8", ("onnx", "onnxruntime")),
+    ],
+)
+def test_equal_translations(
+    kind: ExportKind,
+    precision: ExportPrecision,
+    needs: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for package in needs:
+        pytest.importorskip(package)
+    made = type(open_exporter(shipped(), kind, precision))
+    if kind != "ctranslate2":
+        monkeypatch.setattr(made, "hark_side", lambda _: in_float32())
+    done = export_bundle(shipped(), kind, tmp_path / kind, precision)
+    assert (done.proof.sentences, done.proof.equal) == (20, 20)
+    assert done.proof.largest_difference is not None
+    assert done.proof.largest_difference < 1e-3
+    assert issubclass(made, Exporter)
+
+
+ARGOS = """
+import json, sys
+import argostranslate.package, argostranslate.translate
+argostranslate.package.install_from_path(sys.argv[1])
+sentences = json.loads(sys.stdin.read())
+print(json.dumps([argostranslate.translate.translate(each, "en", "de") for each in sentences]))
+"""
+
+
+def argos_python() -> str | None:
+    """An interpreter with argostranslate: HARK_ARGOS_PYTHON, or this one."""
+    return os.environ.get("HARK_ARGOS_PYTHON") or (sys.executable if find_spec("argostranslate") else None)
+
+
+@pytest.mark.skipif(argos_python() is None, reason="argostranslate is not installed; see HARK_ARGOS_PYTHON")
+def test_equal_translations_in_argos_translate(tmp_path: Path) -> None:
+    """Installed by argostranslate itself, with its own search: beam 4 and a small length penalty."""
+    export_bundle(shipped(), "argos", tmp_path / "argos", check=False)
+    sentences = check_sentences("en")
+    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "ARGOS_CHUNK_TYPE": "SPACY"}
+    done = subprocess.run(
+        [str(argos_python()), "-c", ARGOS, str(tmp_path / "argos/translate-en_de-1_0.argosmodel")],
+        input=json.dumps(sentences),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], "ARGOS_PACKAGES_DIR": str(tmp_path / "packages"), **home},
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == hark_side(shipped(), precision="int8").translate(sentences, 4)
