@@ -7,7 +7,7 @@ from pathlib import Path
 from hark.errors import HarkError, UserError, require
 from hark.exchange.files import BIN, BIN_SHARDS, SAFE, SHARDS
 
-NAME = re.compile(r"[\w.-]+/[\w.-]+")
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 SMALL = ("*.json", "*.spm", "*.model", "*.yml", "README.md", "*vocabulary.txt", "LICENSE*")
 
 
