@@ -13,6 +13,9 @@ from hark.facts import Facts, LanguagePair, LanguageTags, MakingFacts, OriginFac
 from hark.text.piece_vocabulary import PieceTable, piece_files
 from hark.weights import Weights, store, write_weights
 
+NEVER = -1e4
+"""The output bias of a padding id that the original does not have: no probability, also in 16 bits."""
+
 
 @dataclass(frozen=True, eq=False)
 class ForeignModel:

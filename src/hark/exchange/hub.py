@@ -7,7 +7,7 @@ from pathlib import Path
 from hark.errors import HarkError, UserError, require
 from hark.exchange.files import BIN, BIN_SHARDS, SAFE, SHARDS
 
-NAME = re.compile(r"[\w.-]+/[\w.-]+")
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 SMALL = ("*.json", "*.spm", "*.model", "*.yml", "README.md", "*vocabulary.txt", "LICENSE*")
 
 
@@ -40,8 +40,9 @@ def download(name: str) -> tuple[Path, str]:
         ) from None
     except HfHubHTTPError as error:
         raise UserError(f"{name}: the Hugging Face hub has no such model ({str(error).splitlines()[0]})") from None
-    except (OSError, ValueError) as error:
-        raise HarkError(f"{name}: cannot be downloaded: {str(error).splitlines()[0]}; try again, it resumes") from None
+    except Exception as error:  # of httpx, requests or the operating system, depending on the version
+        problem = (str(error).splitlines() or [type(error).__name__])[0]
+        raise HarkError(f"{name}: cannot be downloaded ({problem}); try again, it resumes, or name a folder") from None
     return folder, folder.name
 
 

@@ -14,7 +14,7 @@ from hark.decode.engines.conversion import sinusoids
 from hark.errors import UserError
 from hark.exchange.ctranslate2_file import ModelFile
 from hark.exchange.files import read_bounded, read_optional_json
-from hark.exchange.foreign import ForeignModel
+from hark.exchange.foreign import NEVER, ForeignModel
 from hark.exchange.huggingface_settings import Languages, licence_of
 from hark.exchange.import_huggingface import default_languages, tagged_table
 from hark.exchange.parity import Ids, Side
@@ -162,7 +162,7 @@ def model_config(file: ModelFile, zero_start: bool) -> ModelConfig:
             vocab_size=len(target) + zero_start,
             source_vocab_size=None if shared else len(source),
             tie=("all" if shared else "target") if tied else "none",
-            output_bias="decoder/projection/bias" in file,
+            output_bias=zero_start or "decoder/projection/bias" in file,
             scale_embedding=bool(file.number("encoder/scale_embeddings", 1)),
             embedding_norm="encoder/layernorm_embedding/gamma" in file,
             **({} if widths["d_k"] * heads == width else widths),
@@ -227,8 +227,9 @@ def convert(file: ModelFile, config: ModelConfig, zero_start: bool) -> dict[str,
     if config.tie == "none":
         found["projection.weight"] = extended(file.floats("decoder/projection/weight"))
     if config.output_bias:
-        bias = file.floats("decoder/projection/bias").reshape(-1)
-        found["output_bias"] = np.append(bias, np.float32(0)) if zero_start else bias
+        name, own_size = "decoder/projection/bias", config.vocab_size - zero_start
+        bias = file.floats(name).reshape(-1) if name in file else np.zeros(own_size, np.float32)
+        found["output_bias"] = np.append(bias, np.float32(NEVER)) if zero_start else bias
     for stack, side in (("encoder", "source"), ("decoder", "target")):
         if config.positions == "learned":
             found[f"{side}_positions.weight"] = file.floats(f"{stack}/position_encodings/encodings")

@@ -16,7 +16,7 @@ import sentencepiece
 from hark.config import DecodeConfig, ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded
-from hark.exchange.foreign import ForeignModel
+from hark.exchange.foreign import NEVER, ForeignModel
 from hark.exchange.huggingface_settings import MAX_BEAM, Languages, licence_of
 from hark.exchange.import_huggingface import default_languages, tagged_table
 from hark.exchange.marian_yaml import Value, read_pieces, read_settings
@@ -185,7 +185,7 @@ def model_config(settings: Mapping[str, Value], weights: Mapping[str, Array], wh
             vocab_size=int(rows) + 1,
             source_vocab_size=None if shared else int(source),
             tie=tie,  # type: ignore[arg-type]
-            output_bias="decoder_ff_logit_out_b" in weights,
+            output_bias=True,
             embedding_norm=embedding == "n",
         )
     except (SettingError, ValueError) as error:
@@ -264,8 +264,8 @@ def convert(weights: Mapping[str, Array], config: ModelConfig, where: object) ->
     if config.tie == "none":
         output = weights.get("decoder_ff_logit_out_Wt")
         found["projection.weight"] = extended(get("decoder_ff_logit_out_W").T if output is None else output)
-    if config.output_bias:
-        found["output_bias"] = np.append(get("decoder_ff_logit_out_b").reshape(-1), np.float32(0))
+    bias = weights.get("decoder_ff_logit_out_b", np.zeros(config.vocab_size - 1, np.float32))
+    found["output_bias"] = np.append(bias.reshape(-1), np.float32(NEVER))
     for stack, side in (("encoder", "source"), ("decoder", "target")):
         if config.positions == "learned":
             found[f"{side}_positions.weight"] = get("Wpos")

@@ -8,13 +8,14 @@ from tempfile import TemporaryDirectory
 
 from hark.atomic import refuse_existing, refuse_overlap
 from hark.bundle import Bundle, is_bundle, link_or_copy, write_bundle
-from hark.errors import UserError
+from hark.errors import HarkError, UserError
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.hub import download, is_hub_name
 from hark.exchange.language_codes import languages_of
 from hark.exchange.parity import Side, check_sentences, compare, skipped
 from hark.exchange.recognition import ImportKind, recognise
 from hark.facts import ParityProof
+from hark.text.opening import open_vocabularies
 
 Say = Callable[[str], None]
 
@@ -60,6 +61,7 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
         bundle = Path(made) / "bundle"
         foreign.write(bundle)
         opened = Bundle.open(bundle)
+        open_vocabularies(opened)  # whether the sentencepiece models are intact
         proof = prove(foreign, path, kind, opened, request, say)
         files, weights = opened.vocabulary_files, opened.weights
         write_bundle(folder, opened.config, lambda to: link_or_copy(weights, to), files, foreign.facts((proof,)), force)
@@ -108,7 +110,13 @@ def prove(
         return skipped(name, what)
     if reason := unavailable(kind):
         return replace(skipped(name, what), reason=reason)
-    theirs = open_side(foreign, path, kind)
+    try:
+        theirs = open_side(foreign, path, kind)
+    except Exception as error:  # of any kind, from another library
+        problem = (str(error).splitlines() or [type(error).__name__])[0]
+        raise HarkError(
+            f"{path}: {name} cannot load it, so that nothing can be compared: {problem}; see --no-check"
+        ) from None
     say(f"comparing with {theirs.name}")
     ours = fitting_side(bundle)
     assert ours.source_tokens is not None

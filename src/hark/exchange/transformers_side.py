@@ -26,6 +26,9 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
 
     model, tokenizer = load(folder)
     special, limit = table.special, model.config.max_position_embeddings
+    # Not every version of a tokenizer knows that language tags are special.
+    tag_ids = {table.target.index(tag) for tag in table.tags.values() if tag in table.target}
+    silent = {special.pad, special.start, special.end, *tag_ids}
     forced: dict[str, Any] = {}
     before = ""
     if tags == "source":
@@ -56,7 +59,8 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
                     forced_eos_token_id=None,
                     **forced,
                 )
-            found.append(tokenizer.decode(output, skip_special_tokens=True).strip())
+            words = [token for token in output.tolist() if token not in silent]
+            found.append(tokenizer.decode(words, skip_special_tokens=True).strip())
         return found
 
     def run(source: Ids, target: Ids) -> dict[str, Array]:
