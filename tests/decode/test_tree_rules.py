@@ -65,7 +65,8 @@ def test_every_output_is_a_tree(seed: int, words: int, width: int, spare: int, g
     found = search_trees(seed, words, width, limit, greed)
     assert found
     for each in found:
-        assert each.complete and each.length <= min(limit, words * (1 + 2 * LONGEST_RUN) + 1)
+        assert each.complete
+        assert each.length <= min(limit, words * (1 + 2 * LONGEST_RUN) + 1)
         tree = build_tree(WORDS.decode_one(each.tokens).split(), [str(i) for i in range(words)])
         assert tree.words() == [str(i) for i in range(words)]
         opened = [node.word is None for node, opens in events(tree) if opens][1:]
@@ -80,7 +81,8 @@ def test_a_tight_limit_leaves_no_room_for_brackets() -> None:
     (flat, *_) = search_trees(1, 4, 2, 5, greed=50.0)
     assert WORDS.decode_one(flat.tokens) == "XX XX XX XX"
     (one, *_) = search_trees(1, 4, 2, 7, greed=50.0)
-    assert sorted(WORDS.decode_one(one.tokens).split())[0].startswith("(") and len(one.tokens) == 6
+    assert sorted(WORDS.decode_one(one.tokens).split())[0].startswith("(")
+    assert len(one.tokens) == 6
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +110,8 @@ def test_the_engine_decodes_trees_beside_other_requests(engine: Engine) -> None:
             assert each.complete
             build_tree(WORDS.decode_one(each.tokens).split(), ["x"] * request.tree.words)
     alone = dict(engine.run(requests[3:4]))
-    assert alone[0][0].tokens == answers[3][0].tokens and alone[0][0].score == answers[3][0].score
+    assert alone[0][0].tokens == answers[3][0].tokens
+    assert alone[0][0].score == answers[3][0].score
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,103 @@
+"""Trees as SVG pictures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from hark.pages.picture import group, picture
+from hark.text.trees import ROOTS, WORD, Tree, events
+
+MARGIN, LEVEL, GAP = 24, 44, 14
+"""Around a tree, between two levels, and between two words, in SVG units."""
+CHARACTER = 7.4
+"""Width of a character in the font of words; wide scripts take twice as much."""
+STYLE = """.constituent { fill: var(--run0); font-weight: 600; font-size: 12px; text-anchor: middle; }
+.tag { fill: var(--soft); font-size: 11px; text-anchor: middle; }
+.word { fill: var(--ink); font-size: 13px; text-anchor: middle; }
+.branch { stroke: var(--axis); fill: none; }
+"""
+
+
+@dataclass(frozen=True)
+class PlacedNode:
+    """A node at its place in the picture."""
+
+    node: Tree
+    x: float
+    y: float
+    children: tuple["PlacedNode", ...] = ()
+
+
+def draw_trees(trees: Sequence[Tree], title: str = "") -> str:
+    """Draw trees below each other, words on one line. The root is left out, and so are tags that are all XX."""
+    drawn = [draw_tree(tree) for tree in trees]
+    width = max(each[0] for each in drawn)
+    parts, height = [], 0.0
+    for _, own_height, content in drawn:
+        parts.append(group(0, height, content))
+        height += own_height
+    shown = title or " ".join(trees[0].words())
+    return picture(shown, round(width), round(height), "".join(parts), STYLE)
+
+
+def draw_tree(tree: Tree) -> tuple[float, float, str]:
+    """The width, the height and the content of the picture of a tree."""
+    levels = depth_of(tree) - 1
+    bottom = MARGIN + levels * LEVEL + 12
+    roots, width = place(tree, bottom)
+    parts: list[str] = []
+    waiting = list(reversed(roots))
+    while waiting:
+        each = waiting.pop()
+        waiting.extend(reversed(each.children))
+        for child in each.children:
+            parts.append(f'<path class="branch" d="M{each.x:.1f} {each.y + 5:.1f}L{child.x:.1f} {child.y - 13:.1f}"/>')
+        if each.node.word is None:
+            parts.append(
+                f'<text class="constituent" x="{each.x:.1f}" y="{each.y:.1f}">{escape(each.node.label)}</text>'
+            )
+        else:
+            parts.append(f'<text class="word" x="{each.x:.1f}" y="{each.y:.1f}">{escape(each.node.word)}</text>')
+            if each.node.label != WORD:
+                parts.append(
+                    f'<text class="tag" x="{each.x:.1f}" y="{each.y + 15:.1f}">{escape(each.node.label)}</text>'
+                )
+    return width, bottom + 15 + MARGIN, "\n".join(parts)
+
+
+def place(tree: Tree, bottom: float) -> tuple[tuple[PlacedNode, ...], float]:
+    """Place all nodes below the root: words side by side at the bottom, constituents in the middle of their children.
+    Return the topmost ones and the width."""
+    x = float(MARGIN)
+    levels: list[list[PlacedNode]] = [[]]
+    for node, opens in events(tree):
+        if node.word is not None:
+            if opens:
+                shown = node.label if node.label != WORD else ""
+                width = max(text_width(node.word), text_width(shown), 2 * CHARACTER)
+                levels[-1].append(PlacedNode(node, x + width / 2, bottom))
+                x += width + GAP
+        elif opens:
+            levels.append([])
+        else:
+            children = tuple(levels.pop())
+            if node is tree and node.label in ROOTS:
+                levels[-1].extend(children)
+            else:
+                y = MARGIN + 12 + (len(levels) - 1 - (tree.label in ROOTS)) * LEVEL
+                middle = (children[0].x + children[-1].x) / 2
+                levels[-1].append(PlacedNode(node, middle, y, children))
+    return tuple(levels[0]), x - GAP + MARGIN
+
+
+def depth_of(tree: Tree) -> int:
+    """The number of levels, words and root included."""
+    depth = most = 0
+    for _, opens in events(tree):
+        depth += 1 if opens else -1
+        most = max(most, depth)
+    return most if tree.label in ROOTS else most + 1
+
+
+def text_width(text: str) -> float:
+    return sum(CHARACTER * (1 if ord(each) < 0x1100 else 2) for each in text)
