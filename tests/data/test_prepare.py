@@ -405,7 +405,7 @@ def test_trees_get_a_vocabulary_of_symbols(config, tmp_path):
     path.write_text("".join(f"(S (NP (NN {one}) (NN {two})))\n" for one in words for two in words), encoding="utf-8")
     data = replace(
         config.data, target="trees", train=(CorpusConfig(str(path)),), dev=(), test=(), vocab_size=300,
-        shared_vocab=False, bpe_dropout=0.5, bpe_variants=2, clean=replace(config.data.clean, language=1.0, max_ratio=9),
+        shared_vocab=False, bpe_dropout=0.5, bpe_variants=2, clean=replace(CLEAN, max_ratio=9),
     )  # fmt: skip
     dataset = prepare(replace(config, data=data), tmp_path / "trees", processes=1).dataset
     symbols = dataset.tokenizer("target").symbols
@@ -417,7 +417,7 @@ def test_trees_get_a_vocabulary_of_symbols(config, tmp_path):
             tuple(symbols[each] for each in "(S (NP XX XX ) )".split())  # noqa: SIM905
         }
     shared = replace(config, data=replace(data, shared_vocab=True))
-    with pytest.raises(UserError, match="trees have a vocabulary of their own; set data.shared_vocab=false"):
+    with pytest.raises(UserError, match=r"trees have a vocabulary of their own; set data\.shared_vocab=false"):
         prepare(shared, tmp_path / "shared", processes=1)
 
 

@@ -12,7 +12,7 @@ from hark.parse.words import split_words
     [
         ("Don't panic!", "Do n't panic !"),
         ('He said, "I can\'t go."', 'He said , " I ca n\'t go . "'),
-        ("Mr. Smith paid $12,500.50 (at 7:30 p.m.) to IBM's chief.", "Mr. Smith paid $ 12,500.50 ( at 7:30 p.m. ) to IBM 's chief ."),
+        ("Mr. Smith paid $12,500.50 (7:30 p.m.) to IBM's.", "Mr. Smith paid $ 12,500.50 ( 7:30 p.m. ) to IBM 's ."),
         ("See https://x.org/a?b=1, please...", "See https://x.org/a?b=1 , please ..."),
         ("Write to a.b@c.org.", "Write to a.b@c.org ."),
         ("It’s John's friends' house; we'll go.", "It ’s John 's friends ' house ; we 'll go ."),
