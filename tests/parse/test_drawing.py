@@ -34,7 +34,7 @@ def test_several_trees_are_below_each_other() -> None:
     assert heights[1] == 2 * heights[0]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(TREES)
 def test_nothing_overlaps(tree: Tree) -> None:
     width, height, _ = draw_tree(tree)

@@ -64,7 +64,7 @@ def parse(
     from hark.parse.parser import Parser
 
     check_output(output, as_json)
-    source = find_input(words or [])
+    source = find_input(words or [], "parse")
     if evaluate is not None and (source is not None or ready):
         raise UserError("--evaluate takes its sentences from the treebank; leave out the text and --words")
     loaded = Loaded(find_parser(model), "torch", device, threads=threads)
@@ -73,7 +73,8 @@ def parse(
         score_treebank(parser, evaluate, output, as_json)
     else:
         language = loaded.facts.pairs[0][0]
-        print_trees(parser, sentences_in(read_lines(source, errors), ready, language), output, as_json)
+        lines = read_lines(source, errors, "parse")
+        print_trees(parser, sentences_in(lines, ready, language), output, as_json)
 
 
 def check_output(output: Path | None, as_json: bool) -> None:

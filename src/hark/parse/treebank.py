@@ -41,8 +41,8 @@ def read_treebank(path: Path) -> list[Tree]:
 def open_treebank(name: str, folder: Path) -> Treebank:
     """Open one of the treebanks that the recipes are for, in a folder with its files."""
     if name == GUM:
-        parts = [read_treebank(folder / f"gum-{part}.trees.xz") for part in ("train", "dev", "test")]
-        return Treebank(GUM, *parts, what="GUM, its own split")
+        train, dev, test = (read_treebank(folder / f"gum-{part}.trees.xz") for part in ("train", "dev", "test"))
+        return Treebank(GUM, train, dev, test, "GUM, its own split")
     if name == WSJ_SAMPLE:
         return split_treebank(WSJ_SAMPLE, read_treebank(folder / "wsj_sample.trees.xz"))
     raise UserError(f"{name}: no such treebank; use {GUM} or {WSJ_SAMPLE}")
