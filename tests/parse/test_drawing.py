@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from hypothesis import given, settings
 
-from hark.parse.drawing import MARGIN, draw_tree, draw_trees, place, text_width
+from hark.parse.drawing import MARGIN, draw_trees, place, text_width
 from hark.text.trees import Tree, events, parse_tree
 from tests.text.test_trees import TREES
 
@@ -37,15 +37,14 @@ def test_several_trees_are_below_each_other() -> None:
 @settings(max_examples=25)
 @given(TREES)
 def test_nothing_overlaps(tree: Tree) -> None:
-    width, height, _ = draw_tree(tree)
-    roots, _ = place(tree, height)
+    roots, width = place(tree)
     nodes = []
     waiting = list(roots)
     while waiting:
         node = waiting.pop()
         nodes.append(node)
         waiting.extend(node.children)
-        assert all(child.y > node.y for child in node.children)
+        assert all(child.height < node.height for child in node.children)
         for one, other in pairwise(node.children):
             assert one.x < other.x
     assert len(nodes) == sum(opens for _, opens in events(tree)) - 1
@@ -54,9 +53,5 @@ def test_nothing_overlaps(tree: Tree) -> None:
     for one, other in pairwise(words):
         assert one.x + text_width(one.node.word or "") / 2 < other.x - text_width(other.node.word or "") / 2
     assert all(MARGIN <= each.x <= width - MARGIN for each in nodes)
-    by_level: dict[float, list[float]] = {}
-    for each in nodes:
-        if each.node.word is None:
-            by_level.setdefault(each.y, []).append(each.x)
-    for level in by_level.values():
-        assert len(set(level)) == len(level)
+    labels = [(each.x, each.height) for each in nodes if each.node.word is None]
+    assert len(set(labels)) == len(labels)

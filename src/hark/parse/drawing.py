@@ -24,7 +24,8 @@ class PlacedNode:
 
     node: Tree
     x: float
-    y: float
+    height: int = 0
+    """Levels above the words."""
     children: tuple["PlacedNode", ...] = ()
 
 
@@ -42,32 +43,35 @@ def draw_trees(trees: Sequence[Tree], title: str = "") -> str:
 
 def draw_tree(tree: Tree) -> tuple[float, float, str]:
     """The width, the height and the content of the picture of a tree."""
-    levels = depth_of(tree) - 1
-    bottom = MARGIN + levels * LEVEL + 12
-    roots, width = place(tree, bottom)
+    roots, width = place(tree)
+    bottom = MARGIN + 12 + LEVEL * max(root.height for root in roots)
     parts: list[str] = []
     waiting = list(reversed(roots))
     while waiting:
         each = waiting.pop()
         waiting.extend(reversed(each.children))
-        for child in each.children:
-            parts.append(f'<path class="branch" d="M{each.x:.1f} {each.y + 5:.1f}L{child.x:.1f} {child.y - 13:.1f}"/>')
-        if each.node.word is None:
-            parts.append(
-                f'<text class="constituent" x="{each.x:.1f}" y="{each.y:.1f}">{escape(each.node.label)}</text>'
-            )
-        else:
-            parts.append(f'<text class="word" x="{each.x:.1f}" y="{each.y:.1f}">{escape(each.node.word)}</text>')
-            if each.node.label != WORD:
-                parts.append(
-                    f'<text class="tag" x="{each.x:.1f}" y="{each.y + 15:.1f}">{escape(each.node.label)}</text>'
-                )
+        parts.append(draw_node(each, bottom))
     return width, bottom + 15 + MARGIN, "\n".join(parts)
 
 
-def place(tree: Tree, bottom: float) -> tuple[tuple[PlacedNode, ...], float]:
-    """Place all nodes below the root: words side by side at the bottom, constituents in the middle of their children.
-    Return the topmost ones and the width."""
+def draw_node(placed: PlacedNode, bottom: float) -> str:
+    """A node and the lines to its children. Right angles keep lines from crossing: subtrees are side by side."""
+    node, x, y = placed.node, placed.x, bottom - LEVEL * placed.height
+    if node.word is None:
+        lines = [
+            f'<path class="branch" d="M{x:.1f} {y + 5:.1f}v8H{child.x:.1f}V{bottom - LEVEL * child.height - 13:.1f}"/>'
+            for child in placed.children
+        ]
+        return "".join(lines) + f'<text class="constituent" x="{x:.1f}" y="{y:.1f}">{escape(node.label)}</text>'
+    word = f'<text class="word" x="{x:.1f}" y="{y:.1f}">{escape(node.word)}</text>'
+    if node.label == WORD:
+        return word
+    return word + f'<text class="tag" x="{x:.1f}" y="{y + 15:.1f}">{escape(node.label)}</text>'
+
+
+def place(tree: Tree) -> tuple[tuple[PlacedNode, ...], float]:
+    """Place all nodes below the root: words side by side, constituents above the middle of their children. Return the
+    topmost ones and the width."""
     x = float(MARGIN)
     levels: list[list[PlacedNode]] = [[]]
     for node, opens in events(tree):
@@ -75,7 +79,7 @@ def place(tree: Tree, bottom: float) -> tuple[tuple[PlacedNode, ...], float]:
             if opens:
                 shown = node.label if node.label != WORD else ""
                 width = max(text_width(node.word), text_width(shown), 2 * CHARACTER)
-                levels[-1].append(PlacedNode(node, x + width / 2, bottom))
+                levels[-1].append(PlacedNode(node, x + width / 2))
                 x += width + GAP
         elif opens:
             levels.append([])
@@ -84,19 +88,9 @@ def place(tree: Tree, bottom: float) -> tuple[tuple[PlacedNode, ...], float]:
             if node is tree and node.label in ROOTS:
                 levels[-1].extend(children)
             else:
-                y = MARGIN + 12 + (len(levels) - 1 - (tree.label in ROOTS)) * LEVEL
-                middle = (children[0].x + children[-1].x) / 2
-                levels[-1].append(PlacedNode(node, middle, y, children))
+                height = 1 + max(child.height for child in children)
+                levels[-1].append(PlacedNode(node, (children[0].x + children[-1].x) / 2, height, children))
     return tuple(levels[0]), x - GAP + MARGIN
-
-
-def depth_of(tree: Tree) -> int:
-    """The number of levels, words and root included."""
-    depth = most = 0
-    for _, opens in events(tree):
-        depth += 1 if opens else -1
-        most = max(most, depth)
-    return most if tree.label in ROOTS else most + 1
 
 
 def text_width(text: str) -> float:
