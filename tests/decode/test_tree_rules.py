@@ -57,7 +57,7 @@ def search_trees(seed: int, words: int, width: int, limit: int, greed: float) ->
     seed=st.integers(0, 10_000),
     words=st.integers(1, 7),
     width=st.integers(1, 4),
-    spare=st.integers(0, 40),
+    spare=st.integers(2, 40),
     greed=st.sampled_from([-2.0, 0.0, 2.0, 8.0]),
 )
 def test_every_output_is_a_tree(seed: int, words: int, width: int, spare: int, greed: float) -> None:
@@ -69,17 +69,18 @@ def test_every_output_is_a_tree(seed: int, words: int, width: int, spare: int, g
         assert each.length <= min(limit, words * (1 + 2 * LONGEST_RUN) + 1)
         tree = build_tree(WORDS.decode_one(each.tokens).split(), [str(i) for i in range(words)])
         assert tree.words() == [str(i) for i in range(words)]
+        assert len(tree.children) == 1
         opening = [node.word is None for node, opens in events(tree) if opens][1:]
         runs = [len(list(run)) for opens, run in groupby(opening) if opens]
         assert max(runs, default=0) <= LONGEST_RUN  # so no more constituents than this span the same words
 
 
 def test_a_tight_limit_leaves_no_room_for_brackets() -> None:
-    (flat, *_) = search_trees(1, 4, 2, 5, greed=50.0)
-    assert WORDS.decode_one(flat.tokens) == "XX XX XX XX"
-    (one, *_) = search_trees(1, 4, 2, 7, greed=50.0)
-    assert sorted(WORDS.decode_one(one.tokens).split())[0].startswith("(")
-    assert len(one.tokens) == 6
+    (flat, *_) = search_trees(1, 4, 2, 7, greed=50.0)
+    assert WORDS.decode_one(flat.tokens).split()[1:] == ["XX", "XX", "XX", "XX", ")"]
+    (deeper, *_) = search_trees(1, 4, 2, 9, greed=50.0)
+    assert len(deeper.tokens) == 8
+    assert {WORDS.decode_one(each.tokens) for each in search_trees(1, 1, 2, 2, greed=50.0)} == {"XX"}
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,12 @@ def test_roots_are_all_the_same() -> None:
     assert linearise(Tree(TOP, (Tree("UH", word="Yes"),))) == ["XX"]
 
 
+def test_a_root_with_several_children_is_kept() -> None:
+    tree = parse_tree("(TOP (NP (NN a)) (. .))")
+    assert linearise(tree) == ["(TOP", "(NP", "XX", ")", "XX", ")"]
+    assert build_tree(linearise(tree), ["a", "."], ["NN", "."]) == tree
+
+
 def test_escaped_words() -> None:
     tree = parse_tree("(NP (-LRB- -LRB-) (NN 1\\/2) (NN :-RRB-) (-RRB- -RSB-) (`` ``))")
     assert tree.words() == ["(", "1/2", ":)", "]", "``"]

@@ -127,7 +127,7 @@ class Engine(ABC):
         ids = (tree.symbols.word, tree.symbols.close, *tree.symbols.opening)
         if not 0 <= min(ids) <= max(ids) < self.target_size:
             raise UserError("token id out of range of the vocabulary; use the model's own tokenizer")
-        if not 0 < tree.words < limit:
+        if not 0 < tree.words <= limit - (1 if tree.words == 1 else 3):  # EOS, and the brackets around several words
             raise UserError(f"a tree of {tree.words} words does not fit in {limit} tokens; split the sentence")
 
     def fits(self, source: Sequence[int], target: Sequence[int]) -> bool:

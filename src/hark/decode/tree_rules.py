@@ -3,15 +3,15 @@
 The state of a hypothesis is three counts, so that it fits in a table and a step can be captured in a CUDA graph: words
 left, open brackets, and opening brackets since the last word or closing bracket. At any time,
 
-- a word may follow if words are left;
+- a word may follow if words are left and a bracket is open, or if the sentence has only this word;
 - an opening bracket may follow if words are left to go into it, fewer than `longest_run` opening brackets precede it
   directly, and the shortest way to complete the tree still fits within the length limit;
-- a closing bracket may follow if a bracket is open and not empty;
+- a closing bracket may follow if a bracket is open and not empty, the last one only if no words are left;
 - EOS may follow if no words are left and no brackets are open.
 
-Exactly one of the first, third and fourth is always possible when the second is not, so that a search never gets stuck.
-Constituents that begin at the same word are opened in one run; so at most `longest_run` constituents span the same
-words, and a tree over n words has at most `longest_run` * n constituents.
+One of them is always possible, so that a search never gets stuck. Constituents that begin at the same word are opened
+in one run; so at most `longest_run` constituents span the same words, and a tree over n words has at most
+`longest_run` * n constituents.
 """
 
 from dataclasses import dataclass
@@ -58,16 +58,16 @@ class TreeRules:
     def forbid(self, logits_BWV: Tensor, state: TreeState, beams: Beams, params: SearchParams) -> Tensor:
         """Set the logits of tokens that may not follow to -inf, in place."""
         left_BW, depth_BW, run_BW = state.left_BW, state.depth_BW, state.run_BW
-        more_BW = left_BW > 0
+        more_BW, outside_BW = left_BW > 0, depth_BW == 0
         # The bracket, a closing bracket for it, what is open, the words and EOS.
         needed_BW = beams.position_B[:, None] + left_BW + depth_BW + 3
-        open_BW = more_BW & (run_BW < self.symbols.longest_run) & (needed_BW <= params.limit_B[:, None])
-        allowed_BWV = self.opening_V & open_BW[..., None]
-        allowed_BWV[..., self.symbols.word] = more_BW
-        # Without words left, no run of opening brackets precedes, except in rows without a hypothesis: they must have a
-        # possible token as well, or their logits would become NaN.
-        allowed_BWV[..., self.symbols.close] = (depth_BW > 0) & ((run_BW == 0) | ~more_BW)
-        allowed_BWV[..., self.end] = ~more_BW & (depth_BW == 0)
+        fits_BW = (run_BW < self.symbols.longest_run) & (needed_BW <= params.limit_B[:, None])
+        # Rows without a hypothesis can be in any state, and must have a possible token as well, or their logits would
+        # become NaN. So outside of brackets the first one is always allowed, and without words left a closing one.
+        allowed_BWV = self.opening_V & (more_BW & (fits_BW | outside_BW))[..., None]
+        allowed_BWV[..., self.symbols.word] = more_BW & (~outside_BW | (left_BW == 1))
+        allowed_BWV[..., self.symbols.close] = ~outside_BW & (~more_BW | ((run_BW == 0) & (depth_BW > 1)))
+        allowed_BWV[..., self.end] = ~more_BW & outside_BW
         return logits_BWV.masked_fill_(~allowed_BWV, -torch.inf)
 
     def follow(self, state: TreeState, after: Beams) -> TreeState:

@@ -3,7 +3,8 @@
 A sequence has a symbol for each opening bracket with its label, one for each word, and one for all closing brackets:
 `(S (NP XX XX ) (VP XX ) XX )`. Words and part-of-speech tags are not in it: as in Vinyals et al., every tag is XX, and
 the words are those of the sentence, in order. The label of a closing bracket follows from its opening one. The root
-(TOP, ROOT or S1) is left out, since every tree has one, so a sequence may consist of several constituents.
+(TOP, ROOT or S1) is left out if it has a single child, as it nearly always has; so a sequence is one constituent, or
+one word.
 """
 
 import re
@@ -154,7 +155,7 @@ def linearise(tree: Tree) -> list[str]:
     """Return the symbols of a simplified tree."""
     symbols = []
     for node, opens in events(tree):
-        if node is tree:
+        if node is tree and len(tree.children) == 1:
             continue
         if node.word is None:
             symbols.append(f"({node.label}" if opens else CLOSE)
@@ -184,7 +185,8 @@ def build_tree(symbols: Iterable[str], words: Sequence[str], tags: Sequence[str]
             raise ValueError(f"{symbol}: not a symbol of a tree")
     if len(open_) > 1 or next(leaves, None) is not None:
         raise ValueError("brackets are not closed" if len(open_) > 1 else f"fewer than {len(words)} words")
-    return Tree(TOP, tuple(open_[0][1]))
+    children = tuple(open_[0][1])
+    return children[0] if len(children) == 1 and children[0].label == TOP else Tree(TOP, children)
 
 
 def is_opening(symbol: str) -> bool:
