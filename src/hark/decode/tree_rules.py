@@ -63,8 +63,9 @@ class TreeRules:
         needed_BW = beams.position_B[:, None] + left_BW + depth_BW + 3
         fits_BW = (run_BW < self.symbols.longest_run) & (needed_BW <= params.limit_B[:, None])
         # Rows without a hypothesis can be in any state, and must have a possible token as well, or their logits would
-        # become NaN. So outside of brackets the first one is always allowed, and without words left a closing one.
-        allowed_BWV = self.opening_V & (more_BW & (fits_BW | outside_BW))[..., None]
+        # become NaN. So a bracket around several words is always allowed, and without words left a closing bracket.
+        open_BW = (more_BW & fits_BW) | (outside_BW & (left_BW > 1))
+        allowed_BWV = self.opening_V & open_BW[..., None]
         allowed_BWV[..., self.symbols.word] = more_BW & (~outside_BW | (left_BW == 1))
         allowed_BWV[..., self.symbols.close] = ~outside_BW & (~more_BW | ((run_BW == 0) & (depth_BW > 1)))
         allowed_BWV[..., self.end] = ~more_BW & outside_BW
