@@ -44,6 +44,7 @@ ROOMS = {
     "inspect": 3,
     "exchange": 4,
     "documents": 4,
+    "parse": 4,
     "serve": 4,
     "cli": 5,
     "__main__": 5,

@@ -28,7 +28,7 @@ def is_language_code(text: str) -> bool:
 
 @dataclass(frozen=True)
 class CorpusConfig(Section):
-    """A parallel corpus: two line-aligned files, or one file (TSV, JSONL, TMX) with both sides."""
+    """A parallel corpus: two line-aligned files, or one file (TSV, JSONL, TMX, trees) with both sides."""
 
     source: str = setting(
         "", "file of the source side, or one file with both sides; hark:sample/NAME is a built-in sample"

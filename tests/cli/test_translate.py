@@ -241,7 +241,7 @@ def test_empty_input_gives_empty_output(hark: Hark, tmp_path: Path) -> None:
 
 def test_text_that_begins_with_a_dash(hark: Hark) -> None:
     line = refused(hark("-t", "de", "-5 {degrees}"))
-    assert line == "hark: No such option: -5; to translate text that begins with a dash, put -- before it"
+    assert line == "hark: No such option: -5; for text that begins with a dash, put -- before it"
     assert hark("-t", "de", "--", "-5 {degrees}").stdout.endswith(b"{degrees}\n")
     assert "put --" not in refused(hark("--bean", "3", "The cat."))  # a typo, with a better suggestion
 

@@ -257,3 +257,12 @@ def test_tmx_entities_are_refused(tmp_path):
     path.write_text(tmx({"en": "x", "de": "y"}, head=bomb))
     with pytest.raises(UserError, match=r"c\.tmx: declares XML entities"):
         read(path)
+
+
+def test_a_treebank_is_a_corpus_of_sentences_and_trees(tmp_path):
+    path = tmp_path / "c.trees"
+    path.write_text("( (S (NP-SBJ (`` ``) (NN cat)) (VP (VBZ -LRB-))))\n(X (-NONE- *))\n", encoding="utf-8")
+    assert read(path, target="trees") == [('" cat (', "(S (NP XX XX ) (VP XX ) )"), ("", "")]
+    path.write_text("(S (NN a)", encoding="utf-8")
+    with pytest.raises(UserError, match=r"c\.trees:1: the last tree is incomplete"):
+        read(path, target="trees")

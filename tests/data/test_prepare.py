@@ -399,6 +399,28 @@ def test_single_files_with_both_sides(config, tmp_path):
     assert texts(dataset, dataset.train[0].variants[0]) == made
 
 
+def test_trees_get_a_vocabulary_of_symbols(config, tmp_path):
+    path = tmp_path / "t.trees"
+    words = ["cat", "dog", "bird", "fox", "elephant", "giraffe", "crocodile", "hippopotamus", "butterfly", "squirrel"]
+    path.write_text("".join(f"(S (NP (NN {one}) (NN {two})))\n" for one in words for two in words), encoding="utf-8")
+    data = replace(
+        config.data, target="trees", train=(CorpusConfig(str(path)),), dev=(), test=(), vocab_size=300,
+        shared_vocab=False, bpe_dropout=0.5, bpe_variants=2, clean=replace(CLEAN, max_ratio=9),
+    )  # fmt: skip
+    dataset = prepare(replace(config, data=data), tmp_path / "trees", processes=1).dataset
+    symbols = dataset.tokenizer("target").symbols
+    assert symbols.keys() == {"(S", "(NP", "XX", ")"}
+    (corpus,) = dataset.train
+    assert len(corpus.variants) == 2
+    for store in corpus.variants:  # dropout never splits a symbol
+        assert {tuple(store[i][1].tolist()) for i in range(len(store))} == {
+            tuple(symbols[each] for each in "(S (NP XX XX ) )".split())  # noqa: SIM905
+        }
+    shared = replace(config, data=replace(data, shared_vocab=True))
+    with pytest.raises(UserError, match=r"trees have a vocabulary of their own; set data\.shared_vocab=false"):
+        prepare(shared, tmp_path / "shared", processes=1)
+
+
 def test_long_lines_make_small_chunks(monkeypatch):
     monkeypatch.setattr(build, "CHUNK_CHARACTERS", 100)
     chunks = list(build.cut_into_chunks(iter([("x" * 60, "y" * 60)] * 3 + [("a", "b")] * 3)))

@@ -33,6 +33,12 @@ SMALLER = {
         "batches.batch_tokens=48", "batches.max_length=24", "train.steps=2", "train.warmup_steps=1",
         "train.eval_steps=2",
     ],
+    "prepare parse-small": ["--processes", "1"],
+    "train parse-small": [
+        "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
+        "train.steps=2", "train.warmup_steps=1", "train.eval_steps=2",
+    ],
+    "parse": ["--beam", "1", "--device", "cpu"],
     "evaluate": ["--resamples", "0"],
 }  # fmt: skip
 """What is added to a command that begins so."""
@@ -110,5 +116,5 @@ def test_a_snippet_prints_what_its_comments_say(page: Path, block: Block) -> Non
 
 
 def test_what_must_be_run_is_found() -> None:
-    assert {page.stem for page in TUTORIALS} == {"index", "tutorial"}
+    assert {page.stem for page in TUTORIALS} == {"index", "parsing", "tutorial"}
     assert {page.relative_to(ROOT).as_posix() for page, _ in SNIPPETS} == {"README.md", "docs/data.md", "docs/index.md"}

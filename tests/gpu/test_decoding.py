@@ -13,10 +13,11 @@ from hark.config import DecodeConfig, ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.torch import LANES, TorchEngine
 from hark.decode.engines.watch import Watch
-from hark.decode.request import Answer, Hypotheses, Request
+from hark.decode.request import Answer, Hypotheses, Request, TreeConstraint, TreeSymbols
 from hark.errors import HarkError, UserError
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL
+from hark.text.trees import build_tree
 from tests.decode.engines.oracle import random_model
 from tests.gpu import NEEDS_GPU
 
@@ -223,3 +224,23 @@ def test_scores(engine: TorchEngine, exact: TorchEngine) -> None:
 def test_a_watch_on_a_gpu_is_refused(model: Transformer) -> None:
     with pytest.raises(HarkError, match="watch requires an engine on the CPU in float32"):
         TorchEngine(model, SPECIAL, "cuda", watch=Watch())
+
+
+def test_trees_are_decoded_in_captured_steps(engine: TorchEngine) -> None:
+    names = {10: "XX", 11: ")", 12: "(S", 13: "(NP"}
+    symbols = TreeSymbols(word=10, close=11, opening=(12, 13), longest_run=3)
+    rng = random.Random(2)
+    searches = [DecodeConfig(beam=1), DecodeConfig(beam=4), DecodeConfig(beam=21), DecodeConfig(sample=True)]
+    requests = [
+        Request(
+            [*(rng.randrange(4, VOCABULARY) for _ in range(words)), EOS], search, tree=TreeConstraint(symbols, words)
+        )
+        for words in (1, 2, 7, 30)
+        for search in searches
+    ]
+    for place, (best, *_) in engine.run([*requests, Request([5, EOS])]):
+        if place < len(requests):
+            tree = requests[place].tree
+            assert best.complete
+            assert tree is not None
+            build_tree([names[token] for token in best.tokens], ["x"] * tree.words)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hark.errors import UserError
 from hark.text.normalise import normalise
-from hark.text.tokenizer import Tokenizer, train_tokenizer
+from hark.text.tokenizer import Tokenizer, train_symbols, train_tokenizer
 from hark.text.vocabulary import SpecialIds
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
@@ -180,3 +180,23 @@ def test_a_model_without_byte_fallback_is_refused():
     )  # fmt: skip
     with pytest.raises(UserError, match="byte fallback"):
         Tokenizer(model.getvalue())
+
+
+def test_a_vocabulary_of_symbols():
+    symbols = Tokenizer(train_symbols(["(S (NP XX XX ) )", "(SBAR XX )"], ["trees", "en"]))
+    assert symbols.symbols.keys() == {"(S", "(NP", "(SBAR", "XX", ")"}
+    assert symbols.vocab_size == 4 + 2 + 5 + 256
+    text = "(SBAR (S (NP XX XX ) ) )"
+    ids = symbols.encode_one(text)
+    assert ids == symbols.encode([text])[0] == [symbols.symbols[each] for each in text.split()]
+    assert symbols.decode_one(ids) == symbols.decode([ids])[0] == text
+    assert symbols.decode_one(symbols.encode_one("(QP é")) == "(QP é"  # unknown: as bytes
+    assert symbols.byte_of(symbols.first_byte + 0x41) == 0x41
+    assert not symbols.learnt
+    assert train_symbols(["b a"], ["en"]) == train_symbols(["a", "b a"], ["en"])
+    with pytest.raises(UserError, match="no symbols"):
+        train_symbols([" "], ["en"])
+
+
+def test_ordinary_vocabularies_have_no_symbols(tokenizer):
+    assert (tokenizer.symbols, tokenizer.first_byte) == ({}, tokenizer.n_special)

@@ -21,7 +21,7 @@ from hark.errors import HarkError, HarkWarning
 
 __all__ = ["VERBS", "app", "main"]
 
-TAKE_TEXT = ("translate", "look")
+TAKE_TEXT = ("translate", "look", "parse")
 """Verbs that accept text as an argument."""
 
 app = typer.Typer(
@@ -105,7 +105,7 @@ def dash_hint(error: Any) -> str:
     ctx = getattr(error, "ctx", None)
     if type(error).__name__ != "NoSuchOption" or error.possibilities or getattr(ctx, "info_name", "") not in TAKE_TEXT:
         return ""
-    return "; to translate text that begins with a dash, put -- before it"
+    return "; for text that begins with a dash, put -- before it"
 
 
 def working_folder_exists() -> bool:

@@ -18,8 +18,8 @@ LIKE_A_FILE = re.compile(
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def find_input(words: list[str]) -> Path | str | None:
-    """Return the input that the arguments name: a file, text, or None for stdin."""
+def find_input(words: list[str], verb: str = "translate") -> Path | str | None:
+    """Return the input that the arguments name: a file, text, or None for stdin. Messages use the verb."""
     if not words or words == [STDIN]:
         return None
     try:
@@ -33,21 +33,23 @@ def find_input(words: list[str]) -> Path | str | None:
     if len(words) > 1 and len(files) == len(words):
         raise UserError(f"{', '.join(words)}: only one file at a time")
     if len(words) == 1 and LIKE_A_FILE.fullmatch(words[0]):
-        raise UserError(f"{words[0]}: no such file; to translate this as text, pipe it in")
+        raise UserError(f"{words[0]}: no such file; to {verb} this as text, pipe it in")
     return " ".join(words)
 
 
-def read_lines(source: Path | str | None, errors: Literal["strict", "replace"]) -> Iterable[str]:
+def read_lines(
+    source: Path | str | None, errors: Literal["strict", "replace"], verb: str = "translate"
+) -> Iterable[str]:
     """The lines of an input, with their line endings."""
     from hark.cli.streams import ArrivingLines, file_lines, print_note
 
     if isinstance(source, Path):
-        print_note(f"translating the file {source}")
+        print_note(f"{verb.removesuffix('e')}ing the file {source}")
         return file_lines(source, errors)
     if source is not None:
         return LINE.findall(source if source.endswith("\n") else source + "\n")
     if sys.stdin is None or sys.stdin.closed:
-        raise UserError("nothing to translate: stdin is closed; pass text or a file")
+        raise UserError(f"nothing to {verb}: stdin is closed; pass text or a file")
     if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write("type text; end with Ctrl-D\n")
     return ArrivingLines(sys.stdin.fileno(), errors)

@@ -44,8 +44,8 @@ def prepare(
             "--train",
             metavar="FILE FILE",
             click_type=TWO_FILES,
-            help="Training corpus, source and target: two line-aligned files, or one .tsv, .jsonl or .tmx and - "
-            "(each may end in .gz, .xz, .bz2 or .zst). With data.many, names end in languages: a.en a.fr, or "
+            help="Training corpus, source and target: two line-aligned files, or one .tsv, .jsonl, .tmx or .trees and "
+            "- (each may end in .gz, .xz, .bz2 or .zst). With data.many, names end in languages: a.en a.fr, or "
             "a.en-fr.tsv and -. Repeatable.",
         ),
     ] = None,

@@ -1,4 +1,7 @@
-"""Parallel corpora, read as streams: two line-aligned files, or one TSV, JSONL or TMX file; plain or compressed."""
+"""Parallel corpora, read as streams: two line-aligned files, or one TSV, JSONL or TMX file; plain or compressed.
+
+A treebank is a corpus, too: of sentences and their linearised trees.
+"""
 
 import codecs
 import json
@@ -12,6 +15,7 @@ from hark.config import CorpusConfig
 from hark.data.compression import ByteStream, plain_name
 from hark.data.tmx import parse_tmx
 from hark.errors import UserError
+from hark.text.trees import as_source, linearise, read_trees, simplify
 
 TextPair = tuple[str, str]
 HEAD = 1 << 13
@@ -48,9 +52,11 @@ class PairReader:
                 return read_jsonl(stream, self.source, self.target)
             case ".tmx":
                 return parse_tmx(stream, self.source, self.target)
+            case ".trees" | ".mrg":
+                return read_treebank(stream)
             case _:
                 raise UserError(
-                    f"{stream.path}: a single file with both sides must be .tsv, .jsonl or .tmx; "
+                    f"{stream.path}: a single file with both sides must be .tsv, .jsonl, .tmx or .trees; "
                     "otherwise name the target file too"
                 )
 
@@ -121,6 +127,12 @@ def pick_pair(row: Any, source: str, target: str, where: str) -> TextPair:
                 raise UserError(f"{where}: {keys[0]} and {keys[1]} must be strings")
             return one_line(texts[0]), one_line(texts[1])
     raise UserError(f"{where}: expected keys {source} and {target}, or source and target")
+
+
+def read_treebank(stream: ByteStream) -> Iterator[TextPair]:
+    """Read bracketed trees as pairs of a sentence, its words separated by spaces, and the symbols of its tree."""
+    for tree in map(simplify, read_trees(read_lines(stream), str(stream.path))):
+        yield (as_source(tree.words()), " ".join(linearise(tree))) if tree else ("", "")
 
 
 def one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from hark.config import CorpusConfig
 from hark.data.compression import plain_name
 from hark.errors import UserError
 
-FORMATS = ("tsv", "jsonl", "ndjson", "tmx", "txt")
+FORMATS = ("tsv", "jsonl", "ndjson", "tmx", "txt", "trees", "mrg")
 
 
 def name_corpora(corpora: Sequence[CorpusConfig], languages: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ from hark.data.store import Side
 from hark.errors import UserError
 from hark.facts import LanguagePair
 from hark.text.tokenizer import Tokenizer
+from hark.text.trees import TREES
 
 Tokenizers = Mapping[Side, Tokenizer]
 LATER_KINDS = ("typed", "quoted")
@@ -136,6 +137,8 @@ def list_corpora(data: DataConfig) -> list[NamedCorpus]:
         raise UserError("no training corpus; name one with --train SRC TGT, or as data.train in a recipe")
     if data.source == data.target and not data.many:
         raise UserError(f"data.source and data.target are both {data.source}; name two languages")
+    if data.shared_vocab and data.target == TREES:
+        raise UserError("trees have a vocabulary of their own; set data.shared_vocab=false and model.tie=target")
     roles: dict[Role, Sequence[CorpusConfig]] = {"train": data.train, "dev": data.dev, "test": data.test}
     return [corpus for role, corpora in roles.items() for corpus in named_corpora(data, role, corpora)]
 

@@ -24,7 +24,8 @@ from hark.data.tally import Tally
 from hark.facts import LanguagePair
 from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
-from hark.text.tokenizer import Tokenizer, train_tokenizer
+from hark.text.tokenizer import Tokenizer, train_symbols, train_tokenizer
+from hark.text.trees import TREES
 
 DISTINCT_CHARACTERS = 6_000_000
 """Maximum total length of the distinct words that a vocabulary is learnt from. Half a million sentences of Europarl
@@ -127,6 +128,8 @@ class Learn:
 
     def __call__(self, sides: Sequence[Side]) -> bytes:
         sentences = list(self.sample(sides))
+        if sides == ("target",) and self.languages[1] == TREES:
+            return train_symbols(sentences, self.languages)
         order = np.random.default_rng(self.seed).permutation(len(sentences))
         return train_tokenizer(
             until_full((sentences[i] for i in order), DISTINCT_CHARACTERS), self.vocab_size, self.languages

@@ -26,6 +26,8 @@ class Engine(ABC):
     """A display name: the engine and its precision."""
     widest: int | None = None
     """The maximum beam width; None: no limit."""
+    builds_trees: bool = False
+    """Whether it can restrict output to trees."""
     scores_meanwhile: bool = False
     """Whether one thread may score while another one steps."""
 
@@ -110,7 +112,23 @@ class Engine(ABC):
         limit = request.limit
         if self.positions is not None and limit > self.positions:
             limit = self.positions
+        if request.tree is not None:
+            self.check_tree(request, limit)
         return limit if limit > len(prefix) else len(prefix) + 1
+
+    def check_tree(self, request: Request, limit: int) -> None:
+        """Check that a tree is possible within the limit, and that no other constraint can make it impossible."""
+        tree, search = request.tree, request.search
+        assert tree is not None
+        if not self.builds_trees:
+            raise UserError(f"{self.name} cannot restrict output to trees; use --engine torch")
+        if request.prefix or request.banned or search.min_length or search.diverse:
+            raise UserError("a tree cannot be combined with a prefix, banned tokens, min_length or diverse")
+        ids = (tree.symbols.word, tree.symbols.close, *tree.symbols.opening)
+        if not 0 <= min(ids) <= max(ids) < self.target_size:
+            raise UserError("token id out of range of the vocabulary; use the model's own tokenizer")
+        if not 0 < tree.words <= limit - (1 if tree.words == 1 else 3):  # EOS, and the brackets around several words
+            raise UserError(f"a tree of {tree.words} words does not fit in {limit} tokens; split the sentence")
 
     def fits(self, source: Sequence[int], target: Sequence[int]) -> bool:
         """Whether the model has enough positions for a pair; the source includes EOS, the target does not."""

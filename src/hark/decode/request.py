@@ -2,12 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import DecodeConfig
 from hark.errors import HarkError
+
+
+class TreeSymbols(NamedTuple):
+    """The tokens of linearised trees in a vocabulary."""
+
+    word: int
+    close: int
+    opening: tuple[int, ...]
+    longest_run: int = 8
+    """Maximum number of opening brackets in a row. Penn Treebank and GUM have at most 6."""
+
+
+class TreeConstraint(NamedTuple):
+    """Restricts the output to linearised trees over a number of words."""
+
+    symbols: TreeSymbols
+    words: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +39,8 @@ class Request:
     """Target tokens that the translation must start with."""
     banned: Sequence[int] = ()
     """Target tokens that it must not contain. Padding, unknown and start are never produced."""
+    tree: TreeConstraint | None = None
+    """If set, the output is a linearised tree."""
     attention: bool = False
     """Whether to return cross-attention with the answer."""
     urgent: bool = False

@@ -31,6 +31,8 @@ class Segmenter:
 
     def __init__(self, tokenizer: Tokenizer, dropout: float = 0.0, seed: int = 0) -> None:
         self.tokenizer, self.dropout, self.seed = tokenizer, dropout, seed
+        if tokenizer.symbols:  # they are never split
+            self.dropout = dropout = 0.0
         # Merges are learnt in id order, so the id of a piece is also the rank of the merge that creates it.
         learnt = tokenizer.learnt if dropout else range(0)
         self._ids = dict(zip(tokenizer.pieces(learnt), learnt, strict=True))
@@ -83,4 +85,4 @@ class Segmenter:
     def _spell(self, piece: str) -> list[int]:
         """Return the id of a piece, or the byte ids of a character not in the vocabulary."""
         known = self._ids.get(piece)
-        return [known] if known is not None else [self.tokenizer.n_special + byte for byte in piece.encode()]
+        return [known] if known is not None else [self.tokenizer.first_byte + byte for byte in piece.encode()]

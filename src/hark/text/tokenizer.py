@@ -1,7 +1,8 @@
 """The default vocabulary: a sentencepiece BPE tokenizer with byte fallback, and its training.
 
 Raw text in, raw text out: `decode(encode(text)) == normalise(text)` for every text, and no text ever encodes to a
-special id. Ids: pad 0, unk 1, bos 2, eos 3, language tags, 256 bytes, learnt pieces.
+special id. Ids: pad 0, unk 1, bos 2, eos 3, language tags, symbols, 256 bytes, learnt pieces. Only the vocabulary of a
+language that consists of symbols, such as linearised trees, has symbols, and nothing else is learnt then.
 """
 
 import hashlib
@@ -77,7 +78,8 @@ class Tokenizer(Vocabulary):
         if (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()) != (PAD, UNK, BOS, EOS):
             raise UserError(f"{self.name}: special ids must be pad 0, unk 1, bos 2, eos 3; learn one with hark prepare")
         self.languages = self._read_tags()
-        start = EOS + 1 + len(self.languages)
+        later = range(self.n_special, self.vocab_size)
+        self.first_byte = start = next(filter(processor.is_byte, later), self.vocab_size)
         if self.vocab_size < start + BYTES or not all(processor.is_byte(i) for i in range(start, start + BYTES)):
             raise UserError(f"{self.name}: no byte fallback, so it would lose text; learn one with hark prepare")
 
@@ -91,19 +93,25 @@ class Tokenizer(Vocabulary):
 
     @property
     def n_special(self) -> int:
-        """The number of ids before the bytes: four special tokens and the language tags."""
+        """The number of ids that represent no text: four special tokens and the language tags."""
         return EOS + 1 + len(self.languages)
+
+    @cached_property
+    def symbols(self) -> dict[str, int]:
+        """The ids of symbols: whole words that are never split."""
+        ids = range(self.n_special, self.first_byte)
+        return {piece.removeprefix(SPACE): i for piece, i in zip(self.pieces(ids), ids, strict=True)}
 
     @property
     def learnt(self) -> range:
         """The ids of learnt pieces, in the order they were learnt."""
-        return range(self.n_special + BYTES, self.vocab_size)
+        return range(self.first_byte + BYTES, self.vocab_size)
 
     def is_special(self, token: int) -> bool:
         return token < self.n_special
 
     def byte_of(self, token: int) -> int | None:
-        byte = token - self.n_special
+        byte = token - self.first_byte
         return byte if 0 <= byte < BYTES else None
 
     @cached_property
@@ -156,8 +164,9 @@ class Tokenizer(Vocabulary):
     @cached_property
     def _bytes(self) -> list[bytes]:
         """The UTF-8 bytes of each id."""
-        table = [b""] * self.n_special + [bytes([byte]) for byte in range(BYTES)]
-        return table + [piece.encode() for piece in self._learnt_pieces]
+        symbols = self.pieces(range(self.n_special, self.first_byte))
+        table = [b""] * self.n_special + [piece.encode() for piece in symbols]
+        return table + [bytes([byte]) for byte in range(BYTES)] + [piece.encode() for piece in self._learnt_pieces]
 
 
 def train_tokenizer(
@@ -167,28 +176,45 @@ def train_tokenizer(
 
     The same sentences in the same order give the same bytes. Errors call the text `where`.
     """
-    model = io.BytesIO()
     try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=vocab_size,
-            pad_id=PAD,
-            unk_id=UNK,
-            bos_id=BOS,
-            eos_id=EOS,
-            control_symbols=[f"<2{language}>" for language in sorted(set(languages))],
-            byte_fallback=True,
-            character_coverage=CHARACTER_COVERAGE,
-            normalization_rule_name="identity",
-            remove_extra_whitespaces=False,
-            max_sentence_length=1 << 20,
-            num_threads=2,  # written into the model, so it must not depend on the machine
-            minloglevel=2,
-        )
+        return _train(sentences, vocab_size, languages)
     except RuntimeError as error:
         raise _explain(error, vocab_size, where) from None
+
+
+def train_symbols(sentences: Iterable[str], languages: Sequence[str]) -> bytes:
+    """Make a vocabulary with one id for each distinct word, and bytes for all others; return its model file.
+
+    It is meant for languages with few words, such as linearised trees.
+    """
+    symbols = sorted({word for sentence in sentences for word in sentence.split()})
+    if not symbols:
+        raise UserError("no symbols to make a vocabulary from")
+    vocab_size = EOS + 1 + len(set(languages)) + len(symbols) + BYTES
+    return _train(symbols[:1], vocab_size, languages, user_defined_symbols=[SPACE + each for each in symbols])
+
+
+def _train(sentences: Iterable[str], vocab_size: int, languages: Sequence[str], **settings: Any) -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=vocab_size,
+        pad_id=PAD,
+        unk_id=UNK,
+        bos_id=BOS,
+        eos_id=EOS,
+        control_symbols=[f"<2{language}>" for language in sorted(set(languages))],
+        byte_fallback=True,
+        character_coverage=CHARACTER_COVERAGE,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        max_sentence_length=1 << 20,
+        num_threads=2,  # written into the model, so it must not depend on the machine
+        minloglevel=2,
+        **settings,
+    )
     return model.getvalue()
 
 

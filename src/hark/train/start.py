@@ -49,7 +49,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
         reverse=config.data.reverse,
         source=first[0],
         target=first[1],
-        vocab_size=target,
+        vocab_size=max(source, target),  # that of symbols, such as linearised trees, is not learnt and may be tiny
     )
     return replace(config, model=model, data=data)
 

@@ -209,4 +209,4 @@ def quick_step(lane: Lane, which_B: Tensor) -> None:
 
 def serve(shape: LaneShape) -> bool:
     """Whether these kernels support lanes of this shape."""
-    return not shape.sampled and shape.width <= WIDEST and shape.keep <= MOST_KEPT
+    return not shape.sampled and shape.tree is None and shape.width <= WIDEST and shape.keep <= MOST_KEPT

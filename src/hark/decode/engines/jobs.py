@@ -52,7 +52,8 @@ class DecodeJob(NamedTuple):
         longest = max(limit, length)
         columns = COLUMNS if longest <= COLUMNS else power_of_two(longest)
         n_forced, banned = power_of_two(len(forced)), power_of_two(len(request.banned))
-        shape = LaneShape(width, keep, columns, n_forced, banned, kind == "sample")
+        tree = request.tree.symbols if request.tree is not None else None
+        shape = LaneShape(width, keep, columns, n_forced, banned, kind == "sample", tree)
         return cls(number, request, kind, width, keep, limit, forced, start, part, length + width * limit, shape)
 
     @property
@@ -86,6 +87,7 @@ class DecodeJob(NamedTuple):
             search.temperature,
             search.top_k,
             search.top_p,
+            request.tree.words if request.tree is not None else 0,
         )
 
     def drawn(self) -> list[float]:

@@ -21,6 +21,7 @@ from hark.decode.engines.watch import SearchStep, Watch
 from hark.decode.rules import draw, forbid, force
 from hark.decode.search import advance, init
 from hark.decode.state import Candidates
+from hark.decode.tree_rules import TreeRules, TreeState
 from hark.model.cache import Cache, CachedDecoder, Rows
 from hark.text.vocabulary import SpecialIds
 
@@ -89,6 +90,13 @@ class Lane:
         """The state of a search before its first step."""
         self.beams = self.fresh.room(slots + 1)
         self.beams.done_B.fill_(True)
+        self.tree_rules: TreeRules | None = None
+        self.trees: TreeState | None = None
+        """The trees of the hypotheses, if outputs are trees."""
+        if shape.tree is not None:
+            vocab_size = context.decoder.model.config.vocab_size
+            self.tree_rules = TreeRules.of(shape.tree, vocab_size, context.special.end, device)
+            self.trees = self.tree_rules.start(self.tables.words_B, shape.width)
         self.places_BWT = torch.full(
             (slots + 1, shape.width, shape.columns), context.cache.nowhere, dtype=torch.int32, device=device
         )
@@ -113,6 +121,9 @@ class Lane:
         which_B, start_B = self.tables.write(slots, arrivals)
         self.beams.put(which_B, self.fresh.repeated(len(arrivals)))
         self.beams.log_prob_BW[:, 0].index_copy_(0, which_B, start_B)
+        if self.trees is not None:
+            words_B = self.tables.words_B.index_select(0, which_B)
+            self.trees.put(which_B, TreeRules.start(words_B, self.shape.width))
         self.occupied[slots], self.since[slots] = True, self.clock
         self.numbers[slots] = [each.number for each in arrivals]
         self.memory_lengths[slots] = [each.memory_length for each in arrivals]
@@ -188,6 +199,9 @@ class Lane:
             context.watch.numbers = self.numbers[which_B.numpy()].tolist()
         logits_BWV = context.logits(context.decoder.step(rows, context.cache)).unflatten(0, (-1, width))
         logits_BWV = forbid(logits_BWV, beams, params, context.forbidden, context.special.end)
+        trees = None if self.trees is None else self.trees.select(which_B)
+        if self.tree_rules is not None and trees is not None:
+            logits_BWV = self.tree_rules.forbid(logits_BWV, trees, beams, params)
         if params.sampling is None:
             found = context.choose(logits_BWV, beams.log_prob_BW)
         else:
@@ -200,6 +214,8 @@ class Lane:
         column_B = after.position_B.masked_fill(after.done_B, self.shape.columns)
         self.trace_BTW[which_B, column_B] = after.choices_BW.int()
         self.beams.put(which_B, after)
+        if self.tree_rules is not None and self.trees is not None and trees is not None:
+            self.trees.put(which_B, self.tree_rules.follow(trees, after))
 
     def fetch_done(self) -> "tuple[NDArray[np.int64], PendingCopy]":
         """Start copying the finished flags; return them with the tenancy that they refer to."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.decode.engines.transfer import send
+from hark.decode.request import TreeSymbols
 from hark.decode.state import Sampling, SearchParams
 
 
@@ -24,6 +25,8 @@ class LaneShape(NamedTuple):
     """Maximum number of forced tokens; 0: none."""
     banned: int
     sampled: bool
+    tree: TreeSymbols | None = None
+    """Set if outputs are trees."""
 
 
 def power_of_two(length: int) -> int:
@@ -53,9 +56,11 @@ class Arrival(NamedTuple):
     temperature: float
     top_k: int
     top_p: float
+    words: int = 0
+    """The number of words, if the output is a tree."""
 
 
-INTEGERS = ("limit", "min_length", "prefix", "max_ended", "nbest", "memory", "memory_length", "top_k")
+INTEGERS = ("limit", "min_length", "prefix", "max_ended", "nbest", "memory", "memory_length", "top_k", "words")
 FLOATS = ("start", "alpha", "temperature", "top_p")
 """The scalar fields of `Arrival`. A lane has one table of each kind for all its sentences, to save work on the host: on
 a GPU each table costs a transfer and a kernel launch."""
@@ -101,6 +106,7 @@ class ParamTables:
             sampling=sampling,
         )
         self.memory_B, self.memory_lengths_B = integer["memory"], integer["memory_length"]
+        self.words_B = integer["words"]
 
     def write(self, slots: NDArray[np.int64], arrivals: Sequence[Arrival]) -> tuple[Tensor, Tensor]:
         """Write the parameters of new searches to the tables; return their slots and initial log-probabilities."""

@@ -67,6 +67,7 @@ class TorchEngine(Engine):
     """
 
     widest = SPARE
+    builds_trees = True
 
     def __init__(
         self,

@@ -1,0 +1,1 @@
+"""Constituency parsing as sequence transduction (paper, section 6.3)."""

@@ -1,0 +1,123 @@
+"""Labelled bracketing scores by the conventions of evalb with its parameter file COLLINS.prm.
+
+The root, punctuation and constituents that consist of punctuation alone do not count, and neither do part-of-speech
+tags; ADVP and PRT are the same label. Which words are punctuation is decided by the tags of the gold tree, so that a
+parser need not predict tags.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hark.text.trees import ROOTS, Tree, events
+
+PUNCTUATION = frozenset({",", ":", "``", "''", "."})
+SAME = {"PRT": "ADVP"}
+
+Bracket = tuple[str, int, int]
+"""Label, first word and the word after the last one, without punctuation."""
+TreePair = tuple[Tree, Tree]
+"""The gold tree and the predicted one."""
+
+
+@dataclass(frozen=True)
+class BracketScore:
+    """Counts of a set of sentences, and the scores that follow from them, in percent."""
+
+    matched: int = 0
+    gold: int = 0
+    predicted: int = 0
+    sentences: int = 0
+    complete: int = 0
+    """Sentences with exactly the gold brackets."""
+
+    def __add__(self, other: "BracketScore") -> "BracketScore":
+        return BracketScore(*(one + two for one, two in zip(self.counts, other.counts, strict=True)))
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return self.matched, self.gold, self.predicted, self.sentences, self.complete
+
+    @property
+    def precision(self) -> float:
+        return percentage(self.matched, self.predicted)
+
+    @property
+    def recall(self) -> float:
+        return percentage(self.matched, self.gold)
+
+    @property
+    def f1(self) -> float:
+        return percentage(2 * self.matched, self.gold + self.predicted)
+
+    @property
+    def complete_match(self) -> float:
+        return percentage(self.complete, self.sentences)
+
+    def to_tree(self) -> dict[str, float]:
+        """The figures for JSON."""
+        return {
+            "sentences": self.sentences,
+            "precision": round(self.precision, 2),
+            "recall": round(self.recall, 2),
+            "f1": round(self.f1, 2),
+            "complete_match": round(self.complete_match, 2),
+        }
+
+
+@dataclass(frozen=True)
+class LengthScore:
+    """The score of the sentences with `first` to `last` words, punctuation included."""
+
+    first: int
+    last: int
+    score: BracketScore
+
+
+def percentage(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def brackets(tree: Tree, counts: Sequence[bool], labelled: bool = True) -> Counter[Bracket]:
+    """The brackets of a tree; `counts` tells for each word whether it counts."""
+    found: Counter[Bracket] = Counter()
+    starts: list[int] = []
+    word = position = 0
+    for node, opens in events(tree):
+        if node.word is not None:
+            if opens:
+                position += counts[word]
+                word += 1
+        elif opens:
+            starts.append(position)
+        else:
+            start = starts.pop()
+            if start < position and node.label not in ROOTS:
+                found[(SAME.get(node.label, node.label) if labelled else "", start, position)] += 1
+    return found
+
+
+def score_pair(gold: Tree, predicted: Tree, labelled: bool = True) -> BracketScore:
+    """Score one sentence; raise ValueError if the trees have different numbers of words."""
+    tags = [leaf.label for leaf in gold.leaves()]
+    words = len(predicted.leaves())
+    if len(tags) != words:
+        raise ValueError(f"{len(tags)} words in the gold tree, but {words} in the predicted one")
+    counts = [tag not in PUNCTUATION for tag in tags]
+    expected, found = brackets(gold, counts, labelled), brackets(predicted, counts, labelled)
+    matched = (expected & found).total()
+    return BracketScore(matched, expected.total(), found.total(), 1, int(expected == found))
+
+
+def score_trees(pairs: Iterable[TreePair], labelled: bool = True) -> BracketScore:
+    """Score a corpus: counts are summed over sentences."""
+    return sum((score_pair(*pair, labelled) for pair in pairs), start=BracketScore())
+
+
+def score_by_length(pairs: Iterable[TreePair], step: int = 10) -> list[LengthScore]:
+    """Score the sentences of 1 to `step` words, of `step` + 1 to twice as many, and so on."""
+    groups: dict[int, BracketScore] = {}
+    for pair in pairs:
+        group = max(len(pair[0].leaves()) - 1, 0) // step
+        groups[group] = groups.get(group, BracketScore()) + score_pair(*pair)
+    return [LengthScore(group * step + 1, (group + 1) * step, groups[group]) for group in sorted(groups)]

@@ -1,0 +1,34 @@
+"""Parsing with an untrained model: every sentence gets a tree over its own words, in order."""
+
+from pathlib import Path
+
+import pytest
+
+from hark.decode.load import Loaded
+from hark.errors import UserError
+from hark.parse.parser import Parser
+from tests.decode.bundles import make_bundle
+from tests.parse.parsers import make_parser
+
+SENTENCES = [["The", "cat", "sat", "."], ["Yes"], ["(", "👩‍👧", "-LRB-", ")"], ["a"] * 9]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    return Loaded(make_parser(tmp_path_factory.mktemp("models") / "parser"), "torch", "cpu")
+
+
+def test_trees_have_exactly_the_words_of_their_sentences(loaded: Loaded) -> None:
+    parsed = list(Parser(loaded, beam=2).parse(SENTENCES))
+    assert [each.tree.words() for each in parsed] == SENTENCES
+    assert all(each.score < 0 for each in parsed)
+
+
+def test_a_sentence_that_is_too_long_is_named(loaded: Loaded) -> None:
+    with pytest.raises(UserError, match=r"sentence 2 \(b b b b b \.\.\.\): "):
+        list(Parser(loaded, beam=1).parse([["a"], ["b"] * 80]))
+
+
+def test_a_translator_is_not_a_parser(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="en-de: not a parser; train one"):
+        Parser(Loaded(make_bundle(tmp_path / "en-de"), "torch", "cpu"))

@@ -1,0 +1,102 @@
+"""Bracketing scores: equal to evalb's, and to a brute-force count."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hark.parse.score import BracketScore, score_by_length, score_pair, score_trees
+from hark.text.trees import TOP, Tree, format_tree, parse_tree
+from tests.text.test_trees import TREES
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "evalb.tsv"
+"""300 pairs of random trees with the counts of evalb (Sekine and Collins, version of 2008 with COLLINS.prm): gold tree,
+predicted tree, matched brackets, gold brackets, predicted brackets."""
+EVALB = {"sentences": 300, "precision": 28.70, "recall": 28.49, "f1": 28.59, "complete_match": 22.33}
+"""Its summary of all pairs."""
+
+
+def golden() -> list[tuple[Tree, Tree, tuple[int, ...]]]:
+    rows = [line.split("\t") for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+    return [(parse_tree(row[0]), parse_tree(row[1]), tuple(map(int, row[2:]))) for row in rows]
+
+
+def test_every_sentence_scores_as_in_evalb() -> None:
+    pairs = golden()
+    assert len(pairs) == 300
+    found = [score_pair(gold, predicted).counts[:3] for gold, predicted, _ in pairs]
+    assert found == [counts for *_, counts in pairs]
+
+
+def test_the_corpus_scores_as_in_evalb() -> None:
+    assert score_trees((gold, predicted) for gold, predicted, _ in golden()).to_tree() == EVALB
+
+
+def spans(tree: Tree) -> Counter[tuple[str, int, int]]:
+    """The brackets of a tree by the published definition, read off its text."""
+    found: Counter[tuple[str, int, int]] = Counter()
+    text = format_tree(tree)
+    for start, character in enumerate(text):
+        if character != "(":
+            continue
+        depth, end = 0, start
+        while not (depth == 1 and text[end] == ")"):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        label = text[start + 1 : end].split()[0]
+        tags = [re.findall(r"\((\S+) [^()\s]+\)", part) for part in (text[:start], text[start : end + 1])]
+        before, inside = ([tag for tag in each if tag not in (",", ":", "``", "''", ".")] for each in tags)
+        is_word = not text[start + 1 :].split(" ", 1)[1].startswith("(")
+        if inside and label != "TOP" and not is_word:
+            found["ADVP" if label == "PRT" else label, len(before), len(before) + len(inside)] += 1
+    return found
+
+
+@settings(max_examples=25)
+@given(TREES, st.randoms(use_true_random=False))
+def test_scores_equal_the_brute_force(gold: Tree, chance: object) -> None:
+    other = rearranged(gold, chance)
+    expected, found = spans(gold), spans(other)
+    counts = ((expected & found).total(), expected.total(), found.total(), 1, int(expected == found))
+    assert score_pair(gold, other).counts == counts
+
+
+def rearranged(tree: Tree, chance: object) -> Tree:
+    """Another tree over the same words: groups of neighbours, some of them under a new label."""
+    children = tree.leaves()
+    while len(children) > 1 and chance.random() < 0.8:  # type: ignore[attr-defined]
+        at = chance.randrange(len(children) - 1)  # type: ignore[attr-defined]
+        label = chance.choice(["S", "NP", "VP", "PRT", "ADVP"])  # type: ignore[attr-defined]
+        children[at : at + 2] = [Tree(label, tuple(children[at : at + 2]))]
+    return Tree(TOP, tuple(children))
+
+
+def test_a_tree_matches_itself_whatever_its_tags() -> None:
+    gold = parse_tree("(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PRT (RP down))) (. .)))")
+    other = parse_tree("(S1 (S (NP (XX The) (XX cat)) (VP (XX sat) (ADVP (XX down))) (XX .)))")
+    assert score_pair(gold, other) == BracketScore(4, 4, 4, 1, 1)
+
+
+def test_unlabelled_scores_ignore_labels() -> None:
+    gold, other = parse_tree("(TOP (S (NP (X a) (X b)) (X c)))"), parse_tree("(TOP (NP (VP (X a) (X b)) (X c)))")
+    assert score_pair(gold, other).f1 == 0
+    assert score_pair(gold, other, labelled=False).f1 == 100
+
+
+def test_different_numbers_of_words_are_an_error() -> None:
+    with pytest.raises(ValueError, match="1 words in the gold tree, but 2"):
+        score_pair(parse_tree("(S (X a))"), parse_tree("(S (X a) (X b))"))
+
+
+def test_scores_by_length_add_up() -> None:
+    pairs = [(gold, predicted) for gold, predicted, _ in golden()]
+    groups = score_by_length(pairs, step=5)
+    assert [(each.first, each.last) for each in groups] == [(1, 5), (6, 10), (11, 15)]
+    assert sum((each.score for each in groups), start=BracketScore()) == score_trees(pairs)
+
+
+def test_an_empty_corpus_scores_zero() -> None:
+    assert score_trees([]).f1 == 0
