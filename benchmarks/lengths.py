@@ -24,12 +24,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from benchmarks.loglog import Panel, draw_panels
 from benchmarks.peers import Padded, TorchTransformer
 from hark import configfile
 from hark.config import Config
 from hark.data.batches import PackedStream
 from hark.model import Transformer, kernels
+from hark.pages.loglog import Panel, draw_panels
 from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, Streams

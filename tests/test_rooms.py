@@ -43,6 +43,7 @@ ROOMS = {
     "inspect": 3,
     "export": 4,
     "documents": 4,
+    "reproduce": 4,
     "serve": 4,
     "cli": 5,
     "__main__": 5,

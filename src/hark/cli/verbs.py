@@ -11,7 +11,7 @@ from hark.errors import UserError
 
 VERBS = (
     "translate", "memory", "align", "serve", "models", "prepare", "train", "average", "distil", "shrink", "shortlist",
-    "evaluate", "look", "heads", "runs", "plot", "config", "completion", "help",
+    "evaluate", "reproduce", "look", "heads", "runs", "plot", "config", "completion", "help",
 )  # fmt: skip
 """In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`. Its docstring is its help. A test
 parses the commands in that module's `EXAMPLES`."""
