@@ -41,13 +41,13 @@ def draw_scatter(title: str, x_title: str, y_title: str, series: Sequence[str], 
         f'<text x="{MARGIN}" y="{top - 8}">{escape(y_title)}</text>'
         f'<text class="middle" x="{(LEFT + end) / 2}" y="{HEIGHT - 14}">{escape(x_title)}</text>\n',
     ]
-    for tick in ticks(low, high, 6):
+    for value in ticks(low, high, 6):
         parts.append(
-            f'<line class="grid" x1="{LEFT}" x2="{end}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
-            f'<text class="end" x="{LEFT - 8}" y="{y(tick) + 4:.1f}">{label(tick)}</text>\n'
+            f'<line class="grid" x1="{LEFT}" x2="{end}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
+            f'<text class="end" x="{LEFT - 8}" y="{y(value) + 4:.1f}">{label(value)}</text>\n'
         )
-    for power in range(first, last + 1):
-        parts.append(f'<text class="middle" x="{x(power):.1f}" y="{floor + 17}">1e{power}</text>\n')
+    for tick in range(first, last + 1):
+        parts.append(f'<text class="middle" x="{x(tick):.1f}" y="{floor + 17}">1e{tick}</text>\n')
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{end}" y1="{floor}" y2="{floor}"/>\n')
     for dot, power in zip(dots, powers, strict=True):
         parts.append(

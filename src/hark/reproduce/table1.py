@@ -96,11 +96,12 @@ def report(work: Work, rows: Rows) -> Report:
     scale = work.scale
     notes = [
         f"measured on {first['device']} in float32, forward and backward pass, batch of one: n from "
-        f"{scale.lengths[0]:,} to {scale.lengths[-1]:,} at d = {first['width']:,}, d from {scale.depths[0]:,} to {scale.depths[-1]:,} at "
-        f"n = {first['length']:,}; exponents are fitted to the larger half of the sizes",
+        f"{scale.lengths[0]:,} to {scale.lengths[-1]:,} at d = {first['width']:,}, d from {scale.depths[0]:,} to "
+        f"{scale.depths[-1]:,} at n = {first['length']:,}; exponents are fitted to the larger half of the sizes",
         "time grows more slowly than operations while a layer is too small to fill the machine",
         f"k = {KERNEL}; r = {NEIGHBOURS} ({PATH_NEIGHBOURS} for path lengths); the convolutions of a stack are "
-        "dilated; attention has no projections, as in the paper's count; the recurrent layer is an LSTM, for counts a GRU",
+        "dilated; attention has no projections, as in the paper's count; the recurrent layer is an LSTM, for counts "
+        "a GRU",
         "the paper has no column for memory; the fused kernel has no row in the paper",
     ]
     lengths = ", ".join(str(n) for n in PATH_LENGTHS)

@@ -198,7 +198,7 @@ def mean_bleu(sets: Sequence[SetBleu]) -> float:
 
 
 def free_memory() -> None:
-    """Free what the last model held, before the next one is built."""
-    gc.collect()
+    """Free what the last model held on a GPU, before the next one is built."""
     if torch.cuda.is_available():
+        gc.collect()  # a run and its CUDA graph refer to each other
         torch.cuda.empty_cache()
