@@ -36,7 +36,7 @@ class Comparison:
     second: Row
 
     def noise(self, measure: str) -> float:
-        return abs(self.rows["base"][measure] - self.second[measure])
+        return abs(float(self.rows["base"][measure] - self.second[measure]))
 
     def better(self, one: str, other: str, measure: str) -> float:
         """How much better row `one` is than `other`: positive for higher BLEU or lower perplexity."""

@@ -26,7 +26,7 @@ from hark.train.schedule import learning_rate
 
 MODEL = f"{LANGUAGE}-de"
 """The shipped model whose attention is shown."""
-POSITIONS, WIDTH = 100, 128
+POSITIONS, WIDTH = 50, 64
 RATES = ((512, 4000), (512, 8000), (256, 4000))
 """(d_model, warm-up steps) of the schedules; the first is the paper's base model."""
 STEPS, STRIDE = 20_000, 200

@@ -42,7 +42,7 @@ class RestrictedAttention(nn.Module):
     def forward(self, x_ND: Tensor) -> Tensor:
         n, r = len(x_ND), self.r
         half, blocks = r // 2, math.ceil(n / r)
-        queries = F.pad(x_ND, (0, 0, 0, blocks * r - n)).unflatten(0, (blocks, r))
+        queries = F.pad(x_ND, (0, 0, 0, blocks * r - n)).view(blocks, r, -1)
         padded = F.pad(x_ND, (0, 0, half, blocks * r - n + half))
         keys = padded.unfold(0, 2 * r, r).transpose(1, 2)
         query_at = torch.arange(blocks * r, device=x_ND.device).view(blocks, r, 1)
@@ -65,7 +65,8 @@ class Convolution(nn.Module):
         self.before = (KERNEL - 1) * dilation
 
     def forward(self, x_ND: Tensor) -> Tensor:
-        return self.conv(F.pad(x_ND.T[None], (self.before, 0)))[0].T
+        out: Tensor = self.conv(F.pad(x_ND.T[None], (self.before, 0)))
+        return out[0].T
 
 
 class Recurrent(nn.Module):
@@ -100,13 +101,14 @@ class UnrolledRecurrent(nn.Module):
         self.cell = nn.GRUCell(d, d)
 
     def forward(self, x_ND: Tensor) -> Tensor:
-        return torch.cat(self.states(x_ND.split(1)))
+        return torch.cat(self.states([x_D[None] for x_D in x_ND]))
 
     def states(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The state after each input, (1, d)."""
         states = [torch.zeros_like(inputs[0])]
         for x_1D in inputs:
-            states.append(Step.apply(self.cell(x_1D, states[-1])))
+            state: Tensor = Step.apply(self.cell(x_1D, states[-1]))  # type: ignore[no-untyped-call]
+            states.append(state)
         return states[1:]
 
 

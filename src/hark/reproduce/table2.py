@@ -88,7 +88,7 @@ def report(work: Work, rows: Rows) -> Report:
             ]
         )
         lines.append(our_line(published.name, rows[name], work))
-    sets = next((row["sets"] for row in rows.values() if "sets" in row), [])
+    sets: list[dict[str, Any]] = next((row["sets"] for row in rows.values() if "sets" in row), [])
     scores = [
         [MODELS[name].name, each["name"], number(each["bleu"]), number(each["paper_bleu"]), f"{each['sentences']:,}"]
         for name, row in rows.items()

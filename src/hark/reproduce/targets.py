@@ -7,7 +7,10 @@ from hark.reproduce.cost import NOMINAL
 from hark.reproduce.scales import SCALES, ScaleName
 from hark.reproduce.work import Target
 
-TARGETS = {each.TARGET.name: each.TARGET for each in (table1, table2, table3, table4, figures, ablate)}
+TARGETS: dict[str, Target] = {
+    each.name: each
+    for each in (table1.TARGET, table2.TARGET, table3.TARGET, table4.TARGET, figures.TARGET, ablate.TARGET)
+}
 SHOWN: tuple[ScaleName, ...] = ("small", "medium", "full")
 
 

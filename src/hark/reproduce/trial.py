@@ -37,6 +37,10 @@ PLACES = 1 << 18
 """Tokens in flight on a GPU while translating; without CUDA graphs, more would not be faster."""
 
 
+MOST_NATS = 700
+"""A loss beyond this, or a non-finite one, counts as this much: its exponential is still a number."""
+
+
 class StoppedError(Exception):
     """A signal stopped a training run, which was saved first."""
 
@@ -142,7 +146,8 @@ def measure_perplexity(trial: Trial, model: Transformer) -> float:
                 _, nll = objective(to_tensors(batch, device))
             total += float(nll)
             tokens += batch.n_target_tokens
-    return math.exp(min(total / tokens, 700))
+    mean = total / tokens
+    return math.exp(min(mean, MOST_NATS)) if math.isfinite(mean) else math.exp(MOST_NATS)
 
 
 @dataclass(frozen=True)
