@@ -9,6 +9,8 @@ from hark.pages.picture import group, picture
 MARGIN, TITLE = 20, 44
 WORD, COLUMN, GAP = 120, 150, 40  # of a column of words, between two columns, between two views; in SVG units
 LINE = 20
+NARROWEST = 540
+"""Minimum width of the picture, to fit the title."""
 FAINTEST = 0.03
 """Weights below this are not drawn."""
 
@@ -27,7 +29,7 @@ class HeadView:
 def draw_heads(title: str, words: Sequence[str], views: Sequence[HeadView], looking: int | None = None) -> str:
     """A picture of views side by side. With `looking`, only the lines of that word are drawn."""
     width_of_view = 2 * WORD + COLUMN
-    width = 2 * MARGIN + len(views) * width_of_view + (len(views) - 1) * GAP
+    width = max(NARROWEST, 2 * MARGIN + len(views) * width_of_view + (len(views) - 1) * GAP)
     height = TITLE + 24 + len(words) * LINE + MARGIN
     parts = [f'<text class="title" x="{MARGIN}" y="26">{escape(title)}</text>\n']
     for number, view in enumerate(views):

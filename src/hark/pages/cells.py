@@ -6,7 +6,7 @@ from html import escape
 from hark.pages.axes import label, ticks
 from hark.pages.picture import picture
 
-MARGIN, LEFT, TOP, BOTTOM = 20, 52, 44, 40  # in SVG units
+MARGIN, LEFT, TOP, BOTTOM = 20, 52, 58, 40  # in SVG units
 WIDTH, HEIGHT = 680, 360
 
 
@@ -33,7 +33,7 @@ def draw_cells(
         parts.append(f'<text class="middle" x="{LEFT + tick * across:.1f}" y="{floor + 16}">{label(tick)}</text>\n')
     parts.append(
         f'<text class="end" x="{WIDTH - MARGIN}" y="{HEIGHT - 8}">{escape(column_title)}</text>'
-        f'<text x="{MARGIN}" y="{TOP - 4}">{escape(row_title)}</text>\n'
+        f'<text x="{MARGIN}" y="{TOP - 12}">{escape(row_title)}</text>\n'
     )
     # The size of the cells is in the style, once, because there are thousands.
     style = (

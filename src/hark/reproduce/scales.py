@@ -12,6 +12,11 @@ CHECKPOINTS = 20
 """Checkpoints over a run whose last ones are averaged; the paper's five last ones are 7% of its run, ours 20%."""
 
 
+def warmup_for(steps: int) -> int:
+    """The paper's warm-up, or a quarter of a short run."""
+    return min(PAPER_WARMUP, max(1, steps // 4))
+
+
 @dataclass(frozen=True)
 class Scale:
     """A budget. Models keep the paper's proportions: widths and layers are divided by a constant."""
@@ -65,7 +70,7 @@ class Scale:
         A run that is too short for the paper's warm-up has a shorter one with the same peak rate. With `average`, it
         keeps the checkpoints to average; the paper does not average in Table 3.
         """
-        warmup = min(PAPER_WARMUP, max(1, steps // 4))
+        warmup = warmup_for(steps)
         train = replace(
             config.train,
             steps=steps,
@@ -120,7 +125,7 @@ TINY = replace(
     SMALL,
     name="tiny",
     about="seconds, for tests",
-    widths=64,
+    widths=32,  # d_k is then 2: with 1, there would be no scaling to leave out
     layers=6,
     batch_tokens=256,
     vocab_size=300,

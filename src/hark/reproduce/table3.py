@@ -10,7 +10,7 @@ from hark.reproduce.conclusions import draw_conclusions
 from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import training_cost
 from hark.reproduce.published import TABLE_3, Variation
-from hark.reproduce.scales import Scale
+from hark.reproduce.scales import Scale, warmup_for
 from hark.reproduce.tables import differences, millions, number, perplexity, table
 from hark.reproduce.trial import (
     Advance,
@@ -82,7 +82,7 @@ def report(work: Work, rows: Rows) -> Report:
         f"text: {describe_text(dataset)}, not WMT 2014 (4.5M pairs); scored on {names}, not newstest2013",
         f"steps: {base['steps']:,} of {scale.batch_tokens:,} tokens for every row "
         f"({base.get('target_tokens', 0):,} target tokens), not 100,000 (big: 300,000); warm-up of "
-        f"{min(4000, max(1, base['steps'] // 4)):,} steps to the paper's peak rate",
+        f"{warmup_for(base['steps']):,} steps to the paper's peak rate",
         f"BLEU: sacreBLEU ({sets[0]['signature'] if sets else '-'}), {sum(each['sentences'] for each in sets):,} "
         "sentences; the paper's is tokenised BLEU",
     ]
