@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 from hark.pages.attention import HeadView, draw_heads
 from hark.pages.bars import BarRow, draw_bars
 from hark.pages.cells import draw_cells
-from hark.pages.loglog import Panel, draw_panels
+from hark.pages.loglog import LogPanel, draw_panels
 from hark.pages.scatter import Dot, draw_scatter
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -56,6 +56,6 @@ def test_cells_near_the_middle_are_left_empty() -> None:
 
 
 def test_panels_have_a_curve_for_each_name() -> None:
-    svg = draw_panels(("a", "b"), [Panel("Time", "ms", "n", [[(8, 1.0), (16, 4.0)], [(8, 2.0), (16, 4.0)]])], "CPU")
+    svg = draw_panels(("a", "b"), [LogPanel("Time", "ms", "n", [[(8, 1.0), (16, 4.0)], [(8, 2.0), (16, 4.0)]])], "CPU")
     assert count(svg, "path") == 2
     assert count(svg, "circle") == 4

@@ -7,7 +7,7 @@ import pytest
 
 from hark.reproduce.cost import TWO_CORES, Cost
 from hark.reproduce.scales import TINY
-from hark.reproduce.work import Part, Report, Row, Target, Work, missing_parts, run_parts, write_report
+from hark.reproduce.work import TargetPart, Report, Row, Target, Work, missing_parts, run_parts, write_report
 
 
 class Counted:
@@ -17,7 +17,7 @@ class Counted:
         self.measured: list[str] = []
         self.settings, self.stop_at = settings, stop_at
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> TargetPart:
         def measure(work: Work, advance: object) -> Row:  # noqa: ARG001
             if name == self.stop_at:
                 raise KeyboardInterrupt
@@ -27,7 +27,7 @@ class Counted:
             (run / "metrics.jsonl").write_text("{}\n")
             return {"value": len(name)}
 
-        return Part(name, name, Cost(fast_flops=2e10, runs=1), self.settings, measure)
+        return TargetPart(name, name, Cost(fast_flops=2e10, runs=1), self.settings, measure)
 
     @property
     def target(self) -> Target:

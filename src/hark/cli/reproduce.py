@@ -52,7 +52,9 @@ def reproduce(
     ] = Path("reproduce"),
     device: options.Device = "auto",
 ) -> None:
-    """Measure a table or figure of the paper again, beside the paper's own figures.
+    """Measure the tables and figures of the paper again.
+
+    Puts the paper's own figures beside ours, and says what differs.
 
     May be killed at any time: the same command keeps finished rows and resumes the run it was in. Writes Markdown,
     pictures and JSON to OUTPUT/NAME/SCALE.

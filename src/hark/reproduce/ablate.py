@@ -26,7 +26,7 @@ from hark.reproduce.trial import (
     read_cost,
     train_trial,
 )
-from hark.reproduce.work import Part, Report, Row, Rows, Target, Work
+from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
 from hark.train.start import Build
 from hark.train.step_log import DivergedError
 
@@ -71,11 +71,11 @@ def ablation_config(ablation: Ablation, scale: Scale, steps: int | None) -> Conf
     return ablation.apply(config)
 
 
-def parts(scale: Scale, steps: int | None) -> list[Part]:
+def parts(scale: Scale, steps: int | None) -> list[TargetPart]:
     return [ablation_part(each, ablation_config(each, scale, steps)) for each in TRAINED]
 
 
-def ablation_part(ablation: Ablation, config: Config) -> Part:
+def ablation_part(ablation: Ablation, config: Config) -> TargetPart:
     def measure(work: Work, advance: Advance) -> Row:
         trial = Trial.of(config, work.dataset, work.device, ablation.build)
         try:
@@ -101,7 +101,7 @@ def ablation_part(ablation: Ablation, config: Config) -> Part:
 
     # The build is not part of the settings, so it is named.
     settings = f"{ablation.build.__name__}\n{configfile.dump(config)}"
-    return Part(ablation.name, ablation.about, training_cost(config), settings, measure)
+    return TargetPart(ablation.name, ablation.about, training_cost(config), settings, measure)
 
 
 def results(rows: Rows) -> list[tuple[str, str, str, Row]]:

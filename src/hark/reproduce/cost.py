@@ -35,7 +35,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Speed:
+class MachineSpeed:
     """The speed of a machine: operations per second in training on either path, and seconds around each run (start,
     checkpoints, translating the dev set)."""
 
@@ -47,10 +47,10 @@ class Speed:
         return cost.fast_flops / self.fast + cost.slow_flops / self.slow + cost.runs * self.around + cost.seconds
 
 
-TWO_CORES = Speed(fast=2e10, slow=2e10, around=4)
-H200 = Speed(fast=2.9e14, slow=0.9e14, around=20)
+TWO_CORES = MachineSpeed(fast=2e10, slow=2e10, around=4)
+H200 = MachineSpeed(fast=2.9e14, slow=0.9e14, around=20)
 """Measured: base, 31 steps of 25,000 tokens per second (docs/benchmarks.md). The slow path is an estimate."""
-NOMINAL: Mapping[ScaleName, Speed] = {"small": TWO_CORES, "medium": H200, "full": H200, "tiny": TWO_CORES}
+NOMINAL: Mapping[ScaleName, MachineSpeed] = {"small": TWO_CORES, "medium": H200, "full": H200, "tiny": TWO_CORES}
 """The machine that each scale is meant for."""
 SHARE_FAST, SHARE_SLOW = 0.35, 0.11
 """Shares of the speed of large matrix products that training reaches on a GPU."""
@@ -65,7 +65,7 @@ def training_cost(config: Config) -> Cost:
     return Cost(fast_flops=flops if covered else 0.0, slow_flops=0.0 if covered else flops, runs=1)
 
 
-def measure_speed(device: torch.device) -> Speed:
+def measure_speed(device: torch.device) -> MachineSpeed:
     """Time matrix products on this machine."""
     on_gpu = device.type == "cuda"
     size, kind = (8192, torch.bfloat16) if on_gpu else (768, torch.float32)
@@ -73,8 +73,8 @@ def measure_speed(device: torch.device) -> Speed:
     best = min(time_product(a) for _ in range(4))
     flops = 2 * size**3 / best
     if not on_gpu:
-        return Speed(SHARE_CPU * flops, SHARE_CPU * flops, TWO_CORES.around)
-    return Speed(SHARE_FAST * flops, SHARE_SLOW * flops, H200.around)
+        return MachineSpeed(SHARE_CPU * flops, SHARE_CPU * flops, TWO_CORES.around)
+    return MachineSpeed(SHARE_FAST * flops, SHARE_SLOW * flops, H200.around)
 
 
 def time_product(a: torch.Tensor) -> float:

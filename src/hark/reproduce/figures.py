@@ -21,7 +21,7 @@ from hark.reproduce.cost import Cost
 from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, table
 from hark.reproduce.trial import Advance
-from hark.reproduce.work import Part, Report, Row, Rows, Target, Work
+from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
 from hark.train.schedule import learning_rate
 
 MODEL = f"{LANGUAGE}-de"
@@ -33,16 +33,16 @@ STEPS, STRIDE = 20_000, 200
 PRESET_NAMES: tuple[PresetName, ...] = ("long-distance", "anaphora", "structure")
 
 
-def parts(_scale: Scale, _steps: int | None) -> list[Part]:
+def parts(_scale: Scale, _steps: int | None) -> list[TargetPart]:
     cost = Cost(seconds=3)
     found = [
-        Part("positions", "positional encodings", cost, f"{POSITIONS} {WIDTH}", measure_positions),
-        Part("rate", "learning rate", cost, f"{RATES} {STEPS} {STRIDE}", measure_rates),
+        TargetPart("positions", "positional encodings", cost, f"{POSITIONS} {WIDTH}", measure_positions),
+        TargetPart("rate", "learning rate", cost, f"{RATES} {STEPS} {STRIDE}", measure_rates),
     ]
     for name in PRESET_NAMES:
         preset = PRESETS[name]
         found.append(
-            Part(
+            TargetPart(
                 f"figure{preset.figure}",
                 f"figure {preset.figure}: {preset.title.lower()}",
                 cost,

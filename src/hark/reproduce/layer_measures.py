@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from hark.reproduce.layer_types import LayerType, Step, UnrolledRecurrent
+from hark.reproduce.layer_types import LayerType, StateMark, UnrolledRecurrent
 
-MARK = f"{Step.__name__}Backward"
+MARK = f"{StateMark.__name__}Backward"
 
 
 def time_pass(layer: nn.Module, x: Tensor, repeats: int) -> float:

@@ -81,7 +81,7 @@ class Recurrent(nn.Module):
         return out
 
 
-class Step(torch.autograd.Function):
+class StateMark(torch.autograd.Function):
     """The identity. Marks a state of a recurrent layer in the graph, so that the steps on a path can be counted."""
 
     @staticmethod
@@ -107,7 +107,7 @@ class UnrolledRecurrent(nn.Module):
         """The state after each input, (1, d)."""
         states = [torch.zeros_like(inputs[0])]
         for x_1D in inputs:
-            state: Tensor = Step.apply(self.cell(x_1D, states[-1]))  # type: ignore[no-untyped-call]
+            state: Tensor = StateMark.apply(self.cell(x_1D, states[-1]))  # type: ignore[no-untyped-call]
             states.append(state)
         return states[1:]
 

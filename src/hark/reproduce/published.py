@@ -8,7 +8,7 @@ from hark.config import Config
 
 
 @dataclass(frozen=True)
-class System:
+class PublishedSystem:
     """A row of Table 2. BLEU on newstest2014; training cost in floating-point operations."""
 
     name: str
@@ -22,17 +22,17 @@ class System:
 
 
 TABLE_2 = (
-    System("ByteNet", 23.75, None),
-    System("Deep-Att + PosUnk", None, 39.2, None, 1.0e20),
-    System("GNMT + RL", 24.6, 39.92, 2.3e19, 1.4e20),
-    System("ConvS2S", 25.16, 40.46, 9.6e18, 1.5e20),
-    System("MoE", 26.03, 40.56, 2.0e19, 1.2e20),
-    System("Deep-Att + PosUnk Ensemble", None, 40.4, None, 8.0e20, ensemble=True),
-    System("GNMT + RL Ensemble", 26.30, 41.16, 1.8e20, 1.1e21, ensemble=True),
-    System("ConvS2S Ensemble", 26.36, 41.29, 7.7e19, 1.2e21, ensemble=True),
+    PublishedSystem("ByteNet", 23.75, None),
+    PublishedSystem("Deep-Att + PosUnk", None, 39.2, None, 1.0e20),
+    PublishedSystem("GNMT + RL", 24.6, 39.92, 2.3e19, 1.4e20),
+    PublishedSystem("ConvS2S", 25.16, 40.46, 9.6e18, 1.5e20),
+    PublishedSystem("MoE", 26.03, 40.56, 2.0e19, 1.2e20),
+    PublishedSystem("Deep-Att + PosUnk Ensemble", None, 40.4, None, 8.0e20, ensemble=True),
+    PublishedSystem("GNMT + RL Ensemble", 26.30, 41.16, 1.8e20, 1.1e21, ensemble=True),
+    PublishedSystem("ConvS2S Ensemble", 26.36, 41.29, 7.7e19, 1.2e21, ensemble=True),
 )
-BASE = System("Transformer (base)", 27.3, 38.1, 3.3e18, 3.3e18, gpu_hours=96)
-BIG = System("Transformer (big)", 28.4, 41.8, 2.3e19, 2.3e19, gpu_hours=672)
+BASE = PublishedSystem("Transformer (base)", 27.3, 38.1, 3.3e18, 3.3e18, gpu_hours=96)
+BIG = PublishedSystem("Transformer (big)", 28.4, 41.8, 2.3e19, 2.3e19, gpu_hours=672)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from hark.pages.loglog import Panel, draw_panels
+from hark.pages.loglog import LogPanel, draw_panels
 from hark.reproduce.cost import Cost
 from hark.reproduce.growth import Points, fit_exponent, name_law
 from hark.reproduce.layer_measures import count_flops, graph_depth, path_length, saved_bytes, time_pass
@@ -14,7 +14,7 @@ from hark.reproduce.published import TABLE_1
 from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, table
 from hark.reproduce.trial import Advance
-from hark.reproduce.work import Part, Report, Row, Rows, Target, Work
+from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
 from hark.train.processes import choose_device
 
 NEIGHBOURS = 32
@@ -24,11 +24,11 @@ COUNTED_LENGTHS, COUNTED_WIDTHS = (32, 64, 128), (16, 32, 64)
 PATH_LENGTHS, PATH_NEIGHBOURS = (8, 16, 32, 64, 128), 8
 
 
-def parts(scale: Scale, _steps: int | None) -> list[Part]:
+def parts(scale: Scale, _steps: int | None) -> list[TargetPart]:
     sizes = f"{scale.lengths} {scale.depths} {scale.repeats}"
     seconds = 20.0 if scale.name != "tiny" else 0.5
     return [
-        Part(each.name.replace(", ", "-").replace(" ", "-"), each.name, Cost(seconds=seconds), f"{each.name} {sizes}",
+        TargetPart(each.name.replace(", ", "-").replace(" ", "-"), each.name, Cost(seconds=seconds), f"{each.name} {sizes}",
              lambda work, advance, each=each: measure_layer(each, work, advance))  # type: ignore[misc]
         for each in LAYER_TYPES
     ]  # fmt: skip
@@ -123,9 +123,9 @@ def listed(points: Points) -> str:
 
 
 def draw(kinds: Sequence[tuple[str, LayerType]], rows: Rows) -> str:
-    def panel(title: str, unit: str, below: str, key: str, scale: float) -> Panel:
+    def panel(title: str, unit: str, below: str, key: str, scale: float) -> LogPanel:
         curves = [[(int(size), value * scale) for size, value in rows[name][key]] for name, _ in kinds]
-        return Panel(title, unit, below, curves)
+        return LogPanel(title, unit, below, curves)
 
     first = rows[kinds[0][0]]
     panels = [

@@ -11,14 +11,14 @@ from hark.recipes import find_recipe
 from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import training_cost
 from hark.reproduce.flops import run_flops, text_lengths
-from hark.reproduce.published import BASE, BIG, TABLE_2, System
+from hark.reproduce.published import BASE, BIG, TABLE_2, PublishedSystem
 from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, millions, number, power, table
 from hark.reproduce.trial import Advance, Trial, load_model, measure_bleu, measure_perplexity, read_cost, train_trial
-from hark.reproduce.work import Part, Report, Row, Rows, Target, Work
+from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
 from hark.train.step_log import DivergedError
 
-MODELS: Mapping[str, System] = {"base": BASE, "big": BIG}
+MODELS: Mapping[str, PublishedSystem] = {"base": BASE, "big": BIG}
 NEWS = "newstest2014"
 TRAINING = 0.95
 
@@ -30,11 +30,11 @@ def model_config(name: str, scale: Scale, steps: int | None) -> Config:
     return scale.training(config, steps or scale.steps[f"table2 {name}"], average=True)
 
 
-def parts(scale: Scale, steps: int | None) -> list[Part]:
+def parts(scale: Scale, steps: int | None) -> list[TargetPart]:
     return [model_part(name, model_config(name, scale, steps)) for name in MODELS]
 
 
-def model_part(name: str, config: Config) -> Part:
+def model_part(name: str, config: Config) -> TargetPart:
     def measure(work: Work, advance: Advance) -> Row:
         trial = Trial.of(config, work.dataset, work.device)
         try:
@@ -55,7 +55,7 @@ def model_part(name: str, config: Config) -> Part:
             "sets": [asdict(each) for each in sets],
         }
 
-    return Part(name, f"Transformer ({name})", training_cost(config), configfile.dump(config), measure)
+    return TargetPart(name, f"Transformer ({name})", training_cost(config), configfile.dump(config), measure)
 
 
 def report(work: Work, rows: Rows) -> Report:

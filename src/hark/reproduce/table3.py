@@ -22,7 +22,7 @@ from hark.reproduce.trial import (
     read_cost,
     train_trial,
 )
-from hark.reproduce.work import Part, Report, Row, Rows, Target, Work
+from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
 from hark.train.step_log import DivergedError
 
 SECOND_SEED = "base-seed2"
@@ -38,7 +38,7 @@ def variation_config(variation: Variation, scale: Scale, steps: int | None, seed
     return replace(config, train=replace(config.train, seed=seed))
 
 
-def parts(scale: Scale, steps: int | None) -> list[Part]:
+def parts(scale: Scale, steps: int | None) -> list[TargetPart]:
     found = [variation_part(each.name, title_of(each), variation_config(each, scale, steps)) for each in TABLE_3]
     second = variation_config(TABLE_3[0], scale, steps, seed=2)
     return [*found, variation_part(SECOND_SEED, "base, second seed", second)]
@@ -48,7 +48,7 @@ def title_of(variation: Variation) -> str:
     return variation.about if variation.group in ("base", "big") else f"({variation.group}) {variation.about}"
 
 
-def variation_part(name: str, title: str, config: Config) -> Part:
+def variation_part(name: str, title: str, config: Config) -> TargetPart:
     def measure(work: Work, advance: Advance) -> Row:
         trial = Trial.of(config, work.dataset, work.device)
         try:
@@ -66,7 +66,7 @@ def variation_part(name: str, title: str, config: Config) -> Part:
             "sets": [asdict(each) for each in sets],
         }
 
-    return Part(name, title, training_cost(config), configfile.dump(config), measure)
+    return TargetPart(name, title, training_cost(config), configfile.dump(config), measure)
 
 
 def report(work: Work, rows: Rows) -> Report:

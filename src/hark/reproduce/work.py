@@ -50,7 +50,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Part:
+class TargetPart:
     """One measurement: a row of a table, or a figure."""
 
     name: str
@@ -79,7 +79,7 @@ class Target:
 
     name: str
     about: str
-    parts: Callable[[Scale, int | None], Sequence[Part]]
+    parts: Callable[[Scale, int | None], Sequence[TargetPart]]
     """For a scale, and a number of steps instead of the scale's."""
     report: Callable[[Work, Rows], Report]
     uses_text: bool = True
@@ -88,12 +88,12 @@ class Target:
         return sum((part.cost for part in self.parts(scale, steps)), Cost())
 
 
-def key_of(part: Part, work: Work) -> str:
+def key_of(part: TargetPart, work: Work) -> str:
     text = work.text.manifest.key if work.text else ""
     return hashlib.sha256(f"{part.settings}\n{text}".encode()).hexdigest()
 
 
-def read_row(work: Work, part: Part) -> Row | None:
+def read_row(work: Work, part: TargetPart) -> Row | None:
     """The kept result of a part; None if there is none, or if it is of other settings or another text."""
     try:
         tree = json.loads((work.folder / "rows" / f"{part.name}.json").read_text(encoding="utf-8"))
@@ -103,7 +103,7 @@ def read_row(work: Work, part: Part) -> Row | None:
     return tree["row"] if found else None
 
 
-def missing_parts(target: Target, work: Work) -> list[Part]:
+def missing_parts(target: Target, work: Work) -> list[TargetPart]:
     return [part for part in target.parts(work.scale, work.steps) if read_row(work, part) is None]
 
 
@@ -123,7 +123,7 @@ def run_parts(target: Target, work: Work, progress: Progress = silent) -> Rows:
     return rows
 
 
-def keep_row(work: Work, part: Part, row: Row) -> None:
+def keep_row(work: Work, part: TargetPart, row: Row) -> None:
     """Write a result, and then remove the run that it came from, except for its metrics."""
     folder, run = work.folder / "rows", work.run_folder(part.name)
     folder.mkdir(parents=True, exist_ok=True)
