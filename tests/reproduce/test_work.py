@@ -7,7 +7,7 @@ import pytest
 
 from hark.reproduce.cost import TWO_CORES, Cost
 from hark.reproduce.scales import TINY
-from hark.reproduce.work import TargetPart, Report, Row, Target, Work, missing_parts, run_parts, write_report
+from hark.reproduce.work import Report, Row, Target, TargetPart, Work, missing_parts, run_parts, write_report
 
 
 class Counted:

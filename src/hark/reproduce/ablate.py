@@ -26,7 +26,7 @@ from hark.reproduce.trial import (
     read_cost,
     train_trial,
 )
-from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
+from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.start import Build
 from hark.train.step_log import DivergedError
 

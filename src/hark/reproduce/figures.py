@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from hark.reproduce.cost import Cost
 from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, table
 from hark.reproduce.trial import Advance
-from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
+from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.schedule import learning_rate
 
 MODEL = f"{LANGUAGE}-de"
@@ -47,7 +47,7 @@ def parts(_scale: Scale, _steps: int | None) -> list[TargetPart]:
                 f"figure {preset.figure}: {preset.title.lower()}",
                 cost,
                 f"{MODEL} {preset}",
-                lambda _work, _advance, name=name: measure_attention(name),  # type: ignore[misc]
+                partial(measure_attention, name),
             )
         )
     return found
@@ -78,7 +78,7 @@ def shipped_model() -> Loaded:
     return Loaded(named_folder(MODEL), engine="torch", device="cpu")
 
 
-def measure_attention(name: PresetName) -> Row:
+def measure_attention(name: PresetName, _work: Work, _advance: Advance) -> Row:
     """The heads that do what the figure shows, found by measurement, with their weights between words."""
     loaded, preset = shipped_model(), PRESETS[name]
     recording = record(loaded, sentence_of(name, LANGUAGE), beam=1)

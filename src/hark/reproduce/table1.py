@@ -1,6 +1,7 @@
 """Table 1: complexity per layer, sequential operations and path length, measured instead of derived."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from hark.reproduce.published import TABLE_1
 from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, table
 from hark.reproduce.trial import Advance
-from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
+from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.processes import choose_device
 
 NEIGHBOURS = 32
@@ -28,10 +29,15 @@ def parts(scale: Scale, _steps: int | None) -> list[TargetPart]:
     sizes = f"{scale.lengths} {scale.depths} {scale.repeats}"
     seconds = 20.0 if scale.name != "tiny" else 0.5
     return [
-        TargetPart(each.name.replace(", ", "-").replace(" ", "-"), each.name, Cost(seconds=seconds), f"{each.name} {sizes}",
-             lambda work, advance, each=each: measure_layer(each, work, advance))  # type: ignore[misc]
+        TargetPart(
+            file_name(each), each.name, Cost(seconds=seconds), f"{each.name} {sizes}", partial(measure_layer, each)
+        )
         for each in LAYER_TYPES
-    ]  # fmt: skip
+    ]
+
+
+def file_name(kind: LayerType) -> str:
+    return kind.name.replace(",", "").replace(" ", "-")
 
 
 def measure_layer(kind: LayerType, work: Work, advance: Advance) -> Row:
@@ -69,7 +75,7 @@ def middle(sizes: Sequence[int]) -> int:
 
 
 def report(work: Work, rows: Rows) -> Report:
-    kinds = [(part.name, kind) for part, kind in zip(parts(work.scale, None), LAYER_TYPES, strict=True)]
+    kinds = [(file_name(kind), kind) for kind in LAYER_TYPES]
     head = [
         "layer", "complexity, paper", "operations, counted", "time, measured", "kept for backward, measured",
         "sequential operations, paper", "measured", "path length, paper", "measured",

@@ -15,7 +15,7 @@ from hark.reproduce.published import BASE, BIG, TABLE_2, PublishedSystem
 from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, millions, number, power, table
 from hark.reproduce.trial import Advance, Trial, load_model, measure_bleu, measure_perplexity, read_cost, train_trial
-from hark.reproduce.work import TargetPart, Report, Row, Rows, Target, Work
+from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.step_log import DivergedError
 
 MODELS: Mapping[str, PublishedSystem] = {"base": BASE, "big": BIG}

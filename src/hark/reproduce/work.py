@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ def run_parts(target: Target, work: Work, progress: Progress = silent) -> Rows:
         if row is None:
             stage = f"{number}/{len(parts)} {part.title}"
             progress(stage, 0, 0.0)
-            row = part.measure(work, lambda share, stage=stage: progress(stage, 0, share))  # type: ignore[misc]
+            row = part.measure(work, partial(progress, stage, 0))
             keep_row(work, part, row)
             free_memory()
         rows[part.name] = row
