@@ -103,9 +103,9 @@ def list_targets() -> None:
     from hark.reproduce.scales import SCALES
     from hark.reproduce.targets import SHOWN, TARGETS, nominal_seconds
 
-    columns = [f"{name} ({SCALES[name].about})" for name in SHOWN]
-    sys.stdout.write(f"{'':<8}  {columns[0]:<17} {columns[1]:<18} {columns[2]:<17}\n")
+    for line in ([*SHOWN], [SCALES[name].about for name in SHOWN]):
+        sys.stdout.write(f"{'':<9}{''.join(f'{each:<13}' for each in line)}\n")
     for name, target in TARGETS.items():
         costs = [nominal_seconds(target, scale) for scale in SHOWN]
         shown = ["-" if cost is None else formats.duration(cost) for cost in costs]
-        sys.stdout.write(f"{name:<8}  {shown[0]:<17} {shown[1]:<18} {shown[2]:<17} {target.about}\n")
+        sys.stdout.write(f"{name:<9}{''.join(f'{each:<13}' for each in shown)}{target.about}\n")

@@ -173,5 +173,5 @@ def draw_attention(name: PresetName, row: Row) -> str:
     return draw_heads(title, row["words"], views, row["looking"])
 
 
-TARGET = Target("figures", "positional encodings, learning rate, attention as in figures 3 to 5", parts, report,
+TARGET = Target("figures", "positional encodings, learning rate, attention", parts, report,
                 uses_text=False)  # fmt: skip

@@ -15,4 +15,4 @@ def report(_work: Work, _rows: Rows) -> Report:
     raise NotImplementedError
 
 
-TARGET = Target("table4", "constituency parsing (not available in this version)", parts, report, uses_text=False)
+TARGET = Target("table4", "constituency parsing (not in this version)", parts, report, uses_text=False)
