@@ -162,6 +162,7 @@ class SetBleu:
     sentences: int
 
 
+@torch.no_grad()
 def measure_bleu(
     trial: Trial,
     model: Transformer,

@@ -20,6 +20,7 @@ from hark.data.progress import Progress, silent
 from hark.reproduce.cost import Cost
 from hark.reproduce.scales import Scale
 from hark.reproduce.trial import Advance, free_memory
+from hark.train.processes import choose_device
 
 Row = dict[str, Any]
 """The result of a part, as JSON values."""
@@ -90,8 +91,9 @@ class Target:
 
 
 def key_of(part: TargetPart, work: Work) -> str:
-    text = work.text.manifest.key if work.text else ""
-    return hashlib.sha256(f"{part.settings}\n{text}".encode()).hexdigest()
+    # Without text, the machine is what is measured: rows of a CPU and of a GPU must not meet in one table.
+    measured = work.text.manifest.key if work.text else choose_device(work.device, 0).type
+    return hashlib.sha256(f"{part.settings}\n{measured}".encode()).hexdigest()
 
 
 def read_row(work: Work, part: TargetPart) -> Row | None:
