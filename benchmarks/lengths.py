@@ -24,12 +24,12 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from benchmarks.loglog import Panel, draw_panels
 from benchmarks.peers import Padded, TorchTransformer
 from hark import configfile
 from hark.config import Config
 from hark.data.batches import PackedStream
 from hark.model import Transformer, kernels
+from hark.pages.loglog import LogPanel, draw_panels
 from hark.recipes import FOLDER as RECIPES
 from hark.text.tokenizer import SPECIAL
 from hark.train.loss import Objective, Streams
@@ -188,11 +188,11 @@ def panel_of(
     series: Series,
     figure: Literal["ms", "gib"],
     guide: bool = True,
-) -> Panel:
+) -> LogPanel:
     """A panel of one series, with a curve per system."""
     known = [each for each in points if each.series == series and getattr(each, figure) is not None]
     curves = [[(each.length, getattr(each, figure)) for each in known if each.system == name] for name in systems]
-    return Panel(title, unit, "tokens per sequence" + " · dotted: linear" * guide, curves, guide)
+    return LogPanel(title, unit, "tokens per sequence" + " · dotted: linear" * guide, curves, guide)
 
 
 def main() -> None:

@@ -45,6 +45,7 @@ ROOMS = {
     "exchange": 4,
     "documents": 4,
     "parse": 4,
+    "reproduce": 4,
     "serve": 4,
     "cli": 5,
     "__main__": 5,

@@ -74,3 +74,8 @@ def search_settings() -> Candidates:
 def recipe_or_settings(incomplete: str) -> Candidates:
     """Complete the first argument of `hark train`."""
     return [*recipes(), *settings(incomplete)] if "." not in incomplete else settings(incomplete)
+
+
+def reproducible() -> Candidates:
+    """Tables and figures; listed here because importing them imports PyTorch."""
+    return [(name, "") for name in ("table1", "table2", "table3", "table4", "figures", "ablate")]

@@ -102,6 +102,7 @@ def train(
             warn_of_ignored_languages(file, changes)
     scorers = make_scorers(config, dataset, bleu, default_samples() if samples is None else samples)
     config = config if resumed else resolve(config, dataset)
+    notes += cpu_cost(config)
     signal = run_training(config, run, dataset, resumed, scorers, notes, watch_run)
     if signal:
         raise typer.Exit(128 + signal)
@@ -121,6 +122,14 @@ def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tu
         configfile.apply_override(explicit, each)
     config, note = suit_cpu(config, explicit)
     return config, [note] if note else []
+
+
+def cpu_cost(config: "Config") -> list[str]:
+    """On a CPU, the size of the model and the memory that it needs; nothing on a GPU."""
+    from hark.train.processes import choose_device
+    from hark.train.sizing import describe_cpu_cost
+
+    return [describe_cpu_cost(config)] if choose_device(config.train.device, 0).type == "cpu" else []
 
 
 def default_samples() -> int:

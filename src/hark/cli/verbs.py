@@ -12,7 +12,8 @@ from hark.errors import UserError
 
 VERBS = (
     "translate", "memory", "align", "serve", "models", "import", "export", "prepare", "train", "average", "distil",
-    "shrink", "shortlist", "evaluate", "look", "heads", "parse", "runs", "plot", "config", "completion", "help",
+    "shrink", "shortlist", "evaluate", "look", "heads", "parse", "reproduce", "runs", "plot", "config", "completion",
+    "help",
 )  # fmt: skip
 """In the order of `hark --help`. Verb `x` is the function `x` in `hark/cli/x.py`, or `x_` in `x_.py` if `x` is a
 keyword. Its docstring is its help. A test parses the commands in that module's `EXAMPLES`."""

@@ -22,6 +22,8 @@ from hark.errors import HarkError
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Maps the queries, keys and values of the heads to their outputs."""
+FLASH_WIDEST = 256
+"""The widest head that PyTorch's flash kernel supports."""
 
 
 class Pattern(Protocol):
@@ -119,7 +121,8 @@ class Packed(Pattern):
             from hark.model.kernels.attention import RangedAttention
 
             return RangedAttention.apply(q, k, v, *self.ranges)
-        if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16) and self.bias_HTS is None:
+        narrow = max(q.shape[-1], v.shape[-1]) <= FLASH_WIDEST
+        if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16) and self.bias_HTS is None and narrow:
             return self.flash(q, k, v)
         return self.by_length(q, k, v)
 

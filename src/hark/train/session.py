@@ -9,6 +9,7 @@ from typing import Protocol
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.errors import HarkError
+from hark.model import Transformer
 from hark.rundir import RunDir, RunLock
 from hark.train.checkpoint import list_checkpoints, step_of
 from hark.train.job import DevScorer, TrainingJob
@@ -17,8 +18,7 @@ from hark.train.metrics import History, MetricsWriter, read_metrics
 from hark.train.processes import join
 from hark.train.records import Record, StopRecord, TranslationSample
 from hark.train.signals import Signals
-from hark.train.sizing import describe_cpu_cost
-from hark.train.start import begin, build_job, new_run
+from hark.train.start import Build, begin, build_job, new_run
 
 
 class Observer(Protocol):
@@ -43,6 +43,7 @@ def run_training(
     scorers: Sequence[DevScorer] = (),
     notes: Sequence[str] = (),
     observe: Observe | None = None,
+    build: Build = Transformer,
 ) -> int:
     """Train until the last step or a signal, and return the signal number or 0. `notes` are printed before step 1."""
     with ExitStack() as stack:
@@ -54,15 +55,14 @@ def run_training(
         processes.wait()
         stack.enter_context(RunLock(run) if processes.leads else nullcontext())
         if processes.leads:
-            cost = [describe_cpu_cost(config)] if processes.device.type == "cpu" else []
-            sys.stderr.writelines(f"{line}\n" for line in (*notes, *cost))
+            sys.stderr.writelines(f"{line}\n" for line in notes)
             sys.stderr.flush()
         signals = stack.enter_context(Signals())
         records = Records(stack)
         if processes.leads:
             records.open(config, run, observe)
         signals.notify = records.log
-        job = build_job(config, run, dataset, processes, signals, records.write, scorers)
+        job = build_job(config, run, dataset, processes, signals, records.write, scorers, build)
         stack.callback(job.stream.close)
         try:
             begin(job, resumed)

@@ -9,7 +9,7 @@ import torch
 
 from hark import configfile
 from hark.bundle import Bundle
-from hark.config import Config, DataConfig
+from hark.config import Config, DataConfig, ModelConfig
 from hark.data.batches import Corpus, make_batches
 from hark.data.dataset import Dataset
 from hark.errors import HarkError, UserError
@@ -26,6 +26,9 @@ from hark.train.processes import Processes
 from hark.train.records import Record, ResumeRecord, StartRecord, TranslationSample
 from hark.train.sharding import fill_weights
 from hark.train.signals import Signals
+
+Build = Callable[[ModelConfig], Transformer]
+"""Builds a model with initial weights. Experiments pass one that changes some of its modules (`hark.reproduce`)."""
 
 
 def resolve(config: Config, dataset: Dataset) -> Config:
@@ -110,10 +113,11 @@ def build_job(
     signals: Signals,
     observe: Callable[[Record | TranslationSample], None],
     scorers: Sequence[DevScorer] = (),
+    build: Build = Transformer,
 ) -> TrainingJob:
     """Build all parts of a run in their initial state."""
     torch.manual_seed(config.train.seed)
-    model = Transformer(config.model).train()
+    model = build(config.model).train()
     # A resumed run takes its weights from the checkpoint.
     if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):
         start_from(model, Path(config.train.from_), dataset)

@@ -16,6 +16,10 @@ PEAK_FLOPS = {"H100": 990e12, "H200": 990e12, "A100": 312e12}
 """Dense bfloat16 operations per second, by a part of the name of the GPU."""
 
 
+class DivergedError(HarkError):
+    """Training met too many non-finite losses or gradients in a row."""
+
+
 def log_step(job: TrainingJob, norm: Tensor, batches: Sequence[LoadedBatch]) -> None:
     """Log the steps since the last record. Only here does the loop wait for the device."""
     progress, meter, on_gpu = job.progress, job.meter, job.processes.device.type == "cuda"
@@ -63,7 +67,7 @@ def stop_on_non_finite(job: TrainingJob, batches: Sequence[LoadedBatch]) -> None
             f"{name}.{part}": array for name, stream in batch.streams.items() for part, array in stream.arrays().items()
         }
         np.savez(job.run.offending, allow_pickle=False, pairs=batch.pairs, **arrays)
-    raise HarkError(
+    raise DivergedError(
         f"{job.run.path}: non-finite loss or gradient {job.config.train.max_bad_steps} times in a row, "
         f"at step {job.progress.step}; the last batch is saved in {job.run.offending}; "
         "lower train.rate_scale or set train.clip_norm"

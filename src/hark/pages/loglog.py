@@ -16,7 +16,7 @@ Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Panel:
+class LogPanel:
     """The curves of a panel, in the order of the legend; a curve may be empty."""
 
     title: str
@@ -26,7 +26,7 @@ class Panel:
     guide: bool = False  # a dotted line for linear growth
 
 
-def draw_panels(names: Sequence[str], panels: Sequence[Panel], note: str) -> str:
+def draw_panels(names: Sequence[str], panels: Sequence[LogPanel], note: str) -> str:
     width, above = GAP + len(panels) * (WIDTH + GAP), GAP + len(names) * LINE
     height = above + GAP + HEIGHT
     parts = [
@@ -38,7 +38,7 @@ def draw_panels(names: Sequence[str], panels: Sequence[Panel], note: str) -> str
     return picture(", ".join(panel.title for panel in panels), width, height, "".join(parts))
 
 
-def draw_panel(panel: Panel) -> str:
+def draw_panel(panel: LogPanel) -> str:
     ats = sorted({at for curve in panel.curves for at, _ in curve})
     values = [value for curve in panel.curves for _, value in curve]
     high = 1.25 * max(values)

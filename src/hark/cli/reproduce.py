@@ -1,0 +1,111 @@
+"""`hark reproduce`: the paper's tables and figures, measured."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hark.cli import candidates, options
+
+EXAMPLES = (
+    "hark reproduce",
+    "hark reproduce table1",
+    "hark reproduce table3 --scale medium --data datasets",
+    "hark reproduce table2 --scale full --data datasets/wmt14-en-de",
+)
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="table1, table2, table3, table4, figures or ablate; without it, list them with their cost.",
+            autocompletion=candidates.reproducible,
+        ),
+    ] = None,
+    scale: Annotated[
+        Literal["small", "medium", "full"],
+        typer.Option(
+            "--scale",
+            metavar="SIZE",
+            help="small (minutes on 2 cores), medium (about half an hour on one H200) or full (the paper's own "
+            "budget and text).",
+        ),
+    ] = "small",
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            help="A prepared dataset, or a folder with the text of the recipe europarl-en-de; by default a small "
+            "built-in sample.",
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option("--steps", min=1, metavar="N", help="Steps of each training run, instead of the scale's."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of rows, tables and pictures.")
+    ] = Path("reproduce"),
+    device: options.Device = "auto",
+) -> None:
+    """Measure the tables and figures of the paper again.
+
+    Puts the paper's own figures beside ours, and says what differs.
+
+    May be killed at any time: the same command keeps finished rows and resumes the run it was in. Writes Markdown,
+    pictures and JSON to OUTPUT/NAME/SCALE.
+    """
+    if name is None:
+        list_targets()
+        return
+    from hark.data.progress import show_progress
+    from hark.pages import formats
+    from hark.reproduce.corpora import open_text
+    from hark.reproduce.cost import Cost, measure_speed
+    from hark.reproduce.scales import SCALES
+    from hark.reproduce.targets import find_target
+    from hark.reproduce.trial import StoppedError
+    from hark.reproduce.work import Work, missing_parts, run_parts, write_report
+    from hark.train.processes import choose_device
+
+    target, chosen = find_target(name), SCALES[scale]
+    folder = output / name / scale
+    parts = target.parts(chosen, steps)
+    try:
+        with show_progress() as progress:
+            text = open_text(chosen, data, output, progress) if target.uses_text else None
+        work = Work(chosen, folder, device, text, steps)
+        missing = missing_parts(target, work)
+        if missing:
+            cost = sum((part.cost for part in missing), Cost())
+            seconds = measure_speed(choose_device(device, 0)).seconds(cost)
+            kept = f", {len(parts) - len(missing)} kept" if len(missing) < len(parts) else ""
+            sys.stderr.write(
+                f"{name}, {scale}: {len(missing)} of {len(parts)} parts to measure{kept}; about "
+                f"{formats.duration(seconds)} on this machine\n"
+            )
+        with show_progress() as progress:
+            rows = run_parts(target, work, progress)
+    except StoppedError as stopped:
+        sys.stderr.write("stopped and saved; the same command continues\n")
+        raise typer.Exit(128 + stopped.number) from None
+    for file in write_report(target, work, rows):
+        sys.stdout.write(f"{file}\n")
+
+
+def list_targets() -> None:
+    """Print the targets with what they cost at each scale."""
+    from hark.pages import formats
+    from hark.reproduce.scales import SCALES
+    from hark.reproduce.targets import SHOWN, TARGETS, nominal_seconds
+
+    for line in ([*SHOWN], [SCALES[name].about for name in SHOWN]):
+        sys.stdout.write(f"{'':<9}{''.join(f'{each:<13}' for each in line)}\n")
+    for name, target in TARGETS.items():
+        costs = [nominal_seconds(target, scale) for scale in SHOWN]
+        shown = ["-" if cost is None else formats.duration(cost) for cost in costs]
+        sys.stdout.write(f"{name:<9}{''.join(f'{each:<13}' for each in shown)}{target.about}\n")

@@ -1,0 +1,43 @@
+"""Matrices as SVG: one coloured cell per value."""
+
+from collections.abc import Sequence
+from html import escape
+
+from hark.pages.axes import label, ticks
+from hark.pages.picture import picture
+
+MARGIN, LEFT, TOP, BOTTOM = 20, 52, 58, 40  # in SVG units
+WIDTH, HEIGHT = 680, 360
+
+
+def draw_cells(
+    title: str, row_title: str, column_title: str, values: Sequence[Sequence[float]], low: float, high: float
+) -> str:
+    """A picture of a matrix, from one colour for `low` over the background to another for `high`."""
+    rows, columns = len(values), len(values[0])
+    across, down = (WIDTH - LEFT - MARGIN) / columns, (HEIGHT - TOP - BOTTOM) / rows
+    middle = (low + high) / 2
+    parts = [f'<text class="title" x="{MARGIN}" y="26">{escape(title)}</text>\n']
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            share = (value - middle) / ((high - low) / 2)
+            if abs(share) >= 0.02:
+                parts.append(
+                    f'<rect class="{"p" if share > 0 else "m"}" x="{LEFT + j * across:.1f}" y="{TOP + i * down:.1f}" '
+                    f'fill-opacity="{abs(share):.2f}"/>'
+                )
+    floor = HEIGHT - BOTTOM
+    for tick in ticks(0, rows, 6):
+        parts.append(f'<text class="end" x="{LEFT - 8}" y="{TOP + tick * down + 4:.1f}">{label(tick)}</text>\n')
+    for tick in ticks(0, columns, 8):
+        parts.append(f'<text class="middle" x="{LEFT + tick * across:.1f}" y="{floor + 16}">{label(tick)}</text>\n')
+    parts.append(
+        f'<text class="end" x="{WIDTH - MARGIN}" y="{HEIGHT - 8}">{escape(column_title)}</text>'
+        f'<text x="{MARGIN}" y="{TOP - 12}">{escape(row_title)}</text>\n'
+    )
+    # The size of the cells is in the style, once, because there are thousands.
+    style = (
+        f"rect.p, rect.m {{ width: {across + 0.1:.2f}px; height: {down + 0.1:.2f}px; }}\n"
+        "rect.p { fill: var(--run1); } rect.m { fill: var(--run0); }\n"
+    )
+    return picture(title, WIDTH, HEIGHT, "".join(parts), style)

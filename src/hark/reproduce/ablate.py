@@ -1,0 +1,157 @@
+"""What each ingredient is worth: the base model without it, everything else unchanged.
+
+Averaging and the length penalty need no training of their own: they change how the base run is decoded.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from hark import configfile
+from hark.config import Config
+from hark.model import Transformer
+from hark.pages.bars import BarRow, draw_bars
+from hark.reproduce.ablations import build_unscaled, build_without_norm, build_without_residuals
+from hark.reproduce.corpora import describe_text
+from hark.reproduce.cost import training_cost
+from hark.reproduce.scales import Scale
+from hark.reproduce.tables import differences, millions, number, perplexity, signed, table
+from hark.reproduce.trial import (
+    Advance,
+    Trial,
+    load_model,
+    mean_bleu,
+    measure_bleu,
+    measure_perplexity,
+    read_cost,
+    train_trial,
+)
+from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
+from hark.train.start import Build
+from hark.train.step_log import DivergedError
+
+TRAINING = 0.85
+LAST, SHORT = "last", "alpha0"
+"""Decoded from the base run: its last weights, and no length penalty."""
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """An ingredient and how to train without it."""
+
+    name: str
+    about: str
+    paper: str
+    """What the paper says about it, and where."""
+    build: Build = Transformer
+    model: Mapping[str, Any] = field(default_factory=dict)
+    train: Mapping[str, Any] = field(default_factory=dict)
+
+    def apply(self, config: Config) -> Config:
+        return replace(config, model=replace(config.model, **self.model), train=replace(config.train, **self.train))
+
+
+TRAINED = (
+    Ablation("base", "the paper's base model", "-"),
+    Ablation("scaling", "no division by sqrt(d_k)", "3.2.1: else gradients of the softmax vanish", build_unscaled),
+    Ablation("residuals", "no residual connections", "3.1", build_without_residuals),
+    Ablation("norm", "no layer norm", "3.1", build_without_norm),
+    Ablation("tying", "separate embeddings and output matrix", "3.4", model={"tie": "none"}),
+    Ablation("smoothing", "no label smoothing", "Table 3 (D): +0.5 BLEU", train={"label_smoothing": 0.0}),
+)  # fmt: skip
+DECODED = (
+    (LAST, "last weights, no averaging", "6.1"),
+    (SHORT, "no length penalty (alpha 0)", "6.1: alpha 0.6, chosen on the dev set"),
+)
+
+
+def ablation_config(ablation: Ablation, scale: Scale, steps: int | None) -> Config:
+    config = Config()
+    config = scale.training(replace(config, model=scale.shrink(config.model)), steps or scale.steps["ablate"], True)
+    return ablation.apply(config)
+
+
+def parts(scale: Scale, steps: int | None) -> list[TargetPart]:
+    return [ablation_part(each, ablation_config(each, scale, steps)) for each in TRAINED]
+
+
+def ablation_part(ablation: Ablation, config: Config) -> TargetPart:
+    def measure(work: Work, advance: Advance) -> Row:
+        trial = Trial.of(config, work.dataset, work.device, ablation.build)
+        try:
+            run = train_trial(trial, work.run_folder(ablation.name), lambda share: advance(TRAINING * share))
+        except DivergedError as error:
+            return {"failed": str(error), "steps": config.train.steps}
+        sentences = work.scale.sentences
+        model = load_model(trial, run, config.train.average_last)
+        sets = measure_bleu(trial, model, "dev", config.decode, sentences, lambda x: advance(TRAINING + 0.05 * x))
+        row: Row = {
+            **asdict(read_cost(run)),
+            "perplexity": measure_perplexity(trial, model),
+            "bleu": mean_bleu(sets),
+            "sets": [asdict(each) for each in sets],
+        }
+        if ablation.name == "base":
+            short = measure_bleu(trial, model, "dev", replace(config.decode, alpha=0.0), sentences)
+            last = load_model(trial, run, average=1)
+            newest = measure_bleu(trial, last, "dev", config.decode, sentences)
+            row[SHORT] = {"perplexity": row["perplexity"], "bleu": mean_bleu(short)}
+            row[LAST] = {"perplexity": measure_perplexity(trial, last), "bleu": mean_bleu(newest)}
+        return row
+
+    # The build is not part of the settings, so it is named.
+    settings = f"{ablation.build.__name__}\n{configfile.dump(config)}"
+    return TargetPart(ablation.name, ablation.about, training_cost(config), settings, measure)
+
+
+def results(rows: Rows) -> list[tuple[str, str, str, Row]]:
+    """Name, description, what the paper says, and result of every line of the table."""
+    base = rows["base"]
+    lines: list[tuple[str, str, str, Row]] = [(each.name, each.about, each.paper, rows[each.name]) for each in TRAINED]
+    missing: Row = {"failed": base.get("failed", "")}
+    return lines + [(name, about, paper, base.get(name, missing)) for name, about, paper in DECODED]
+
+
+def report(work: Work, rows: Rows) -> Report:
+    base = rows["base"]
+    head = ["without", "what the paper says", "PPL", "BLEU", "worth: BLEU", "weights in M"]
+    lines = []
+    for name, about, paper, row in results(rows):
+        if "failed" in row:
+            lines.append([about, paper, "diverged", "diverged", "-", "-"])
+            continue
+        worth = "" if name == "base" else signed(base["bleu"] - row["bleu"]) if "bleu" in base else "-"
+        weights = millions(row["weights"]) if "weights" in row else millions(base["weights"])
+        lines.append([about, paper, perplexity(row["perplexity"]), number(row["bleu"]), worth, weights])
+    sets = base.get("sets", [])
+    scale = work.scale
+    notes = [
+        "the paper has no such table; it gives figures only for label smoothing",
+        f"text: {describe_text(work.dataset)}; scored on {', '.join(each['name'] for each in sets)} "
+        f"({sum(each['sentences'] for each in sets):,} sentences, sacreBLEU "
+        f"{sets[0]['signature'] if sets else '-'})",
+        f"steps: {base['steps']:,} of {scale.batch_tokens:,} tokens, not 100,000; one run each, so differences of "
+        "a few tenths of a point are noise (table3 has the spread of two seeds)",
+        f"average of {scale.averaged} checkpoints over the last fifth of the run",
+    ]
+    if scale.widths > 1:
+        notes.append(f"sizes: widths are 1/{scale.widths} of the paper's, layers 1/{scale.layers}")
+    markdown = (
+        f"# Ablations, {scale.name}\n\n{table(head, lines)}\n"
+        "Worth: BLEU of the base model minus BLEU without the ingredient.\n\n"
+        f"{differences(notes)}"
+    )
+    return Report(markdown, {"ablate": draw(rows)})
+
+
+def draw(rows: Rows) -> str:
+    base = rows["base"].get("bleu")
+    bars = [
+        BarRow(about, (row["bleu"] - base if "bleu" in row and base is not None else None,))
+        for name, about, _, row in results(rows)
+        if name != "base"
+    ]
+    return draw_bars("What each ingredient is worth: BLEU without it, relative to base", ("ours",), bars)
+
+
+TARGET = Target("ablate", "what each ingredient is worth", parts, report)

@@ -1,0 +1,132 @@
+"""The paper's conclusions from Table 3 (sections 5.4 and 6.2), checked against our own rows.
+
+A difference counts only if it exceeds the difference between two seeds of the base model. Two runs are a crude measure
+of noise, so a verdict is "within the noise" rather than "holds" whenever it is close.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from hark.reproduce.work import Row, Rows
+
+Verdict = Literal["holds", "does not hold", "within the noise", "not measured"]
+SIZES = (("C-n2", "C-n4"), ("C-n4", "base"), ("base", "C-n8"), ("C-256", "base"), ("base", "C-1024"),
+         ("C-ff1024", "base"), ("base", "C-ff4096"))  # fmt: skip
+"""Pairs of a smaller and a larger model that differ in one size."""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A conclusion of the paper, whether it holds here, and the figures that say so."""
+
+    claim: str
+    verdict: Verdict
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"*{self.claim}*: **{self.verdict}**. {self.evidence}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Compares rows by BLEU or perplexity, with the noise of the base model."""
+
+    rows: Rows
+    second: Row
+
+    def noise(self, measure: str) -> float:
+        return abs(float(self.rows["base"][measure] - self.second[measure]))
+
+    def better(self, one: str, other: str, measure: str) -> float:
+        """How much better row `one` is than `other`: positive for higher BLEU or lower perplexity."""
+        difference = float(self.rows[one][measure] - self.rows[other][measure])
+        return difference if measure == "bleu" else -difference
+
+    def verdict(self, one: str, other: str, measure: str) -> Verdict:
+        """Whether row `one` is better than `other`."""
+        gain = self.better(one, other, measure)
+        if abs(gain) <= self.noise(measure):
+            return "within the noise"
+        return "holds" if gain > 0 else "does not hold"
+
+    def both(self, one: str, other: str) -> str:
+        """The figures of two rows."""
+        (a, b), (c, d) = ((self.rows[x]["perplexity"], self.rows[x]["bleu"]) for x in (one, other))
+        return f"perplexity {a:.2f} against {c:.2f}, BLEU {b:.1f} against {d:.1f}"
+
+
+def draw_conclusions(rows: Rows, second: Row) -> list[Conclusion]:
+    """All conclusions. One whose rows did not finish training is reported as not measured."""
+    comparison = Comparison(rows, second)
+    found = []
+    for claim, check in CHECKS:
+        try:
+            found.append(Conclusion(claim, *check(comparison)))
+        except KeyError:  # a row diverged and has no scores
+            found.append(Conclusion(claim, "not measured", "A run that it depends on diverged."))
+    return found
+
+
+def check_single_head(c: Comparison) -> tuple[Verdict, str]:
+    best = min(("A-4", "base", "A-16"), key=lambda name: c.rows[name]["perplexity"])
+    return c.verdict(best, "A-1", "perplexity"), f"Best number of heads against one: {c.both(best, 'A-1')}."
+
+
+def check_many_heads(c: Comparison) -> tuple[Verdict, str]:
+    best = min(("A-4", "base", "A-16"), key=lambda name: c.rows[name]["perplexity"])
+    return c.verdict(best, "A-32", "perplexity"), f"Best number of heads against 32: {c.both(best, 'A-32')}."
+
+
+def check_key_size(c: Comparison) -> tuple[Verdict, str]:
+    return c.verdict("base", "B-16", "perplexity"), f"d_k of 64 against 16: {c.both('base', 'B-16')}."
+
+
+def check_size(c: Comparison) -> tuple[Verdict, str]:
+    verdicts = [c.verdict(larger, smaller, "perplexity") for smaller, larger in SIZES]
+    holds, fails = verdicts.count("holds"), verdicts.count("does not hold")
+    verdict: Verdict = (
+        "holds" if holds > len(SIZES) / 2 and not fails else "does not hold" if fails else "within the noise"
+    )
+    return verdict, (
+        f"Of {len(SIZES)} pairs of a smaller and a larger model, the larger has the lower perplexity in {holds}, the "
+        f"higher in {fails}; the rest is within the noise."
+    )
+
+
+def check_big(c: Comparison) -> tuple[Verdict, str]:
+    return c.verdict("big", "base", "perplexity"), f"Big against base: {c.both('big', 'base')}."
+
+
+def check_dropout(c: Comparison) -> tuple[Verdict, str]:
+    return c.verdict("base", "D-drop0", "perplexity"), f"Dropout 0.1 against none: {c.both('base', 'D-drop0')}."
+
+
+def check_smoothing_perplexity(c: Comparison) -> tuple[Verdict, str]:
+    return c.verdict("D-ls0", "base", "perplexity"), f"No label smoothing against 0.1: {c.both('D-ls0', 'base')}."
+
+
+def check_smoothing_bleu(c: Comparison) -> tuple[Verdict, str]:
+    return c.verdict("base", "D-ls0", "bleu"), f"Label smoothing 0.1 against none: {c.both('base', 'D-ls0')}."
+
+
+def check_positions(c: Comparison) -> tuple[Verdict, str]:
+    """Nearly identical: within twice the noise, or within 0.3 BLEU and 2% of the perplexity."""
+    bleu, perplexity = abs(c.better("base", "E", "bleu")), abs(c.better("base", "E", "perplexity"))
+    alike = bleu <= max(0.3, 2 * c.noise("bleu")) and perplexity <= max(
+        0.02 * c.rows["base"]["perplexity"], 2 * c.noise("perplexity")
+    )
+    return "holds" if alike else "does not hold", f"Sinusoids against learned positions: {c.both('base', 'E')}."
+
+
+CHECKS: tuple[tuple[str, Callable[[Comparison], tuple[Verdict, str]]], ...] = (
+    ("(A) A single head is worse than the best number of heads", check_single_head),
+    ("(A) Quality drops with too many heads", check_many_heads),
+    ("(B) A smaller key size d_k hurts quality", check_key_size),
+    ("(C) Bigger models are better", check_size),
+    ("(C) The big model is better than the base model", check_big),
+    ("(D) Dropout is very helpful against over-fitting", check_dropout),
+    ("(D) Label smoothing hurts perplexity", check_smoothing_perplexity),
+    ("(D) Label smoothing improves BLEU", check_smoothing_bleu),
+    ("(E) Learned positions give nearly identical results to sinusoids", check_positions),
+)
