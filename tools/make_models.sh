@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes the models that come with hark, on one GPU: for each direction a teacher, its translations of the training text,
-# a student trained on them, and the student's weights in int8.
+# Makes hark's models, on one GPU: for each direction a teacher, its translations of the training text,
+# a student trained on them, and the student's weights in int8; then the many-to-many model `seven`, if MULTIWAY names the
+# folder of seven-way text (train.en, train.de and so on, made by europarl_multiway.py).
 #
-#   tools/make_models.sh DATA FOLDER
+#   [MULTIWAY=FOLDER] tools/make_models.sh DATA FOLDER
 #
 # DATA has the corpora that tools/cut_domains.py names. Everything goes to FOLDER. Every step takes at most ten minutes on
 # an H200, except the cleaning of the text on few cores, and resumes where it stopped: kill the script at any time and start
@@ -64,3 +65,17 @@ for direction in en-de de-en; do
   once "runs/student-$direction/finished" train "runs/student-$direction" "student-$direction" data.dataset="datasets/student-$direction" ${STUDENT:-}
   once "$direction.done" $hark shrink "runs/student-$direction" --weights int8 -o "$direction"
 done
+
+if [ -n "${MULTIWAY:-}" ]; then
+  for corpus in europarl-seven tatoeba-seven tatoeba-en-fr; do ln -sfn "$data/$corpus" "datasets/$corpus"; done
+  for language in fr es; do
+    once "datasets/domains-en-$language/done" $python -m tools.cut_domains "$data" -o "datasets/domains-en-$language" --to "$language"
+  done
+  once datasets/seven-pairs/done $python -m tools.pair_languages "$MULTIWAY" datasets -o datasets/seven-pairs
+  for direction in en-de de-en; do # the teachers' translations, which the students read as well
+    ln -sfn "distilled-$direction" "datasets/taught-$direction"
+  done
+  once datasets/seven.done $hark prepare seven -o datasets/seven
+  once runs/seven/finished train runs/seven seven data.dataset=datasets/seven ${SEVEN:-}
+  once seven.done $hark shrink runs/seven --weights int8 -o seven
+fi

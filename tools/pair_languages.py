@@ -1,4 +1,4 @@
-"""Make the text of the many-to-many model that comes with hark: pairs of languages, each with its own lines.
+"""Make the text of the many-to-many model `seven`: pairs of languages, each with its own lines.
 
     python -m tools.pair_languages MULTIWAY DOMAINS -o FOLDER
 
