@@ -95,7 +95,8 @@ def change_models(action: str, operand: str | None, force: bool) -> None:
         case "add":
             path = Path(operand).expanduser()
             about = describe_model(path / "best" if (path / "best").is_dir() else path)
-            sys.stderr.write(f"{operand}: {about.size / 1e6:.1f} MB, licence: {about.licence or 'not stated'}\n")
+            if not about.problem:
+                sys.stderr.write(f"{operand}: {about.size / 1e6:.1f} MB, licence: {about.licence or 'not stated'}\n")
             typer.echo(str(add_model(path, force)))
         case "remove":
             typer.echo(f"{remove_model(operand)}: removed")
@@ -111,7 +112,7 @@ def get_model(name: str, force: bool) -> None:
     entry = catalogue.find(name)
     folder = user_folder() / entry.name
     refuse_existing(folder, is_bundle, force)
-    sys.stderr.write(f"{entry.address}: about {entry.megabytes} MB, licence: {entry.licence} (its page says which)\n")
+    sys.stderr.write(f"{entry.address}: about {entry.megabytes} MB, licence: {entry.licence}\n")
     catalogue.fetch(entry, folder, force, lambda line: print_note(line))
     typer.echo(str(folder))
 

@@ -1,6 +1,7 @@
 """A catalogue of public models that `hark models get` can fetch: names of OPUS-MT models, shipped as data.
 
-Searching needs no network. Sizes are approximate, and the licence is one of two: the model's own page says which.
+Searching needs no network. Sizes are approximate. Where the licence is not known, it is one of two, and the page of the
+model says which.
 """
 
 from collections.abc import Callable
@@ -48,12 +49,20 @@ class CatalogueEntry:
 @cache
 def read_catalogue() -> tuple[CatalogueEntry, ...]:
     lines = Path(__file__).with_name("opus-mt.txt").read_text(encoding="utf-8").splitlines()
-    entries = []
+    pairs, licences = [], {}
     for line in lines:
-        source, colon, targets = line.partition(": ")
-        if colon and not line.startswith("#"):
-            entries += [CatalogueEntry(f"{PREFIX}{source}-{target}", source, target) for target in targets.split()]
-    return tuple(entries)
+        if line.startswith("#"):
+            continue
+        licence, equals, names = line.partition(" = ")
+        if equals:
+            licences.update(dict.fromkeys(names.split(), licence))
+            continue
+        source, _, targets = line.partition(": ")
+        pairs += [(source, target) for target in targets.split()]
+    return tuple(
+        CatalogueEntry(f"{PREFIX}{source}-{target}", source, target, licences.get(f"{source}-{target}", LICENCE))
+        for source, target in pairs
+    )
 
 
 def search(text: str) -> list[CatalogueEntry]:

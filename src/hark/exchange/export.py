@@ -1,5 +1,6 @@
 """Export of a bundle to another program's format: atomically, and proven equal before it is called done."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -50,10 +51,11 @@ def export_bundle(
     refuse_overlap(folder, [bundle.folder])
     exporter = open_exporter(bundle, kind, precision)
     exporter.refuse()
+    sentences = check_sentences(bundle.facts.pairs[0][0], check_file) if check else []
     try:
         with new_folder(folder, is_export, force) as partial:
             exporter.write(partial)
-            proof = prove(exporter, partial, check, check_file)
+            proof = prove(exporter, partial, sentences)
             making = replace(bundle.facts.making, storage=exporter.storage)
             facts = replace(bundle.facts, making=making, parity=(*bundle.facts.parity, proof))
             (partial / factsfile.NAME).write_text(factsfile.dump(facts), encoding="utf-8")
@@ -69,11 +71,11 @@ def is_export(folder: Path) -> bool:
     return manifest.is_kind(folder, KIND)
 
 
-def prove(exporter: Exporter, folder: Path, check: bool, check_file: Path | None) -> ParityProof:
+def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityProof:
+    """Compare an export with hark; without sentences, record that it was not compared."""
     what = f"export to {exporter.kind}, {exporter.storage}"
-    if not check:
+    if not sentences:
         return skipped(exporter.runtime, what)
-    sentences = check_sentences(exporter.bundle.facts.pairs[0][0], check_file)
     return compare(exporter.hark_side(), exporter.open_side(folder), sentences, bound=exporter.bound, what=what)
 
 

@@ -48,7 +48,7 @@ class CTranslate2Exporter(Exporter):
             target.pieces(range(config.vocab_size)),
         )
         alignment = AlignmentHeads.of_facts(self.bundle.facts.alignment, config)
-        return convert(self.weights, config, target.special, self.precision, alignment, names)
+        return convert(self.weights, config, target.special, self.precision, alignment, names, self.adds_end)
 
     @property
     def runtime(self) -> str:
@@ -98,9 +98,11 @@ def ctranslate2_side(exporter: CTranslate2Exporter, model: Path, vocabulary: Pat
         str(model), compute_type=exporter.computed, inter_threads=1, intra_threads=1
     )
     lead, prefix = exporter.source_lead, exporter.target_prefix
+    ours = exporter.vocabularies[0]
+    ids = {piece: token for token, piece in reversed(list(enumerate(ours.pieces(range(ours.vocab_size)))))}
 
     def encode(text: str) -> list[str]:
-        return lead + source.encode(text, out_type=str)
+        return [*lead, *source.encode(text, out_type=str)]
 
     def translate(texts: Sequence[str], beam: int) -> list[str]:
         results = translator.translate_batch(
@@ -109,16 +111,22 @@ def ctranslate2_side(exporter: CTranslate2Exporter, model: Path, vocabulary: Pat
             beam_size=beam,
             length_penalty=BY_LOG_PROB,
         )
-        return [target.decode(each.hypotheses[0][len(prefix) :]) for each in results]
+        return [target.decode(each.hypotheses[0][len(prefix) :]).strip() for each in results]
+
+    def source_tokens(text: str) -> Ids:
+        """CTranslate2 looks up the pieces in its vocabulary and appends EOS, if the model expects it."""
+        found = [ids.get(piece, ours.special.unknown) for piece in encode(text)]
+        return [*found, ours.special.end] if exporter.adds_end else found
 
     def log_probs(source_ids: Ids, target_ids: Ids) -> Array:
-        pieces = source.id_to_piece(list(source_ids[:-1])), target.id_to_piece(list(target_ids))
+        whole = ours.pieces(source_ids)
+        pieces = whole[: len(whole) - exporter.adds_end], exporter.vocabularies[1].pieces(target_ids)
         (found,) = translator.score_batch([pieces[0]], [pieces[1]])
         return np.array(found.log_probs)
 
     return Side(
         f"{exporter.runtime}, {exporter.precision}",
         translate,
-        lambda text: [*source.piece_to_id(encode(text)), source.eos_id()],
+        source_tokens,
         log_probs=log_probs,
     )

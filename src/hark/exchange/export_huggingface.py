@@ -22,6 +22,7 @@ from hark.errors import UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
+from hark.exchange.transformers_side import silence
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.text.tokenizer import Tokenizer
 from hark.weights import Array, as_floats, write_weights
@@ -246,8 +247,10 @@ class TransformersModel:
         import transformers
 
         self.torch = torch
-        self.tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
-        self.model: Any = getattr(transformers, architecture).from_pretrained(str(folder), dtype=torch.float32).eval()
+        with silence():
+            self.tokenizer: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
+            model: Any = getattr(transformers, architecture).from_pretrained(str(folder), dtype=torch.float32)
+        self.model = model.eval()
         self.back, self.lead = back, lead
 
     def side(self, name: str) -> Side:
@@ -261,7 +264,7 @@ class TransformersModel:
 
     def translate(self, texts: Sequence[str], beam: int) -> list[str]:
         inputs = self.tokenizer([self.lead + text for text in texts], return_tensors="pt", padding=True)
-        with self.torch.inference_mode():
+        with self.torch.inference_mode(), silence():
             search = {"length_penalty": 0.0, "early_stopping": True} if beam > 1 else {}
             found = self.model.generate(**inputs, num_beams=beam, **search)
         translations: list[str] = self.tokenizer.batch_decode(found, skip_special_tokens=True)

@@ -43,6 +43,11 @@ class OnnxExporter(Exporter):
 
     def refuse(self) -> None:
         config, folder = self.bundle.config.model, self.bundle.folder
+        if self.bundle.facts.vocabulary.kind != "sentencepiece":
+            raise UserError(
+                f"{folder}: numbers its pieces otherwise than sentencepiece, as imported models do, which the program "
+                "of the ONNX export does not support; use ctranslate2 or huggingface"
+            )
         if config.positions == "rotary":
             raise UserError(f"{folder}: has rotary positions, which the ONNX export does not support; use ctranslate2")
         if sum(each.nbytes for each in self.weights.values()) > LARGEST:

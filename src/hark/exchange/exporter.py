@@ -14,6 +14,8 @@ from hark.errors import UserError
 from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import BOUND, Side
 from hark.text.opening import open_vocabularies
+from hark.text.piece_vocabulary import PieceVocabulary
+from hark.text.tokenizer import Tokenizer
 from hark.text.vocabulary import Vocabulary
 from hark.weights import Weights, read_weights
 
@@ -79,11 +81,17 @@ class Exporter(ABC):
         return source.sha256 == target.sha256
 
     @property
+    def adds_end(self) -> bool:
+        """Whether EOS follows every source."""
+        source, _ = self.vocabularies
+        return source.as_source([], *reversed(self.bundle.facts.pairs[0]))[-1:] == [source.special.end]
+
+    @property
     def source_lead(self) -> list[str]:
         """The pieces that precede every source of the first language pair: a language tag, or nothing."""
         source, _ = self.vocabularies
-        languages = self.bundle.facts.pairs[0]
-        return source.pieces(source.as_source([], languages[1], languages[0])[:-1])
+        whole = source.as_source([], *reversed(self.bundle.facts.pairs[0]))
+        return source.pieces(whole[: len(whole) - self.adds_end])
 
     @property
     def target_prefix(self) -> list[str]:
@@ -102,14 +110,15 @@ class Exporter(ABC):
 
     def sentencepiece_files(self, shared: str, source: str, target: str) -> dict[str, bytes]:
         """The vocabulary as sentencepiece models, under the given names."""
-        if self.bundle.facts.vocabulary.kind != "sentencepiece":
-            raise UserError(
-                f"{self.bundle.folder}: has a vocabulary of the kind {self.bundle.facts.vocabulary.kind}; "
-                f"export to {self.kind} supports sentencepiece only"
-            )
-        if self.is_shared:
-            return {shared: self.bundle.target_tokenizer.read_bytes()}
-        return {source: self.bundle.source_tokenizer.read_bytes(), target: self.bundle.target_tokenizer.read_bytes()}
+        models = []
+        for vocabulary in self.vocabularies:
+            if not isinstance(vocabulary, Tokenizer | PieceVocabulary):
+                raise UserError(
+                    f"{self.bundle.folder}: has a vocabulary of the kind {self.bundle.facts.vocabulary.kind}; "
+                    f"export to {self.kind} supports sentencepiece only"
+                )
+            models.append(vocabulary.model)
+        return {shared: models[1]} if self.is_shared else {source: models[0], target: models[1]}
 
     def readme(self, proof: str) -> str:
         """The README of the export."""

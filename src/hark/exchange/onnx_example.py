@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped,unused-ignore]
+import onnxruntime
 import sentencepiece
 
 

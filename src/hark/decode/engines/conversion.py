@@ -39,11 +39,13 @@ def convert(
     stored_type: StoredType = "int8",
     alignment: AlignmentHeads | None = None,
     names: TokenNames | None = None,
+    adds_end: bool = True,
 ) -> dict[str, bytes]:
     """Return the files of a CTranslate2 model, by name, for `ctranslate2.Translator(files=...)`.
 
     With int8, matrices not stored as int8 are quantised here: CTranslate2 would do the same while loading, but more
-    slowly and with a second copy in float32. With `names`, CTranslate2 appends EOS to the source itself.
+    slowly and with a second copy in float32. With `names`, CTranslate2 appends EOS to the source itself, if the model
+    expects it (`adds_end`).
     """
     variables = _Variables(stored_type)
     _add_encoder(variables, weights, config)
@@ -55,7 +57,7 @@ def convert(
         "eos_token": targets[special.end],
         "decoder_start_token": targets[special.start],
         "add_source_bos": False,
-        "add_source_eos": names is not None,
+        "add_source_eos": names is not None and adds_end,
         "layer_norm_epsilon": NORM_EPSILON,
         "multi_query_attention": False,
     }
@@ -113,9 +115,9 @@ class _Variables:
                     arrays[f"{name}/weight"], arrays[f"{name}/weight_scale"] = whole
             case "int16":
                 for name, matrix in self._floats():
-                    scale = np.float32(INT16_LARGEST / max(np.abs(matrix).max(), np.finfo(np.float32).tiny))
-                    arrays[f"{name}/weight"] = np.rint(matrix * scale).astype(np.int16)
-                    arrays[f"{name}/weight_scale"] = np.array(scale)
+                    factor = np.float32(INT16_LARGEST / max(np.abs(matrix).max(), np.finfo(np.float32).tiny))
+                    arrays[f"{name}/weight"] = np.rint(matrix * factor).astype(np.int16)
+                    arrays[f"{name}/weight_scale"] = np.array(factor)
             case "float32" | "float16":
                 arrays |= {f"{name}/weight": matrix for name, matrix in self._floats()}
         if self.stored_type == "float16":

@@ -12,7 +12,7 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import TokenPair
 from hark.decode.engines.batching import BATCH_TOKENS, QueuedRequest
 from hark.decode.engines.call import Call
-from hark.decode.engines.conversion import convert
+from hark.decode.engines.conversion import StoredType, convert
 from hark.errors import UserError
 from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds
@@ -118,7 +118,7 @@ class Runtime:
         return self._load(self._files, 1)
 
     def _convert(self) -> dict[str, bytes]:
-        stored = "int8" if self._compute_type == "int8" else "float32"
+        stored: StoredType = "int8" if self._compute_type == "int8" else "float32"
         files = convert(self._weights, self.config, self._special, stored, self._alignment)
         return files | {"vmap.txt": self._shortlist.vocabulary_map()} if self._shortlist else files
 
