@@ -51,6 +51,8 @@ def test_the_proof_is_in_the_facts(folder: Path, tmp_path: Path) -> None:
     assert proof.against.startswith("transformers ")
     bundle = Bundle.open(tmp_path / "en-fr")
     assert bundle.facts.parity == (proof,)
+    assert bundle.facts.origin is not None
+    assert bundle.facts.origin.source == "opus-mt-en-fr"  # not a path of this machine
     assert "identical to those of transformers" in bundle.card
     assert said[0] == f"reading {folder} (huggingface)"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -48,7 +48,9 @@ def read_ctranslate2(
     if zero_start:  # as in Marian: the embedding of padding, an id that the model does not have
         target_pieces = (*target_pieces, PADDING[0])
         pieces = target_pieces if one_matrix else pieces
-    table, pairs = tagged_table(special, pieces, target_pieces, default_languages(folder, {}), languages, folder)
+    table, pairs = tagged_table(
+        special, pieces, target_pieces, default_languages(folder, {}, source), languages, folder
+    )
     silent = tuple(each for each in ("<s>", "<blank>", "<pad>", "<mask>") if each in target_pieces)
     table = replace(table, silent=silent, source_end=has_source_end(settings))
     model = ForeignModel(

@@ -63,7 +63,8 @@ def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel
     pieces = vocabulary(folder / "vocab.json", config.source_vocab_size or config.vocab_size)
     own_target = folder / "target_vocab.json"
     target_pieces = vocabulary(own_target, config.vocab_size) if own_target.is_file() else pieces
-    table, pairs = marian_vocabulary(settings, folder, pieces, target_pieces, languages)
+    default = default_languages(folder, settings, source)
+    table, pairs = marian_vocabulary(settings, folder, pieces, target_pieces, default, languages)
     model = ForeignModel(
         config,
         convert(weights, config, folder),
@@ -85,6 +86,7 @@ def marian_vocabulary(
     folder: Path,
     pieces: tuple[str, ...],
     target_pieces: tuple[str, ...],
+    default: Languages,
     languages: Languages,
 ) -> tuple[PieceTable, tuple[LanguagePair, ...]]:
     generation = read_optional_json(folder / "generation_config.json")
@@ -94,7 +96,7 @@ def marian_vocabulary(
     pad, end = setting(settings, "pad_token_id", int), setting(settings, "eos_token_id", int)
     start = pad if type(start) is not int else start
     special = SpecialIds(pad, target_pieces.index("<unk>"), start, end)
-    return tagged_table(special, pieces, target_pieces, default_languages(folder, settings), languages, folder)
+    return tagged_table(special, pieces, target_pieces, default, languages, folder)
 
 
 def tagged_table(
@@ -119,12 +121,12 @@ def tagged_table(
     return table, tuple((one, two) for one in sources for two in targets if one != two)
 
 
-def default_languages(folder: Path, settings: dict[str, Any]) -> Languages:
+def default_languages(folder: Path, settings: dict[str, Any], source: str = "") -> Languages:
     """The languages in tokenizer_config.json, or in a name such as opus-mt-en-fr."""
     tokenizer = read_optional_json(folder / "tokenizer_config.json")
     found = tokenizer.get("source_lang"), tokenizer.get("target_lang")
     if not all(isinstance(each, str) and each for each in found):
-        for name in (str(settings.get("_name_or_path", "")), folder.resolve().name):
+        for name in (str(settings.get("_name_or_path", "")), source, folder.resolve().name):
             if match := OPUS_NAME.search(name):
                 found = match[1], match[2]
                 break

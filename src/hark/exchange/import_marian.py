@@ -52,7 +52,9 @@ def read_marian_folder(path: Path, languages: Languages, source: str) -> Foreign
     # Decoding starts from a zero vector: the embedding of padding, an id that Marian does not have.
     target_pieces = (*target_pieces, PAD)
     pieces = target_pieces if one_matrix else pieces
-    table, pairs = tagged_table(special, pieces, target_pieces, default_languages(folder, {}), languages, folder)
+    table, pairs = tagged_table(
+        special, pieces, target_pieces, default_languages(folder, {}, source), languages, folder
+    )
     model = ForeignModel(
         config,
         convert(weights, config, model_file),

@@ -43,12 +43,15 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
     """Write a bundle of a foreign model; return the proof that it computes the same, which is also in its facts."""
     refuse_existing(folder, is_bundle, force)
     path, revision = Path(request.source), ""
+    name = path.resolve().name
     if is_hub_name(request.source):
         say(f"downloading {request.source}")
-        path, revision = download(request.source)
+        name = request.source
+        path, revision = download(name)
     refuse_overlap(folder, [path])
     kind = request.kind or recognise(path)
     say(f"reading {request.source} ({kind})")
+    request = replace(request, source=name)  # facts name the model, not a path of this machine
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Beside the output, so that the weights can be linked instead of copied.
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:

@@ -27,7 +27,8 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
     model, tokenizer = load(folder)
     special, limit = table.special, model.config.max_position_embeddings
     # Not every version of a tokenizer knows that language tags are special.
-    tag_ids = {table.target.index(tag) for tag in table.tags.values() if tag in table.target}
+    named = {"", *table.tags.values(), *table.silent}
+    tag_ids = (token for token, piece in enumerate(table.target) if piece in named)
     silent = {special.pad, special.start, special.end, *tag_ids}
     forced: dict[str, Any] = {}
     before = ""
