@@ -185,8 +185,8 @@ def build_tree(symbols: Iterable[str], words: Sequence[str], tags: Sequence[str]
             raise ValueError(f"{symbol}: not a symbol of a tree")
     if len(open_) > 1 or next(leaves, None) is not None:
         raise ValueError("brackets are not closed" if len(open_) > 1 else f"fewer than {len(words)} words")
-    children = tuple(open_[0][1])
-    return children[0] if len(children) == 1 and children[0].label == TOP else Tree(TOP, children)
+    topmost = open_[0][1]
+    return topmost[0] if len(topmost) == 1 and topmost[0].label == TOP else Tree(TOP, tuple(topmost))
 
 
 def is_opening(symbol: str) -> bool:
