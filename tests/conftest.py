@@ -22,12 +22,13 @@ FIXTURES = ("tests.inspect.browser", "tests.runs", "tests.trilingual")
 SLOW = (
     "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "serve", "tools",
     "cli/test_completion.py", "cli/test_evaluate.py", "cli/test_heads.py", "cli/test_look.py", "cli/test_main.py",
-    "cli/test_prepare.py", "cli/test_recipe.py", "cli/test_reproduce.py", "cli/test_train.py", "data/test_augment.py", "data/test_batches.py",
+    "cli/test_prepare.py", "cli/test_recipe.py", "cli/test_train.py", "data/test_augment.py", "data/test_batches.py",
     "data/test_lexicon.py", "data/test_many.py", "data/test_prefetch.py", "data/test_prepare.py",
     "data/test_workers.py", "evaluate/test_dev_translations.py", "evaluate/test_directions.py", "model/test_cache.py",
     "model/test_fused.py", "model/test_stack.py", "monitor/test_curves.py", "test_demo.py", "test_demo_text.py",
     "train/test_checkpoint.py", "train/test_export.py", "train/test_kill.py", "train/test_loop.py",
-    "train/test_loss.py", "train/test_skipped_pairs.py", "reproduce/test_flops.py", "reproduce/test_targets.py",
+    "train/test_loss.py", "train/test_skipped_pairs.py", "reproduce/test_flops.py",
+    "reproduce/test_targets.py", "cli/test_reproduce.py",
 )  # fmt: skip
 """Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
 
