@@ -29,7 +29,8 @@ SLOW = (
     "data/test_workers.py", "evaluate/test_dev_translations.py", "evaluate/test_directions.py", "exchange",
     "model/test_cache.py", "model/test_fused.py", "model/test_stack.py", "monitor/test_curves.py", "test_demo.py",
     "test_demo_text.py", "train/test_checkpoint.py", "train/test_export.py", "train/test_kill.py", "train/test_loop.py",
-    "train/test_loss.py", "train/test_skipped_pairs.py",
+    "train/test_loss.py", "train/test_skipped_pairs.py", "reproduce/test_flops.py", "reproduce/test_targets.py",
+    "cli/test_reproduce.py", "parse/test_experiment.py",
 )  # fmt: skip
 """Files and folders that `make quick` leaves out: they start processes, a browser or Triton's interpreter."""
 

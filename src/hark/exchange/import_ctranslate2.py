@@ -111,7 +111,7 @@ def has_source_end(settings: dict[str, Any]) -> bool:
     Models of OpenNMT, which start decoding with <s>, are trained without it."""
     if settings.get("add_source_eos"):
         return True
-    return settings.get("decoder_start_token", "<s>") != settings.get("bos_token", "<s>")
+    return bool(settings.get("decoder_start_token", "<s>") != settings.get("bos_token", "<s>"))
 
 
 def special_ids(settings: dict[str, Any], pieces: tuple[str, ...], zero_start: bool, where: object) -> SpecialIds:
@@ -167,7 +167,7 @@ def model_config(file: ModelFile, zero_start: bool) -> ModelConfig:
             output_bias=zero_start or "decoder/projection/bias" in file,
             scale_embedding=bool(file.number("encoder/scale_embeddings", 1)),
             embedding_norm="encoder/layernorm_embedding/gamma" in file,
-            **({} if widths["d_k"] * heads == width else widths),
+            **({} if widths["d_k"] * heads == width else widths),  # type: ignore[arg-type]
         )
         return positions_of(file, config)
     except SettingError as error:

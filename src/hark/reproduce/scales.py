@@ -124,7 +124,7 @@ FULL = replace(
 TINY = replace(
     SMALL,
     name="tiny",
-    about="seconds, for tests",
+    about="seconds",
     widths=32,  # d_k is then 2: with 1, there would be no scaling to leave out
     layers=6,
     batch_tokens=256,
