@@ -152,7 +152,7 @@ def test_every_target_has_a_cost_at_every_scale() -> None:
 
 
 def test_table4_is_refused_clearly() -> None:
-    with pytest.raises(UserError, match="table4: run it with python -m benchmarks.parse"):
+    with pytest.raises(UserError, match=r"table4: run it with python -m benchmarks\.parse"):
         find_target("table4").parts(TINY, None)
     with pytest.raises(UserError, match="did you mean table3"):
         find_target("tabel3")
