@@ -111,7 +111,7 @@ class _Reader:
 
     def string(self) -> str:
         (length,) = self.unpack("=H")
-        text = self.raw[self.at : self.at + length].tobytes()
+        text: bytes = self.raw[self.at : self.at + length].tobytes()
         if len(text) != length:
             raise ValueError("ends within a name")
         self.at += length

@@ -110,7 +110,7 @@ class HuggingFaceExporter(Exporter):
     def settings(self) -> dict[str, Any]:
         """The file config.json."""
         config, special = self.bundle.config.model, self.vocabularies[1].special
-        stacks = {}
+        stacks: dict[str, Any] = {}
         for stack, layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
             stacks |= {
                 f"{stack}_layers": layers,
