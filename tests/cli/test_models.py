@@ -126,7 +126,7 @@ def test_search_shows_sizes_and_licences_without_a_network(
         "about",
         "300",
         "MB",
-        "CC-BY-4.0 or Apache-2.0",
+        "CC-BY-4.0",
     ]
     (tree,) = figures(hark("--search", "en-de", "--json"))
     assert (tree["address"], tree["approximate_bytes"]) == ("Helsinki-NLP/opus-mt-en-de", 300_000_000)

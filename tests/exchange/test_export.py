@@ -13,6 +13,7 @@ import pytest
 
 from hark import factsfile
 from hark.bundle import Bundle, write_facts
+from hark.config import ModelConfig
 from hark.errors import UserError
 from hark.exchange.export import export_bundle, open_exporter
 from hark.exchange.exporter import Exporter
@@ -214,6 +215,6 @@ def test_interleaved_and_sine_first_orders() -> None:
     from hark.decode.engines.conversion import sinusoids
     from hark.exchange.export_huggingface import sine_first
 
-    table = sinusoids(5, 8)[:, sine_first(8)]
+    table = sinusoids(ModelConfig(d_model=8, max_positions=5))[:, sine_first(8)]
     angle = np.arange(5)[:, None] / 10000 ** (np.arange(0, 8, 2) / 8)
     assert np.allclose(table, np.concatenate([np.sin(angle), np.cos(angle)], axis=1), atol=1e-6)

@@ -7,6 +7,8 @@ if TYPE_CHECKING:
 
 Candidates = list[tuple[str, str]]
 """Completions, each with a short description."""
+ACTIONS = ("get", "add", "remove")
+"""The actions of `hark models`."""
 
 
 def verbs() -> Candidates:
@@ -26,8 +28,6 @@ def models() -> Candidates:
 
 
 def models_and_actions() -> Candidates:
-    from hark.cli.models import ACTIONS
-
     return [*models(), *((action, "") for action in ACTIONS)]
 
 

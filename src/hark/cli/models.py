@@ -14,14 +14,11 @@ if TYPE_CHECKING:
     from hark.models import InstalledModel
 
 EXAMPLES = (
-    "hark models",
     "hark models en-de",
     "hark models --search fr",
     "hark models get opus-mt-en-fr",
     "hark models add runs/mine",
-    "hark models remove mine",
 )
-ACTIONS = ("get", "add", "remove")
 NARROW = 60
 """Assumed minimum width of a terminal, in columns."""
 
@@ -48,7 +45,7 @@ def models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     force: options.Force = False,
 ) -> None:
-    """List installed models, show the card of one, or add and remove models.
+    """List installed models, or find, add and remove models.
 
     Searches the folders in HARK_MODELS, your own folder and the models that come with hark. For each language pair,
     hark translate uses the first model. Only get uses the network, and not with HARK_OFFLINE=1.
@@ -56,11 +53,11 @@ def models(
     from hark.errors import UserError
     from hark.models import list_models
 
-    if name in ACTIONS and search is None and not as_json:
+    if name in candidates.ACTIONS and search is None and not as_json:
         change_models(name, operand, force)
         return
     if operand is not None:
-        raise UserError(f"{operand}: unexpected; the actions are {', '.join(ACTIONS)}")
+        raise UserError(f"{operand}: unexpected; the actions are {', '.join(candidates.ACTIONS)}")
     if search is not None:
         if name is not None:
             raise UserError(f"--search and {name} cannot be combined")
