@@ -150,7 +150,8 @@ def model_config(file: ModelFile, zero_start: bool) -> ModelConfig:
             raise UserError(f"{where}: {name} is not supported")
     shared = source is target or (source.shape == target.shape and np.array_equal(source, target))
     tied = output is target or (output.shape == target.shape and np.array_equal(output, target))
-    widths = {f"d_{each}": int(file.number("encoder/layer_0/self_attention/head_dim", width // heads)) for each in "kv"}
+    head = int(file.number("encoder/layer_0/self_attention/head_dim", width // heads))
+    own_width = None if head * heads == width else head
     try:
         config = ModelConfig(
             d_model=width,
@@ -167,7 +168,8 @@ def model_config(file: ModelFile, zero_start: bool) -> ModelConfig:
             output_bias=zero_start or "decoder/projection/bias" in file,
             scale_embedding=bool(file.number("encoder/scale_embeddings", 1)),
             embedding_norm="encoder/layernorm_embedding/gamma" in file,
-            **({} if widths["d_k"] * heads == width else widths),  # type: ignore[arg-type]
+            d_k=own_width,
+            d_v=own_width,
         )
         return positions_of(file, config)
     except SettingError as error:

@@ -104,7 +104,7 @@ def silence() -> Any:
     """Keep progress bars and advice of transformers off the terminal."""
     import transformers
 
-    logging = transformers.utils.logging
+    logging: Any = transformers.utils.logging
     level = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
