@@ -10,6 +10,7 @@ from hark import bundle as bundling
 from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.errors import HarkError, HarkWarning, UserError
+from hark.facts import MINOR
 from tests.decode.bundles import make_bundle
 
 
@@ -53,7 +54,7 @@ def test_the_vocabulary_files_are_listed(tmp_path: Path) -> None:
 
 def test_facts_from_a_newer_hark_are_not_overwritten(tmp_path: Path) -> None:
     folder = make_bundle(tmp_path / "model")
-    newer = (folder / "facts.json").read_text().replace('"minor": 2', '"minor": 7, "colour": "red"')
+    newer = (folder / "facts.json").read_text().replace(f'"minor": {MINOR}', '"minor": 7, "colour": "red"')
     (folder / "facts.json").write_text(newer)
     bundling.manifest.seal(folder, bundling.KIND, bundling.FORMAT)
     bundle = Bundle.open(folder)

@@ -52,7 +52,11 @@ def test_a_whole_number_is_accepted_for_a_float() -> None:
         (ModelConfig, {"d_model": 512.0}, "d_model: 512.0 is not allowed"),
         (ModelConfig, {"d_model": True}, "d_model: True is not allowed"),
         (ModelConfig, {"d_model": "512"}, "d_model: '512' is not allowed"),
-        (ModelConfig, {"positions": "circular"}, "must be one of sinusoidal, learned, rotary, none"),
+        (
+            ModelConfig,
+            {"positions": "circular"},
+            "must be one of sinusoidal, sinusoidal_halves",
+        ),
         (ModelConfig, {"n_heads": 7}, "d_model: 512 is not divisible by n_heads 7; change one, or set d_k and d_v"),
         (ModelConfig, {"n_heads": 7, "d_k": 64}, "not divisible"),
         (ModelConfig, {"d_model": 511, "n_heads": 7}, "511 is odd"),

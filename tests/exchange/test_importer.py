@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from hark.bundle import Bundle
 from hark.cli import app
+from hark.cli.recipe import load_recipe
 from hark.errors import HarkError, UserError
 from hark.exchange import hub, importer
 from hark.exchange.importer import ImportRequest, import_model, read_foreign
@@ -199,3 +200,9 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     assert "Import from huggingface: not compared with transformers (--no-check)." in run.output
     assert Bundle.open(tmp_path / "m").facts.pairs == (("en", "fr-CA"),)
+
+
+def test_fine_tuning_is_refused_with_the_reason(folder: Path, tmp_path: Path) -> None:
+    import_model(ImportRequest(str(folder), check=False), tmp_path / "m")
+    with pytest.raises(UserError, match="fine-tuning is not possible with an imported model, because hark prepare"):
+        load_recipe(None, [f"train.from={tmp_path / 'm'}"])
