@@ -27,7 +27,7 @@ from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
-from hark.decode.engines.conversion import convert
+from hark.decode.engines.conversion import StoredType, convert
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.engines.ctranslate2_runtime import ComputeType
 from hark.decode.request import Request
@@ -171,9 +171,8 @@ def compare(
 ) -> dict[str, float]:
     """Output tokens per second of each system: the best of the repeats, with systems taking turns."""
     engine = CTranslate2Engine.open(material.bundle, SPECIAL, compute_type)
-    files = convert(
-        read_weights(material.bundle.weights), material.bundle.config.model, SPECIAL, compute_type == "int8"
-    )
+    stored_type: StoredType = "int8" if compute_type == "int8" else "float32"
+    files = convert(read_weights(material.bundle.weights), material.bundle.config.model, SPECIAL, stored_type)
     translator = ctranslate2.Translator(
         "by hand", compute_type=compute_type, inter_threads=available_cores(), intra_threads=1, files=files
     )

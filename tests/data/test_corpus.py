@@ -151,7 +151,7 @@ def test_missing_files_folders_and_unknown_formats_are_refused(tmp_path):
     with pytest.raises(UserError, match="is a folder"):
         read(tmp_path / "c.tsv", tmp_path)
     (tmp_path / "c.txt").write_text("a\tb\n")
-    with pytest.raises(UserError, match=r"c\.txt: .*must be \.tsv, \.jsonl or \.tmx"):
+    with pytest.raises(UserError, match=r"c\.txt: .*must be \.tsv, \.jsonl, \.tmx or \.trees"):
         read(tmp_path / "c.txt")
 
 
