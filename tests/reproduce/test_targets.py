@@ -143,16 +143,15 @@ def test_a_diverged_run_is_a_row_of_the_table() -> None:
 
 
 def test_every_target_has_a_cost_at_every_scale() -> None:
-    for name, target in TARGETS.items():
-        costs = [nominal_seconds(target, scale) for scale in SCALES]
-        assert (None in costs) == (name == "table4")
+    for target in TARGETS.values():
+        assert all(nominal_seconds(target, scale) > 0 for scale in SCALES)
     slow = TARGETS["table3"].cost(SCALES["medium"])
-    assert 20 * 60 < nominal_seconds(TARGETS["table3"], "medium") < 30 * 60  # type: ignore[operator]
+    assert 20 * 60 < nominal_seconds(TARGETS["table3"], "medium") < 30 * 60
     assert slow.slow_flops > 0  # rows that our kernels do not cover
 
 
 def test_table4_is_refused_clearly() -> None:
-    with pytest.raises(UserError, match=r"table4: run it with python -m benchmarks\.parse"):
-        find_target("table4").parts(TINY, None)
+    with pytest.raises(UserError, match=r"table4: not part of hark reproduce; .* python -m benchmarks\.parse"):
+        find_target("table4")
     with pytest.raises(UserError, match="did you mean table3"):
         find_target("tabel3")

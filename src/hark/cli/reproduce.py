@@ -21,7 +21,7 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="table1, table2, table3, table4, figures or ablate; without it, list them with their cost.",
+            help="table1, table2, table3, figures or ablate; without it, list them with their cost.",
             autocompletion=candidates.reproducible,
         ),
     ] = None,
@@ -101,11 +101,12 @@ def list_targets() -> None:
     """Print the targets with what they cost at each scale."""
     from hark.pages import formats
     from hark.reproduce.scales import SCALES
-    from hark.reproduce.targets import SHOWN, TARGETS, nominal_seconds
+    from hark.reproduce.targets import ELSEWHERE, SHOWN, TARGETS, nominal_seconds
 
     for line in ([*SHOWN], [SCALES[name].about for name in SHOWN]):
         sys.stdout.write(f"{'':<9}{''.join(f'{each:<13}' for each in line)}\n")
     for name, target in TARGETS.items():
         costs = [nominal_seconds(target, scale) for scale in SHOWN]
-        shown = ["-" if cost is None else formats.duration(cost) for cost in costs]
-        sys.stdout.write(f"{name:<9}{''.join(f'{each:<13}' for each in shown)}{target.about}\n")
+        sys.stdout.write(f"{name:<9}{''.join(f'{formats.duration(cost):<13}' for cost in costs)}{target.about}\n")
+    for name, command in ELSEWHERE.items():
+        sys.stdout.write(f"{name:<9}{command}\n")
