@@ -129,5 +129,7 @@ def describe_corpus(name: str) -> TextFacts | None:
     known = CORPORA.get(base_name(name))
     if known is None or name == known.name:
         return known
+    if name == "everyday" + TAUGHT:  # it has no other translations
+        return replace(known, name=name)
     by = "a teacher's translations" if name.endswith(TAUGHT) else "the translations that people wrote"
     return replace(known, name=name, what=f"{known.what}, with {by}")
