@@ -45,10 +45,10 @@ ROOMS = {
     "exchange": 4,
     "documents": 4,
     "parse": 4,
-    "reproduce": 4,
     "serve": 4,
-    "cli": 5,
-    "__main__": 5,
+    "reproduce": 5,
+    "cli": 6,
+    "__main__": 6,
 }
 
 STANDARD_LIBRARY_ONLY = {room for room, floor in ROOMS.items() if floor == 0}

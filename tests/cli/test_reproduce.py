@@ -6,7 +6,7 @@ import pytest
 
 from hark.cli.candidates import reproducible
 from hark.reproduce.scales import SCALES, TINY
-from hark.reproduce.targets import ELSEWHERE, TARGETS
+from hark.reproduce.targets import TARGETS
 from hark.reproduce.trial import StoppedError
 from tests.cli.running import Hark, make_runner, refused
 
@@ -21,22 +21,24 @@ def test_without_a_name_it_lists_targets_with_their_cost(hark: Hark) -> None:
     done = hark()
     assert done.returncode == 0
     scales, machines, *lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [*TARGETS, *ELSEWHERE]
-    assert [name for name, _ in reproducible()] == list(TARGETS)
+    assert [line.split()[0] for line in lines] == list(TARGETS) == [name for name, _ in reproducible()]
     assert scales.split() == ["small", "medium", "full"]
     assert machines.split() == ["seconds", "one", "H200", "one", "H200"]
     assert all(len(line) <= 100 for line in lines)
-    assert all(" min " in line or " s " in line for line in lines[: len(TARGETS)])
+    assert all(" min " in line or " s " in line for line in lines)
 
 
 def test_what_is_not_possible_is_refused_in_one_line(hark: Hark, tmp_path: Path) -> None:
     assert "did you mean table3" in refused(hark("tabel3"))
-    assert "python -m benchmarks.parse" in refused(hark("table4"))
+    assert "table4 requires --data FOLDER, with gum-train.trees.xz" in refused(hark("table4"))
+    assert "with wsj-train.trees" in refused(hark("table4", "--scale", "full"))
+    assert "no such folder" in refused(hark("table4", "--data", "nowhere"))
     assert "--scale medium requires --data FOLDER" in refused(hark("table2", "--scale", "medium"))
     assert "--scale full requires --data DATASET" in refused(hark("table3", "--scale", "full"))
     assert "no such folder" in refused(hark("table3", "--data", "nowhere"))
     (tmp_path / "empty").mkdir()
     assert "neither a dataset nor the text of recipe europarl-en-de" in refused(hark("table3", "--data", "empty"))
+    assert "no gum-train.trees, plain or compressed" in refused(hark("table4", "--data", "empty"))
 
 
 def test_a_table_is_written_and_then_kept(hark: Hark, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Treebanks: files and splits."""
 
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,17 +32,22 @@ def test_the_last_tenth_is_the_test_set() -> None:
     assert words([*bank.train, *bank.dev, *bank.test]) == words(trees(3914))
 
 
-def test_a_treebank_cut_short() -> None:
-    cut = split_treebank("x", trees(1000)).cut(50)
-    assert (len(cut.train), len(cut.dev), len(cut.test)) == (50, 10, 10)
+def test_parts_in_files_of_their_own(tmp_path: Path) -> None:
+    for part, ending in (("train", "mrg"), ("dev", "trees"), ("test", "trees")):
+        (tmp_path / f"wsj-{part}.{ending}").write_text(f"(TOP (NN {part}))\n")
+    bank = open_treebank("wsj", tmp_path)
+    assert words([*bank.train, *bank.dev, *bank.test]) == ["train", "dev", "test"]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("penn", "no such treebank; use gum or wsj_sample"), ("gum", "no such file")]
-)
-def test_missing_treebanks(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message):
-        open_treebank(name, tmp_path)
+def test_the_key_tells_treebanks_apart() -> None:
+    bank = split_treebank("x", trees(100))
+    moved = replace(bank, dev=[bank.train[-1], *bank.dev], train=bank.train[:-1])
+    assert bank.key == split_treebank("y", trees(100)).key != moved.key
+
+
+def test_a_missing_treebank(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no gum-train\.trees, plain or compressed"):
+        open_treebank("gum", tmp_path)
 
 
 def test_a_file_without_trees(tmp_path: Path) -> None:

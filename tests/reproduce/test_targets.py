@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,14 +10,17 @@ import pytest
 
 from hark.data.dataset import Dataset
 from hark.errors import UserError
-from hark.reproduce import ablate, figures, table1, table2, table3
-from hark.reproduce.published import TABLE_2, TABLE_3
+from hark.parse.treebank import Treebank, read_treebank
+from hark.reproduce import ablate, figures, table1, table2, table3, table4
+from hark.reproduce.published import TABLE_2, TABLE_3, TABLE_4
 from hark.reproduce.scales import SCALES, TINY
 from hark.reproduce.targets import TARGETS, find_target, nominal_seconds
 from hark.reproduce.work import Row, Target, Work, missing_parts, run_parts, write_report
 from hark.rundir import RunDir
+from hark.text.trees import format_tree
 from hark.train.metrics import read_metrics
 from hark.train.records import ResumeRecord
+from tests.parse.parsers import treebank
 
 Reproduce = Callable[[Target], tuple[str, Path]]
 
@@ -26,7 +30,13 @@ def reproduce(text: Dataset, tmp_path: Path) -> Reproduce:
     """Runs a target; returns its Markdown and the folder."""
 
     def run(target: Target) -> tuple[str, Path]:
-        work = Work(TINY, tmp_path / target.name, "cpu", text if target.uses_text else None)
+        work = Work(
+            TINY,
+            tmp_path / target.name,
+            "cpu",
+            text if target.needs == "text" else None,
+            treebanks() if target.needs == "trees" else {},
+        )
         files = write_report(target, work, run_parts(target, work))
         for file in files:
             if file.suffix == ".svg":
@@ -35,6 +45,14 @@ def reproduce(text: Dataset, tmp_path: Path) -> Reproduce:
         return files[0].read_text(), work.folder
 
     return run
+
+
+def treebanks() -> dict[str, Treebank]:
+    trees = treebank()
+    return {
+        "gum": Treebank("gum", trees[:30], trees[30:33], trees[33:], "made-up sentences"),
+        "wsj_sample": Treebank("wsj_sample", trees[6:], trees[:3], trees[3:6], "others"),
+    }
 
 
 def cells(markdown: str, first: str, column: int = 0) -> list[list[str]]:
@@ -112,6 +130,33 @@ def test_table3_has_every_row(reproduce: Reproduce) -> None:
     assert tree["rows"]["C-1024"]["weights"] > tree["rows"]["base"]["weights"] > tree["rows"]["C-256"]["weights"]
 
 
+def test_table4_trains_and_scores_parsers(reproduce: Reproduce) -> None:
+    markdown, folder = reproduce(table4.TARGET)
+    for parser in TABLE_4:
+        assert [row for row in cells(markdown, parser.name) if row[1] == parser.training and row[3] == f"{parser.f1}"]
+    ours = cells(markdown, "**Hark**, recipe `parse`")
+    assert [row[2] for row in ours] == ["gum test", "wsj_sample test"]
+    assert all("30 sentences" in row[1] and "4 steps" in row[1] for row in ours)
+    rows = json.loads((folder / "table4.json").read_text())["rows"]
+    for name in ("gum", "wsj_sample"):
+        row = rows[f"{name}-parse"]
+        assert row["test"]["sentences"] == 3
+        assert 0 < row["right_branching"]["f1"] < row["right_branching_unlabelled"]["f1"]
+        assert row["dev"].keys() == {"best", "average"}
+        assert sum(each["counts"][3] for each in row["by_length"]) == 3
+        parsed = read_treebank(folder / "trees" / f"{name}-parse.trees")
+        assert [tree.words() for tree in parsed] == [tree.words() for tree in treebanks()[name].test]
+
+
+def test_treebanks_are_cut_to_the_sentences_of_a_scale(tmp_path: Path) -> None:
+    for name in ("gum-train", "gum-dev", "gum-test", "wsj_sample"):
+        trees = treebank() * (1 + (name == "wsj_sample"))
+        (tmp_path / f"{name}.trees").write_text("".join(f"{format_tree(tree)}\n" for tree in trees))
+    found = table4.open_treebanks(replace(TINY, sentences=2), tmp_path)
+    assert [len(each.train) for each in found.values()] == [36, 62]
+    assert {len(part) for each in found.values() for part in (each.dev, each.test)} == {2}
+
+
 def test_ablate_has_every_ingredient(reproduce: Reproduce) -> None:
     markdown, folder = reproduce(ablate.TARGET)
     for about in [each.about for each in ablate.TRAINED] + [about for _, about, _ in ablate.DECODED]:
@@ -150,8 +195,6 @@ def test_every_target_has_a_cost_at_every_scale() -> None:
     assert slow.slow_flops > 0  # rows that our kernels do not cover
 
 
-def test_table4_is_refused_clearly() -> None:
-    with pytest.raises(UserError, match=r"table4: not part of hark reproduce; .* python -m benchmarks\.parse"):
-        find_target("table4")
+def test_unknown_names_get_a_suggestion() -> None:
     with pytest.raises(UserError, match="did you mean table3"):
         find_target("tabel3")

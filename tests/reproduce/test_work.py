@@ -38,7 +38,7 @@ class Counted:
             lambda _work, rows: Report(
                 "".join(f"{name} {row['value']}\n" for name, row in rows.items()), {"x": "<svg/>"}
             ),
-            uses_text=False,
+            needs="nothing",
         )
 
 

@@ -78,4 +78,4 @@ def recipe_or_settings(incomplete: str) -> Candidates:
 
 def reproducible() -> Candidates:
     """Tables and figures; listed here because importing them imports PyTorch."""
-    return [(name, "") for name in ("table1", "table2", "table3", "figures", "ablate")]
+    return [(name, "") for name in ("table1", "table2", "table3", "table4", "figures", "ablate")]

@@ -21,7 +21,7 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="table1, table2, table3, figures or ablate; without it, list them with their cost.",
+            help="table1, table2, table3, table4, figures or ablate; without it, list them with their cost.",
             autocompletion=candidates.reproducible,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def reproduce(
             "--data",
             metavar="FOLDER",
             help="A prepared dataset, or a folder with the text of the recipe europarl-en-de; by default a small "
-            "built-in sample.",
+            "built-in sample. For table4, a folder with treebanks.",
         ),
     ] = None,
     steps: Annotated[
@@ -67,6 +67,7 @@ def reproduce(
     from hark.reproduce.corpora import open_text
     from hark.reproduce.cost import Cost, measure_speed
     from hark.reproduce.scales import SCALES
+    from hark.reproduce.table4 import open_treebanks
     from hark.reproduce.targets import find_target
     from hark.reproduce.trial import StoppedError
     from hark.reproduce.work import Work, missing_parts, run_parts, write_report
@@ -77,8 +78,9 @@ def reproduce(
     parts = target.parts(chosen, steps)
     try:
         with show_progress() as progress:
-            text = open_text(chosen, data, output, progress) if target.uses_text else None
-        work = Work(chosen, folder, device, text, steps)
+            text = open_text(chosen, data, output, progress) if target.needs == "text" else None
+        trees = open_treebanks(chosen, data) if target.needs == "trees" else {}
+        work = Work(chosen, folder, device, text, trees, steps)
         missing = missing_parts(target, work)
         if missing:
             cost = sum((part.cost for part in missing), Cost())
@@ -101,12 +103,10 @@ def list_targets() -> None:
     """Print the targets with what they cost at each scale."""
     from hark.pages import formats
     from hark.reproduce.scales import SCALES
-    from hark.reproduce.targets import ELSEWHERE, SHOWN, TARGETS, nominal_seconds
+    from hark.reproduce.targets import SHOWN, TARGETS, nominal_seconds
 
     for line in ([*SHOWN], [SCALES[name].about for name in SHOWN]):
         sys.stdout.write(f"{'':<9}{''.join(f'{each:<13}' for each in line)}\n")
     for name, target in TARGETS.items():
         costs = [nominal_seconds(target, scale) for scale in SHOWN]
         sys.stdout.write(f"{name:<9}{''.join(f'{formats.duration(cost):<13}' for cost in costs)}{target.about}\n")
-    for name, command in ELSEWHERE.items():
-        sys.stdout.write(f"{name:<9}{command}\n")

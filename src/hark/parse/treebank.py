@@ -1,15 +1,22 @@
 """Treebanks: reading them from files, and their splits."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines
 from hark.errors import UserError
-from hark.text.trees import Tree, read_trees, simplify
+from hark.text.trees import Tree, format_tree, read_trees, simplify
 
-GUM, WSJ_SAMPLE = "gum", "wsj_sample"
+GUM, WSJ_SAMPLE, WSJ = "gum", "wsj_sample", "wsj"
+ABOUT = {
+    GUM: "GUM, its own split",
+    WSJ: "the WSJ treebank: sections 2 to 21 for training, 22 for dev, 23 for testing",
+}
+ENDINGS = (".trees.xz", ".trees.gz", ".trees", ".mrg")
 
 
 @dataclass(frozen=True)
@@ -23,10 +30,15 @@ class Treebank:
     what: str = ""
     """A description of the text and the split."""
 
-    def cut(self, trees: int) -> "Treebank":
-        """A smaller treebank for rehearsals: the first trees, with dev and test sets of a fifth of that."""
-        few = max(trees // 5, 1)
-        return Treebank(self.name, self.train[:trees], self.dev[:few], self.test[:few], f"{self.what}; cut to {trees}")
+    @cached_property
+    def key(self) -> str:
+        """Identifies the trees of all parts."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.dev, self.test):
+            for tree in part:
+                digest.update(f"{format_tree(tree)}\n".encode())
+            digest.update(b"\0")
+        return digest.hexdigest()
 
 
 def read_treebank(path: Path) -> list[Tree]:
@@ -39,13 +51,18 @@ def read_treebank(path: Path) -> list[Tree]:
 
 
 def open_treebank(name: str, folder: Path) -> Treebank:
-    """Open one of the treebanks that the recipes are for, in a folder with its files."""
-    if name == GUM:
-        train, dev, test = (read_treebank(folder / f"gum-{part}.trees.xz") for part in ("train", "dev", "test"))
-        return Treebank(GUM, train, dev, test, "GUM, its own split")
+    """Open a treebank that a folder holds, as `NAME.trees`, or as `NAME-train.trees` with `-dev` and `-test`."""
     if name == WSJ_SAMPLE:
-        return split_treebank(WSJ_SAMPLE, read_treebank(folder / "wsj_sample.trees.xz"))
-    raise UserError(f"{name}: no such treebank; use {GUM} or {WSJ_SAMPLE}")
+        return split_treebank(WSJ_SAMPLE, read_treebank(find_file(folder, WSJ_SAMPLE)))
+    train, dev, test = (read_treebank(find_file(folder, f"{name}-{part}")) for part in ("train", "dev", "test"))
+    return Treebank(name, train, dev, test, ABOUT.get(name, ""))
+
+
+def find_file(folder: Path, name: str) -> Path:
+    for ending in ENDINGS:
+        if (path := folder / f"{name}{ending}").exists():
+            return path
+    raise UserError(f"{folder}: no {name}.trees, plain or compressed (.xz, .gz)")
 
 
 def split_treebank(name: str, trees: Sequence[Tree]) -> Treebank:

@@ -174,4 +174,4 @@ def draw_attention(name: PresetName, row: Row) -> str:
 
 
 TARGET = Target("figures", "positional encodings, learning rate, attention", parts, report,
-                uses_text=False)  # fmt: skip
+                needs="nothing")  # fmt: skip

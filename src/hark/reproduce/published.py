@@ -114,3 +114,32 @@ TABLE_1 = {
     "convolutional": LayerCosts("O(k · n · d²)", "O(1)", "O(log_k(n))"),
     "restricted self-attention": LayerCosts("O(r · n · d)", "O(1)", "O(n / r)"),
 }
+
+
+@dataclass(frozen=True)
+class PublishedParser:
+    """A row of Table 4: labelled F1 on section 23 of the WSJ treebank."""
+
+    name: str
+    training: str
+    f1: float
+
+
+TABLE_4 = (
+    PublishedParser("Vinyals & Kaiser et al. (2014)", "WSJ only", 88.3),
+    PublishedParser("Petrov et al. (2006)", "WSJ only", 90.4),
+    PublishedParser("Zhu et al. (2013)", "WSJ only", 90.4),
+    PublishedParser("Dyer et al. (2016)", "WSJ only", 91.7),
+    PublishedParser("Transformer (4 layers), paper", "WSJ only", 91.3),
+    PublishedParser("Zhu et al. (2013)", "semi-supervised", 91.3),
+    PublishedParser("Huang & Harper (2009)", "semi-supervised", 91.3),
+    PublishedParser("McClosky et al. (2006)", "semi-supervised", 92.1),
+    PublishedParser("Vinyals & Kaiser et al. (2014)", "semi-supervised", 92.1),
+    PublishedParser("Transformer (4 layers), paper", "semi-supervised", 92.7),
+    PublishedParser("Luong et al. (2015)", "multi-task", 93.0),
+    PublishedParser("Dyer et al. (2016)", "generative", 93.3),
+)
+PUBLIC_PARSER = PublishedParser(
+    "benepar_en3_wsj (Kitaev et al., 2019; BERT-large)", "WSJ only, pre-trained encoder", 95.55
+)
+"""What a public parser reports on the same test set, in the README of github.com/nikitakit/self-attentive-parser."""

@@ -96,7 +96,8 @@ SMALL = Scale(
     batch_tokens=2048,
     max_length=64,
     vocab_size=2000,
-    steps={"table2 base": 400, "table2 big": 400, "table3": 100, "table3 big": 100, "ablate": 200},
+    steps={"table2 base": 400, "table2 big": 400, "table3": 100, "table3 big": 100, "ablate": 200}
+    | {"table4 gum": 300, "table4 wsj_sample": 300},
     sentences=200,
     lengths=(256, 512, 1024, 2048),
     depths=(128, 256, 512, 1024),
@@ -110,7 +111,8 @@ MEDIUM = Scale(
     batch_tokens=25000,
     max_length=250,
     vocab_size=37000,
-    steps={"table2 base": 10_000, "table2 big": 8_000, "table3": 1_200, "table3 big": 1_200, "ablate": 3_000},
+    steps={"table2 base": 8_000, "table2 big": 6_000, "table3": 1_200, "table3 big": 1_200, "ablate": 3_000}
+    | {"table4 gum": 5_000, "table4 wsj_sample": 2_500},
     sentences=None,
     lengths=(1024, 2048, 4096, 8192, 16384),
     depths=(512, 1024, 2048, 4096),
@@ -119,7 +121,8 @@ MEDIUM = Scale(
 FULL = replace(
     MEDIUM,
     name="full",
-    steps={"table2 base": 100_000, "table2 big": 300_000, "table3": 100_000, "table3 big": 300_000, "ablate": 100_000},
+    steps={"table2 base": 100_000, "table2 big": 300_000, "table3": 100_000, "table3 big": 300_000, "ablate": 100_000}
+    | {"table4 wsj": 50_000},
 )
 TINY = replace(
     SMALL,
@@ -129,7 +132,8 @@ TINY = replace(
     layers=6,
     batch_tokens=256,
     vocab_size=300,
-    steps={"table2 base": 4, "table2 big": 4, "table3": 2, "table3 big": 2, "ablate": 4},
+    steps={"table2 base": 4, "table2 big": 4, "table3": 2, "table3 big": 2, "ablate": 4}
+    | {"table4 gum": 4, "table4 wsj_sample": 4},
     sentences=1,
     lengths=(16, 32, 64),
     depths=(16, 32, 64),

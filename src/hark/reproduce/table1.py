@@ -142,4 +142,4 @@ def draw(kinds: Sequence[tuple[str, LayerType]], rows: Rows) -> str:
     return draw_panels([kind.name for _, kind in kinds], panels, first["device"])
 
 
-TARGET = Target("table1", "complexity, sequential operations and path length", parts, report, uses_text=False)
+TARGET = Target("table1", "complexity, sequential operations and path length", parts, report, needs="nothing")

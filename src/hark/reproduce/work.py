@@ -9,14 +9,15 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import hark
 from hark.atomic import replace_file
 from hark.data.dataset import Dataset
 from hark.data.progress import Progress, silent
+from hark.parse.treebank import Treebank
 from hark.reproduce.cost import Cost
 from hark.reproduce.scales import Scale
 from hark.reproduce.trial import Advance, free_memory
@@ -36,6 +37,8 @@ class Work:
     """Rows, unfinished runs and the report."""
     device: str = "auto"
     text: Dataset | None = None
+    trees: Mapping[str, Treebank] = field(default_factory=dict)
+    """Treebanks by name."""
     steps: int | None = None
     """Optimiser steps of each run, instead of the scale's."""
 
@@ -43,6 +46,13 @@ class Work:
     def dataset(self) -> Dataset:
         assert self.text is not None, "the target does not ask for text"
         return self.text
+
+    @cached_property
+    def text_key(self) -> str | None:
+        """Identifies the text that is trained on."""
+        if self.trees:
+            return ",".join(f"{name} {each.key}" for name, each in self.trees.items())
+        return self.text.manifest.key if self.text else None
 
     def steps_of(self, name: str) -> int:
         return self.steps or self.scale.steps[name]
@@ -84,7 +94,8 @@ class Target:
     parts: Callable[[Scale, int | None], Sequence[TargetPart]]
     """For a scale, and a number of steps instead of the scale's."""
     report: Callable[[Work, Rows], Report]
-    uses_text: bool = True
+    needs: Literal["text", "trees", "nothing"] = "text"
+    """Parallel text, treebanks, or nothing but the machine or a shipped model."""
 
     def cost(self, scale: Scale, steps: int | None = None) -> Cost:
         return sum((part.cost for part in self.parts(scale, steps)), Cost())
@@ -92,7 +103,7 @@ class Target:
 
 def key_of(part: TargetPart, work: Work) -> str:
     # Without text, the machine is what is measured: rows of a CPU and of a GPU must not meet in one table.
-    measured = work.text.manifest.key if work.text else choose_device(work.device, 0).type
+    measured = work.text_key or choose_device(work.device, 0).type
     return hashlib.sha256(f"{part.settings}\n{measured}".encode()).hexdigest()
 
 
@@ -145,7 +156,7 @@ def write_report(target: Target, work: Work, rows: Rows) -> list[Path]:
         "target": target.name,
         "scale": work.scale.name,
         "hark": hark.__version__,
-        "text": work.text.manifest.key if work.text else None,
+        "text": work.text_key,
         "rows": rows,
         **report.figures,
     }
