@@ -9,9 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from hark.reproduce.layer_types import LayerType, StateMark, UnrolledRecurrent
-
-MARK = f"{StateMark.__name__}Backward"
+from hark.reproduce.layer_types import MARK, LayerType, UnrolledRecurrent
 
 
 def time_pass(layer: nn.Module, x: Tensor, repeats: int) -> float:

@@ -81,16 +81,17 @@ class Recurrent(nn.Module):
         return out
 
 
-class StateMark(torch.autograd.Function):
-    """The identity. Marks a state of a recurrent layer in the graph, so that the steps on a path can be counted."""
+MARK = "AliasBackward0"
+"""The node of `mark_state` in the graph. Nothing else in a recurrent cell makes one."""
 
-    @staticmethod
-    def forward(ctx: object, x: Tensor) -> Tensor:  # noqa: ARG004
-        return x.clone()
 
-    @staticmethod
-    def backward(ctx: object, grad: Tensor) -> Tensor:  # noqa: ARG004
-        return grad
+def mark_state(x: Tensor) -> Tensor:
+    """The identity. Marks a state of a recurrent layer in the graph, so that the steps on a path can be counted.
+
+    Not a Python autograd function: PyTorch 2.11 loses the inputs of such nodes when the graph is walked.
+    """
+    marked: Tensor = torch.ops.aten.alias(x)
+    return marked
 
 
 class UnrolledRecurrent(nn.Module):
@@ -107,8 +108,7 @@ class UnrolledRecurrent(nn.Module):
         """The state after each input, (1, d)."""
         states = [torch.zeros_like(inputs[0])]
         for x_1D in inputs:
-            state: Tensor = StateMark.apply(self.cell(x_1D, states[-1]))  # type: ignore[no-untyped-call]
-            states.append(state)
+            states.append(mark_state(self.cell(x_1D, states[-1])))
         return states[1:]
 
 
