@@ -1,6 +1,7 @@
 """Facts survive a round trip through JSON, and errors in a file name the key."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from hark.errors import UserError
 from hark.facts import (
+    MINOR,
     AlignmentFacts,
     EverydayFacts,
     Facts,
@@ -88,7 +90,7 @@ def test_facts_round_trip(tmp_path: Path) -> None:
         assert load(tmp_path / "facts.json") == facts
     assert json.loads(dump(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
-        "minor": 2,
+        "minor": 3,
         "pairs": [["en", "de"]],
         "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
     }
@@ -153,7 +155,7 @@ def test_a_whole_number_is_accepted_for_a_float() -> None:
 
 
 def test_keys_of_a_newer_hark_are_ignored_and_not_lost() -> None:
-    newer = parse(change(minor=3, colour="red", scores__sets__0__colour="red"))
+    newer = parse(change(minor=MINOR + 1, colour="red", scores__sets__0__colour="red"))
     assert newer.scores == FULL.scores
     with pytest.raises(UserError, match="update hark to change this model"):
         dump(newer)
@@ -162,4 +164,12 @@ def test_keys_of_a_newer_hark_are_ignored_and_not_lost() -> None:
 def test_unmeasured_drops_measurements() -> None:
     bare = FULL.unmeasured
     assert (bare.scores, bare.speed, bare.everyday, bare.parity, bare.summary) == (None, None, None, (), "")
+    assert (bare.unsure, bare.unsure_directions) == (None, {})
     assert (bare.text, bare.making) == (FULL.text, FULL.making)
+
+
+def test_a_direction_may_have_a_threshold_of_its_own() -> None:
+    facts = replace(FULL, unsure=0.5, unsure_directions={"it-nl": 0.9})
+    assert parse(dump(facts)) == facts
+    assert (facts.unsure_above("it", "nl"), facts.unsure_above("nl", "it")) == (0.9, 0.5)
+    assert FULL.unmeasured.unsure_above("en", "de") is None

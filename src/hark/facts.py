@@ -9,7 +9,7 @@ from typing import Literal
 
 from hark.errors import UserError
 
-FORMAT, MINOR = 1, 2
+FORMAT, MINOR = 1, 3
 """`FORMAT` grows with changes that an older hark would misread; it then rejects the file. `MINOR` grows with new keys
 that an older hark may ignore; it then reads the file without them, and refuses to write such facts, which would lose
 keys. In a file with our `MINOR` or an older one, an unknown key is an error."""
@@ -274,6 +274,8 @@ class Facts:
     unsure: float | None = None
     """Mean negative log-probability per token above which a translation is flagged as unsure; None: the default. A
     model trained on human translations is less confident than one trained on a teacher's, at the same quality."""
+    unsure_directions: dict[str, float] = field(default_factory=dict)
+    """Thresholds of single directions, such as `it-nl`, where they differ from `unsure`."""
     making: MakingFacts = field(default_factory=MakingFacts)
     shortlist: ShortlistFacts | None = None
     origin: OriginFacts | None = None
@@ -287,7 +289,12 @@ class Facts:
         if not all(source and target for source, target in self.pairs):
             raise FactError("pairs", "has an empty language code")
 
+    def unsure_above(self, source: str, target: str) -> float | None:
+        """The threshold of a direction for flagging a translation as unsure; None: the default."""
+        return self.unsure_directions.get(f"{source}-{target}", self.unsure)
+
     @property
     def unmeasured(self) -> "Facts":
         """A copy without measurements, for a model with other weights. Drops `summary` too, which may quote scores."""
-        return replace(self, summary="", scores=None, speed=None, everyday=None, unsure=None, parity=())
+        without = replace(self, unsure=None, unsure_directions={}, parity=())
+        return replace(without, summary="", scores=None, speed=None, everyday=None)

@@ -140,3 +140,5 @@ def test_the_facts_may_have_a_threshold_for_unsure(tmp_path: Path) -> None:
     write_facts(bundle, replace(bundle.facts, unsure=0.0001))
     assert "unsure" not in load.Loaded(shipped_folder() / "en-de").translate("Good morning!", check=False).flags
     assert "unsure" in load.Loaded(folder).translate("Good evening, Sir.", check=False).flags
+    write_facts(bundle, replace(bundle.facts, unsure=0.0001, unsure_directions={"en-de": 10.0}))
+    assert "unsure" not in load.Loaded(folder).translate("Good evening, Sir.", check=False).flags

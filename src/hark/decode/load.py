@@ -152,7 +152,7 @@ class Loaded:
             self.config,
             self.facts.vocabulary.rare_signs,
             self.phrases,
-            self.facts.unsure,
+            self.facts.unsure_above,
         )
 
     def phrases(self, source: str, target: str) -> Phrases:

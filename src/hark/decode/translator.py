@@ -61,16 +61,17 @@ class Translator:
         config: Config,
         rare_signs: Collection[str] = (),
         phrases: Callable[[str, str], Phrases] | None = None,
-        unsure: float | None = None,
+        unsure: Callable[[str, str], float | None] | None = None,
     ) -> None:
         """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
-        translations from one language to another; `unsure`: the model's own threshold for that flag."""
+        translations from one language to another; `unsure`: the model's own threshold for that
+        flag, by language pair; None: the default."""
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
         self.languages = LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
-        self.unsure = UNSURE if unsure is None else unsure
+        self.unsure = unsure
         self.limit = min(config.batches.max_length, config.model.max_positions) - 1
         """Maximum length of a piece in tokens, without EOS: the limit used in training."""
 
@@ -126,7 +127,12 @@ class Translator:
             if known is None:
                 return key, keep_foreign(piece, other, languages[1])
             options, languages = replace(options, source=known), (known, languages[1])
-        return key, translate_piece(piece, self.coder, options, languages, inner, self.unsure)
+        return key, translate_piece(piece, self.coder, options, languages, inner, self._threshold(*languages))
+
+    def _threshold(self, source: str, target: str) -> float:
+        """The threshold above which a translation is unsure."""
+        own = None if self.unsure is None else self.unsure(source, target)
+        return UNSURE if own is None else own
 
     def step(self) -> None:
         """Advance all submitted texts; only one thread at a time may call it."""
