@@ -97,7 +97,7 @@ SMALL = Scale(
     max_length=64,
     vocab_size=2000,
     steps={"table2 base": 400, "table2 big": 400, "table3": 100, "table3 big": 100, "ablate": 200}
-    | {"table4 gum": 300, "table4 wsj_sample": 300},
+    | {"table4 gum parse": 300, "table4 wsj_sample parse": 300},
     sentences=200,
     lengths=(256, 512, 1024, 2048),
     depths=(128, 256, 512, 1024),
@@ -111,8 +111,9 @@ MEDIUM = Scale(
     batch_tokens=25000,
     max_length=250,
     vocab_size=37000,
-    steps={"table2 base": 8_000, "table2 big": 6_000, "table3": 1_200, "table3 big": 1_200, "ablate": 3_000}
-    | {"table4 gum": 5_000, "table4 wsj_sample": 2_500},
+    steps={"table2 base": 8_000, "table2 big": 8_000, "table3": 2_000, "table3 big": 2_000, "ablate": 3_000}
+    | {"table4 gum parse": 5_000, "table4 gum parse-small": 12_000, "table4 wsj_sample parse": 2_500}
+    | {"table4 wsj_sample parse-small": 6_000},
     sentences=None,
     lengths=(1024, 2048, 4096, 8192, 16384),
     depths=(512, 1024, 2048, 4096),
@@ -122,7 +123,7 @@ FULL = replace(
     MEDIUM,
     name="full",
     steps={"table2 base": 100_000, "table2 big": 300_000, "table3": 100_000, "table3 big": 300_000, "ablate": 100_000}
-    | {"table4 wsj": 50_000},
+    | {"table4 wsj parse": 50_000},
 )
 TINY = replace(
     SMALL,
@@ -133,7 +134,7 @@ TINY = replace(
     batch_tokens=256,
     vocab_size=300,
     steps={"table2 base": 4, "table2 big": 4, "table3": 2, "table3 big": 2, "ablate": 4}
-    | {"table4 gum": 4, "table4 wsj_sample": 4},
+    | {"table4 gum parse": 4, "table4 wsj_sample parse": 4},
     sentences=1,
     lengths=(16, 32, 64),
     depths=(16, 32, 64),

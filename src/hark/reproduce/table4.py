@@ -53,7 +53,7 @@ def shorten(treebank: Treebank, sentences: int | None) -> Treebank:
 def parser_config(recipe: str, treebank: str, scale: Scale, steps: int | None) -> Config:
     """The recipe, cut to the scale's steps, with the same peak rate."""
     config = configfile.load(find_recipe(recipe))
-    steps = steps or scale.steps[f"table4 {treebank}"]
+    steps = steps or scale.steps[f"table4 {treebank} {recipe}"]
     warmup = min(config.train.warmup_steps, max(1, steps // 4))
     train = replace(
         config.train,
