@@ -3,7 +3,8 @@
 import gc
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,14 @@ settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("hark")
 
 
-@pytest.fixture(autouse=True)
-def seeded() -> None:
+@cache
+def seed() -> Callable[[int], object]:
+    """Seeds the CPU and any GPU. Without a GPU, torch.manual_seed takes a millisecond to note its caller for later."""
     import torch
 
-    torch.manual_seed(0)
+    return torch.manual_seed if torch.cuda.is_available() else torch.default_generator.manual_seed
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    seed()(0)
