@@ -19,7 +19,7 @@ from tests.processes import PATIENCE, SERVER, Hark, direct, start_hark, train_on
 from tests.runs import losses
 
 EVERYTHING = [
-    "train.steps=60",
+    "train.steps=40",
     "train.save_steps=4",
     "train.batches_per_step=2",
     "train.ema=0.9",
