@@ -48,7 +48,7 @@ def test_a_run_killed_at_random_moments_equals_an_uninterrupted_one(recipe: Call
     with Hark("train", file, "-o", str(whole.path), output=tmp_path / "printed") as process:
         assert process.finish() == 0, process.printed
     arguments = ["train", file, "-o", str(killed.path)]
-    for step in (6, 17, 30):
+    for step in (5, 10, 15):
         with Hark(*arguments, output=tmp_path / "printed") as process:
             process.wait_for(lambda step=step: step_of(killed) > step)
             process.process.kill()
