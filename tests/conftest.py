@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.interpreter import patch_language_once
+
 os.environ.setdefault("TRITON_INTERPRET", "1")  # our kernels run on any machine; read when Triton is first imported
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
@@ -52,6 +54,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        patch_language_once()
         gc.freeze()
         gc.enable()
 
