@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+# The tests start hundreds of processes, so the modules are compiled once even where the environment forbids bytecode.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test quick test-gpu browser office check bench docs format clean
 

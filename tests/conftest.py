@@ -3,11 +3,14 @@
 import gc
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.interpreter import patch_language_once
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # our kernels run on any machine; read when Triton is first imported
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -51,6 +54,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        patch_language_once()
         gc.freeze()
         gc.enable()
 
@@ -76,8 +80,14 @@ settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("hark")
 
 
-@pytest.fixture(autouse=True)
-def seeded() -> None:
+@cache
+def seed() -> Callable[[int], object]:
+    """Seeds the CPU and any GPU. Without a GPU, torch.manual_seed takes a millisecond to note its caller for later."""
     import torch
 
-    torch.manual_seed(0)
+    return torch.manual_seed if torch.cuda.is_available() else torch.default_generator.manual_seed
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    seed()(0)

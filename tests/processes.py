@@ -55,7 +55,7 @@ class Hark:
         while not condition():
             assert self.process.is_alive(), self.printed
             assert time.monotonic() < deadline
-            time.sleep(0.005)
+            time.sleep(0.02)
 
     def finish(self) -> int:
         """Wait until the process ends, and return its exit status."""

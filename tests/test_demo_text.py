@@ -4,6 +4,7 @@ import re
 import runpy
 import unicodedata
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,17 +18,18 @@ PARTS = {name: read_columns(FOLDER / f"{name}.tsv") for name in ("train", "dev",
 EVERY = [pair for part in PARTS.values() for pair in part]
 
 
-def words(sentence: str, side: int) -> list[str]:
+@cache
+def words(sentence: str, side: int) -> tuple[str, ...]:
     """Its words in lower case, each term standing as one word."""
     for number, (english, german) in enumerate(TERMS.items()):
         stem = english if side == 0 else "|".join(map(re.escape, german))
         sentence = re.sub(rf"(?<!\w)({stem})\w*", f"term{number}", sentence, flags=re.IGNORECASE)
-    return re.findall(r"\w+", sentence.lower())
+    return tuple(re.findall(r"\w+", sentence.lower()))
 
 
 def runs(sentence: str, side: int, length: int) -> set[tuple[str, ...]]:
     found = words(sentence, side)
-    return {tuple(found[start : start + length]) for start in range(len(found) - length + 1)}
+    return {found[start : start + length] for start in range(len(found) - length + 1)}
 
 
 def test_sizes() -> None:

@@ -83,8 +83,14 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
+def names_in(source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The imports of a file and its classes: parsing all files takes a second."""
+    tree = ast.parse(source)
+    return tuple(imported(tree)), tuple(node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
 def imports_of(source: str) -> tuple[str, ...]:
-    return tuple(imported(ast.parse(source)))
+    return names_in(source)[0]
 
 
 def upward(file: Path, source: str) -> list[str]:
@@ -121,11 +127,14 @@ def modules_in(folder: Path, package: str) -> dict[str, Path]:
 
 def imports_within(modules: dict[str, Path], file: Path) -> set[str]:
     """The modules of a package that a file imports, except under TYPE_CHECKING."""
-    tree = ast.parse(file.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            node.body = [ast.Pass()]
-    names = list(imported(tree))
+    source = file.read_text()
+    names: Iterable[str] = imports_of(source)
+    if "TYPE_CHECKING" in source:
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+                node.body = [ast.Pass()]
+        names = imported(tree)
     whole = {name for name in names if name in modules}
     # `from hark.text import clauses` also yields the package, but means the module.
     return whole - {name.rpartition(".")[0] for name in whole}
@@ -141,9 +150,7 @@ def test_no_modules_import_each_other_in_a_circle(folder: Path, package: str) ->
 
 
 def test_class_names_are_unique() -> None:
-    names = [
-        node.name for file in FILES for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef)
-    ]
+    names = [name for file in FILES for name in names_in(file.read_text())[1]]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 

@@ -69,7 +69,7 @@ def toy_config(folder, vocab_size=600, **settings):
 TRAINING = [
     "model.d_model=64", "model.d_ff=128", "model.n_heads=4", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
     "model.dropout=0", "model.norm=pre", "batches.batch_tokens=600", "batches.max_length=40", "train.warmup_steps=40",
-    "train.steps=220", "train.eval_steps=220", "train.log_steps=50", "train.average_last=1", "train.device=cpu",
+    "train.steps=170", "train.eval_steps=170", "train.log_steps=50", "train.average_last=1", "train.device=cpu",
 ]  # fmt: skip
 
 

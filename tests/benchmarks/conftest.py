@@ -1,38 +1,10 @@
 """Running a benchmark as from the command line."""
 
-import io
-import runpy
 import subprocess
-import sys
-import warnings
-from contextlib import chdir, redirect_stderr, redirect_stdout
-from pathlib import Path
-from unittest.mock import patch
 
-import torch
-
-ROOT = Path(__file__).parents[2]
+from tests.modules import run_module
 
 
 def run_benchmark(name: str, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    """Run `python -m benchmarks.NAME` at the root of the repository, in this process: a new one would take longer to
-    import PyTorch than a benchmark of this size. A failure other than a refusal fails the test."""
-    words, code = [f"benchmarks.{name}", *map(str, arguments)], 0
-    out, err = io.StringIO(), io.StringIO()
-    threads = torch.get_num_threads()
-    with (
-        chdir(ROOT),
-        patch.object(sys, "argv", words),
-        redirect_stdout(out),
-        redirect_stderr(err),
-        warnings.catch_warnings(action="ignore", category=RuntimeWarning),  # that a test has imported the module too
-    ):
-        try:
-            runpy.run_module(words[0], run_name="__main__")
-        except SystemExit as left:
-            if isinstance(left.code, str):
-                print(left.code, file=sys.stderr)
-            code = left.code if isinstance(left.code, int) else int(left.code is not None)
-        finally:
-            torch.set_num_threads(threads)
-    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+    """Run `python -m benchmarks.NAME` at the root of the repository, in this process."""
+    return run_module(f"benchmarks.{name}", *arguments)

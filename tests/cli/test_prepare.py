@@ -1,21 +1,18 @@
 """`hark prepare` from the command line."""
 
 import gzip
-import subprocess
-import sys
 
 import pytest
 
 from hark import configfile
 from hark.data import Dataset
+from tests.cli.running import make_runner
 from tests.data.material import pairs, write
 
 
-def hark(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "hark", "prepare", *map(str, arguments)],
-        capture_output=True, text=True, check=False, cwd=cwd,
-    )  # fmt: skip
+@pytest.fixture
+def hark(tmp_path, monkeypatch, capfd):
+    return make_runner("prepare", tmp_path, {}, monkeypatch, capfd)
 
 
 @pytest.fixture
@@ -36,8 +33,8 @@ FLAGS = (
 )
 
 
-def test_options(text):
-    result = hark(*FLAGS, "data.clean.max_words=30", cwd=text)
+def test_options(hark, text):
+    result = hark(*FLAGS, "data.clean.max_words=30")
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0] == "dataset: 800 pairs read, 800 kept (100.00%)"
@@ -53,13 +50,13 @@ def test_options(text):
         ("test", 1.0, 10),
     ]
     assert configfile.load(text / "dataset" / "config.toml").data.clean.max_words == 30
-    again = hark(*FLAGS, "data.clean.max_words=30", cwd=text)
+    again = hark(*FLAGS, "data.clean.max_words=30")
     assert again.returncode == 0
     assert again.stdout == "dataset: up to date with these files and settings; nothing to do\n"
 
 
-def test_pairs_that_are_too_long_are_counted(text):
-    result = hark(*FLAGS, "batches.max_length=35", cwd=text)
+def test_pairs_that_are_too_long_are_counted(hark, text):
+    result = hark(*FLAGS, "batches.max_length=35")
     dataset = Dataset.open(text / "dataset")
     stores = [store for corpus in dataset.train for store in corpus.variants]
     too_long = sum(max(map(len, store[i])) >= 35 for store in stores for i in range(len(store)))
@@ -68,7 +65,7 @@ def test_pairs_that_are_too_long_are_counted(text):
     assert result.stdout.splitlines()[2] == line
 
 
-def test_a_recipe_with_options_on_top(text):
+def test_a_recipe_with_options_on_top(hark, text):
     (text / "recipe.toml").write_text(
         """
         [data]
@@ -77,7 +74,7 @@ def test_a_recipe_with_options_on_top(text):
         train = [{ source = "train.en", target = "train.de", name = "mine" }]
         """
     )
-    result = hark("recipe.toml", "data.vocab_size=450", "--vocab", "400", cwd=text)
+    result = hark("recipe.toml", "data.vocab_size=450", "--vocab", "400")
     assert result.returncode == 0, result.stderr
     dataset = Dataset.open(text / "from-recipe")
     assert dataset.tokenizer("target").vocab_size == 400
@@ -107,8 +104,8 @@ def test_a_recipe_with_options_on_top(text):
         (("data.vocabulary=3", "-o", "d"), None),
     ],
 )
-def test_users_mistakes_are_one_line_and_exit_2(text, arguments, line):
-    result = hark(*arguments, cwd=text)
+def test_users_mistakes_are_one_line_and_exit_2(hark, text, arguments, line):
+    result = hark(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
     last = result.stderr.splitlines()[-1]
@@ -119,37 +116,37 @@ def test_users_mistakes_are_one_line_and_exit_2(text, arguments, line):
     assert not (text / "d").exists()
 
 
-def test_swapped_files_cause_a_warning(tmp_path):
+def test_swapped_files_cause_a_warning(hark, tmp_path):
     english = [f"The dog runs quickly through the old forest, and it is {i} minutes past three." for i in range(300)]
     german = [f"Der Hund läuft schnell durch den alten Wald, und es ist {i} Minuten nach drei." for i in range(300)]
     short = [f"{one}{two} {two}{one}" for one in ("oma", "ruby", "fado", "kilo") for two in "abcdefghijklmnopqrstuvwxy"]
     (tmp_path / "a.en").write_text("\n".join([*english, *short]) + "\n")
     (tmp_path / "a.de").write_text("\n".join([*german, *map(str.title, short[::-1])]) + "\n")
     flags = ("--pair", "en", "de", "--vocab", "320", "--processes", "1")
-    swapped = hark(*flags, "--train", "a.de", "a.en", "-o", "swapped", cwd=tmp_path)
+    swapped = hark(*flags, "--train", "a.de", "a.en", "-o", "swapped")
     assert swapped.returncode == 0
     assert swapped.stderr.splitlines()[-1] == (
         "a: 100 of 400 kept: are the files swapped? Dropped pairs have de on the en side and en on the de side"
     )
-    right = hark(*flags, "--vocab", "400", "--train", "a.en", "a.de", "-o", "right", cwd=tmp_path)
+    right = hark(*flags, "--vocab", "400", "--train", "a.en", "a.de", "-o", "right")
     assert (right.returncode, "swapped" in right.stderr) == (0, False)
     (tmp_path / "b.en").write_text("\n".join(english) + "\n")
     (tmp_path / "b.de").write_text("\n".join(german) + "\n")
-    nothing = hark(*flags, "--train", "b.de", "b.en", "-o", "nothing", cwd=tmp_path)
+    nothing = hark(*flags, "--train", "b.de", "b.en", "-o", "nothing")
     assert nothing.returncode == 2
     assert nothing.stderr.splitlines()[-1] == "hark: b.de: 0 of 300 pairs kept; are the files swapped?"
     french = "\n".join(f"Le chien court vite à travers la vieille forêt, et il est {i} heures." for i in range(300))
     (tmp_path / "c.fr").write_text(french + "\n")
-    other = hark(*flags, "--train", "c.fr", "b.de", "-o", "other", cwd=tmp_path)
+    other = hark(*flags, "--train", "c.fr", "b.de", "-o", "other")
     assert "no pairs left after cleaning: language dropped 300 of 300" in other.stderr
 
 
-def test_many_to_many_takes_languages_from_the_file_names(tmp_path):
+def test_many_to_many_takes_languages_from_the_file_names(hark, tmp_path):
     write(tmp_path, "train", pairs(400))
     (tmp_path / "more.de-fr.tsv").write_text("".join(f"{b}\t{a}\n" for a, b in pairs(300, seed=4)))
     arguments = ("--train", "train.en", "train.de", "--train", "more.de-fr.tsv", "-", "--vocab", "400")
     settings = ("data.many=true", "data.clean.language=1", "-o", "dataset", "--processes", "1")
-    result = hark(*settings, *arguments, cwd=tmp_path)
+    result = hark(*settings, *arguments)
     assert result.returncode == 0, result.stderr
     at = result.stdout.splitlines().index("pairs in 4 directions (rows: source, columns: target):")
     matrix = [line.split() for line in result.stdout.splitlines()[at + 1 : at + 5]]
@@ -180,8 +177,8 @@ def test_many_to_many_takes_languages_from_the_file_names(tmp_path):
         (("--pair", "en", "de"), "--pair and data.many=true exclude each other"),
     ],
 )
-def test_many_to_many_without_languages(arguments, message, tmp_path):
-    result = hark("data.many=true", *arguments, "-o", "dataset", cwd=tmp_path)
+def test_many_to_many_without_languages(hark, arguments, message):
+    result = hark("data.many=true", *arguments, "-o", "dataset")
     assert result.returncode == 2
     assert result.stderr.startswith(f"hark: {message}")
     assert result.stderr.count("\n") == 1

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -193,6 +194,7 @@ def test_a_signal_leaves_no_partial_file(home: Path, tmp_path: Path, sent: int, 
         process.stdin.flush()
         while not any(path.name.endswith(".partial") for path in tmp_path.iterdir()):
             assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(sent)
         _, talk = process.communicate()
     assert process.returncode == status

@@ -4,6 +4,7 @@ import asyncio
 import io
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -99,6 +100,7 @@ def wait_until_ready(server: TestServer) -> TestServer:
     with server.client() as client:
         while client.get("/health/ready").status_code != 200:
             assert server.thread.is_alive()
+            time.sleep(0.01)  # leave the CPU to the server, which loads its models
     return server
 
 

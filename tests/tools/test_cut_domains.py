@@ -3,17 +3,15 @@
 import json
 import lzma
 import random
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from hark.data.held_out import essence
+from tests.modules import run_module
 
-ROOT = Path(__file__).parents[2]
-TOOL = (sys.executable, "-m", "tools.cut_domains")
+TOOL = "tools.cut_domains"
 DOMAINS = ("examples", "medical", "books", "prose", "games", "manuals", "docs", "descriptions", "strings", "catalogues")
 DEBIAN = ("dictionary-examples", "manuals", "descriptions", "catalogues")
 GITHUB = ("medical", "books", "prose", "games", "docs", "strings")
@@ -77,9 +75,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def cut(data: Path, folder: Path, *words: str) -> dict[str, dict[str, int]]:
-    done = subprocess.run(
-        [*TOOL, str(data), "-o", str(folder), *SIZES, *words], capture_output=True, text=True, cwd=ROOT
-    )
+    done = run_module(TOOL, data, "-o", folder, *SIZES, *words)
     assert (done.returncode, done.stderr) == (0, "")
     counts: dict[str, dict[str, int]] = json.loads((folder / "counts.json").read_text())["pairs"]
     return counts
@@ -199,8 +195,7 @@ def test_a_dictionary_gives_words_without_notation(data: Path, tmp_path: Path) -
 
 def test_a_corpus_that_is_too_small_is_refused(data: Path, tmp_path: Path) -> None:
     write_table(data / "github/books.en-de.tsv.xz", sentences("books", 12))
-    words = [*TOOL, str(data), "-o", str(tmp_path / "text"), *SIZES]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = run_module(TOOL, data, "-o", tmp_path / "text", *SIZES)
     assert done.returncode == 1
     assert done.stderr == "books: 12 pairs are too few for dev and test sets\n"
 

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
 from hark.models import describe_model
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
+from tests.modules import run_module
 
-ROOT = Path(__file__).parents[2]
 HEADS = AlignmentFacts(0, (1,), "reads", 0.3)
 EVERYDAY = {
     "kind": "hark everyday",
@@ -31,9 +30,7 @@ EVERYDAY = {
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tools.make_facts", *words], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    return run_module("tools.make_facts", *words)
 
 
 @pytest.fixture

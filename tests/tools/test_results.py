@@ -3,7 +3,6 @@
 import json
 import statistics
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,13 +10,11 @@ from xml.etree import ElementTree
 from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
 from tests.evaluate.material import GOOD, POOR, SET, small_evaluation
-
-ROOT = Path(__file__).parents[2]
+from tests.modules import run_module
 
 
 def write_page(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tools.results", *words, "-o", str(folder / "small.md")]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    return run_module("tools.results", *words, "-o", folder / "small.md")
 
 
 def test_a_page_of_two_seeds(trained: Callable[..., RunDir], tmp_path: Path) -> None:

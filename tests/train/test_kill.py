@@ -19,7 +19,7 @@ from tests.processes import PATIENCE, SERVER, Hark, direct, start_hark, train_on
 from tests.runs import losses
 
 EVERYTHING = [
-    "train.steps=60",
+    "train.steps=40",
     "train.save_steps=4",
     "train.batches_per_step=2",
     "train.ema=0.9",
@@ -48,7 +48,7 @@ def test_a_run_killed_at_random_moments_equals_an_uninterrupted_one(recipe: Call
     with Hark("train", file, "-o", str(whole.path), output=tmp_path / "printed") as process:
         assert process.finish() == 0, process.printed
     arguments = ["train", file, "-o", str(killed.path)]
-    for step in (6, 17, 30):
+    for step in (5, 10, 15):
         with Hark(*arguments, output=tmp_path / "printed") as process:
             process.wait_for(lambda step=step: step_of(killed) > step)
             process.process.kill()

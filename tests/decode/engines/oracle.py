@@ -1,4 +1,4 @@
-"""The naive search on real models: no cache, no batch, the whole model at every step."""
+"""The naive search on real models: no cache, no batch, the whole decoder at every step."""
 
 from collections.abc import Sequence
 
@@ -52,8 +52,22 @@ def log_probs(model: Transformer, source: Sequence[int], target: Sequence[int]) 
 
 
 def uncached(model: Transformer, source: Sequence[int]) -> Logits:
-    """The whole model at every step."""
-    return lambda outputs: logits(model, source, outputs)[:, -1]
+    """The whole decoder at every step."""
+    with torch.inference_mode():
+        one = padded_layout(torch.tensor([len(source)]), torch.tensor([1]))
+        memory_1SD = model.encode(torch.tensor([source]), one.source_positions, one.encoder)
+
+    def steps(outputs: Sequence[Sequence[int]]) -> Tensor:
+        target_BT = torch.tensor([[BOS, *output] for output in outputs])
+        layout = padded_layout(
+            torch.tensor([len(source)] * len(outputs)), torch.tensor([target_BT.shape[1]] * len(outputs))
+        )
+        with torch.inference_mode():
+            memory_BSD = memory_1SD.expand(len(outputs), -1, -1)
+            hidden_BTD = model.decode(target_BT, memory_BSD, layout.target_positions, layout.decoder, layout.cross)
+            return model.logits(hidden_BTD[:, -1])
+
+    return steps
 
 
 def arrival_of(request: Request) -> Arrival:
