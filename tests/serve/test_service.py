@@ -78,10 +78,10 @@ def test_languages_and_pairs() -> None:
     async def use(each: Service) -> None:
         assert each.pairs() == (("en", "de"), ("fr", "de"))
         assert each.languages() == ("de", "en", "fr")
-        ranked = each.detect("Wo ist bitte der nächste Bahnhof?")
+        ranked = await each.detect("Wo ist bitte der nächste Bahnhof?")
         assert ranked[0][0] == "de"
         assert 0.5 < ranked[0][1] <= 1.0
-        assert each.detect(" \n") == []
+        assert await each.detect(" \n") == []
 
     run(use, "en-de", "fr-de")
 
