@@ -167,7 +167,7 @@ class Service:
         best = next(iter(shares), None)
         if best is not None and (found := await self._choice.detect(text)) not in (None, best):
             assert found is not None
-            shares = {found: shares.pop(best), best: shares.get(found, 0.0), **shares}
+            shares[found], shares[best] = shares[best], shares.get(found, 0.0)
             shares = dict(sorted(shares.items(), key=lambda each: -each[1]))
         return list(shares.items())
 
