@@ -12,7 +12,7 @@ LONGEST = 60
 """Maximum letters of a number word; longer ones would be slow to search."""
 _TOKEN = re.compile(r"[^\W\d_]+")
 _NEVER = r"(?!)"
-_ROMAN = re.compile("X{0,3}(?:IX|IV|V?I{0,3})")
+_ROMAN = re.compile("(?=[XVI])(X{0,3}(?:IX|IV|V?I{0,3}))(?:er?|[èi]?ème)?")  # XIV, in French XIVe
 Part = tuple[Literal["cardinal", "ordinal", "fraction", "scale", "link", "article"], Amount]
 """The role of a word in a number, and its value."""
 _JOINT = re.compile(r"[ \u00a0-]{1,2}")
@@ -136,11 +136,11 @@ def lexicon_of(language: str) -> Lexicon:
     long = "|".join(sorted(map(re.escape, cardinals), key=len, reverse=True))
     scales = "|".join(sorted(numerals.scales, key=len, reverse=True))
     beginning = re.compile(rf"((?:{long}|{scales})+)(?:{numerals.endings})" if numerals.endings else _NEVER)
-    hyphens = [word for word in cardinals if "-" in word]
+    hyphens = [word for word in (*others, *cardinals) if "-" in word]
     hyphens.sort(key=len, reverse=True)
     return Lexicon(
         cardinals={word.replace("-", ""): value for word, value in cardinals.items()},
-        others=others,
+        others={word.replace("-", ""): value for word, value in others.items()},
         numerals=numerals,
         months={
             name + ending: n
@@ -194,8 +194,8 @@ def _implied(lexicon: Lexicon, word: str) -> Iterator[Amount]:
         value = lexicon.cardinal(match[1])
         if value is not None:
             yield value
-    if _ROMAN.fullmatch(word):
-        digits = [{"I": 1, "V": 5, "X": 10}[letter] for letter in word]
+    if roman := _ROMAN.fullmatch(word):
+        digits = [{"I": 1, "V": 5, "X": 10}[letter] for letter in roman[1]]
         yield sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
 
 

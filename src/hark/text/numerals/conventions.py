@@ -7,7 +7,7 @@ from decimal import Decimal
 Amount = int | Decimal
 
 
-def table(*groups: tuple[Amount, str]) -> Mapping[str, Amount]:
+def table(*groups: tuple[Amount, str]) -> dict[str, Amount]:
     """Build a mapping from words to values."""
     return {word: value for value, words in groups for word in words.split()}
 
@@ -43,7 +43,8 @@ class Numerals:
     links: str = ""
     """Words between the parts of a number: `and` in "a hundred and ten"."""
     scales: Mapping[str, Amount] = field(default_factory=dict)
-    """Words that multiply the figure or word before them. May be part of a longer word if `fused`."""
+    """Words that multiply the figure or word before them. May be part of a longer word if `fused`. Several words count
+    after a figure: 3 mil millones."""
     magnitudes: Mapping[str, Amount] = field(default_factory=dict)
     """Multipliers between an amount of money and its sign: `m` in £3.5m. The first of a value is used for writing."""
     ordinals: Mapping[str, Amount] = field(default_factory=dict)

@@ -26,7 +26,8 @@ ENGLISH = Numerals(
         (10**6, "million millions mio"),
         (10**9, "billion billions bn"),
         (10**12, "trillion trillions"),
-    ),
+    )
+    | {"thousand million": 10**9},
     magnitudes=table(
         (1000, "k K thousand"), (10**6, "m M mn mio million"), (10**9, "bn b B billion"), (10**12, "tn trillion")
     ),

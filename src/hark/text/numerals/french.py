@@ -30,7 +30,7 @@ FRENCH = Numerals(
         (50, "cinquantaine"),
         (60, "soixantaine"),
         (100, "cent cents centaine centaines"),
-        (1000, "mille millier milliers"),
+        (1000, "mille mil millier milliers"),
         (10**6, "million millions"),
         (10**9, "milliard milliards"),
         (10**12, "billion billions"),

@@ -61,7 +61,7 @@ ITALIAN = Numerals(
     fractions=table((Decimal("0.5"), "mezzo mezza metà"), (Decimal("0.25"), "quarto quarti")),
     implied=table(
         (0, "nessun nessuno nessuna mezzanotte"),
-        (1, "un una uno ogni per unico unica singolo singola giornaliero settimanale mensile annuale"),
+        (1, "un una uno ogni unico unica singolo singola giornaliero settimanale mensile annuale"),
         (2, "entrambi entrambe ambedue doppio doppia paio coppia"),
         (3, "triplo"),
         (4, "quarto quarta"),

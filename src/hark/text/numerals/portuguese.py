@@ -29,7 +29,8 @@ PORTUGUESE = Numerals(
         (10**6, "milhão milhões"),
         (10**9, "bilhão bilhões"),
         (10**12, "trilhão trilhões bilião biliões"),
-    ),
+    )
+    | {"mil milhões": 10**9},
     magnitudes=table((1000, "mil k"), (10**6, "milhões milhão mi M"), (10**9, "bilhões bilhão bi")),
     ordinals=table(
         (1, "primeiro primeira"),
@@ -48,7 +49,7 @@ PORTUGUESE = Numerals(
     fractions=table((Decimal("0.5"), "meio meia metade"), (Decimal("0.25"), "quarto quartos")),
     implied=table(
         (0, "nenhum nenhuma meia-noite"),
-        (1, "um uma cada por único única diário diária semanal mensal anual"),
+        (1, "um uma cada único única diário diária semanal mensal anual"),
         (2, "ambos ambas duplo dupla dobro par casal"),
         (3, "triplo"),
         (4, "quarto quarta"),

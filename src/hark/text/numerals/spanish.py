@@ -38,7 +38,8 @@ SPANISH = Numerals(
         (1000, "mil miles millar millares"),
         (10**6, "millón millones"),
         (10**12, "billón billones"),
-    ),
+    )
+    | {"mil millones": 10**9},
     magnitudes=table((1000, "mil k"), (10**6, "millones millón M mill.")),
     ordinals=table(
         (1, "primero primera primer"),
@@ -59,7 +60,7 @@ SPANISH = Numerals(
     fractions=table((Decimal("0.5"), "medio media mitad"), (Decimal("0.25"), "cuarto cuartos")),
     implied=table(
         (0, "ningún ninguno ninguna medianoche"),
-        (1, "un una uno cada por único única diario diaria semanal mensual anual"),
+        (1, "un una uno cada único única diario diaria semanal mensual anual"),
         (2, "ambos ambas doble dobles par pareja"),
         (3, "triple"),
         (4, "cuarto cuarta"),
