@@ -22,8 +22,9 @@ Spanish, Italian, Dutch and Portuguese ones are found; the rest is checked by a 
 CHECKED = 200
 """Characters at the beginning of a text that a model checks."""
 MARGIN = 1.0
-"""Nats per token by which another language must be more likely than those of the models of one pair. Of 190 everyday
-lines and 62 unclear sentences in other languages, this decides all but three correctly."""
+"""Nats per token by which another language must be more likely than those of the models of one pair. With it, all of
+190 everyday lines in English and German and of 400 short sentences of Tatoeba are found, and 981 of 1,000 in the other
+languages (benchmarks/source_language.py)."""
 
 
 @dataclass(frozen=True)
