@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON")
     arguments = parser.parse_args()
-    models = list_models([shipped_folder()])
+    models = [each for each in list_models([shipped_folder()]) if each.bilingual]
     if not models:
         sys.exit(f"shipped: no models in {shipped_folder()}")
     results = [measure(each) for each in models]

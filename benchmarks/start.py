@@ -29,8 +29,8 @@ def seconds(command: list[str]) -> float:
 
 
 def first_translations() -> dict[str, list[str]]:
-    """A command for each model that comes with hark, chosen by its languages."""
-    pairs = [each.pairs[0] for each in list_models([shipped_folder()])]
+    """A command for each model of one pair that comes with hark, chosen by its languages."""
+    pairs = [each.pairs[0] for each in list_models([shipped_folder()]) if each.bilingual]
     return {
         f"hark translate -t {target}": [sys.executable, "-m", "hark", "translate", "-t", target, GREETINGS[source]]
         for source, target in pairs

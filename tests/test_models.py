@@ -6,8 +6,10 @@ import pytest
 
 import hark
 from hark import configfile
+from hark.bundle import Bundle, write_facts
 from hark.errors import UserError
-from hark.models import InstalledModel, choose, list_models, named_folder, places, user_folder
+from hark.facts import Facts
+from hark.models import InstalledModel, choose, list_models, named_folder, places, preferred_sources, user_folder
 from tests.decode.bundles import make_bundle
 
 
@@ -68,12 +70,28 @@ def test_a_model_of_many_pairs_is_found_for_any_of_them() -> None:
     codes = ("de", "en", "fr", "pt-BR")
     many = InstalledModel(Path("many"), tuple((one, other) for one in codes for other in codes if one != other))
     models = [*known("en-de"), many]
-    assert choose("fr", "de", models) == [InstalledModel(Path("many"), (("fr", "de"),))]
+    assert choose("fr", "de", models) == [InstalledModel(Path("many"), (("fr", "de"),), narrowed=True)]
     assert names(choose("en", "de", models)) == ["en-de", "many"]
     assert choose("fr", "pt", models)[0].pairs == (("fr", "pt-BR"),)
     assert choose(None, "de", [many])[0].pairs == (("en", "de"), ("fr", "de"), ("pt-BR", "de"))
-    with pytest.raises(UserError, match=r"available: en to de, de, en, fr and pt-BR, in all 12 directions; did you"):
+    with pytest.raises(
+        UserError, match=r"no model from fr to dee; available: de, en, fr and pt-BR, in all 12 directions; did you"
+    ):
         choose("fr", "dee", models)
+
+
+def test_models_of_one_pair_come_first(home: Path) -> None:
+    make_bundle(home / "models" / "z")
+    many = Facts(pairs=(("en", "de"), ("en", "fr")))
+    write_facts(Bundle.open(make_bundle(home / "models" / "a")), many)
+    first, second = models = list_models([home / "models"])
+    assert [each.name for each in models] == ["z", "a"]
+    assert (first.bilingual, second.bilingual) == (True, False)
+    assert not choose("en", "fr", models)[0].bilingual  # one pair is asked for, but the model has two
+    assert preferred_sources(models) == {"en"}
+    assert preferred_sources(known("de-en", "fr-en")) == {"de", "fr"}
+    assert preferred_sources([second, *known("de-en")]) == {"de"}
+    assert preferred_sources([second]) == {"en"}
 
 
 @pytest.mark.parametrize(

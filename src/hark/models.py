@@ -28,10 +28,17 @@ class InstalledModel:
     licence: str = ""
     problem: str = ""
     """Why the model is unusable, if it is."""
+    narrowed: bool = False
+    """Whether `pairs` are only some of the model's pairs: those that `choose` found."""
 
     @property
     def name(self) -> str:
         return self.folder.name
+
+    @property
+    def bilingual(self) -> bool:
+        """Whether the model translates in one direction only."""
+        return len(self.pairs) == 1 and not self.narrowed
 
     @property
     def languages(self) -> str:
@@ -76,14 +83,18 @@ def shipped_folder() -> Path:
 
 
 def list_models(folders: Sequence[Path] | None = None) -> list[InstalledModel]:
-    """List every bundle in the given folders or in `places()`; a folder may also be a bundle itself."""
+    """List every bundle in the given folders or in `places()`; a folder may also be a bundle itself.
+
+    In each folder, models of one pair come first: they are smaller, faster and usually better than a general one.
+    """
     models = []
     for place in folders if folders is not None else places():
         try:
             inside = sorted(each for each in place.iterdir() if each.is_dir() and not each.name.startswith("."))
         except OSError:
             continue
-        models += [describe_model(each) for each in (place, *inside) if manifest.is_kind(each, KIND)]
+        found = [describe_model(each) for each in (place, *inside) if manifest.is_kind(each, KIND)]
+        models += sorted(found, key=lambda each: len(each.pairs) > 1)
     return models
 
 
@@ -179,13 +190,24 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
     ]
     for matching in (exact, fitting):
         if any(pairs for _, pairs in matching):
-            return [replace(each, pairs=tuple(pairs)) for each, pairs in matching if pairs]
+            return [narrow(each, pairs) for each, pairs in matching if pairs]
     if not usable:
         raise UserError(f"no models installed; put one into {user_folder()}, or name one with -m; see hark models")
     requested = " ".join(part for part in (source and f"from {source}", target and f"to {target}") if part)
-    available = ", ".join(dict.fromkeys(each.languages for each in usable))
+    every = [each for each in usable if not any({*each.pairs} < {*other.pairs} for other in usable)]
+    available = ", ".join(dict.fromkeys(each.languages for each in every))
     near = hint(source, target, [pair for each in usable for pair in each.pairs])
     raise UserError(f"no model {requested}; available: {available}{near or '; see hark models'}")
+
+
+def narrow(model: InstalledModel, pairs: Sequence[LanguagePair]) -> InstalledModel:
+    return replace(model, pairs=tuple(pairs), narrowed=model.narrowed or len(pairs) < len(model.pairs))
+
+
+def preferred_sources(models: Sequence[InstalledModel]) -> set[str]:
+    """The source languages of the models of one pair; if there are no such models, those of the first."""
+    chosen = [each for each in models if each.bilingual] or models[:1]
+    return {source for each in chosen for source, _ in each.pairs}
 
 
 def has_all(model: InstalledModel, sources: Collection[str]) -> bool:

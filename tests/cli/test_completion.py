@@ -33,7 +33,7 @@ OFFERED = {
     "hark help pre": {"prepare"},
     "hark translate --be": {"--beam"},
     "hark translate -m my": {"my-en-de"},
-    "hark translate -t ": {"de", "en"},
+    "hark translate -t ": {"de", "en", "es", "fr", "it", "nl", "pt"},
     "hark translate --engine t": {"torch"},
     "hark train ti": {"tiny"},
     "hark train tiny model.dr": {"model.dropout="},

@@ -260,11 +260,11 @@ class TestWhichModel:
     def test_by_the_pair(self, hark: Hark) -> None:
         done = hark("-s", "de", "{a}")
         assert done.returncode == 0, done.stderr
-        line = refused(hark("-s", "en", "-t", "fr", "The cat."))
-        assert line.startswith("hark: no model from en to fr; available: de to en, en to de; see hark models")
-        assert "no model to dee; available: de to en, en to de; did you mean de?" in refused(
-            hark("-t", "dee", "The cat.")
-        )
+        known = "de, en, es, fr, it, nl and pt, in all 42 directions"
+        line = refused(hark("-s", "en", "-t", "ja", "The cat."))
+        assert line.startswith(f"hark: no model from en to ja; available: {known}; see hark models")
+        assert f"no model to dee; available: {known}; did you mean de?" in refused(hark("-t", "dee", "The cat."))
+        assert hark("-t", "fr", "The cat.").stdout == b"Le chat.\n"  # the model that comes with hark
 
     def test_by_the_text(self, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
         english = "Where is the nearest station, please, and when does the next train leave?"
@@ -418,18 +418,22 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     assert choose_model(None, None, "en", french)[0] == Path("many")
     assert choose_model(None, None, "en", ["Guten Tag, wo ist bitte der Bahnhof?\n"])[0] == Path("small")
     assert choose_model(None, "fr", None, iter([]))[0] == Path("many")  # nothing to translate, so no choice is needed
-    folder, _, lines = choose_model(None, "fr", "de", french)
+    folder, *_, lines = choose_model(None, "fr", "de", french)
     assert (folder, list(lines)) == (Path("many"), french)
-    with pytest.raises(UserError, match=r"^models from fr translate to de, en; choose with -t$"):
-        choose_model(None, "fr", None, french)
-    # Without a target, a model of one pair takes precedence.
-    assert choose_model(None, None, None, ["Guten Tag, wo ist bitte der Bahnhof?\n"])[:2] == (Path("small"), "de")
+    # Without a target, a model of one pair takes precedence; one of several translates to English.
+    assert choose_model(None, None, None, ["Guten Tag, wo ist bitte der Bahnhof?\n"])[:3] == (Path("small"), "de", None)
+    folder, *languages, lines = choose_model(None, None, None, iter(french))
+    assert (folder, languages, list(lines)) == (Path("many"), ["fr", "en"], french)
+    assert choose_model(None, "fr", None, french)[:3] == (Path("many"), "fr", "en")
+    with pytest.raises(UserError, match=r"^models from en translate to de, fr; choose with -t$"):
+        choose_model(None, "en", None, ["Where is the station, please?\n"])
     # A first model of all these languages detects that of each paragraph, also if a text is too short to tell.
     models.reverse()
     assert choose_model(None, None, "en", french)[:2] == (Path("many"), None)
     models.reverse()
     assert choose_model(None, None, "de", ["x\n"])[:2] == (Path("many"), None)
-    assert choose_model(None, None, "en", ["zzz zzz\n"])[0] == Path("many")
+    # Otherwise the language of the model of one pair is preferred.
+    assert choose_model(None, None, "en", ["zzz zzz\n"])[:2] == (Path("small"), "de")
 
 
 def test_the_language_of_a_huge_line_is_detected_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,6 +445,7 @@ def test_the_language_of_a_huge_line_is_detected_from_its_beginning(monkeypatch:
 
     monkeypatch.setattr("hark.decode.source_language.guess_language", guess)
     line = "x" * 5_000_000 + "\n"
-    guessed, lines = read_source({"de", "en"}, [line, "more\n"], [])
+    models = [InstalledModel(Path("a"), (("de", "en"),)), InstalledModel(Path("b"), (("en", "de"),))]
+    guessed, lines = read_source([line, "more\n"], models, None)
     assert (guessed, seen) == ("de", [DETECTED])
     assert list(lines) == [line, "more\n"]  # nothing is lost

@@ -116,6 +116,16 @@ def test_plain_text_is_streamed_as_before_unless_options_need_segments(hark: Har
     assert report["list"] == [{"source": "A cat.", "text": "Eine Katze.", "state": "memory"}]
 
 
+@pytest.mark.parametrize("text", ["Hello", "The cat sleeps on the table."])
+def test_a_memory_for_a_language_that_only_a_model_of_several_has(hark: Hark, text: str) -> None:
+    """The model detects the source language for each segment, the memory must know it for the document."""
+    Path("a.html").write_text(f"<p>{text}</p>")
+    add_to_memory(Path("m.tmx"), [(text, "De la mémoire")], "en", "fr")
+    done = hark("-t", "fr", "a.html", "--memory", "m.tmx")
+    assert "1 segment: 0 translated, 0 kept, 1 from memory; 0 flagged" in done.stderr
+    assert Path("a.fr.html").read_text(encoding="utf-8") == "<p>De la mémoire</p>"
+
+
 def test_terms_of_a_glossary_in_text_and_documents(hark: Hark) -> None:
     Path("terms.tsv").write_text("house\tGebäude\n", encoding="utf-8")
     Path("keep.txt").write_text("cat\n")

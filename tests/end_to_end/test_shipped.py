@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from hark.cli.recipe import load_recipe
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.models import InstalledModel, list_models, shipped_folder
 
-LARGEST = 25_000_000
-"""The maximum size in bytes of a model in the package."""
+LARGEST, LARGEST_GENERAL, ALL = 25_000_000, 45_000_000, 95_000_000
+"""The maximum size in bytes of a model of one pair in the package, of the one of several, and of all together."""
+SEVEN = ("de", "en", "es", "fr", "it", "nl", "pt")
 PAIRS = ("en-de", "de-en")
 LOGS = Path(__file__).parents[2] / "docs" / "results" / "logs" / "models"
 ASKED = {
@@ -62,6 +64,56 @@ def test_the_bundle_is_valid_and_of_its_pair(pair: str) -> None:
     assert (data.dataset, data.tokenizer, train.from_) == ("", "", "")  # no paths of the machine that made it
     assert not any(Path(each.source).is_absolute() for each in (*data.train, *data.dev, *data.test))
     AlignmentHeads.of_facts(bundle.facts.alignment, bundle.config.model)  # raises if the model has no such heads
+
+
+def test_the_model_of_seven_languages() -> None:
+    known = shipped("seven")
+    assert (known.problem, sorted(known.pairs)) == ("", sorted(permutations(SEVEN, 2)))
+    assert known.size <= LARGEST_GENERAL
+    assert sum(each.size for each in list_models([shipped_folder()])) <= ALL
+    bundle = Bundle.open(known.folder)  # verifies every file
+    assert (bundle.config.data.dataset, bundle.config.data.tokenizer, bundle.config.train.from_) == ("", "", "")
+    assert bundle.card == render(bundle.facts, bundle.config.model)
+    for words in ("in all 42 directions", "## Scores", "tok:13a", "## Limits", "CC BY 2.0 FR", "Apache-2.0"):
+        assert words in bundle.card
+    assert all(each.licence and each.attribution for each in bundle.facts.text)
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "words"),
+    [
+        ("fr", "The file could not be saved because the disk is full.", "fichier disque plein"),
+        ("es", "Wo ist der nächste Bahnhof?", "dónde estación"),
+        ("pt", "Bonjour, où est la gare ?", "onde estação"),
+        (None, "¿Dónde está la estación, por favor?", "where station"),
+    ],
+)
+def test_a_translation_between_other_languages(target: str | None, text: str, words: str, tmp_path: Path) -> None:
+    done = hark(tmp_path, "translate", *(("-t", target) if target else ()), text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_english_and_german_do_not_load_the_model_of_seven_languages(pair: str, tmp_path: Path) -> None:
+    text, _ = ASKED[pair]
+    opened = WITHOUT_TORCH.replace(
+        "from hark.cli import main", "from hark.bundle import Bundle; from hark.cli import main"
+    ).replace("main()\n", "main_and_list()\n")
+    listing = """
+def main_and_list():
+    from contextlib import suppress
+    opened, folders = Bundle.open.__func__, []
+    Bundle.open = classmethod(lambda cls, folder: folders.append(str(folder)) or opened(cls, folder))
+    with suppress(SystemExit):
+        main()
+    print(*(each.rsplit("/", 1)[1] for each in folders))
+"""
+    start = ("-c", opened.replace("main_and_list()\n", f"{listing}main_and_list()\n"))
+    for target in (("-t", pair[3:]), ()):
+        done = hark(tmp_path, "translate", *target, text, start=start)
+        first, *others = done.stdout.splitlines()[-1].split()
+        assert (first, "seven" in others) == (pair, False), done.stderr  # the reverse model may check the translation
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -1,6 +1,7 @@
 """DeepL's API, driven by the real client package and by plain requests."""
 
 import io
+import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -195,14 +196,15 @@ class TestMarkup:
 
 class TestInformation:
     def test_languages(self, client: deepl.DeepLClient, dialect: TestServer) -> None:
-        assert [each.code for each in client.get_source_languages()] == ["DE", "EN"]
+        assert [each.code for each in client.get_source_languages()] == ["DE", "EN", "ES", "FR", "IT", "NL", "PT"]
         targets = client.get_target_languages()
-        assert [each.code for each in targets] == ["DE", "EN-GB", "EN-US"]
+        into = ["DE", "EN-GB", "EN-US", "ES", "FR", "IT", "NL", "PT-BR", "PT-PT"]
+        assert [each.code for each in targets] == into
         assert targets[1].name == "English (British)"
         assert targets[0].supports_formality is False
         with dialect.client() as plain:
-            assert len(plain.get("/v2/languages", params={"type": "target"}).json()) == 3
-            assert len(plain.post("/v2/languages", data={"type": "target"}).json()) == 3
+            assert len(plain.get("/v2/languages", params={"type": "target"}).json()) == len(into)
+            assert len(plain.post("/v2/languages", data={"type": "target"}).json()) == len(into)
             assert plain.get("/v2/languages", params={"type": "both"}).status_code == 400
 
     def test_usage(self, client: deepl.DeepLClient) -> None:
@@ -320,7 +322,7 @@ class TestGlossaries:
         made = client.create_glossary_from_csv("CSV", "EN", "DE", csv)
         assert client.get_glossary_entries(made) == {"house, big": "Palast", "old": "greis"}
         pairs = {(each.source_lang, each.target_lang) for each in client.get_glossary_languages()}
-        assert pairs == {("de", "en"), ("en", "de")}
+        assert pairs == set(itertools.permutations(("de", "en", "es", "fr", "it", "nl", "pt"), 2))
 
     def test_version_3(self, client: deepl.DeepLClient) -> None:
         to_german = MultilingualGlossaryDictionaryEntries("EN", "DE", {"house": "Gebäude"})

@@ -22,10 +22,12 @@ def test_the_real_client(server: TestServer) -> None:
     assert client.translate(DE, "auto", "en") == EN
     assert client.detect(DE)[0]["language"] == "de"
     assert client.detect(DE)[0]["confidence"] > 50
-    assert client.languages() == [
-        {"code": "de", "name": "German", "targets": ["de", "en"]},
-        {"code": "en", "name": "English", "targets": ["de", "en"]},
-    ]
+    names = {
+        "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch",
+        "pt": "Portuguese",
+    }  # fmt: skip
+    assert client.languages() == [{"code": code, "name": name, "targets": [*names]} for code, name in names.items()]
+    assert client.translate(EN, "en", "fr") == "La maison rouge est très vieille."
 
 
 @pytest.mark.parametrize("how", ["json", "data", "files", "params"])

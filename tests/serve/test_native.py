@@ -11,6 +11,7 @@ from tests.serve.conftest import StartServer, TestServer
 from tests.serve.stubs import service, shout
 
 TEXT = "The train leaves at 5 pm. Where is the station?"
+SEVEN = ("de", "en", "es", "fr", "it", "nl", "pt")
 
 
 def translate(server: TestServer, **given: Any) -> Any:
@@ -98,14 +99,42 @@ def test_an_invalid_stream_is_refused_with_a_status(server: TestServer) -> None:
 
 def test_models_languages_and_detection(server: TestServer) -> None:
     models = server.get("/api/v1/models").json()["models"]
-    assert {each["name"]: each["loaded"] for each in models} == {"de-en": True, "en-de": True}
+    assert [each["name"] for each in models] == ["de-en", "en-de", "seven"]
+    assert [each["loaded"] for each in models][:2] == [True, True]
     assert server.get("/api/v1/languages").json() == {
-        "languages": [{"code": "de", "targets": ["en"]}, {"code": "en", "targets": ["de"]}]
+        "languages": [{"code": each, "targets": [code for code in SEVEN if code != each]} for each in SEVEN]
     }
     found = server.post("/api/v1/detect", json={"text": ["Wo ist der Bahnhof?", ""]}).json()["detections"]
     assert found[0][0]["language"] == "de"
     assert found[0][0]["confidence"] > 0.5
     assert found[1] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "source", "model"),
+    [
+        ("It costs 25 euros.", "de", "en", "en-de"),
+        ("Es kostet 25 Euro.", "en", "de", "de-en"),
+        ("Montag", "en", "de", "de-en"),
+        ("Das Haus ist alt.", "de", "en", "en-de"),  # as without the model of seven languages
+        ("Bonjour !", "de", "fr", "seven"),
+        ("Me quedé quieto.", "en", "es", "seven"),
+        ("It costs 25 euros.", "fr", "en", "seven"),
+    ],
+)
+def test_models_of_one_pair_come_first(server: TestServer, text: str, target: str, source: str, model: str) -> None:
+    response = server.post("/api/v1/translate", json={"text": text, "target": target})
+    (found,) = response.json()["translations"]
+    assert (found["source"], found["target"], found["model"]) == (source, target, model)
+
+
+def test_a_doubtful_detection_is_checked_by_a_model(server: TestServer) -> None:
+    texts = ["It costs 25 euros.", "Liebe Sabine,", "Ne ha due.", "Où est la gare ?"]
+    found = server.post("/api/v1/detect", json={"text": texts}).json()["detections"]
+    assert [each[0]["language"] for each in found] == ["en", "de", "it", "fr"]
+    for each in found:
+        shares = [language["confidence"] for language in each]
+        assert shares == sorted(shares, reverse=True)
 
 
 @pytest.mark.parametrize(

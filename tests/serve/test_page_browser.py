@@ -265,15 +265,45 @@ def test_a_dropped_document_comes_back_as_a_file(page: OpenedPage) -> None:
 
 
 def test_flagged_segments_of_a_document_are_listed(page: OpenedPage) -> None:
-    french = "Le chat dort sur la table depuis ce matin."
-    page.drop("letter.html", f"<p>Good morning!</p><p>{french}</p><p>404</p>".encode(), "text/html")
+    polish = "Kot śpi na stole od samego rana."
+    page.drop("letter.html", f"<p>Good morning!</p><p>{polish}</p><p>404</p>".encode(), "text/html")
     page.page.wait_for_selector(".job .rows .row")
     counts = "2 segments: 1 translated, 1 kept, 1 flagged."
     assert page.page.inner_text(".job .summary") == f"{counts} Check the flagged ones:"
-    assert page.page.inner_text(".job .row .from") == french
-    assert page.page.inner_text(".job .row .into p") == french
-    assert page.page.inner_text(".job .row .warning") == "not translated: not in the source language (fr)"
+    assert page.page.inner_text(".job .row .from") == polish
+    assert page.page.inner_text(".job .row .into p") == polish
+    assert page.page.inner_text(".job .row .warning") == "not translated: not in the source language (pl)"
     assert page.wrong == []
+
+
+def test_the_first_direction_is_english_to_german_and_any_other_can_be_chosen(page: OpenedPage) -> None:
+    assert page.page.input_value("#panel-translate .into") == "de"
+    listed = page.page.locator("#panel-translate .into option").all_inner_texts()
+    assert listed == ["Dutch", "English", "French", "German", "Italian", "Portuguese", "Spanish"]
+    page.page.select_option("#panel-translate .from", "fr")
+    page.page.select_option("#panel-translate .into", "pt")
+    page.type("Bonjour, où est la gare ?")
+    assert "estação" in page.result
+    assert page.wrong == []
+
+
+def test_text_in_a_third_language_keeps_the_target(page: OpenedPage) -> None:
+    page.type("Où est la gare la plus proche ?")
+    assert page.page.locator("#panel-translate .from option:checked").inner_text() == "French (detected)"
+    assert page.page.input_value("#panel-translate .into") == "de"
+    assert "Bahnhof" in page.result
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "into"),
+    [("It costs 25 euros.", "English", "de"), ("Montag", "German", "en"), ("Liebe Sabine,", "German", "en")],
+)
+def test_short_english_and_german_is_not_taken_for_another_language(
+    page: OpenedPage, text: str, language: str, into: str
+) -> None:
+    page.type(text)
+    assert page.page.locator("#panel-translate .from option:checked").inner_text() == f"{language} (detected)"
+    assert page.page.input_value("#panel-translate .into") == into
 
 
 def test_a_damaged_document_is_refused_with_the_reason(page: OpenedPage) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,16 @@ import pytest
 
 from hark.decode.engine import Engine
 from hark.decode.translation import Sentence
+from hark.errors import UserError
+from hark.models import InstalledModel
 from hark.serve.refusal import Refusal
+from hark.serve.running import RunningModel
 from hark.serve.service import Event, Job, Service, Translated
+from hark.serve.settings import ServeSettings
+from hark.serve.shelf import Shelf
 from tests.decode.stub import Stub
 from tests.loops import run as run_in_thread
-from tests.serve.stubs import Gate, service, shout
+from tests.serve.stubs import Gate, installed, loaded, service, shout
 
 JOB = Job(("the cat",), "en", "de")
 
@@ -78,10 +84,10 @@ def test_languages_and_pairs() -> None:
     async def use(each: Service) -> None:
         assert each.pairs() == (("en", "de"), ("fr", "de"))
         assert each.languages() == ("de", "en", "fr")
-        ranked = each.detect("Wo ist bitte der nächste Bahnhof?")
+        ranked = await each.detect("Wo ist bitte der nächste Bahnhof?")
         assert ranked[0][0] == "de"
         assert 0.5 < ranked[0][1] <= 1.0
-        assert each.detect(" \n") == []
+        assert await each.detect(" \n") == []
 
     run(use, "en-de", "fr-de")
 
@@ -302,6 +308,27 @@ def test_an_urgent_request_is_not_stuck_behind_a_book() -> None:
         assert len(order) == 301
 
     run(use, engine=lambda _: engine, document_characters=99999)
+
+
+def test_a_general_model_that_cannot_be_loaded_leaves_the_choice_to_the_others() -> None:
+    """ "It costs 25 euros." looks Spanish, so the model of several pairs is asked."""
+    opened: list[str] = []
+
+    def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
+        opened.append(model.name)
+        if model.name == "many":
+            raise UserError("many: damaged")
+        return RunningModel(model.name, loaded(Stub(shout), *model.pairs[0]), preparing)
+
+    async def use() -> None:
+        offered = [installed("en-de"), installed("many", ("en", "de"), ("es", "de"), ("de", "en"))]
+        each = Service(ServeSettings(), Shelf(offered, None, opener))
+        done = await each.translate(Job(("It costs 25 euros.", "Where is the station?"), None, "de"))
+        assert [result.model for result in done] == ["en-de", "en-de"]
+        assert opened == ["many", "en-de"]
+        await each.close()
+
+    run_in_thread(use())
 
 
 def test_short_words_are_tried_by_both_models() -> None:

@@ -143,8 +143,11 @@ def test_a_model_that_cannot_be_loaded_is_reported_and_others_work() -> None:
 
 def test_a_model_whose_directions_all_have_another_model_is_not_offered() -> None:
     own, shipped = installed("mine", ("en", "de")), installed("en-de")
-    shelf = Shelf([own, shipped, installed("many", ("en", "de"), ("fr", "de"))])
+    many = installed("many", ("en", "de"), ("fr", "de"))
+    shelf = Shelf([own, shipped, many])
     assert [each.name for each in shelf.offered] == ["mine", "many"]
+    assert shelf.readiness.total == 1  # models of several pairs are loaded at first use,
+    assert Shelf([many]).readiness.total == 1  # unless there are no others
     assert shelf.pairs() == (("en", "de"), ("fr", "de"))
 
 

@@ -197,3 +197,57 @@ def test_a_copied_shown_time_is_found(hour: int, minute: int, language: str) -> 
     match = time_pattern(clock, target).search(f"x {figures} x")
     assert match is not None
     assert match[0] == figures
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "found"),
+    [
+        ("Le train part à 18 h 45.", "fr", [(18, 45, "18 h 45")]),
+        ("Le train part à 18h45.", "fr", [(18, 45, "18h45")]),
+        ("Il est sept heures et demie.", "fr", [(7, 30, "sept heures et demie")]),
+        ("Viens vers huit heures moins le quart.", "fr", [(7, 45, "huit heures moins le quart")]),
+        ("Je me lève à six heures vingt.", "fr", [(6, 20, "six heures vingt")]),
+        ("À 8 heures, il dort.", "fr", [(8, 0, "8 heures")]),
+        ("Après 8 heures de travail, il dort 8 heures.", "fr", []),
+        ("Nos vemos a las siete y media.", "es", [(7, 30, "siete y media")]),
+        ("A la una menos cuarto", "es", [(12, 45, "una menos cuarto")]),
+        ("Abre a las 18:45 h.", "es", [(18, 45, "18:45 h")]),
+        ("siete y media", "es", []),
+        ("Ci vediamo alle sette e mezza.", "it", [(7, 30, "sette e mezza")]),
+        ("Sono le otto meno un quarto.", "it", [(7, 45, "otto meno un quarto")]),
+        ("Il treno parte alle 18:45.", "it", [(18, 45, "18:45")]),
+        ("Het is half acht.", "nl", [(7, 30, "half acht")]),
+        ("om vijf voor half één", "nl", [(12, 25, "vijf voor half één")]),
+        ("We komen om kwart over negen.", "nl", [(9, 15, "kwart over negen")]),
+        ("De trein vertrekt om 18.45 uur.", "nl", [(18, 45, "18.45 uur")]),
+        ("Vejo você às sete e meia.", "pt", [(7, 30, "sete e meia")]),
+        ("Das 9h às 17h30.", "pt", [(9, 0, "9h"), (17, 30, "17h30")]),
+    ],
+)
+def test_times_in_other_languages(text: str, language: str, found: list[tuple[int, int, str]]) -> None:
+    assert [(each.hour, each.minute, each.text) for each in find_times(text, language)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "written", "model_wrote"),
+    [
+        ("at half past three", "en-fr", "3\u00a0h\u00a030", "à 15h30"),
+        ("at 6:45 pm", "en-fr", "18\u00a0h\u00a045", "à 18 heures 45"),
+        ("at 9 am", "en-fr", "9\u00a0h", "à 9 heures"),
+        ("um halb acht", "de-es", "7:30", "a las 7:30"),
+        ("um 18 Uhr", "de-it", "18:00", "alle 18:00"),
+        ("at 8 o'clock", "en-nl", "8 uur", "om 20:00 uur"),
+        ("at 6:45 pm", "en-nl", "18.45 uur", "om 18.45 uur"),
+        ("at 6:45 pm", "en-pt", "18h45", "às 18:45"),
+        ("om half acht", "nl-en", "half past seven", "at 7:30"),
+        ("om half acht", "nl-de", "halb acht", "um 7:30 Uhr"),
+        ("a las siete y media", "es-de", "halb acht", "um 7:30 Uhr"),
+        ("à 18 h 45", "fr-en", "6:45 p.m.", "at 18:45"),
+        ("à 18 h 45", "fr-nl", "18.45 uur", "om 18.45 uur"),
+    ],
+)
+def test_times_are_written_in_other_languages(text: str, pair: str, written: str, model_wrote: str) -> None:
+    source, target = pair.split("-")
+    (time,) = find_times(text, source)
+    assert write_time(time, target) == written
+    assert time_pattern(time, target).search(model_wrote)

@@ -129,3 +129,70 @@ def test_no_changes_between_equal_random_texts(text: str, language: str) -> None
 def test_a_different_number_is_detected(one: int, other: int) -> None:
     lost = compare_numbers(f"They have {one:,} of them.", f"Sie haben {other:,} davon.".replace(",", "."), "en", "de")
     assert bool(lost) == (one != other)
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "translation"),
+    [
+        ("en-fr", "It costs €1,234.56.", "Cela coûte 1\u202f234,56\u00a0€."),
+        ("en-fr", "It costs €1,234.56.", "Cela coûte 1 234,56 €."),
+        ("de-it", "Das kostet 1.234,56 €.", "Questo costa 1.234,56 €."),
+        ("en-es", "It costs $1,234.56.", "Cuesta 1.234,56 $."),
+        ("en-nl", "It costs €1,234.56.", "Het kost € 1.234,56."),
+        ("en-pt", "It rose 7.4%.", "Subiu 7,4%."),
+        ("en-fr", "90 people", "quatre-vingt-dix personnes"),
+        ("en-fr", "97 people in 1984", "nonante-sept personnes en mille neuf cent quatre-vingt-quatre"),
+        ("en-es", "2 billion people", "dos mil millones de personas"),
+        ("en-es", "2 billion people", "2 mil millones de personas"),
+        ("en-es", "20%", "un veinte por ciento"),
+        ("en-pt", "20%", "vinte por cento"),
+        ("en-it", "20%", "il venti per cento"),
+        ("en-fr", "20%", "vingt pour cent"),
+        ("de-fr", "im 21. Jahrhundert", "au XXIe siècle"),
+        ("de-fr", "das 17. Jahrhundert", "le dix-septième siècle"),
+        ("en-es", "1,200 people", "mil doscientas personas"),
+        ("en-it", "2.3 million", "due milioni e trecentomila"),
+        ("de-nl", "25 Kinder", "vijfentwintig kinderen"),
+        ("en-pt", "2 million", "dois milhões"),
+        ("en-fr", "$2.5m", "2,5 millions de dollars"),
+        ("en-nl", "€2.5m", "€ 2,5 miljoen"),
+        ("en-it", "€2.5bn", "2,5 mld €"),
+        ("en-fr", "July 12, 1989", "le 12 juillet 1989"),
+        ("en-es", "12/07/1989", "12 de julio de 1989"),
+        ("de-pt", "am 12.7.1989", "em 12 de julho de 1989"),
+        ("en-fr", "6:45 pm", "à 18 h 45"),
+        ("en-pt", "6:45 pm", "às 18h45"),
+        ("en-nl", "at 7:30", "om half acht"),
+        ("en-es", "at 7:30", "a las siete y media"),
+        ("de-fr", "um halb acht", "à 7 h 30"),
+        ("en-it", "at 7:45", "alle otto meno un quarto"),
+        ("en-fr", "30 minutes", "une demi-heure"),
+        ("en-fr", "2 weeks", "quinze jours"),
+        ("en-es", "the 21st century", "el siglo XXI"),
+        ("en-fr", "the 21st century", "le 21e siècle"),
+        ("en-fr", "in the 1990s", "dans les années 90"),
+        ("en-es", "2 to 3 million", "de 2 a 3 millones"),
+        ("fr-nl", "1 234 567 habitants", "1.234.567 inwoners"),
+    ],
+)
+def test_equal_numbers_in_other_languages(pair: str, source: str, translation: str) -> None:
+    assert changes(source, translation, pair) == []
+    assert changes(translation, source, "-".join(reversed(pair.split("-")))) == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "translation", "expected"),
+    [
+        ("en-fr", "97 people", "quatre-vingt-sept personnes", [("97", None)]),
+        ("en-fr", "It costs €1,234.56.", "Cela coûte 1,23 €.", [("€1,234.56", "1,23 €")]),
+        ("en-es", "2 billion people", "2 millones de personas", [("2", "2")]),
+        ("en-it", "1,500 people", "centocinquanta persone", [("1,500", None)]),
+        ("en-nl", "at 7:30", "om half negen", [("7:30", None)]),
+        ("en-pt", "12/07/1989", "12 de julho de 1998", [("12/07/1989", "1998")]),
+        ("de-fr", "um 18:45 Uhr", "à 18 h 54", [("18:45 Uhr", "18 h 54")]),
+    ],
+)
+def test_changed_numbers_in_other_languages(
+    pair: str, source: str, translation: str, expected: list[tuple[str | None, str | None]]
+) -> None:
+    assert changes(source, translation, pair) == expected

@@ -1,6 +1,7 @@
 """Number words and their values."""
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +73,66 @@ def test_long_words_are_fast() -> None:
     """Without a limit, the first takes years and the second recurs too deeply."""
     assert spelled_values("dreizehn" * 10_000, "de", implied=True) == frozenset()
     assert spelled_values("hundert" * 10_000, "de", implied=True) == frozenset()
+
+
+TABLE = [
+    line.split("\t")
+    for line in (Path(__file__).parent / "data" / "number_words.tsv").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("language", TABLE[0][1:])
+def test_every_number_in_words(language: str) -> None:
+    """The table was made with num2words 0.5.14, an independent implementation."""
+    column = TABLE[0].index(language)
+    assert len(TABLE) > 140
+    wrong = {row[column]: row[0] for row in TABLE[1:] if int(row[0]) not in spelled_values(row[column], language, True)}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "value"),
+    [
+        ("une demi-heure", "fr", 30),
+        ("un quart d'heure", "fr", 15),
+        ("dans quinze jours", "fr", 14),
+        ("à midi", "fr", 12),
+        ("nonante-sept francs", "fr", 97),
+        ("le vingt-deuxième jour", "fr", 22),
+        ("le premier mai", "fr", 1),
+        ("Louis XIV", "fr", 14),
+        ("media hora", "es", 30),
+        ("hora y media", "es", 90),
+        ("veintiún años", "es", 21),
+        ("doscientas personas", "es", 200),
+        ("mil y una noches", "es", 1001),
+        ("el siglo XXI", "es", 21),
+        ("la cuarta vez", "es", 4),
+        ("mezz'ora", "it", 30),
+        ("centootto", "it", 108),
+        ("il ventitreesimo giorno", "it", 23),
+        ("la ventunesima volta", "it", 21),
+        ("due milioni e mezzo", "it", 2_500_000),
+        ("een half uur", "nl", 30),
+        ("drie kwartier", "nl", 45),
+        ("anderhalf jaar", "nl", 18),
+        ("tweeënhalf miljoen", "nl", 2_500_000),
+        ("de eenentwintigste eeuw", "nl", 21),
+        ("een tienjarig kind", "nl", 10),
+        ("negentienhonderdnegentig", "nl", 1990),
+        ("meia hora", "pt", 30),
+        ("ao meio-dia", "pt", 12),
+        ("duzentas pessoas", "pt", 200),
+        ("dezesseis ou dezasseis", "pt", 16),
+    ],
+)
+def test_number_words_of_other_languages(text: str, language: str, value: Amount) -> None:
+    assert value in spelled_values(text, language, implied=True)
+
+
+def test_months_in_lower_case() -> None:
+    assert named_months("le 12 juillet 1989", "fr") == {7}
+    assert named_months("12 de marzo", "es") == {3}
+    assert named_months("12 mrt", "nl") == {3}
+    assert named_months("12 de fevereiro", "pt") == {2}
+    assert named_months("il 3 ott. 2020", "it") == {10}

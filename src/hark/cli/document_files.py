@@ -119,8 +119,9 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     """Read a file, and choose the model for it."""
     from hark.cli.model_choice import choose_model, model_codes
     from hark.cli.streams import open_file
+    from hark.decode.languages import UNKNOWN
     from hark.decode.load import Loaded
-    from hark.decode.source_language import DETECTED
+    from hark.decode.source_language import DETECTED, check_other
     from hark.documents.formats import read_document
     from hark.documents.translate import sample
 
@@ -134,12 +135,14 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     )
     document = read_document(str(path), content, reading)
     beginning = list(sample(document, DETECTED + 1))
-    folder, source, _ = choose_model(choices.model, choices.source, choices.target, beginning)
+    folder, source, target, _ = choose_model(choices.model, choices.source, choices.target, beginning)
     if folder not in choices.loaded:
         choices.loaded[folder] = Loaded(folder, *choices.engine)
     loaded = choices.loaded[folder]
-    source, target = model_codes(loaded, source, choices.target)
+    source, target = model_codes(loaded, source, target)
     pair = loaded.languages.pair("".join(beginning), source, target)
+    if pair[0] == UNKNOWN and beginning:  # a memory must know the language
+        pair = (check_other("".join(beginning), loaded, (), pair[1]) or UNKNOWN, pair[1])
     if not reading.target:  # known only now; some formats state it in the file
         document = read_document(str(path), content, replace(reading, target=pair[1]))
     return OpenedDocument(path, document, loaded, source, target, pair)

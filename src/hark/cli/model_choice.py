@@ -1,9 +1,9 @@
 """Choice of the model to translate with: by name, or by language pair, with the source language detected."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hark.errors import UserError
 
@@ -12,33 +12,46 @@ if TYPE_CHECKING:
     from hark.models import InstalledModel
 
 
-def choose_model(
-    model: str | None, source: str | None, target: str | None, lines: Iterable[str]
-) -> tuple[Path, str | None, Iterable[str]]:
-    """Return the folder of the named model or of one for the pair, the source language, and the text.
+class ChosenModel(NamedTuple):
+    """A model, the languages as far as they are known, and the text, of which nothing is lost."""
 
-    The source language is detected if several are possible.
+    folder: Path
+    source: str | None
+    """None: the model has only one, or detects that of each paragraph."""
+    target: str | None
+    """None: the model has only one."""
+    lines: Iterable[str]
+
+
+def choose_model(model: str | None, source: str | None, target: str | None, lines: Iterable[str]) -> ChosenModel:
+    """Choose the named model or one for the pair; models of one pair before those of several.
+
+    The source language is detected if several are possible. Without a target, it is that of the model of one pair, or
+    else English.
     """
     from hark import models
 
     if model is not None:
-        return models.named_folder(model), source, lines
+        return ChosenModel(models.named_folder(model), source, target, lines)
     fitting = models.choose(source, target, models.list_models())
     sources = {pair[0] for each in fitting for pair in each.pairs}
     if target is not None and models.has_all(fitting[0], sources):
-        return fitting[0].folder, source, lines  # a model of several pairs detects the language of each paragraph
+        return ChosenModel(fitting[0].folder, source, target, lines)  # detects the language of each paragraph
     if len(sources) > 1:
-        source, lines = read_source(sources, lines, fitting)
+        source, lines = read_source(lines, fitting, target)
+        preferred = models.preferred_sources(fitting)
         fitting = (
-            models.choose(source, target, fitting) if source else [m for m in fitting if models.has_all(m, sources)]
+            models.choose(source, target, fitting) if source else [m for m in fitting if models.has_all(m, preferred)]
         )
-    # Without -t, a model of one pair takes precedence.
-    fitting = [each for each in fitting if len(each.pairs) == 1] or fitting
-    targets = dict.fromkeys(pair[1] for each in fitting for pair in each.pairs)
-    if len(targets) > 1 and has_text(lines):
-        language = fitting[0].pairs[0][0]
-        raise UserError(f"models from {language} translate to {', '.join(targets)}; choose with -t")
-    return fitting[0].folder, source, lines
+    if target is None:
+        fitting = [each for each in fitting if each.bilingual] or fitting
+        targets = list(dict.fromkeys(pair[1] for each in fitting for pair in each.pairs))
+        if len(targets) > 1 and "en" in targets and not fitting[0].bilingual:
+            target = "en"
+            fitting = models.choose(source, target, fitting)
+        elif len(targets) > 1 and has_text(lines):
+            raise UserError(f"models from {fitting[0].pairs[0][0]} translate to {', '.join(targets)}; choose with -t")
+    return ChosenModel(fitting[0].folder, source, target, lines)
 
 
 def has_text(lines: Iterable[str]) -> bool:
@@ -49,47 +62,72 @@ def has_text(lines: Iterable[str]) -> bool:
 
 
 def read_source(
-    candidates: set[str], lines: Iterable[str], models: "list[InstalledModel]"
+    lines: Iterable[str], models: "Sequence[InstalledModel]", target: str | None
 ) -> tuple[str | None, Iterable[str]]:
-    """Detect the language of a text from its beginning; return it and the text. Very short texts are tried with the
-    models. None: unknown, but one model has all candidates."""
+    """Detect the language of a text from its beginning; return it and the text. None: unknown, but one model has all
+    candidates."""
     from hark.cli.streams import ArrivingLines
-    from hark.decode.source_language import DETECTED, SHORT, detect_source
-    from hark.models import has_all
+    from hark.decode.source_language import DETECTED
 
     rest = iter(lines)
     seen: list[str] = []
-    for line in rest:
-        seen.append(line)
-        enough = sum(map(len, seen)) > DETECTED
-        if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
-            break
-    text = "".join(seen)
-    guess = detect_source(text, candidates)
-    if guess is None and 0 < len(text.strip()) <= SHORT:
-        guess = try_models(text.strip(), candidates, models)
-    if guess is None and not any(has_all(each, candidates) for each in models):
-        raise UserError(f"cannot detect the language ({' or '.join(sorted(candidates))}); set it with -s")
+    try:
+        for line in rest:
+            seen.append(line)
+            enough = sum(map(len, seen)) > DETECTED
+            if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
+                break
+    except UserError as error:  # an unreadable line: those before it are translated first
+        rest = rest if isinstance(rest, ArrivingLines) else raise_later(error)
+    guess = find_source("".join(seen), models, target)
     if isinstance(rest, ArrivingLines):
         rest.put_back(seen)
         return guess, rest
     return guess, chain(seen, rest)
 
 
-def try_models(text: str, candidates: set[str], models: "list[InstalledModel]") -> str | None:
-    """The source language whose model gives the text the most likely translation, if that is clear."""
+def raise_later(error: UserError) -> Iterator[str]:
+    raise error
+    yield
+
+
+def find_source(text: str, models: "Sequence[InstalledModel]", target: str | None) -> str | None:
+    """The language of a text among the sources of these models, those of models of one pair first.
+
+    Very short texts are tried with the models. None: unknown, but one model has all preferred languages.
+    """
+    from hark.decode.load import Loaded
+    from hark.decode.source_language import SHORT, check_other, detect_other, detect_source
+    from hark.models import has_all, preferred_sources
+
+    sources = {pair[0] for each in models for pair in each.pairs}
+    preferred = preferred_sources(models)
+    into = {pair[1] for each in models for pair in each.pairs} if target is not None else set[str]()
+    other = detect_other(text, preferred | into, sources - preferred - into)
+    if other is not None and other.clear:
+        return other.code
+    guess = detect_source(text, preferred) if len(preferred) > 1 else min(preferred)
+    if guess is None and 0 < len(text.strip()) <= SHORT:
+        guess = try_models(text.strip(), preferred, models)
+    if guess is None and (target is None or not any(has_all(each, preferred) for each in models)):
+        raise UserError(f"cannot detect the language ({' or '.join(sorted(preferred))}); set it with -s")
+    if guess is not None and other is not None:
+        pivot = next(pair[1] for each in models for pair in each.pairs if pair[0] == guess)
+        general = next((each for each in models if (other.code, pivot) in each.pairs), None)
+        if general is not None:
+            return check_other(text, Loaded(general.folder), preferred | into, pivot) or guess
+    return guess
+
+
+def try_models(text: str, candidates: set[str], models: "Sequence[InstalledModel]") -> str | None:
+    """The source language whose model of one pair gives the text the most likely translation, if that is clear."""
     from hark.decode.load import Loaded
     from hark.decode.source_language import choose_source
 
-    first = {
-        source: next(each for each in models if source in [pair[0] for pair in each.pairs])
-        for source in sorted(candidates)
-    }
-    if len({each.folder for each in first.values()}) < len(candidates):
-        return None  # a model of several source languages
-    loaded = {source: Loaded(each.folder) for source, each in first.items()}
-    single = all(len(each.facts.pairs) == 1 for each in loaded.values())
-    return choose_source(text, loaded) if single else None
+    first = {pair[0]: each for each in reversed(models) if each.bilingual for pair in each.pairs}
+    if not candidates <= first.keys():
+        return None
+    return choose_source(text, {source: Loaded(first[source].folder) for source in sorted(candidates)})
 
 
 def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:

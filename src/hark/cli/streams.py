@@ -87,8 +87,10 @@ class ArrivingLines:
             self.read()
         if not self.lines:
             raise StopIteration
+        line = decode_line(self.lines[0], self.number + 1, self.name, self.errors)  # it stays there if it is invalid
+        self.lines.popleft()
         self.number += 1
-        return decode_line(self.lines.popleft(), self.number, self.name, self.errors)
+        return line
 
     def ready(self, wait: float = 0.0) -> bool:
         """Whether a line is available, or arrives within `wait` seconds; true at the end of input."""

@@ -122,7 +122,7 @@ def translate(
         else:
             if isinstance(text, Path) and output is not None and output.exists() and output.samefile(text):
                 raise UserError(f"{output}: is the input file; write the translation to another file")
-            folder, source, lines = choose_model(model, source, target, read_lines(text, errors))
+            folder, source, target, lines = choose_model(model, source, target, read_lines(text, errors))
             loaded = Loaded(folder, *machine)
             source, target = model_codes(loaded, source, target)
             with writer(output) as out, shown_progress(text, output) as advance:

@@ -1,6 +1,7 @@
 """The choice of a model for the languages of a text, with the source language detected."""
 
 import asyncio
+import math
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -8,7 +9,16 @@ from typing import Any, TypeVar
 
 from hark import models
 from hark.decode.piece import Options
-from hark.decode.source_language import SHORT, detect_source, doubt_of, doubt_per_token
+from hark.decode.source_language import (
+    CHECKED,
+    SHORT,
+    back_languages,
+    detect_other,
+    detect_source,
+    doubt_of,
+    doubt_per_token,
+    likely_other,
+)
 from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
 from hark.serve.refusal import Refusal
@@ -36,7 +46,10 @@ class ModelChoice:
         raise Refusal(400, f"{source} to {target} is not supported")
 
     async def choose(self, text: str, source: str | None, target: str) -> tuple[InstalledModel, str | None, str]:
-        """Return the model for a text and its codes of the languages; a source of None is detected by the model."""
+        """Return the model for a text and its codes of the languages; a source of None is detected by the model.
+
+        Models of one pair come before those of several.
+        """
         fitting = self.fitting(source, target)
         first = fitting[0]
         sources = {pair[0] for each in fitting for pair in each.pairs}
@@ -44,22 +57,75 @@ class ModelChoice:
             return first, *first.pairs[0]
         if models.has_all(first, sources):
             return first, None, first.pairs[0][1]
-        guess = detect_source(text, sources)
-        if guess is None and len(text.strip()) <= SHORT:
-            guess = await self._try_models(text.strip(), fitting)
+        guess = await self._find_source(text, fitting)
         if guess is not None:
             chosen = models.choose(guess, target, fitting)[0]
             return chosen, *chosen.pairs[0]
-        general = next((each for each in fitting if models.has_all(each, sources)), None)
+        known = models.preferred_sources(fitting)
+        general = next((each for each in fitting if models.has_all(each, known)), None)
         if general is None:
-            raise Refusal(400, f"cannot detect the language ({' or '.join(sorted(sources))}); set the source language")
+            raise Refusal(400, f"cannot detect the language ({' or '.join(sorted(known))}); set the source language")
         return general, None, general.pairs[0][1]
 
-    async def _try_models(self, text: str, fitting: Sequence[InstalledModel]) -> str | None:
-        """The source language whose model translates a short text most confidently, as `choose_source` does."""
-        if any(len(each.pairs) > 1 for each in fitting):
+    async def _find_source(self, text: str, fitting: Sequence[InstalledModel]) -> str | None:
+        """The language of a text among the sources of these models; None: unknown. As `find_source` of the command."""
+        pairs = [pair for each in fitting for pair in each.pairs]
+        preferred = models.preferred_sources(fitting)
+        known = preferred | {target for _, target in pairs}
+        other = detect_other(text, known, {source for source, _ in pairs} - known)
+        if other is not None and other.clear:
+            return other.code
+        guess = detect_source(text, preferred) if len(preferred) > 1 else min(preferred)
+        if guess is None and len(text.strip()) <= SHORT:
+            guess = await self._try_models(text.strip(), preferred, fitting)
+        if guess is not None and other is not None:
+            return await self._check_other(text, other.code, known, pairs[0][1]) or guess
+        return guess
+
+    async def detect(self, text: str) -> str | None:
+        """The language of a text that the detector takes for one that no model of one pair has, without being sure.
+
+        None: the detector may be right.
+        """
+        pairs = self._shelf.pairs()
+        preferred = models.preferred_sources(self._shelf.offered)
+        known = {code for each in self._shelf.offered if each.bilingual for code in each.pairs[0]} or preferred
+        other = detect_other(text, known, {source for source, _ in pairs} - known)
+        if other is None or other.clear:
             return None
-        candidates = {each.pairs[0][0]: each for each in reversed(fitting)}
+        guess = detect_source(text, preferred)
+        if guess is None and len(text.strip()) <= SHORT:
+            guess = await self._try_models(text.strip(), preferred, self._shelf.offered)
+        if guess is None:
+            return None
+        target = next(target for source, target in pairs if source == guess)
+        return await self._check_other(text, other.code, known, target) or guess
+
+    async def _check_other(self, text: str, other: str, preferred: set[str], target: str) -> str | None:
+        """The language of a text if a model of several pairs finds none of the preferred ones; see `check_other`."""
+        general = next((each for each in self._shelf.offered if (other, target) in each.pairs), None)
+        if general is None:
+            return None
+        try:
+            running = await self._shelf.take(general)
+        except (HarkError, Refusal):  # no memory for it, or damaged: what the preferred models say stands
+            return None
+        beginning = text.strip()[:CHECKED]
+        search = running.loaded.config.decode
+        options = Options(search, target=target, urgent=True, detect=False, tidy=False)
+        translation = (await answer(running.submit(beginning, options))).text
+        codes = back_languages(running.loaded, target)
+        pair = [(translation, beginning)]
+        found = await gather([answer(running.surprise(pair, (target, code), urgent=True)) for code in codes])
+        return likely_other(
+            {code: math.inf if each is None else each for code, (each,) in zip(codes, found, strict=True)}, preferred
+        )
+
+    async def _try_models(self, text: str, preferred: set[str], fitting: Sequence[InstalledModel]) -> str | None:
+        """The source language whose model translates a short text most confidently, as `choose_source` does."""
+        candidates = {each.pairs[0][0]: each for each in reversed(fitting) if each.bilingual}
+        if not preferred <= candidates.keys():
+            return None
         doubts = await gather([self._doubt(text, each) for each in candidates.values()])
         return min(zip(doubts, candidates, strict=True))[1]
 

@@ -69,7 +69,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         if not text:
             raise missing("q")
         check_size([text], settings)
-        found = service.detect(text) or [(service.languages()[0], 0.0)]
+        found = await service.detect(text) or [(service.languages()[0], 0.0)]
         return CompactJson([language(code, share) for code, share in found])
 
     async def languages(request: Request) -> Response:

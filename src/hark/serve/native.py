@@ -1,6 +1,5 @@
 """The native API, /api/v1: translations with sentences, scores, word links and alternatives; as JSON or as events."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -71,7 +70,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
             raise Refusal(400, "text is missing")
         if len(texts) > settings.batch or sum(map(len, texts)) > settings.characters:
             raise Refusal(413, f"the limits are {settings.batch:,} texts and {settings.characters:,} characters")
-        found = await asyncio.to_thread(lambda: [service.detect(text) for text in texts])
+        found = [await service.detect(text) for text in texts]
         return CompactJson({"detections": [[language(*each) for each in ranked] for ranked in found]})
 
     async def languages(_: Request) -> Response:

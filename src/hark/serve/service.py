@@ -157,10 +157,24 @@ class Service:
         """All languages, as source or as target."""
         return tuple(sorted({code for pair in self.pairs() for code in pair}))
 
-    def detect(self, text: str) -> list[tuple[str, float]]:
-        """Return the languages that a text may be in with their probabilities, best first; none if it is hopeless."""
-        ranked = rank_languages(text[:GLANCE], self.languages()) if text.strip() else []
-        return [(code, min(1.0, probability)) for probability, code in ranked if probability > 0.0]
+    async def detect(self, text: str) -> list[tuple[str, float]]:
+        """Return the languages that a text may be in with their probabilities, best first; none if it is hopeless.
+
+        A guess for a language that no model of one pair has is checked by a model, unless it is clear.
+        """
+        ranked = await asyncio.to_thread(rank_languages, text[:GLANCE], self.languages()) if text.strip() else []
+        shares = {code: min(1.0, probability) for probability, code in ranked if probability > 0.0}
+        best = next(iter(shares), None)
+        if best is not None and (found := await self._choice.detect(text)) not in (None, best):
+            assert found is not None
+            shares[found], shares[best] = shares[best], shares.get(found, 0.0)
+            shares = dict(sorted(shares.items(), key=lambda each: -each[1]))
+        return list(shares.items())
+
+    async def find_source(self, text: str, target: str) -> str | None:
+        """The language of a text; None: unknown, but the model for the target language need not know it."""
+        _, source, _ = await self._choice.choose(text, None, target)
+        return source
 
     async def translate(self, job: Job) -> list[Translated]:
         """Translate the texts of a job. Cancelling it frees its places, unless an identical one is in flight."""
@@ -272,6 +286,8 @@ class Service:
         self.counts.texts += 1
         self.counts.characters += len(text)
         self.counts.tokens += sum(each.tokens for each in translation.sentences)
-        if source is None:
+        if source is None:  # the model found those of the paragraphs
             source, target = running.loaded.languages.pair(text, None, target)
+            found = (code for code, _ in await self.detect(text) if (code, target) in model.pairs)
+            source = next(found, source)
         return Translated(translation, source, target, model.name)

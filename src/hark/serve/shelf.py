@@ -153,9 +153,12 @@ class Shelf:
         return [self._running.pop(key) for key in leaving]
 
     def _fitting(self) -> list[InstalledModel]:
-        """The first models that fit into memory together, and at least one."""
+        """The first models that fit into memory together, and at least one.
+
+        Models of several pairs are loaded at first use, unless there are no others.
+        """
         used, fitting = 0, list[InstalledModel]()
-        for each in self.offered:
+        for each in [model for model in self.offered if model.bilingual] or self.offered:
             used += memory_of(each)
             if used > self.memory and fitting:
                 break

@@ -10,7 +10,7 @@ from hark.models import matches
 from hark.serve.choice import gather
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
-from hark.text.detector import base_language
+from hark.text.detector import base_language, rank_languages
 from hark.text.terms import Terms
 
 LONG = 4_000
@@ -72,10 +72,10 @@ def _answer(
     """
     if wish.source is not None:
         return TranslatedText(text, source, others)
-    shares = dict(service.detect(original))
-    best = next(iter(shares), source)
-    code = best if base_language(best) == base_language(wish.target) else source
-    return TranslatedText(text, code, others, shares.get(code, 0.0))
+    target = next(code for code in service.languages() if base_language(code) == base_language(wish.target))
+    likely = rank_languages(original[:GLANCE], (source, target)) if original.strip() else []
+    share, code = next((each for each in likely if each[0] > 0.0), (0.0, source))
+    return TranslatedText(text, code, others, min(1.0, share))
 
 
 def is_same_language(service: Service, wish: Wish) -> bool:
@@ -93,7 +93,9 @@ async def _translate_documents(
     documents = [
         await asyncio.to_thread(Markup, text, rules) if len(text) > LONG else Markup(text, rules) for text in texts
     ]
-    sources = [wish.source or detect_source(service, document.sample(GLANCE), wish.target) for document in documents]
+    sources = [
+        wish.source or await detect_source(service, document.sample(GLANCE), wish.target) for document in documents
+    ]
     fragments = [
         (source, align, text)
         for source, document in zip(sources, documents, strict=True)
@@ -118,9 +120,9 @@ async def _translate_documents(
     return answers
 
 
-def detect_source(service: Service, beginning: str, target: str) -> str | None:
+async def detect_source(service: Service, beginning: str, target: str) -> str | None:
     """The language of a document as a whole: its single words may be too short. None: the service finds out."""
     sources = {source for source, other in service.pairs() if matches(target, other)}
     if len(sources) < 2:
         return None
-    return next((code for code, _ in service.detect(beginning) if code in sources), None)
+    return await service.find_source(beginning, target)

@@ -163,7 +163,7 @@ async def read_file(
     except HarkError as error:  # also of a library that is not installed
         raise Refusal(400, str(error)) from None
     beginning = "".join(document.sample(GLANCE))
-    found = source or detect_source(service, beginning, target)
+    found = source or await detect_source(service, beginning, target)
     texts = {tagged: tuple(document.pending(tagged)) for tagged in (False, True)}
     service.check(Job((*texts[False], *texts[True]), found, target, urgent=False, terms=terms))
     jobs = [Job(texts[tagged], found, target, align=tagged, urgent=False, terms=terms) for tagged in (False, True)]

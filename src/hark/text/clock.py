@@ -1,13 +1,14 @@
-"""Clock times in English and German: found in text, and written in the other language by rule.
+"""Clock times: found in text, and written in the other language by rule.
 
 "half past three" is "halb vier", which models get wrong. So the model sees the time in digits (`shown_time`), which it
-copies; `time_pattern` finds them in the translation, and `write_time` gives the idiomatic replacement.
+copies; `time_pattern` finds them in the translation, and `write_time` gives the idiomatic replacement. English and
+German have rules of their own (`clock_en`, `clock_de`), five languages share a table (`clock_words`).
 """
 
 import re
 from functools import lru_cache
 
-from hark.text import clock_de, clock_en
+from hark.text import clock_de, clock_en, clock_words
 from hark.text.clocktime import ClockTime, number_word, twelve
 
 _LANGUAGES = {"en": clock_en, "de": clock_de}
@@ -16,7 +17,10 @@ _APART_BEFORE, _APART_AFTER = r"(?<![\w:])(?<!\d[.,])", r"(?!\w|[.,:]\d)"
 
 def find_times(text: str, language: str) -> tuple[ClockTime, ...]:
     """Return the clock times in a text, in order; none for a language without rules."""
-    rules = _LANGUAGES.get(language[:2].lower())
+    code = language[:2].lower()
+    if code in clock_words.WORDS:
+        return tuple(clock_words.find(text, code))
+    rules = _LANGUAGES.get(code)
     return tuple(rules.find(text)) if rules else ()
 
 
@@ -24,6 +28,8 @@ def write_time(time: ClockTime, target_language: str) -> str:
     """Write a time in the target language, in the style of the source; unchanged for a language without rules."""
     hour, minute = time.hour, time.minute
     target = target_language[:2].lower()
+    if target in clock_words.WORDS and target != time.language:
+        return clock_words.write(time, target)
     if target == time.language or target not in _LANGUAGES:
         return time.text
     if time.style == "phrase" and not time.period:
@@ -61,7 +67,7 @@ def time_pattern(time: ClockTime, target_language: str) -> re.Pattern[str]:
     It includes the full stop after the time if the replacement ends with one ("6 p.m.").
     """
     target = target_language[:2].lower()
-    if target not in _LANGUAGES:
+    if target not in _LANGUAGES and target not in clock_words.WORDS:
         return re.compile(rf"{_APART_BEFORE}{re.escape(shown_time(time))}{_APART_AFTER}")
     return _pattern(time.hour, time.minute, target, write_time(time, target).endswith("."))
 
@@ -70,8 +76,11 @@ def time_pattern(time: ClockTime, target_language: str) -> re.Pattern[str]:
 def _pattern(hour: int, minute: int, target: str, takes_stop: bool) -> re.Pattern[str]:
     same = {hour, twelve(hour), hour % 12, hour % 12 + 12}
     hours = "0?(?:" + "|".join(map(str, sorted(same, reverse=True))) + ")"
-    names = "|".join(sorted(number_word(each, target) for each in same))
     minutes = sorted({minute, _shown_minute(minute)})
-    forms = "|".join(form for each in minutes for form in _LANGUAGES[target].patterns(hours, names, hour, each))
+    if target in clock_words.WORDS:
+        forms = "|".join(form for each in minutes for form in clock_words.patterns(hours, each))
+    else:
+        names = "|".join(sorted(number_word(each, target) for each in same))
+        forms = "|".join(form for each in minutes for form in _LANGUAGES[target].patterns(hours, names, hour, each))
     stop = r"(?:\.(?!\w))?" if takes_stop else ""
     return re.compile(rf"{_APART_BEFORE}(?:{forms}){stop}{_APART_AFTER}", re.IGNORECASE)

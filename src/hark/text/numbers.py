@@ -30,7 +30,7 @@ _SUFFIX = re.compile(r"['’]?([^\W\d_]+)")
 _TIME = re.compile(r"([01]?[0-9]|2[0-4])[.:]([0-5][0-9])")
 _NONE: Mapping[str, int] = MappingProxyType({})
 _COUNTED = re.compile(r"[ \u00a0\u202f-]?[^\W\d_]|[ \u00a0]?[°‰]")
-_RANGE = re.compile(r"[ \u00a0]?(?:[-–—,]|to|and|or|bis|und|oder|auf)[ \u00a0]?")
+_RANGE = re.compile(r"[ \u00a0]?(?:[-–—,]|to|and|or|bis|und|oder|auf|à|et|ou|a|y|o|e|tot|en|of|até)[ \u00a0]?")
 
 
 @dataclass(frozen=True)

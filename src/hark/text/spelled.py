@@ -12,7 +12,7 @@ LONGEST = 60
 """Maximum letters of a number word; longer ones would be slow to search."""
 _TOKEN = re.compile(r"[^\W\d_]+")
 _NEVER = r"(?!)"
-_ROMAN = re.compile("X{0,3}(?:IX|IV|V?I{0,3})")
+_ROMAN = re.compile("(?=[XVI])(X{0,3}(?:IX|IV|V?I{0,3}))(?:er?|[èi]?ème)?")  # XIV, in French XIVe
 Part = tuple[Literal["cardinal", "ordinal", "fraction", "scale", "link", "article"], Amount]
 """The role of a word in a number, and its value."""
 _JOINT = re.compile(r"[ \u00a0-]{1,2}")
@@ -49,8 +49,10 @@ def spelled_values(text: str, language: str, implied: bool = False) -> frozenset
 
 def named_months(text: str, language: str) -> frozenset[int]:
     """Return the numbers of the months named in a text."""
-    months = lexicon_of(language).months
-    names = {match[0].lower() for match in _TOKEN.finditer(text) if match[0][0].isupper()}  # "may" is not a month
+    lexicon = lexicon_of(language)
+    months = lexicon.months
+    capital = lexicon.numerals.capital_months  # "may" is not a month
+    names = {match[0].lower() for match in _TOKEN.finditer(text) if match[0][0].isupper() or not capital}
     return frozenset(months[name] for name in names & months.keys())
 
 
@@ -95,6 +97,8 @@ class Lexicon:
         value = self.cardinals.get(word)
         if value is not None or not self.numerals.fused:
             return value
+        if self.numerals.elision:
+            word = word.replace(*self.numerals.elision)
         # The largest scale splits a word: zweihundert|tausend|dreißig.
         match = max(self.scale.finditer(word), key=lambda each: self.numerals.scales[each[0]], default=None)
         if match is None:
@@ -132,11 +136,11 @@ def lexicon_of(language: str) -> Lexicon:
     long = "|".join(sorted(map(re.escape, cardinals), key=len, reverse=True))
     scales = "|".join(sorted(numerals.scales, key=len, reverse=True))
     beginning = re.compile(rf"((?:{long}|{scales})+)(?:{numerals.endings})" if numerals.endings else _NEVER)
-    hyphens = [word for word in cardinals if "-" in word]
+    hyphens = [word for word in (*others, *cardinals) if "-" in word]
     hyphens.sort(key=len, reverse=True)
     return Lexicon(
         cardinals={word.replace("-", ""): value for word, value in cardinals.items()},
-        others=others,
+        others={word.replace("-", ""): value for word, value in others.items()},
         numerals=numerals,
         months={
             name + ending: n
@@ -190,8 +194,8 @@ def _implied(lexicon: Lexicon, word: str) -> Iterator[Amount]:
         value = lexicon.cardinal(match[1])
         if value is not None:
             yield value
-    if _ROMAN.fullmatch(word):
-        digits = [{"I": 1, "V": 5, "X": 10}[letter] for letter in word]
+    if roman := _ROMAN.fullmatch(word):
+        digits = [{"I": 1, "V": 5, "X": 10}[letter] for letter in roman[1]]
         yield sum(-one if one < other else one for one, other in zip(digits, [*digits[1:], 0], strict=True))
 
 
@@ -200,7 +204,9 @@ def _evaluate(run: list[Part], lexicon: Lexicon) -> set[Amount]:
     values: set[Amount] = set()
     total: Amount = 0
     current: Amount | None = None
+    scale: Amount = 1
     linked = False
+    apart = not lexicon.numerals.fused and lexicon.numerals is not numerals_of("en")
 
     def flush() -> None:
         nonlocal total, current
@@ -214,18 +220,27 @@ def _evaluate(run: list[Part], lexicon: Lexicon) -> set[Amount]:
                 linked = True
                 continue
             case "article":
-                if value and current is not None and linked and _adds(current, value, linked, lexicon):
+                if value and current is None and total and (linked or apart):  # mil y una noches
+                    current = value
+                elif value and current is not None and (linked or apart) and _adds(current, value, linked, lexicon):
+                    values |= set() if linked else {current}  # cent un
                     current += value
                 continue
             case "scale":
+                scale = value
                 if current is None and not total:
-                    current = value
+                    total, current = (value, None) if value >= 1000 else (0, value)  # mille deux cents
+                elif current is None and value > total and not linked:  # dos mil millones
+                    total *= value
                 elif value <= 100:
                     current = (current if current is not None else 1) * value
                 elif current is not None and total and value > total:  # four hundred thousand million
                     total, current = (total + current) * value, None
                 else:
                     total, current = total + (current if current is not None else 1) * value, None
+            case "fraction" if current is None and total and linked and value < 1:  # due milioni e mezzo
+                values.add(value)
+                total += value * scale
             case "fraction" if current is not None and linked and value < 1:
                 values.add(value)
                 current += value
@@ -236,8 +251,8 @@ def _evaluate(run: list[Part], lexicon: Lexicon) -> set[Amount]:
                 whole = total + (current or 0)
                 if linked:
                     values |= {value} | ({current} if current is not None else set())
-                if current is None and total and value < 1000:
-                    current = value
+                if current is None and total and total % 10 ** len(str(int(value))) == 0:
+                    current = value  # due milioni trecentomila
                 elif current is not None and _adds(current, value, linked, lexicon):
                     values |= {current} if kind == "ordinal" else set()  # "a sixty second delay"
                     current += value

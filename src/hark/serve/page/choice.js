@@ -9,8 +9,8 @@ export class Choice {
     const { source = null, target = null } = load("languages", {});
     /** @type {string | null} null: detect */
     this.source = languages.sources.includes(source) ? source : null;
-    this.target = languages.targets.includes(target) ? target : preferred(languages.targets);
-    if (this.source && !languages.offers(this.source, this.target)) this.target = languages.targetFor(this.source);
+    this.target = languages.targets.includes(target) ? target : preferred(languages);
+    if (this.source && !languages.offers(this.source, this.target)) this.target = languages.targetFor(this.source, "en");
     /** @type {string | null} what was found for the current text */
     this.detected = null;
     this.before = null; // the target before detection changed it
@@ -20,7 +20,7 @@ export class Choice {
     const old = this.source ?? this.detected;
     this.source = code;
     this.detected = null;
-    if (code && !this.languages.offers(code, this.target)) this.target = this.languages.targetFor(code, old, this.before) ?? this.target;
+    if (code && !this.languages.offers(code, this.target)) this.target = this.languages.targetFor(code, old, this.before, "en") ?? this.target;
     this.keep();
   }
 
@@ -30,15 +30,14 @@ export class Choice {
     this.before = null;
     const source = this.source ?? this.detected;
     if (source && !this.languages.offers(source, code)) {
-      const from = this.languages.pairs.filter(([, target]) => target === code).map(([each]) => each);
-      if (this.source) this.source = from.includes(old) ? old : from[0];
+      if (this.source) this.source = this.languages.sourceFor(code, old, "en");
     }
     this.keep();
   }
 
   /** Exchange source and target; false if that is not on offer. */
   swap() {
-    const source = this.source ?? this.detected ?? this.languages.pairs.find(([, target]) => target === this.target)?.[0];
+    const source = this.source ?? this.detected ?? this.languages.sourceFor(this.target, "en");
     if (!source || !this.languages.offers(this.target, source)) return false;
     [this.source, this.target] = [this.target, source];
     this.detected = null;
@@ -65,8 +64,9 @@ export class Choice {
   }
 }
 
-/** The first of the browser's languages that is on offer and not English, else any but English. */
-function preferred(targets) {
+/** The first of the browser's languages that is on offer and not English, else what English is translated into. */
+function preferred(languages) {
   const own = navigator.languages.map((each) => each.split("-")[0]);
-  return own.find((each) => each !== "en" && targets.includes(each)) ?? targets.find((each) => each !== "en") ?? targets[0];
+  const { targets } = languages;
+  return own.find((each) => each !== "en" && targets.includes(each)) ?? languages.targetFor("en") ?? targets[0];
 }

@@ -1,4 +1,4 @@
-// Finds the language of a text: by the server's detector, and, where that cannot tell, by trying both directions.
+// Finds the language of a text: by the server's detector, and, where that cannot tell, by trying the likely directions.
 
 import { post } from "./api.js";
 
@@ -20,7 +20,9 @@ export async function detectLanguage(text, choice, attempt, signal) {
   const [best, second] = detections[0];
   if (best && best.confidence > CLEAR * (second?.confidence ?? 0)) return best.language;
   if (text.trim().length > SHORT || !/\p{L}/u.test(text)) return null;
-  const likely = [...new Set([...detections[0].map(({ language }) => language), ...choice.languages.sources])].slice(0, 2);
+  const { languages, target } = choice;
+  const known = [target, languages.sourceFor(target, "en"), best?.language].filter((each) => languages.sources.includes(each));
+  const likely = [...new Set(known)];
   const tried = await Promise.all(likely.map((language) => doubtOf(text, language, choice, attempt)));
   tried.sort((one, other) => one.doubt - other.doubt);
   return tried[0].language;

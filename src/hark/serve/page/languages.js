@@ -29,11 +29,17 @@ export class Languages {
     return this.pairs.some((pair) => pair[0] === source && pair[1] === target);
   }
 
-  /** A target for this source: the preferred one if it is on offer, else the first. */
+  /** A target for this source: the first preferred one that is on offer, else the first of all. */
   targetFor(source, ...preferred) {
-    const found = this.pairs.filter((pair) => pair[0] === source).map(([, target]) => target);
-    return preferred.find((each) => found.includes(each)) ?? found[0] ?? null;
+    return first(this.pairs.filter((pair) => pair[0] === source).map(([, target]) => target), preferred);
+  }
+
+  /** A source for this target, likewise. */
+  sourceFor(target, ...preferred) {
+    return first(this.pairs.filter((pair) => pair[1] === target).map(([source]) => source), preferred);
   }
 }
+
+const first = (found, preferred) => preferred.find((each) => found.includes(each)) ?? found[0] ?? null;
 
 const sorted = (codes) => [...new Set(codes)].sort((one, other) => nameOf(one).localeCompare(nameOf(other), "en"));
