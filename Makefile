@@ -23,19 +23,21 @@ test-gpu: $(INSTALLED)
 	TRITON_INTERPRET=0 $(BIN)/python -m pytest tests/gpu
 
 # Programs that some tests need: installed where they are missing and that is possible, else those tests are skipped.
-# $(1): the names of the program, $(2): its packages, $(3): what is tested with it.
+# $(1): the names of the program, $(2): its packages, $(3): what is tested with it, $(4): other packages that will do.
 define PROVIDE
 @for name in $(1); do command -v $$name >/dev/null && exit 0; done; \
 if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
   echo "Installing $(firstword $(1)), for tests of $(3) ..."; \
   export DEBIAN_FRONTEND=noninteractive; \
-  { apt-get -qq update && apt-get -qq --yes --no-install-recommends install $(2); } >/dev/null && exit 0; \
+  for packages in "$(2)" "$(4)"; do \
+    [ -n "$$packages" ] && { apt-get -qq update && apt-get -qq --yes --no-install-recommends install $$packages; } >/dev/null && exit 0; \
+  done; \
 fi; \
 echo "There is no $(firstword $(1)) here, and it could not be installed: tests of $(3) are skipped."
 endef
 
 browser:
-	$(call PROVIDE,chromium chromium-browser google-chrome google-chrome-stable,chromium,pages in a browser)
+	$(call PROVIDE,chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable,chromium-headless-shell,pages in a browser,chromium)
 
 office:
 	$(call PROVIDE,soffice libreoffice,libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui,documents in LibreOffice)

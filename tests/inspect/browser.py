@@ -16,7 +16,8 @@ FLAGS = [
 ]  # fmt: skip
 PATIENCE = 600_000
 """Milliseconds to wait for a page. One second is enough, but on a busy machine Chromium may take minutes."""
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The headless shell, which Playwright prefers too, takes a fifth less CPU time than the whole browser."""
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,18 @@
+"""Thresholds for uncertain translations, direction by direction."""
+
+from tools.calibrate_unsure import choose, describe
+
+
+def test_a_fifth_of_the_lines_is_above_the_threshold() -> None:
+    scored = [(doubt / 100, 50.0) for doubt in range(100)]
+    threshold = choose(scored, least=0.1)
+    assert sum(doubt > threshold for doubt, _ in scored) in (19, 20)
+    assert choose(scored, least=0.95) == 0.95
+
+
+def test_flagged_translations_are_compared_with_wrong_ones() -> None:
+    scored = {"en-de": [(0.9, 20.0), (0.2, 80.0)], "it-nl": [(0.9, 70.0), (0.3, 10.0)]}
+    assert describe(scored, {"en-de": 0.5, "it-nl": 0.5}) == (
+        "50.0% of 4 flagged; of 2 with a chrF2 below 35, 1 (recall 0.50, precision 0.50)"
+    )
+    assert "25.0% of 4 flagged" in describe(scored, {"en-de": 0.5, "it-nl": 1.0})

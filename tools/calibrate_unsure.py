@@ -1,0 +1,86 @@
+"""Chooses, for each direction of a model, the threshold above which a translation is flagged as unsure.
+
+    python -m tools.calibrate_unsure BUNDLE FOLDER [--lines 60] [--write]
+
+FOLDER has the same dev text in every language: dev.en.xz, dev.de.xz, ... The model is less certain of a direction that
+it learned from people's translations than of one that it learned from a teacher. So each gets the threshold that flags
+a fifth of its dev lines, but at least the model's own. Prints the thresholds, and how well they find translations with
+a chrF2 below 35; --write stores them in the facts of the bundle.
+"""
+
+import argparse
+import math
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from sacrebleu.metrics import CHRF
+
+from hark.bundle import Bundle, write_facts
+from hark.data.compression import ByteStream
+from hark.data.corpus import read_lines
+from hark.decode.load import Loaded
+
+FLAGGED = 0.2
+WRONG = 35
+Scored = tuple[float, float]
+"""Mean negative log-probability per token, and chrF2."""
+
+
+def score_direction(model: Loaded, sources: list[str], references: list[str], source: str, target: str) -> list[Scored]:
+    found = []
+    outputs = model.translate(sources, source=source, target=target, split=False, check=False)
+    for output, reference in zip(outputs, references, strict=True):
+        details = [each.detail for sentence in output.sentences for each in sentence.reasons if each.flag == "unsure"]
+        if details:
+            doubt = -math.log(max(float(details[0].rstrip("%")) / 100, 1e-3))
+            found.append((doubt, CHRF().sentence_score(output.text, [reference]).score))
+    return found
+
+
+def choose(scored: list[Scored], least: float) -> float:
+    """The threshold above which a fifth lies."""
+    doubts = sorted(doubt for doubt, _ in scored)
+    return max(least, round(doubts[int((1 - FLAGGED) * len(doubts))], 2))
+
+
+def describe(scored: dict[str, list[Scored]], thresholds: dict[str, float]) -> str:
+    flagged = [chrf for name, some in scored.items() for doubt, chrf in some if doubt > thresholds[name]]
+    every = [chrf for some in scored.values() for _, chrf in some]
+    hits, wrong = sum(chrf < WRONG for chrf in flagged), sum(chrf < WRONG for chrf in every)
+    return (
+        f"{len(flagged) / len(every):.1%} of {len(every):,} flagged; of {wrong} with a chrF2 below {WRONG}, {hits} "
+        f"(recall {hits / max(wrong, 1):.2f}, precision {hits / max(len(flagged), 1):.2f})"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--lines", type=int, default=60)
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    model = Loaded(asked.bundle)
+    model.translator.unsure = lambda _source, _target: -1.0  # so that every translation states its confidence
+    least, text = model.facts.unsure or 0.0, {}
+    for language in sorted({language for pair in model.facts.pairs for language in pair}):
+        with ByteStream(asked.folder / f"dev.{language}.xz") as stream:
+            text[language] = list(read_lines(stream))
+    picked = random.Random(7).sample(range(len(text["en"])), asked.lines)
+    scored: dict[str, list[Scored]] = {}
+    for source, target in model.facts.pairs:
+        sources, references = ([text[language][i] for i in picked] for language in (source, target))
+        scored[f"{source}-{target}"] = score_direction(model, sources, references, source, target)
+    chosen = {name: choose(some, least) for name, some in scored.items()}
+    sys.stdout.write(f"{least} everywhere: {describe(scored, dict.fromkeys(scored, least))}\n")
+    sys.stdout.write(f"by direction: {describe(scored, chosen)}\n")
+    sys.stdout.writelines(f"{name} {threshold}\n" for name, threshold in chosen.items())
+    if asked.write:
+        bundle = Bundle.open(asked.bundle)
+        write_facts(bundle, replace(bundle.facts, unsure_directions=chosen))
+
+
+if __name__ == "__main__":
+    main()
