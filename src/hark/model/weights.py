@@ -62,11 +62,16 @@ def load_model(bundle: Bundle, device: torch.device | str = "cpu") -> Transforme
     return build_model(bundle.config.model, read_tensors(bundle.weights), bundle.folder).to(device)
 
 
-def build_model(config: ModelConfig, values: Mapping[str, Tensor], where: object) -> Transformer:
-    """Build a model with these weights, in evaluation mode. `where` they are from is for error messages."""
+def build_model(config: ModelConfig, values: Mapping[str, Tensor], where: object, share: bool = False) -> Transformer:
+    """Build a model with these weights, in evaluation mode. `where` they are from is for error messages.
+
+    share: the model uses the memory of the values, which may be read-only, instead of a copy."""
     with SkipInit():
         model = Transformer(config)
     with torch.no_grad():
         for name, weight in match_weights(model, values, where):
-            weight.copy_(values[name])
+            if share:
+                weight.data = values[name]
+            else:
+                weight.copy_(values[name])
     return model.eval()
