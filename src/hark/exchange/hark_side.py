@@ -18,6 +18,7 @@ from hark.decode.request import Request
 from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
 from hark.facts import LanguagePair
+from hark.machine import return_memory
 from hark.text.opening import open_vocabularies
 from hark.text.vocabulary import SpecialIds
 from hark.weights import Array, WeightFile, Weights, as_floats
@@ -87,6 +88,8 @@ class LazyEngine:
     def release(self) -> None:
         if (engine := self.__dict__.pop("engine", None)) is not None:
             engine.close()
+            del engine
+            return_memory()
 
 
 class Network:
@@ -107,7 +110,8 @@ class Network:
         return build_model(self.config, tensors, "parity check", share=True)
 
     def release(self) -> None:
-        self.__dict__.pop("model", None)
+        if self.__dict__.pop("model", None) is not None:
+            return_memory()
 
     def logits(self, source: Ids, target: Ids) -> Array:
         return self.run(source, target)["logits"]

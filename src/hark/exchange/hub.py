@@ -39,10 +39,14 @@ def download(name: str, say: Callable[[str], None] = lambda _: None) -> tuple[Pa
             folder = Path(huggingface_hub.snapshot_download(name, local_files_only=True))
         else:
             say(f"downloading {name}")
-            about = huggingface_hub.HfApi().model_info(name, files_metadata=True)
+            hub = huggingface_hub.HfApi()
+            about = hub.model_info(name, files_metadata=True)
             files = {each.rfilename for each in about.siblings or ()}
             wanted = [*SMALL, *weight_files(files)]
-            folder = Path(huggingface_hub.snapshot_download(name, revision=about.sha, allow_patterns=wanted))
+            # Without a revision: only then the cache knows which one is the newest.
+            folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))
+            if folder.name != about.sha:  # it has just been changed
+                about = hub.model_info(name, revision=folder.name, files_metadata=True)
             verify(folder, about.siblings or ())
     except (LocalEntryNotFoundError, OfflineModeIsEnabled):
         reason = "HARK_OFFLINE is set" if is_offline() else "there is no network"

@@ -18,6 +18,9 @@ from hark.facts import ParityProof
 from hark.text.opening import open_vocabularies
 
 Say = Callable[[str], None]
+LONGEST = 96
+"""Target tokens of a sentence whose logits are compared. Only a model that does not end its translations has more, and
+each takes as much memory as the vocabulary is large."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
         foreign = replace(foreign, weights={})  # the check needs the memory
         opened = Bundle.open(bundle)
         open_vocabularies(opened)  # whether the sentencepiece models are intact
-        proof = prove(foreign, path, kind, opened, request, say, max(HELD, size // 5))
+        proof = prove(foreign, path, kind, opened, request, say, max(HELD, size // 20))
         files, weights = opened.vocabulary_files, opened.weights
         write_bundle(
             folder, opened.config, lambda to: link_or_copy(weights, to), files, replace(facts, parity=(proof,)), force
@@ -140,10 +143,10 @@ def prove(
 
 
 def fitting_side(bundle: Bundle) -> Side:
-    """Hark's side, with targets that are no longer than the model's positions: a cut-off translation fills them all."""
+    """Hark's side, with targets of at most `LONGEST` tokens, and no more than the model has positions."""
     from hark.exchange.hark_side import hark_side
 
-    side, most = hark_side(bundle), bundle.config.model.max_positions - 1
+    side, most = hark_side(bundle), min(LONGEST, bundle.config.model.max_positions - 1)
     whole = side.target_tokens
     return side if whole is None else replace(side, target_tokens=lambda text: whole(text)[:most])
 

@@ -22,7 +22,7 @@ BOUND = 1e-3
 BEAMS = (1, 4)
 MAX_CHECKED = 1000
 """Lines of `--check FILE` that are compared."""
-HELD = 64 << 20
+HELD = 16 << 20
 """Bytes of one side's logits that are held for the other side."""
 SHOWN = 40
 """Characters of a sentence in an error message."""
@@ -155,8 +155,9 @@ def compare_numbers(
         while first + len(kept) < len(texts) and sum(each.nbytes for each in kept) < held:
             kept.append(np.asarray(mine(*tokens[first + len(kept)])))
         ours.release()
-        for place, one in enumerate(kept, first):
-            two = np.asarray(other(*tokens[place]))
+        block = range(first, first + len(kept))
+        for place in block:
+            one, two = kept.pop(0), np.asarray(other(*tokens[place]))
             described = where(place + 1, texts[place])
             if one.shape != two.shape:
                 shapes = f"{one.shape} in {ours.name}, {two.shape} in {theirs.name}"
@@ -168,8 +169,9 @@ def compare_numbers(
                     f"{difference:.2g} (allowed: {bound:.2g}){locate(ours, theirs, *tokens[place], bound)}"
                 )
             largest = max(largest, difference)
+        del one, two
         theirs.release()
-        first += len(kept)
+        first = block.stop
     return quantity, largest
 
 

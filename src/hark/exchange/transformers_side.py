@@ -13,6 +13,7 @@ from hark.config import DecodeConfig
 from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
 from hark.facts import LanguagePair, LanguageTags
+from hark.machine import return_memory
 from hark.text.piece_vocabulary import PieceTable
 from hark.weights import Array
 
@@ -116,7 +117,8 @@ class LazyModel:
             return kind.from_pretrained(self.folder, dtype=torch.float32, **self.local).eval()
 
     def release(self) -> None:
-        self.__dict__.pop("model", None)
+        if self.__dict__.pop("model", None) is not None:
+            return_memory()
 
 
 @contextlib.contextmanager
