@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from hark.model import Transformer
 
 
+AT_ONCE = 4
+"""Sentences that are translated at once: CTranslate2 keeps the memory of the largest batch."""
+
+
 def hark_side(
     bundle: Bundle,
     pair: LanguagePair | None = None,
@@ -49,8 +53,11 @@ def hark_side(
     def translate(texts: Sequence[str], beam: int) -> list[str]:
         search = DecodeConfig(beam=beam, alpha=0.0, shortlist=False)
         requests = [Request(source_tokens(text), search, prefix) for text in texts]
-        answers = dict(loaded.engine.run(requests))
-        return [target.decode_one(answers[place][0].tokens) for place in range(len(requests))]
+        found: list[str] = []
+        for first in range(0, len(requests), AT_ONCE):
+            answers = dict(loaded.engine.run(requests[first : first + AT_ONCE]))
+            found += [target.decode_one(answers[place][0].tokens) for place in range(len(answers))]
+        return found
 
     def log_probs(source_ids: Ids, target_ids: Ids) -> Array:
         (found,) = loaded.engine.score([(source_ids, target_ids)])
