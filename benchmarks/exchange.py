@@ -15,6 +15,7 @@ the best of the rounds counts.
 """
 
 import argparse
+import platform
 import tempfile
 import time
 import warnings
@@ -125,8 +126,8 @@ def load_transformers(folder: Path, device: str, dtype: torch.dtype) -> Any:
 
 def quantised(model: Any) -> Any:
     """The model with dynamic int8 for its matrix products, by PyTorch."""
-    engines = torch.backends.quantized.supported_engines
-    torch.backends.quantized.engine = next(each for each in ("x86", "fbgemm", "onednn", "qnnpack") if each in engines)
+    # PyTorch lists engines that do not run on this processor.
+    torch.backends.quantized.engine = "onednn" if platform.machine() in ("aarch64", "arm64") else "x86"
     return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
 
 
