@@ -18,10 +18,10 @@ from hark.decode.load import Loaded, open_engine
 from hark.decode.request import Request
 from hark.errors import UserError
 from hark.facts import MakingFacts, MeasuredScore, ScoreFacts, SetScores, TextFacts
-from hark.model.weights import load_model, read_tensors
+from hark.model.weights import build_model, load_model, read_tensors
 from hark.shortlist import Shortlist
 from hark.text.tokenizer import EOS, SPECIAL
-from hark.weights import Storage, average, quantise, read_weights, shrink, store, write_weights
+from hark.weights import Storage, WeightFile, average, quantise, read_weights, shrink, store, write_weights
 from tests.decode.bundles import make_bundle
 
 
@@ -54,6 +54,29 @@ def test_weights_are_read_as_torch_reads_them(dtype: torch.dtype, tmp_path: Path
     for name, tensor in tensors.items():
         assert found[name].dtype == np.float32
         assert np.array_equal(found[name], tensor.float().numpy())
+
+
+def test_a_weight_file_reads_each_array_when_asked(tmp_path: Path) -> None:
+    bundle = Bundle.open(make_bundle(tmp_path / "bundle"))
+    shrink(bundle, tmp_path / "small", "int8")
+    for path in (bundle.weights, Bundle.open(tmp_path / "small").weights):
+        file, whole = WeightFile(path), read_weights(path)
+        assert list(file) == list(whole)
+        assert all(np.array_equal(file[name], whole[name]) for name in whole)
+        assert file["embedding.weight"].base is not file["embedding.weight"].base  # mapped again
+        with pytest.raises(KeyError):
+            file["none"]
+
+
+def test_a_model_can_use_the_memory_of_its_weights(tmp_path: Path) -> None:
+    bundle = Bundle.open(make_bundle(tmp_path / "bundle"))
+    values = read_tensors(bundle.weights)
+    shared, copied = (build_model(bundle.config.model, values, "a test", share=share) for share in (True, False))
+    for (name, one), two in zip(shared.named_parameters(), copied.parameters(), strict=True):
+        assert one.data_ptr() == values[name].data_ptr() != two.data_ptr()
+        assert torch.equal(one, two)
+    for one, two in zip(shared.buffers(), copied.buffers(), strict=True):
+        assert torch.equal(one, two)
 
 
 @pytest.mark.parametrize(

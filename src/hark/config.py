@@ -117,7 +117,7 @@ class DataConfig(Section):
     test: tuple[CorpusConfig, ...] = setting((), "test sets, for the final scores; removed from the training text")
     clean: CleanConfig = field(default_factory=CleanConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
-    tokenizer: str = setting("", "a tokenizer.model to use; empty: learn one from the training text")
+    tokenizer: str = setting("", "a tokenizer.model or, of an imported model, pieces.json; empty: learn one")
     vocab_size: int = setting(37000, "size of the BPE vocabulary to learn (paper, 5.1)", between(300, 16_777_216))
     shared_vocab: bool = setting(True, "one vocabulary for both languages (paper, 5.1), or one for each")
     bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())

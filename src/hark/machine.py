@@ -1,6 +1,7 @@
 """Cores and memory available to this process."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from hark.errors import UserError
@@ -46,3 +47,11 @@ def free_in_group(limit: Path) -> int | None:
         return int(limit.read_text()) - int(limit.with_name("memory.current").read_text())
     except (OSError, ValueError):
         return None
+
+
+def return_memory() -> None:
+    """Return freed memory to the operating system, if the C library can (glibc's does it by itself only in part)."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

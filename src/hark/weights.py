@@ -7,7 +7,7 @@ would choose on loading, so it computes the same from either.
 
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -39,18 +39,56 @@ def read_weights(path: Path) -> dict[str, Array]:
 
     safetensors' numpy reader does not support bfloat16.
     """
-    try:
-        raw = np.memmap(path, mode="r")
-        start = 8 + struct.unpack("<Q", raw[:8].tobytes())[0]
-        header = json.loads(raw[8:start].tobytes())
-        header.pop("__metadata__", None)
-        weights = {name: _read_array(raw[start:], **entry) for name, entry in header.items()}
-    except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
-        raise UserError(f"{path}: not a valid weight file: {error}") from None
-    for name, array in weights.items():
-        if array.dtype == np.int8 and name + SCALE not in weights:
-            raise UserError(f"{path}: not a valid weight file: {name} is int8, but {name + SCALE} is missing")
-    return weights
+    file = WeightFile(path)
+    raw = file.map()
+    return {name: file.read(raw, name) for name in file}
+
+
+class WeightFile(Mapping[str, Array]):
+    """The arrays of a weight file, each mapped anew when it is asked for.
+
+    Nothing stays in memory when the caller drops an array. With `read_weights`, all pages that were ever read count as
+    memory of the process for as long as one array is in use.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        raw = self.map()
+        try:
+            self._start = 8 + struct.unpack("<Q", raw[:8].tobytes())[0]
+            self._header: dict[str, Any] = json.loads(raw[8 : self._start].tobytes())
+            self._header.pop("__metadata__", None)
+            quantised = [name for name, entry in self._header.items() if entry["dtype"] == "I8"]
+        except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+            raise UserError(f"{path}: not a valid weight file: {error}") from None
+        for name in quantised:
+            if name + SCALE not in self._header:
+                raise UserError(f"{path}: not a valid weight file: {name} is int8, but {name + SCALE} is missing")
+
+    def map(self) -> Array:
+        """Map the whole file."""
+        try:
+            return np.memmap(self.path, mode="r")
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.path}: not a valid weight file: {error}") from None
+
+    def read(self, raw: Array, name: str) -> Array:
+        """Read an array of the mapped file."""
+        try:
+            return _read_array(raw[self._start :], **self._header[name])
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{self.path}: not a valid weight file: {error}") from None
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._header:
+            raise KeyError(name)
+        return self.read(self.map(), name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._header)
+
+    def __len__(self) -> int:
+        return len(self._header)
 
 
 def _read_array(raw: Array, dtype: str, shape: list[int], data_offsets: tuple[int, int]) -> Array:

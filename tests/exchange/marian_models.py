@@ -26,18 +26,17 @@ TARGETS = [
 
 
 @cache
-def sentencepiece_model(texts: tuple[str, ...], vocab_size: int = 90, **options: Any) -> bytes:
-    """A unigram model, as OPUS-MT's are."""
+def sentencepiece_model(texts: tuple[str, ...], vocab_size: int = 90, model_type: str = "unigram") -> bytes:
+    """A sentencepiece model: unigram, as OPUS-MT's are, or bpe."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([*texts] * 20),
         model_writer=model,
         vocab_size=vocab_size,
-        model_type="unigram",
+        model_type=model_type,
         character_coverage=1.0,
         hard_vocab_limit=False,
         minloglevel=2,
-        **options,
     )
     return model.getvalue()
 

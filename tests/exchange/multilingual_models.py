@@ -69,11 +69,23 @@ def write_nllb(folder: Path) -> Path:
     from transformers import M2M100Config, M2M100ForConditionalGeneration
 
     folder.mkdir(parents=True)
-    model_file = sentencepiece_model((*SENTENCES, *TARGETS), 120, split_by_whitespace=True)
+    model_file = sentencepiece_model((*SENTENCES, *TARGETS), 120, "bpe")
     (folder / "sentencepiece.bpe.model").write_bytes(model_file)
     codes = ["ace_Arab", "eng_Latn", "fra_Latn", "zho_Hans", "zho_Hant"]
     (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": codes}))
-    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "NllbTokenizer"}))
+    first = len(pieces_of(model_file)) + 1
+    # As in the published tokenizer.json, which numbers languages before <mask>; transformers itself does otherwise.
+    added = {
+        str(i): {"content": piece, "special": True, "lstrip": False, "rstrip": False, "normalized": False,
+                 "single_word": False}
+        for i, piece in enumerate([*codes, "<mask>"], first)
+    }  # fmt: skip
+    settings = {
+        "tokenizer_class": "NllbTokenizer",
+        "additional_special_tokens": codes,
+        "added_tokens_decoder": added,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     torch.manual_seed(2)
     size = len(pieces_of(model_file)) + 1 + len(codes) + 3
     model = M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, **SHAPE)).eval()

@@ -161,6 +161,26 @@ def test_tags_of_a_multilingual_model(tmp_path: Path) -> None:
     assert source.decode_one(source.source_ids("The cat", "fr")) == "The cat"
 
 
+def test_logits_of_a_tagged_model_equal_those_of_transformers(tmp_path: Path) -> None:
+    """Transformers' own tokenizer and model, with a tag before the text; another tag gives other logits."""
+    folder = write_marian(tmp_path / "opus-mt-en-ROMANCE", tags=("fra", "spa"))
+    bundle = imported(folder, tmp_path / "bundle")
+    theirs = transformers.MarianMTModel.from_pretrained(folder).eval()
+    tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+    ours, (vocabulary, target) = load_model(bundle), open_vocabularies(bundle)
+    found = {}
+    for language, tag in (("fr", "fra"), ("es", "spa")):
+        for text, translation in zip(SENTENCES, TARGETS, strict=True):
+            ids = tokenizer(f">>{tag}<< {text}").input_ids
+            read = [target.special.start, *target.encode_one(translation)]
+            with torch.no_grad():
+                expected = theirs(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([read])).logits[0]
+            logits = logits_of(ours, vocabulary.source_ids(text, language), read)
+            assert float((logits - expected).abs().max()) < BOUND
+            found[language] = logits
+    assert float((found["fr"] - found["es"]).abs().max()) > 100 * BOUND
+
+
 def test_facts(bundle: Bundle) -> None:
     facts = bundle.facts
     assert facts.pairs == (("en", "fr"),)

@@ -22,7 +22,7 @@ transformers = pytest.importorskip("transformers")
 EN_FR = ("en",), ("fr",)
 
 
-@pytest.mark.parametrize("write", [write_m2m100, write_mbart50])
+@pytest.mark.parametrize("write", [write_m2m100, write_mbart50, write_nllb])
 def test_equal_to_transformers(tmp_path: Path, write: object) -> None:
     """Tokens, logits, greedy and beam search, by transformers' own tokenizer and search."""
     folder = write(tmp_path / "model")  # type: ignore[operator]
@@ -70,6 +70,7 @@ def test_an_unknown_language_is_an_error(tmp_path: Path) -> None:
     folder = write_nllb(tmp_path / "model")
     with pytest.raises(UserError, match="no language xx; it has ace, en, fr"):
         read_huggingface(folder, (("xx",), ()), "a test")
-    (folder / "special_tokens_map.json").unlink()
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        (folder / name).unlink()
     with pytest.raises(UserError, match="no list of languages"):
         read_huggingface(folder, ((), ()), "a test")

@@ -202,7 +202,8 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert Bundle.open(tmp_path / "m").facts.pairs == (("en", "fr-CA"),)
 
 
-def test_fine_tuning_is_refused_with_the_reason(folder: Path, tmp_path: Path) -> None:
-    import_model(ImportRequest(str(folder), check=False), tmp_path / "m")
-    with pytest.raises(UserError, match="fine-tuning is not possible with an imported model, because hark prepare"):
+def test_fine_tuning_with_language_tags_is_refused_with_the_reason(tmp_path: Path) -> None:
+    write_marian(tmp_path / "opus-mt-en-ROMANCE", tags=("fra", "spa"))
+    import_model(ImportRequest(str(tmp_path / "opus-mt-en-ROMANCE"), check=False), tmp_path / "m")
+    with pytest.raises(UserError, match="not possible with this imported model, because it has the language tags"):
         load_recipe(None, [f"train.from={tmp_path / 'm'}"])

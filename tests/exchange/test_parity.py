@@ -1,5 +1,6 @@
 """Parity checks: what they compare, what they allow, and what they say about the first difference."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -168,3 +169,49 @@ def test_another_model_is_found_out(tmp_path: Path) -> None:
     two = hark_side(Bundle.open(make_bundle(tmp_path / "two", "en", "de", "model.activation=gelu")))
     with pytest.raises(ParityError, match="first difference: encoder layer 1, by"):
         compare(one, two, check_sentences("en")[:1])
+
+
+class Lazy:
+    """A side that loads at each use after a release, and records when."""
+
+    def __init__(self, name: str, loaded: set[str], most: list[int]) -> None:
+        self.name, self.loaded, self.most = name, loaded, most
+
+    def use(self) -> None:
+        self.loaded.add(self.name)
+        self.most.append(len(self.loaded))
+
+    def side(self) -> Side:
+        def translate(texts: Sequence[str], beam: int) -> Sequence[str]:
+            self.use()
+            return ONE.translate(texts, beam)
+
+        def numbers(source: Ids, target: Ids) -> Array:
+            self.use()
+            return logits(source, target)
+
+        return replace(
+            ONE, name=self.name, translate=translate, logits=numbers, release=lambda: self.loaded.discard(self.name)
+        )
+
+
+@pytest.mark.parametrize("held", [1, 1 << 20])
+def test_only_one_side_is_loaded_at_a_time(held: int) -> None:
+    loaded: set[str] = set()
+    most: list[int] = []
+    proof = compare(Lazy("a", loaded, most).side(), Lazy("b", loaded, most).side(), TEXTS, held=held)
+    assert (proof.equal, proof.quantity) == (2, "logits")
+    assert set(most) == {1}
+    assert loaded == set()
+
+
+def test_the_sides_of_hark_load_again_after_a_release(tmp_path: Path) -> None:
+    side = hark_side(Bundle.open(make_bundle(tmp_path / "bundle")))
+    assert side.source_tokens is not None
+    assert side.logits is not None
+    source = side.source_tokens("a house")
+    before = side.translate(["a house"], 2), side.logits(source, source[:1])
+    side.release()
+    after = side.translate(["a house"], 2), side.logits(source, source[:1])
+    assert before[0] == after[0]
+    assert np.array_equal(before[1], after[1])

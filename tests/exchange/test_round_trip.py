@@ -8,11 +8,15 @@ import pytest
 
 from hark.bundle import Bundle
 from hark.errors import UserError
+from hark.exchange.ctranslate2_file import ModelFile
 from hark.exchange.export import export_bundle, open_exporter
+from hark.exchange.import_argos import unpack
 from hark.exchange.import_ctranslate2 import read_ctranslate2
 from hark.exchange.import_huggingface import read_marian
+from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.parity import compare_numbers, compare_tokens
 from hark.weights import read_weights
+from tests.decode.bundles import make_bundle
 from tests.exchange.marian_models import SENTENCES, TARGETS, write_marian
 
 pytest.importorskip("transformers")
@@ -54,8 +58,40 @@ def test_marian_to_ctranslate2_and_back(tmp_path: Path) -> None:
     compare_tokens(ours, theirs, SENTENCES)
     quantity, _ = compare_numbers(ours, theirs, SENTENCES, TARGETS, exporter.bound)
     assert quantity == "log-probabilities"
+    with pytest.raises(UserError, match="do not tell the languages; name them with -s and -t"):
+        read_ctranslate2(tmp_path / "ct2", ((), ()), "a test")
     again = read_ctranslate2(tmp_path / "ct2", (("en",), ("fr",)), "a test")
     assert again.config.positions == "sinusoidal_halves"
     pytest.importorskip("onnx")
     with pytest.raises(UserError, match="numbers its pieces otherwise"):
         open_exporter(Bundle.open(tmp_path / "bundle"), "onnx", None).refuse()
+
+
+def test_an_export_of_hark_tells_its_languages(tmp_path: Path) -> None:
+    """A folder in CTranslate2's format has none; the facts beside it do, and the licence."""
+    folder = write_marian(tmp_path / "opus-mt-en-fr")
+    read_marian(folder, ((), ()), "a test").write(tmp_path / "bundle")
+    bundle = Bundle.open(tmp_path / "bundle")
+    export_bundle(bundle, "ctranslate2", tmp_path / "exported", "float32", check=False)
+    import_model(ImportRequest(str(tmp_path / "exported"), check=False), tmp_path / "again")
+    again = Bundle.open(tmp_path / "again").facts
+    assert (again.pairs, again.licence) == ((("en", "fr"),), "apache-2.0")
+    import_model(ImportRequest(str(tmp_path / "exported"), None, "en", "fr-CA", check=False), tmp_path / "other")
+    assert Bundle.open(tmp_path / "other").facts.pairs == (("en", "fr-CA"),)
+
+
+def test_argos(tmp_path: Path) -> None:
+    """The weights and the vocabulary of a package are those of the package that it was imported from."""
+    export_bundle(Bundle.open(make_bundle(tmp_path / "own")), "argos", tmp_path / "one", "float32", check=False)
+    (first,) = (tmp_path / "one").glob("*.argosmodel")
+    import_model(ImportRequest(str(first)), tmp_path / "imported")
+    imported = Bundle.open(tmp_path / "imported")
+    assert imported.facts.parity[0].equal == imported.facts.parity[0].sentences > 0
+    export_bundle(imported, "argos", tmp_path / "two", "float32", check=False)
+    (second,) = (tmp_path / "two").glob("*.argosmodel")
+    folders = [unpack(each, tmp_path / f"unpacked{i}") for i, each in enumerate((first, second))]
+    one, two = (ModelFile.read(each / "model" / "model.bin").arrays for each in folders)
+    assert one.keys() == two.keys()
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+    for name in ("sentencepiece.model", "model/shared_vocabulary.json", "metadata.json"):
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name

@@ -25,15 +25,15 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
     from hark.models import named_folder
-    from hark.text.opening import refuse_imported
+    from hark.text.opening import refuse_untrainable, vocabulary_path
 
     bundle = Bundle.open(named_folder(name).absolute())
-    refuse_imported(bundle, "fine-tuning")
+    refuse_untrainable(bundle)
     config = configfile.load(file, changes, beneath=inherited(bundle.config))
     data, train = config.data, replace(config.train, from_=str(bundle.folder))
     if not data.tokenizer:
         shared = bundle.source_tokenizer == bundle.target_tokenizer
-        data = replace(data, tokenizer=str(bundle.target_tokenizer), shared_vocab=shared)
+        data = replace(data, tokenizer=str(vocabulary_path(bundle.folder)), shared_vocab=shared)
     return replace(config, data=data, train=train)
 
 

@@ -19,11 +19,12 @@ def shortlist(model: options.OneModel, dataset: options.PreparedText, force: opt
     from hark.bundle import SHORTLIST, Bundle, fact_files, write_files
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
+    from hark.data.store import SIDES
     from hark.distil.shortlist import learn_shortlist
     from hark.errors import UserError
     from hark.facts import ShortlistFacts
     from hark.models import named_folder
-    from hark.text.opening import refuse_imported
+    from hark.text.opening import open_vocabularies, refuse_imported
 
     bundle = Bundle.open(named_folder(model))
     refuse_imported(bundle, "a shortlist")
@@ -35,9 +36,7 @@ def shortlist(model: options.OneModel, dataset: options.PreparedText, force: opt
         opened = opened.towards(*bundle.facts.pairs[0])
     elif not opened.manifest.many:
         raise UserError(f"{dataset}: is of one pair, but the model has several; name its many-to-many dataset")
-    if (opened.tokenizer("source").model, opened.tokenizer("target").model) != tuple(
-        path.read_bytes() for path in (bundle.source_tokenizer, bundle.target_tokenizer)
-    ):
+    if [opened.tokenizer(side).sha256 for side in SIDES] != [each.sha256 for each in open_vocabularies(bundle)]:
         raise UserError(
             f"{dataset}: not the model's tokenizer; prepare it with data.tokenizer={bundle.target_tokenizer}"
         )

@@ -31,6 +31,9 @@ from hark.data.tally import Tally
 from hark.data.tally_report import Pieces, make_report
 from hark.data.workers import run_jobs
 from hark.errors import UserError
+from hark.text.opening import vocabulary_files
+from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import Vocabulary
 
 CHUNK_PAIRS, CHUNK_CHARACTERS = 5000, 4_000_000
 """Size of a chunk: it ends at whichever limit is reached first."""
@@ -55,9 +58,8 @@ class DatasetBuild:
         chunks = self.clean(held_out)
         self.refuse_empty(chunks)
         tokenizers = self.plan.tokenizers or learn_tokenizers(self.plan, chunks, self.processes, self.progress)
-        tokenizers["target"].save(self.folder / "tokenizer.model")
-        if not is_shared(tokenizers):
-            tokenizers["source"].save(self.folder / "tokenizer.source.model")
+        for name, content in vocabulary_files(tokenizers["source"], tokenizers["target"]).items():
+            (self.folder / name).write_bytes(content)
         shards = list(self.encode(chunks, tokenizers))
         shards += [shard for corpus in self.held_out_sets for shard in self.encode_held_out(corpus, tokenizers)]
         shutil.rmtree(self.work)
@@ -152,14 +154,14 @@ class DatasetBuild:
         """Encode each training corpus into one token store, or into several with different segmentations."""
         data, done = self.data, 0
         corpora = {corpus.name: corpus for corpus in self.train}
-        models = (tokenizers["source"].model, tokenizers["target"].model)
         tags = {code: tokenizers["source"].tag(code) for code in self.plan.languages} if data.many else {}
         sampled = (chunks, data.seed, self.processes, self.progress)
         names = learn_names(*sampled) if data.augment.renamed else []
         words = learn_words(*sampled) if data.augment.words else {}
         build = partial(
             Encode,
-            *models,
+            tokenizers["source"],
+            tokenizers["target"],
             tags,
             data.augment,
             names,
@@ -223,7 +225,7 @@ class DatasetBuild:
 
     def write_report(self, shards: Sequence[Shard], tokenizers: Tokenizers) -> None:
         self.progress("writing report", 0, None)
-        source, target = (Pieces(each.vocab_size, each.n_special) for each in (tokenizers[side] for side in SIDES))
+        source, target = (pieces_of(tokenizers[side]) for side in SIDES)
         many = self.data.many
         report = make_report(
             "" if many else self.data.source,
@@ -266,6 +268,13 @@ def locate(repeats: NDArray[np.int64], chunks: Sequence[CleanChunk]) -> list[Uni
 def complete(shard: Shard, writer: StoreWriter) -> Shard:
     tokens = writer.tokens
     return replace(shard, pairs=writer.pairs, source_tokens=tokens["source"], target_tokens=tokens["target"])
+
+
+def pieces_of(vocabulary: Vocabulary) -> Pieces:
+    """The layout of a vocabulary. An imported one has its special tokens anywhere, and usually no bytes."""
+    if isinstance(vocabulary, Tokenizer):
+        return Pieces(vocabulary.vocab_size, vocabulary.n_special)
+    return Pieces(vocabulary.vocab_size, 0, 0)
 
 
 def is_shared(tokenizers: Tokenizers) -> bool:

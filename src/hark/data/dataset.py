@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from hark.bundle import TOKENIZER
 from hark.data.checksums import verify_checksums
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
@@ -14,8 +15,8 @@ from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
 from hark.facts import LanguagePair
 from hark.text.detector import base_language
-from hark.text.tokenizer import Tokenizer
-from hark.text.vocabulary import SpecialIds
+from hark.text.opening import have_same_ids, load_vocabularies, vocabulary_path
+from hark.text.vocabulary import SpecialIds, Vocabulary
 
 FORMAT = 1
 KIND = "hark dataset"
@@ -186,6 +187,8 @@ class Dataset:
         if manifest.many and reverse:
             raise UserError(f"{folder}: has both directions of every pair; leave out data.reverse")
         dataset = cls(Path(folder), manifest, reverse)
+        if reverse and dataset.has_imported_vocabulary:
+            raise UserError(f"{folder}: is for an imported model of one direction; leave out data.reverse")
         for side in SIDES:
             dataset.tokenizer(side)
         for shard in dataset.manifest.shards:
@@ -261,10 +264,18 @@ class Dataset:
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"{path}: cannot be read: {error}") from None
 
-    def tokenizer(self, side: Side) -> Tokenizer:
+    def tokenizer(self, side: Side) -> Vocabulary:
         """Return the tokenizer of a side; both sides share one unless the vocabularies are separate."""
-        shared = self.manifest.source_tokenizer is None
-        return self._target_tokenizer if shared or side == "target" else self._source_tokenizer
+        return self._vocabularies[SIDES.index(side)]
+
+    @property
+    def has_imported_vocabulary(self) -> bool:
+        return vocabulary_path(self.folder).name != TOKENIZER
+
+    @property
+    def has_separate_ids(self) -> bool:
+        """Whether the same id means different pieces on the two sides."""
+        return not have_same_ids(*self._vocabularies)
 
     @property
     def special(self) -> SpecialIds:
@@ -272,16 +283,14 @@ class Dataset:
         return self.tokenizer("target").special
 
     @cached_property
-    def _target_tokenizer(self) -> Tokenizer:
-        return self._load("source" if self.reverse else "target", self.manifest.tokenizer)
-
-    @cached_property
-    def _source_tokenizer(self) -> Tokenizer:
-        return self._load("target" if self.reverse else "source", self.manifest.source_tokenizer)
-
-    def _load(self, prepared_as: Side, sha256: str | None) -> Tokenizer:
-        separate = prepared_as == "source" and self.manifest.source_tokenizer is not None
-        return Tokenizer.load(self.folder / ("tokenizer.source.model" if separate else "tokenizer.model"), sha256)
+    def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        shared = self.manifest.source_tokenizer is None
+        source, target = load_vocabularies(vocabulary_path(self.folder), shared)
+        if self.reverse and not shared:
+            source, target = target, source
+        target.verify(self.manifest.tokenizer)
+        source.verify(self.manifest.source_tokenizer or self.manifest.tokenizer)
+        return source, target
 
     @cached_property
     def report(self) -> DatasetReport:

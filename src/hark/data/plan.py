@@ -18,10 +18,12 @@ from hark.data.names import name_corpora
 from hark.data.store import Side
 from hark.errors import UserError
 from hark.facts import LanguagePair
+from hark.text.opening import load_vocabularies
 from hark.text.tokenizer import Tokenizer
 from hark.text.trees import TREES
+from hark.text.vocabulary import Vocabulary
 
-Tokenizers = Mapping[Side, Tokenizer]
+Tokenizers = Mapping[Side, Vocabulary]
 LATER_KINDS = ("typed", "quoted")
 """Kinds of augmentation that the first datasets did not know."""
 
@@ -181,11 +183,12 @@ def load_tokenizers(data: DataConfig) -> Tokenizers | None:
     """Load the tokenizer named in the settings; with separate vocabularies, the source tokenizer is next to it."""
     if not data.tokenizer:
         return None
-    path = Path(data.tokenizer)
-    target = Tokenizer.load(path)
+    source, target = load_vocabularies(Path(data.tokenizer), data.shared_vocab)
+    if not isinstance(target, Tokenizer) and (data.bpe_dropout or data.many):
+        wrong = "data.many" if data.many else "data.bpe_dropout"
+        raise UserError(f"{data.tokenizer}: {wrong} is not possible with the vocabulary of an imported model")
     if data.many:
         corpora = (*data.train, *data.dev, *data.test)
         for language in sorted({code for corpus in corpora for code in corpus.languages}):
             target.tag(language)  # raises an error if there is none
-    source = target if data.shared_vocab else Tokenizer.load(path.with_name("tokenizer.source.model"))
     return {"source": source, "target": target}

@@ -24,8 +24,9 @@ from hark.data.tally import Tally
 from hark.facts import LanguagePair
 from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
-from hark.text.tokenizer import Tokenizer, train_symbols, train_tokenizer
+from hark.text.tokenizer import train_symbols, train_tokenizer
 from hark.text.trees import TREES
+from hark.text.vocabulary import Vocabulary
 
 DISTINCT_CHARACTERS = 6_000_000
 """Maximum total length of the distinct words that a vocabulary is learnt from. Half a million sentences of Europarl
@@ -192,8 +193,8 @@ class Encode:
 
     def __init__(
         self,
-        source: bytes,
-        target: bytes,
+        source: Vocabulary,
+        target: Vocabulary,
         tags: Mapping[str, int],
         augment: AugmentConfig,
         names: Sequence[str],
@@ -206,8 +207,8 @@ class Encode:
         self.tags, self.variants, self.max_length = tags, variants, max_length
         self.augment, self.names, self.words, self.seed = augment, names, words, seed
         self.dropout = dropout
-        self.source = Segmenter(Tokenizer(source), dropout, seed)
-        self.target = self.source if source == target else Segmenter(Tokenizer(target), dropout, seed)
+        self.source = Segmenter(source, dropout, seed)
+        self.target = self.source if source is target else Segmenter(target, dropout, seed)
 
     def __call__(self, unique: UniqueChunk) -> list[EncodedChunk]:
         """Return the chunk in each direction. The tally of the first also counts the duplicates."""

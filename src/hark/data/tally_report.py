@@ -24,10 +24,11 @@ class Pieces:
 
     size: int
     specials: int
+    bytes: int = 256
 
     @property
     def learnt_from(self) -> int:
-        return self.specials + 256
+        return self.specials + self.bytes
 
 
 def make_report(
@@ -94,7 +95,7 @@ def make_side(tally: SideTally, pieces: Pieces) -> SideReport:
 
 def count_byte_characters(uses: Counts, pieces: Pieces) -> int:
     """Count the characters encoded as bytes: each UTF-8 character has one byte that is not a continuation byte."""
-    bytes_used = uses[pieces.specials : pieces.specials + 256]
+    bytes_used = uses[pieces.specials : pieces.learnt_from]
     return int(bytes_used[:0x80].sum() + bytes_used[0xC0:].sum())
 
 

@@ -12,9 +12,10 @@ from hark.card import describe_proof
 from hark.errors import HarkError, UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.parity import check_sentences, compare, skipped
+from hark.exchange.recognition import EXPORT
 from hark.facts import ParityProof
 
-KIND, FORMAT = "hark export", 1
+FORMAT = 1
 ExportKind = Literal["ctranslate2", "huggingface", "onnx", "argos"]
 
 
@@ -60,7 +61,7 @@ def export_bundle(
             facts = replace(bundle.facts, making=making, parity=(*bundle.facts.parity, proof))
             (partial / factsfile.NAME).write_text(factsfile.dump(facts), encoding="utf-8")
             (partial / "README.md").write_text(exporter.readme(describe_proof(proof)), encoding="utf-8")
-            manifest.seal(partial, KIND, FORMAT)
+            manifest.seal(partial, EXPORT, FORMAT)
     except OSError as error:
         raise HarkError(f"{folder}: cannot be written: {error.strerror or error}") from None
     return Export(folder, exporter.storage, proof)
@@ -68,7 +69,7 @@ def export_bundle(
 
 def is_export(folder: Path) -> bool:
     """Whether a folder is an export of hark, by its manifest."""
-    return manifest.is_kind(folder, KIND)
+    return manifest.is_kind(folder, EXPORT)
 
 
 def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityProof:

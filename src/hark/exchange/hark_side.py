@@ -1,5 +1,6 @@
 """Hark's side of a parity check: a bundle, run by hark's own engines, sentence by sentence as the model sees it."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -17,11 +18,17 @@ from hark.decode.request import Request
 from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
 from hark.facts import LanguagePair
+from hark.machine import return_memory
 from hark.text.opening import open_vocabularies
-from hark.weights import Array, Weights, as_floats, read_weights
+from hark.text.vocabulary import SpecialIds
+from hark.weights import Array, WeightFile, Weights, as_floats
 
 if TYPE_CHECKING:
     from hark.model import Transformer
+
+
+AT_ONCE = 4
+"""Sentences that are translated at once: CTranslate2 keeps the memory of the largest batch."""
 
 
 def hark_side(
@@ -36,8 +43,8 @@ def hark_side(
     """
     source_language, target_language = pair or bundle.facts.pairs[0]
     source, target = open_vocabularies(bundle)
-    weights = read_weights(bundle.weights) if weights is None else weights
-    engine = CTranslate2Engine(weights, bundle.config.model, target.special, precision, threads=1)
+    weights = WeightFile(bundle.weights) if weights is None else weights
+    loaded = LazyEngine(weights, bundle.config.model, target.special, precision)
     prefix = target.prefix(target_language)
 
     def source_tokens(text: str) -> Ids:
@@ -46,11 +53,14 @@ def hark_side(
     def translate(texts: Sequence[str], beam: int) -> list[str]:
         search = DecodeConfig(beam=beam, alpha=0.0, shortlist=False)
         requests = [Request(source_tokens(text), search, prefix) for text in texts]
-        answers = dict(engine.run(requests))
-        return [target.decode_one(answers[place][0].tokens) for place in range(len(requests))]
+        found: list[str] = []
+        for first in range(0, len(requests), AT_ONCE):
+            answers = dict(loaded.engine.run(requests[first : first + AT_ONCE]))
+            found += [target.decode_one(answers[place][0].tokens) for place in range(len(answers))]
+        return found
 
     def log_probs(source_ids: Ids, target_ids: Ids) -> Array:
-        (found,) = engine.score([(source_ids, target_ids)])
+        (found,) = loaded.engine.score([(source_ids, target_ids)])
         return np.array(found)
 
     side = Side(
@@ -59,15 +69,38 @@ def hark_side(
         source_tokens,
         lambda text: [*prefix, *target.encode_one(text)],
         log_probs=log_probs,
+        release=loaded.release,
     )
     if precision != "float32" or find_spec("torch") is None:
         return side
     network = Network(weights, bundle.config.model, target.special.start)
-    return replace(side, logits=network.logits, layers=network.layers)
+
+    def release() -> None:
+        loaded.release()
+        network.release()
+
+    return replace(side, logits=network.logits, layers=network.layers, release=release)
+
+
+class LazyEngine:
+    """CTranslate2 with some weights, loaded at first use and after each release."""
+
+    def __init__(self, weights: Weights, config: ModelConfig, special: SpecialIds, precision: ComputeType) -> None:
+        self.settings = weights, config, special, precision
+
+    @cached_property
+    def engine(self) -> CTranslate2Engine:
+        return CTranslate2Engine(*self.settings, threads=1, frugal=True)
+
+    def release(self) -> None:
+        if (engine := self.__dict__.pop("engine", None)) is not None:
+            engine.close()
+            del engine
+            return_memory()
 
 
 class Network:
-    """The torch model of some weights, built at first use."""
+    """The torch model of some weights, built at first use and after each release."""
 
     def __init__(self, weights: Weights, config: ModelConfig, start: int) -> None:
         self.weights, self.config, self.start = weights, config, start
@@ -78,8 +111,14 @@ class Network:
 
         from hark.model.weights import build_model
 
-        tensors = {name: torch.tensor(array) for name, array in as_floats(self.weights).items()}
-        return build_model(self.config, tensors, "parity check")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that the arrays of a mapped file are read-only
+            tensors = {name: torch.from_numpy(array) for name, array in as_floats(self.weights).items()}
+        return build_model(self.config, tensors, "parity check", share=True)
+
+    def release(self) -> None:
+        if self.__dict__.pop("model", None) is not None:
+            return_memory()
 
     def logits(self, source: Ids, target: Ids) -> Array:
         return self.run(source, target)["logits"]

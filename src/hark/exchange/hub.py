@@ -1,8 +1,15 @@
-"""Downloads from the Hugging Face hub, by huggingface_hub: resumable, with its own progress bars and cache."""
+"""Downloads from the Hugging Face hub, by huggingface_hub, with its own progress bars and cache; hashes are verified.
 
+huggingface_hub resumes a broken connection where it broke, and checks sizes only. A later run keeps the files that are
+complete.
+"""
+
+import hashlib
 import os
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from hark.errors import HarkError, UserError, require
 from hark.exchange.files import BIN, BIN_SHARDS, SAFE, SHARDS
@@ -21,7 +28,7 @@ def is_offline() -> bool:
     return any(os.environ.get(name, "") not in ("", "0") for name in ("HARK_OFFLINE", "HF_HUB_OFFLINE"))
 
 
-def download(name: str) -> tuple[Path, str]:
+def download(name: str, say: Callable[[str], None] = lambda _: None) -> tuple[Path, str]:
     """Return the folder of a model's files and its revision. Offline, only the cache is used and no socket opened."""
     require("huggingface_hub", "hf", f"downloading {name}")
     import huggingface_hub
@@ -31,19 +38,58 @@ def download(name: str) -> tuple[Path, str]:
         if is_offline():
             folder = Path(huggingface_hub.snapshot_download(name, local_files_only=True))
         else:
-            files = set(huggingface_hub.list_repo_files(name))
-            folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=[*SMALL, *weight_files(files)]))
+            say(f"downloading {name}")
+            hub = huggingface_hub.HfApi()
+            about = hub.model_info(name, files_metadata=True)
+            files = {each.rfilename for each in about.siblings or ()}
+            wanted = [*SMALL, *weight_files(files)]
+            # Without a revision: only then the cache knows which one is the newest.
+            folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))
+            if folder.name != about.sha:  # it has just been changed
+                about = hub.model_info(name, revision=folder.name, files_metadata=True)
+            verify(folder, about.siblings or ())
     except (LocalEntryNotFoundError, OfflineModeIsEnabled):
         reason = "HARK_OFFLINE is set" if is_offline() else "there is no network"
         raise UserError(
             f"{name}: no such folder here, and {reason}; download it elsewhere and name its folder"
         ) from None
+    except HarkError:
+        raise
     except HfHubHTTPError as error:
         raise UserError(f"{name}: the Hugging Face hub has no such model ({str(error).splitlines()[0]})") from None
     except Exception as error:  # of httpx, requests or the operating system, depending on the version
         problem = (str(error).splitlines() or [type(error).__name__])[0]
-        raise HarkError(f"{name}: cannot be downloaded ({problem}); try again, it resumes, or name a folder") from None
+        raise HarkError(f"{name}: cannot be downloaded ({problem}); try again, or name a folder") from None
     return folder, folder.name
+
+
+def verify(folder: Path, files: Iterable[Any]) -> None:
+    """Compare downloaded files with the hashes of the hub: sha256 of large files, git's hash of small ones.
+
+    A damaged file is deleted from the cache, so that the next run downloads it again."""
+    for each in files:
+        path = folder / each.rfilename
+        if not path.is_file():  # not wanted
+            continue
+        if each.lfs is not None:
+            expected, found = each.lfs.sha256, digest(path, hashlib.sha256())
+        elif each.blob_id:
+            expected, found = each.blob_id, digest(path, hashlib.sha1(b"blob %d\0" % path.stat().st_size))
+        else:
+            continue
+        if found != expected:
+            path.resolve().unlink()  # the copy in the cache, to which this one is a link
+            path.unlink(missing_ok=True)
+            raise HarkError(f"{each.rfilename}: damaged in transfer (hash {found}, not {expected}); try again")
+
+
+def digest(path: Path, whole: Any) -> str:
+    """Add the content of a file to a hash; return it in hexadecimal."""
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            whole.update(block)
+    text: str = whole.hexdigest()
+    return text
 
 
 def weight_files(files: set[str]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hark import factsfile, manifest
 from hark.config import ModelConfig
 from hark.decode.engines.conversion import sinusoids
 from hark.errors import UserError
@@ -18,7 +19,8 @@ from hark.exchange.foreign import NEVER, ForeignModel
 from hark.exchange.huggingface_settings import Languages, licence_of
 from hark.exchange.import_huggingface import default_languages, tagged_table
 from hark.exchange.parity import Ids, Side
-from hark.facts import OriginFacts
+from hark.exchange.recognition import EXPORT
+from hark.facts import Facts, OriginFacts
 from hark.settings import SettingError
 from hark.text.vocabulary import SpecialIds
 from hark.weights import Array
@@ -48,9 +50,11 @@ def read_ctranslate2(
     if zero_start:  # as in Marian: the embedding of padding, an id that the model does not have
         target_pieces = (*target_pieces, PADDING[0])
         pieces = target_pieces if one_matrix else pieces
-    table, pairs = tagged_table(
-        special, pieces, target_pieces, default_languages(folder, {}, source), languages, folder
-    )
+    facts = own_facts(models or folder)
+    default = facts_languages(facts) if facts else default_languages(folder, {}, source)
+    table, pairs = tagged_table(special, pieces, target_pieces, default, languages, folder)
+    if facts and not any(languages):
+        pairs = facts.pairs
     silent = tuple(each for each in ("<s>", "<blank>", "<pad>", "<mask>") if each in target_pieces)
     table = replace(table, silent=silent, source_end=has_source_end(settings))
     model = ForeignModel(
@@ -60,12 +64,24 @@ def read_ctranslate2(
         read_bounded(find_model(models or folder, SOURCE_MODELS)),
         read_bounded(find_model(models or folder, TARGET_MODELS)),
         pairs,
-        OriginFacts(kind, source, licence=licence_of((models or folder) / "README.md")),
+        OriginFacts(kind, source, licence=facts.licence if facts else licence_of((models or folder) / "README.md")),
         "source" if table.tags else "none",
         weights_note=f"dequantised from {file.storage}" if file.storage != "float32" else "",
     )
     model.check(folder)
     return model
+
+
+def own_facts(folder: Path) -> Facts | None:
+    """The facts of a folder that hark exported; None for other folders."""
+    if not (folder / factsfile.NAME).is_file() or not manifest.is_kind(folder, EXPORT):
+        return None
+    return factsfile.load(folder / factsfile.NAME)
+
+
+def facts_languages(facts: Facts) -> Languages:
+    sources, targets = (tuple(dict.fromkeys(pair[side] for pair in facts.pairs)) for side in (0, 1))
+    return sources, targets
 
 
 def find_model(folder: Path, names: Sequence[str]) -> Path:

@@ -12,12 +12,15 @@ from hark.errors import HarkError, UserError
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.hub import download, is_hub_name
 from hark.exchange.language_codes import languages_of
-from hark.exchange.parity import Side, check_sentences, compare, skipped
+from hark.exchange.parity import HELD, Side, check_sentences, compare, skipped
 from hark.exchange.recognition import ImportKind, recognise
 from hark.facts import ParityProof
 from hark.text.opening import open_vocabularies
 
 Say = Callable[[str], None]
+LONGEST = 96
+"""Target tokens of a sentence whose logits are compared. Only a model that does not end its translations has more, and
+each takes as much memory as the vocabulary is large."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,8 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
     path, revision = Path(request.source), ""
     name = path.resolve().name
     if is_hub_name(request.source):
-        say(f"downloading {request.source}")
         name = request.source
-        path, revision = download(name)
+        path, revision = download(name, say)
     refuse_overlap(folder, [path])
     kind = request.kind or recognise(path)
     say(f"reading {request.source} ({kind})")
@@ -63,11 +65,15 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
         foreign = replace(foreign, origin=replace(foreign.origin, revision=revision))
         bundle = Path(made) / "bundle"
         foreign.write(bundle)
+        facts, size = foreign.facts(), sum(each.nbytes for each in foreign.weights.values())
+        foreign = replace(foreign, weights={})  # the check needs the memory
         opened = Bundle.open(bundle)
         open_vocabularies(opened)  # whether the sentencepiece models are intact
-        proof = prove(foreign, path, kind, opened, request, say)
+        proof = prove(foreign, path, kind, opened, request, say, max(HELD, size // 20))
         files, weights = opened.vocabulary_files, opened.weights
-        write_bundle(folder, opened.config, lambda to: link_or_copy(weights, to), files, foreign.facts((proof,)), force)
+        write_bundle(
+            folder, opened.config, lambda to: link_or_copy(weights, to), files, replace(facts, parity=(proof,)), force
+        )
     return proof
 
 
@@ -103,9 +109,17 @@ def _read(path: Path, kind: ImportKind, request: ImportRequest) -> ForeignModel:
 
 
 def prove(
-    foreign: ForeignModel, path: Path, kind: ImportKind, bundle: Bundle, request: ImportRequest, say: Say
+    foreign: ForeignModel,
+    path: Path,
+    kind: ImportKind,
+    bundle: Bundle,
+    request: ImportRequest,
+    say: Say,
+    held: int = HELD,
 ) -> ParityProof:
-    """Compare a bundle with the model that it was made from, in that model's own library."""
+    """Compare a bundle with the model that it was made from, in that model's own library.
+
+    held: bytes of logits to hold at a time."""
     what = f"import from {kind}"
     library = {"huggingface": "transformers", "marian": "marian", "ctranslate2": "ctranslate2", "argos": "ctranslate2"}
     name = library[kind]
@@ -125,14 +139,14 @@ def prove(
     assert ours.source_tokens is not None
     sentences = check_sentences(foreign.pairs[0][0], request.check_file)
     texts = [text for text in sentences if len(ours.source_tokens(text)) <= foreign.config.max_positions]
-    return compare(ours, theirs, texts, what=what)
+    return compare(ours, theirs, texts, what=what, held=held)
 
 
 def fitting_side(bundle: Bundle) -> Side:
-    """Hark's side, with targets that are no longer than the model's positions: a cut-off translation fills them all."""
+    """Hark's side, with targets of at most `LONGEST` tokens, and no more than the model has positions."""
     from hark.exchange.hark_side import hark_side
 
-    side, most = hark_side(bundle), bundle.config.model.max_positions - 1
+    side, most = hark_side(bundle), min(LONGEST, bundle.config.model.max_positions - 1)
     whole = side.target_tokens
     return side if whole is None else replace(side, target_tokens=lambda text: whole(text)[:most])
 

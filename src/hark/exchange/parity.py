@@ -22,6 +22,8 @@ BOUND = 1e-3
 BEAMS = (1, 4)
 MAX_CHECKED = 1000
 """Lines of `--check FILE` that are compared."""
+HELD = 16 << 20
+"""Bytes of one side's logits that are held for the other side."""
 SHOWN = 40
 """Characters of a sentence in an error message."""
 
@@ -55,6 +57,8 @@ class Side:
     """The log-probabilities of the target tokens and EOS."""
     layers: Callable[[Ids, Ids], Mapping[str, Array]] | None = None
     """The outputs of the layers in order, by name; equal names mean the same layer. They locate a difference."""
+    release: Callable[[], None] = lambda: None
+    """Free the model's memory until it is needed again, so that both sides need not be in memory at once."""
 
 
 def compare(
@@ -65,24 +69,30 @@ def compare(
     bound: float = BOUND,
     beams: Sequence[int] = BEAMS,
     what: str = "",
+    held: int = HELD,
 ) -> ParityProof:
     """Compare two sides; raise `ParityError` at the first difference.
 
     Translations may differ only if both are equally good within `bound`, by our own log-probabilities: then rounding
-    decides. `what` describes the import or export in the proof.
+    decides. `what` describes the import or export in the proof. `held`: bytes of logits to hold before the other side
+    takes its turn.
     """
     if not texts:
         raise UserError("no sentences to check; pass some with --check FILE, or skip the check with --no-check")
     compare_tokens(ours, theirs, texts)
     expected = {beam: ours.translate(texts, beam) for beam in beams}
-    quantity, difference = compare_numbers(ours, theirs, texts, expected[beams[0]], bound)
+    ours.release()
+    quantity, difference = compare_numbers(ours, theirs, texts, expected[beams[0]], bound, held)
+    found = {beam: theirs.translate(texts, beam) for beam in beams}
+    theirs.release()
     different: set[int] = set()
     for beam in beams:
-        for place, (mine, other) in enumerate(zip(expected[beam], theirs.translate(texts, beam), strict=True)):
+        for place, (mine, other) in enumerate(zip(expected[beam], found[beam], strict=True)):
             if mine != other:
                 different.add(place)
                 if not is_tie(ours, texts[place], mine, other, beam, bound):
                     raise translation_error(ours, theirs, place, texts[place], mine, other, beam)
+    ours.release()
     return ParityProof(
         against=theirs.name,
         sentences=len(texts),
@@ -122,7 +132,7 @@ def describe_id(token: int | None) -> str:
 
 
 def compare_numbers(
-    ours: Side, theirs: Side, texts: Sequence[str], translations: Sequence[str], bound: float
+    ours: Side, theirs: Side, texts: Sequence[str], translations: Sequence[str], bound: float, held: int = HELD
 ) -> tuple[Quantity | None, float | None]:
     """Compare logits, or log-probabilities if only these are available; return which, and the largest difference."""
     if ours.source_tokens is None or ours.target_tokens is None:
@@ -135,25 +145,40 @@ def compare_numbers(
     else:
         return None, None
     largest = 0.0
-    for number, (text, translation) in enumerate(zip(texts, translations, strict=True), 1):
-        source, target = ours.source_tokens(text), ours.target_tokens(translation)
-        one, two = np.asarray(mine(source, target)), np.asarray(other(source, target))
-        if one.shape != two.shape:
-            shapes = f"{one.shape} in {ours.name}, {two.shape} in {theirs.name}"
-            raise ParityError(f"{where(number, text)}: {quantity} have different shapes: {shapes}")
-        difference = largest_difference(one, two)
-        if not difference <= bound:
-            first = locate(ours, theirs, source, target, bound)
-            raise ParityError(
-                f"{where(number, text)}: {quantity} of {theirs.name} differ from those of {ours.name} by "
-                f"{difference:.2g} (allowed: {bound:.2g}){first}"
-            )
-        largest = max(largest, difference)
+    tokens = [
+        (ours.source_tokens(text), ours.target_tokens(translation))
+        for text, translation in zip(texts, translations, strict=True)
+    ]
+    first = 0
+    while first < len(texts):
+        kept: list[Array] = []
+        while first + len(kept) < len(texts) and sum(each.nbytes for each in kept) < held:
+            kept.append(np.asarray(mine(*tokens[first + len(kept)])))
+        ours.release()
+        block = range(first, first + len(kept))
+        for place in block:
+            one, two = kept.pop(0), np.asarray(other(*tokens[place]))
+            described = where(place + 1, texts[place])
+            if one.shape != two.shape:
+                shapes = f"{one.shape} in {ours.name}, {two.shape} in {theirs.name}"
+                raise ParityError(f"{described}: {quantity} have different shapes: {shapes}")
+            difference = largest_difference(one, two)
+            if not difference <= bound:
+                raise ParityError(
+                    f"{described}: {quantity} of {theirs.name} differ from those of {ours.name} by "
+                    f"{difference:.2g} (allowed: {bound:.2g}){locate(ours, theirs, *tokens[place], bound)}"
+                )
+            largest = max(largest, difference)
+        del one, two
+        theirs.release()
+        first = block.stop
     return quantity, largest
 
 
 def largest_difference(one: Array, two: Array) -> float:
     """The largest absolute difference; NaN on one side only is infinitely different."""
+    if one.ndim > 1:  # row by row, because logits are large and these copies are larger
+        return max((largest_difference(*rows) for rows in zip(one, two, strict=True)), default=0.0)
     with np.errstate(invalid="ignore"):  # infinity - infinity
         difference = np.abs(one.astype(np.float64) - two.astype(np.float64))
     difference[(one == two) | (np.isnan(one) & np.isnan(two))] = 0  # two infinities are equal

@@ -9,6 +9,8 @@ from hark.errors import UserError
 from hark.exchange.files import read_optional_json
 
 ImportKind = Literal["huggingface", "marian", "ctranslate2", "argos"]
+EXPORT = "hark export"
+"""The kind in the manifest of a folder that hark exported."""
 KINDS: tuple[ImportKind, ...] = get_args(ImportKind)
 
 

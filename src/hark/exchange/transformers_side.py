@@ -4,14 +4,16 @@ import contextlib
 import io
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hark.config import DecodeConfig
 from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
 from hark.facts import LanguagePair, LanguageTags
+from hark.machine import return_memory
 from hark.text.piece_vocabulary import PieceTable
 from hark.weights import Array
 
@@ -24,8 +26,8 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
     """
     import torch
 
-    model, tokenizer = load(folder)
-    special, limit = table.special, model.config.max_position_embeddings
+    loaded = LazyModel(folder)
+    tokenizer, special = loaded.tokenizer, table.special
     # Not every version of a tokenizer knows that language tags are special.
     named = {"", *table.tags.values(), *table.silent}
     tag_ids = (token for token, piece in enumerate(table.target) if piece in named)
@@ -43,7 +45,8 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
         return ids
 
     def translate(texts: Sequence[str], beam: int) -> list[str]:
-        found = []
+        model, found = loaded.model, []
+        limit = model.config.max_position_embeddings
         for text in texts:
             ids = source_tokens(text)
             with torch.inference_mode(), silence():
@@ -65,6 +68,7 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
         return found
 
     def run(source: Ids, target: Ids) -> dict[str, Array]:
+        model = loaded.model
         network = model.model
         stacks = (("encoder", network.encoder), ("decoder", network.decoder))
         modules = {f"{name} layer {i}": layer for name, stack in stacks for i, layer in enumerate(stack.layers, 1)}
@@ -84,19 +88,37 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
         source_tokens,
         logits=lambda source, target: run(source, target)["logits"],
         layers=layers,
+        release=loaded.release,
     )
 
 
-def load(folder: Path) -> tuple[Any, Any]:
-    """Load model and tokenizer from a folder, without network and without running code in it."""
-    import torch
-    import transformers
+class LazyModel:
+    """Tokenizer and model in a folder, without network and without running code in it. The model is loaded at first use
+    and after each release."""
 
-    local = {"local_files_only": True, "trust_remote_code": False}
-    with silence():
-        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32, **local).eval()
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-    return model, tokenizer
+    local: ClassVar = {"local_files_only": True, "trust_remote_code": False}
+
+    def __init__(self, folder: Path) -> None:
+        import transformers
+
+        self.folder = folder
+        with silence():
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, **self.local)
+        assert self.model is not None  # whether it can be loaded at all
+        self.release()
+
+    @cached_property
+    def model(self) -> Any:
+        import torch
+        import transformers
+
+        with silence():
+            kind: Any = transformers.AutoModelForSeq2SeqLM
+            return kind.from_pretrained(self.folder, dtype=torch.float32, **self.local).eval()
+
+    def release(self) -> None:
+        if self.__dict__.pop("model", None) is not None:
+            return_memory()
 
 
 @contextlib.contextmanager

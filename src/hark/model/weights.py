@@ -57,16 +57,35 @@ class SkipInit(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+class SkipMemory(SkipInit):
+    """Gives the matrices of new modules a shape but no memory, for weights that are replaced."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        made = super().__torch_function__(func, types, args, kwargs)
+        return made.new_empty(1).expand(made.shape) if func is torch.empty and made.dim() > 1 else made
+
+
 def load_model(bundle: Bundle, device: torch.device | str = "cpu") -> Transformer:
     """Load the model of a bundle, in evaluation mode."""
     return build_model(bundle.config.model, read_tensors(bundle.weights), bundle.folder).to(device)
 
 
-def build_model(config: ModelConfig, values: Mapping[str, Tensor], where: object) -> Transformer:
-    """Build a model with these weights, in evaluation mode. `where` they are from is for error messages."""
-    with SkipInit():
+def build_model(config: ModelConfig, values: Mapping[str, Tensor], where: object, share: bool = False) -> Transformer:
+    """Build a model with these weights, in evaluation mode. `where` they are from is for error messages.
+
+    share: the model uses the memory of the values, which may be read-only, instead of a copy."""
+    with SkipMemory() if share else SkipInit():
         model = Transformer(config)
     with torch.no_grad():
         for name, weight in match_weights(model, values, where):
-            weight.copy_(values[name])
+            if share:
+                weight.data = values[name]
+            else:
+                weight.copy_(values[name])
     return model.eval()

@@ -1,10 +1,12 @@
 """Opening of a bundle's vocabularies, of any kind."""
 
-from hark.bundle import Bundle
+from pathlib import Path
+
+from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, Bundle
 from hark.errors import UserError
-from hark.text.piece_vocabulary import open_pieces
+from hark.text.piece_vocabulary import PIECES, PieceVocabulary, open_pieces, piece_files
 from hark.text.tokenizer import Tokenizer
-from hark.text.vocabulary import TagScheme, Vocabulary
+from hark.text.vocabulary import UNTAGGED, TagScheme, Vocabulary
 
 
 def open_vocabularies(bundle: Bundle) -> tuple[Vocabulary, Vocabulary]:
@@ -20,10 +22,65 @@ def open_vocabularies(bundle: Bundle) -> tuple[Vocabulary, Vocabulary]:
             return open_pieces(bundle.folder, scheme)
 
 
+def load_vocabularies(path: Path, shared: bool) -> tuple[Vocabulary, Vocabulary]:
+    """Load the vocabularies that a dataset is encoded with, source and target; the same object if shared.
+
+    path: a tokenizer.model, with the source's beside it unless `shared`, or the pieces.json of an imported model."""
+    if path.name == PIECES:
+        return open_pieces(path.parent, UNTAGGED)
+    target = Tokenizer.load(path)
+    return (target if shared else Tokenizer.load(path.with_name(SOURCE_TOKENIZER))), target
+
+
+def vocabulary_path(folder: Path) -> Path:
+    """The file that `load_vocabularies` needs, in a bundle or a dataset."""
+    return folder / (PIECES if (folder / PIECES).is_file() else TOKENIZER)
+
+
+def vocabulary_files(source: Vocabulary, target: Vocabulary) -> dict[str, bytes]:
+    """The files of vocabularies in a bundle or a dataset."""
+    match source, target:
+        case Tokenizer(), Tokenizer():
+            own = {} if source is target else {SOURCE_TOKENIZER: source.model}
+            return {TOKENIZER: target.model, **own}
+        case PieceVocabulary(), PieceVocabulary():
+            return piece_files(target.table, source.model, target.model)
+    raise UserError(f"{target.name}: a vocabulary of this kind cannot be stored")
+
+
+def have_same_ids(source: Vocabulary, target: Vocabulary) -> bool:
+    """Whether both sides number their pieces alike, so that a model can have one embedding for both.
+
+    The sides of a Marian model split text differently, but have one list of pieces."""
+    if isinstance(target, PieceVocabulary):
+        return target.table.source is None
+    return source is target
+
+
+def refuse_untrainable(bundle: Bundle) -> None:
+    """Raise an error if no dataset can be encoded for an imported model: batches have EOS after every source, and
+    language tags only in the way of hark's own models."""
+    if bundle.facts.vocabulary.kind == "sentencepiece":
+        return
+    source, target = open_vocabularies(bundle)
+    if bundle.facts.vocabulary.language_tags != "none":
+        reason = "it has the language tags of another program"
+    elif source.as_source([])[-1:] != [target.special.end]:
+        reason = "its sources have no EOS, or another one than its targets"
+    elif source.special.pad != target.special.pad:
+        reason = "its sides have different padding"
+    else:
+        return
+    raise UserError(
+        f"{bundle.folder}: fine-tuning is not possible with this imported model, because {reason}; train a model on "
+        "its translations instead (hark distil)"
+    )
+
+
 def refuse_imported(bundle: Bundle, what: str) -> None:
-    """Raise an error if a bundle has the vocabulary of an imported model, with which no dataset can be encoded."""
+    """Raise an error if a bundle has the vocabulary of an imported model."""
     if bundle.facts.vocabulary.kind != "sentencepiece":
         raise UserError(
-            f"{bundle.folder}: {what} is not possible with an imported model, because hark prepare encodes text only "
-            "with vocabularies of its own; train a model on its translations instead (hark distil)"
+            f"{bundle.folder}: {what} is not possible with an imported model; train a model on its translations "
+            "instead (hark distil)"
         )

@@ -15,7 +15,7 @@ from itertools import chain, count, pairwise
 from hark.text.normalise import normalise
 from hark.text.segmentation_cache import SegmentationCache
 from hark.text.tokenizer import Tokenizer
-from hark.text.vocabulary import SPACE
+from hark.text.vocabulary import SPACE, Vocabulary
 
 CHOICES = 16
 """Number of segmentations per word to draw from with dropout: enough variety, and few enough to cache."""
@@ -27,15 +27,17 @@ NEVER = 1 << 62
 
 
 class Segmenter:
-    """Encodes like its tokenizer but several times as fast, optionally with BPE-dropout."""
+    """Encodes like its vocabulary, optionally with BPE-dropout, which requires one of hark's own."""
 
-    def __init__(self, tokenizer: Tokenizer, dropout: float = 0.0, seed: int = 0) -> None:
-        self.tokenizer, self.dropout, self.seed = tokenizer, dropout, seed
-        if tokenizer.symbols:  # they are never split
-            self.dropout = dropout = 0.0
-        # Merges are learnt in id order, so the id of a piece is also the rank of the merge that creates it.
-        learnt = tokenizer.learnt if dropout else range(0)
-        self._ids = dict(zip(tokenizer.pieces(learnt), learnt, strict=True))
+    def __init__(self, vocabulary: Vocabulary, dropout: float = 0.0, seed: int = 0) -> None:
+        self.vocabulary, self.dropout, self.seed = vocabulary, 0.0, seed
+        self._ids: dict[str, int] = {}
+        self._first_byte = 0
+        if dropout and isinstance(vocabulary, Tokenizer) and not vocabulary.symbols:  # symbols are never split
+            # Merges are learnt in id order, so the id of a piece is also the rank of the merge that creates it.
+            learnt = vocabulary.learnt
+            self._ids = dict(zip(vocabulary.pieces(learnt), learnt, strict=True))
+            self.dropout, self._first_byte = dropout, vocabulary.first_byte
         self._choices = SegmentationCache(self._segment)
 
     def encode(self, texts: Sequence[str], stream: str = "") -> list[list[int]]:
@@ -45,7 +47,7 @@ class Segmenter:
             sentences = (normalise(text).split() for text in texts)
             choices = (zip(words, draw(len(words)).translate(CHOOSE), strict=True) for words in sentences)
             return [list(chain.from_iterable(map(self._choices.__getitem__, each))) for each in choices]
-        return [self.tokenizer.encode_one(text) for text in texts]
+        return [self.vocabulary.encode_one(text) for text in texts]
 
     def _segment(self, word_and_choice: tuple[str, int]) -> tuple[int, ...]:
         """Return one of the segmentations of a word, with merges dropped."""
@@ -85,4 +87,4 @@ class Segmenter:
     def _spell(self, piece: str) -> list[int]:
         """Return the id of a piece, or the byte ids of a character not in the vocabulary."""
         known = self._ids.get(piece)
-        return [known] if known is not None else [self.tokenizer.first_byte + byte for byte in piece.encode()]
+        return [known] if known is not None else [self._first_byte + byte for byte in piece.encode()]

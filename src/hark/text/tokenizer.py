@@ -61,17 +61,6 @@ class Tokenizer(Vocabulary):
             tokenizer.verify(sha256)
         return tokenizer
 
-    def save(self, path: Path | str) -> None:
-        Path(path).write_bytes(self.model)
-
-    def verify(self, sha256: str) -> None:
-        """Raise an error if the SHA-256 differs: another tokenizer's ids mean other words."""
-        if sha256 != self.sha256:
-            raise UserError(
-                f"{self.name}: not the original tokenizer "
-                f"(sha256 {self.sha256[:12]}..., expected {sha256[:12]}...); restore the original"
-            )
-
     def _check(self) -> None:
         """Check the special ids and byte fallback that lossless encoding relies on."""
         processor = self._processor

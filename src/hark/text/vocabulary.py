@@ -94,6 +94,8 @@ class Vocabulary(Protocol):
     scheme: TagScheme
     sha256: str
     """Vocabularies with the same hash encode text to the same ids."""
+    name: str
+    """What errors call it."""
 
     @abstractmethod
     def tag(self, language: str) -> int:
@@ -140,6 +142,14 @@ class Vocabulary(Protocol):
     def alphabet(self) -> frozenset[str]:
         """Characters with their own id; others are encoded as bytes or unknown."""
         ...
+
+    def verify(self, sha256: str) -> None:
+        """Raise an error if the SHA-256 differs: another tokenizer's ids mean other words."""
+        if sha256 != self.sha256:
+            raise UserError(
+                f"{self.name}: not the original tokenizer "
+                f"(sha256 {self.sha256[:12]}..., expected {sha256[:12]}...); restore the original"
+            )
 
     # Tags, start and end are added in the same way for every kind.
 

@@ -9,15 +9,25 @@ from pathlib import Path
 from torch import Tensor
 
 from hark import configfile, manifest
-from hark.bundle import SOURCE_TOKENIZER, TOKENIZER, name_of, write_bundle
+from hark.bundle import name_of, write_bundle
 from hark.card import default_summary
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.data.signs import count_signs
 from hark.errors import HarkError, UserError
-from hark.facts import Facts, LanguagePair, LanguageTags, MakingFacts, ParentModel, TextFacts, VocabularyFacts
+from hark.facts import (
+    Facts,
+    LanguagePair,
+    LanguageTags,
+    MakingFacts,
+    ParentModel,
+    TextFacts,
+    VocabularyFacts,
+    VocabularyKind,
+)
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir
+from hark.text.opening import vocabulary_files
 from hark.train import checkpoint
 from hark.train.checkpoint import list_checkpoints, write_tensors
 
@@ -36,12 +46,11 @@ class BundleWriter:
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
-        tokenizers = {TOKENIZER: dataset.tokenizer("target").model}
-        if dataset.manifest.source_tokenizer is not None:
-            tokenizers[SOURCE_TOKENIZER] = dataset.tokenizer("source").model
+        tokenizers = vocabulary_files(dataset.tokenizer("source"), dataset.tokenizer("target"))
         characters, signs = count_signs(dataset)
         tags: LanguageTags = "source" if dataset.manifest.many else "none"
-        vocabulary = VocabularyFacts(language_tags=tags, source_characters=characters, source_signs=signs)
+        kind: VocabularyKind = "pieces" if dataset.has_imported_vocabulary else "sentencepiece"
+        vocabulary = VocabularyFacts(kind, tags, source_characters=characters, source_signs=signs)
         return cls(config, describe_text(config, dataset), tokenizers, dataset.manifest.directions, vocabulary)
 
     @property

@@ -12,13 +12,13 @@ from hark.bundle import Bundle
 from hark.config import Config, DataConfig, ModelConfig
 from hark.data.batches import Corpus, make_batches
 from hark.data.dataset import Dataset
+from hark.data.store import SIDES
 from hark.errors import HarkError, UserError
 from hark.model import Transformer
 from hark.model.weights import read_tensors
 from hark.moved import current_name
 from hark.rundir import RunDir
-from hark.text.opening import refuse_imported
-from hark.text.tokenizer import Tokenizer
+from hark.text.opening import open_vocabularies, refuse_untrainable
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
 from hark.train.job import DevScorer, TrainingJob
@@ -39,7 +39,7 @@ def resolve(config: Config, dataset: Dataset) -> Config:
     """
     manifest = dataset.manifest
     source, target = (dataset.tokenizer(side).vocab_size for side in ("source", "target"))
-    separate = manifest.source_tokenizer is not None
+    separate = dataset.has_separate_ids
     if separate and config.model.tie == "all":
         raise UserError(
             f"{dataset.folder}: separate vocabularies cannot share one embedding matrix; set model.tie=target or none"
@@ -52,7 +52,8 @@ def resolve(config: Config, dataset: Dataset) -> Config:
         reverse=config.data.reverse,
         source=first[0],
         target=first[1],
-        vocab_size=max(source, target),  # that of symbols, such as linearised trees, is not learnt and may be tiny
+        # Vocabularies of symbols, such as linearised trees, and imported ones may be smaller than any that is learnt.
+        vocab_size=max(300, source, target),
     )
     return replace(config, model=model, data=data)
 
@@ -133,7 +134,7 @@ def build_job(
 def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
     """Load the weights of a bundle for fine-tuning. The dataset must be encoded with the bundle's tokenizers."""
     bundle = Bundle.open(folder)
-    refuse_imported(bundle, "fine-tuning")
+    refuse_untrainable(bundle)
     tagged = bundle.facts.vocabulary.language_tags == "source"
     if tagged != dataset.manifest.many:
         kinds = ("many-to-many", "of one pair") if tagged else ("of one pair", "many-to-many")
@@ -141,9 +142,8 @@ def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
             f"{dataset.folder}: is {kinds[1]}, but {folder} is {kinds[0]}; prepare it with "
             f"data.many={'true' if tagged else 'false'}"
         )
-    for side, path in (("source", bundle.source_tokenizer), ("target", bundle.target_tokenizer)):
-        theirs, ours = Tokenizer.load(path), dataset.tokenizer(side)  # type: ignore[arg-type]
-        if theirs.sha256 != ours.sha256:
+    for side, theirs in zip(SIDES, open_vocabularies(bundle), strict=True):
+        if theirs.sha256 != dataset.tokenizer(side).sha256:
             raise UserError(
                 f"{dataset.folder}: not encoded with the tokenizer of {folder}; prepare it again with "
                 f"train.from={folder}"

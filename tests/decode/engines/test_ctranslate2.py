@@ -426,6 +426,15 @@ def test_an_unsupported_compute_type_is_refused(model: Transformer, monkeypatch:
         CTranslate2Engine(weights_of(model), CONFIG, SPECIAL, "bfloat16")
 
 
+@pytest.mark.parametrize("compute_type", ["float32", "int8"])
+def test_loading_from_disk_changes_nothing(compute_type: Any, learnt: Transformer) -> None:
+    weights, pairs = weights_of(learnt), [([5, 6, 7, EOS], [9, 8]), ([12, EOS], [13])]
+    one, two = (
+        CTranslate2Engine(weights, learnt.config, SPECIAL, compute_type, 1, frugal=frugal) for frugal in (False, True)
+    )
+    assert list(one.score(pairs)) == list(two.score(pairs))
+
+
 def test_close(model: Transformer) -> None:
     engine = CTranslate2Engine(weights_of(model), CONFIG, SPECIAL)
     assert engine.name == "CTranslate2 on cpu, int8"

@@ -10,6 +10,7 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.text.vocabulary import SpecialIds
 from hark.weights import SCALE, Array, Weights, quantise, restore
 
+MODEL = "model.bin"
 BINARY_VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
 TYPES = {np.dtype(name): number for number, name in enumerate(("float32", "int8", "int16", "int32", "float16"))}
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
@@ -47,9 +49,38 @@ def convert(
     slowly and with a second copy in float32. With `names`, CTranslate2 appends EOS to the source itself, if the model
     expects it (`adds_end`).
     """
+    variables = _variables(weights, config, stored_type, alignment)
+    return _other_files(config, special, names, adds_end) | {MODEL: b"".join(variables.parts())}
+
+
+def write_converted(
+    folder: Path,
+    weights: Weights,
+    config: ModelConfig,
+    special: SpecialIds,
+    stored_type: StoredType,
+    alignment: AlignmentHeads | None = None,
+) -> None:
+    """Write the files of a CTranslate2 model, array by array, which takes less memory than `convert`."""
+    for name, content in _other_files(config, special, None, True).items():
+        (folder / name).write_bytes(content)
+    with (folder / MODEL).open("wb") as file:
+        file.writelines(_variables(weights, config, stored_type, alignment).parts())
+
+
+def _variables(
+    weights: Weights, config: ModelConfig, stored_type: StoredType, alignment: AlignmentHeads | None
+) -> "_Variables":
     variables = _Variables(stored_type)
     _add_encoder(variables, weights, config)
     _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
+    return variables
+
+
+def _other_files(
+    config: ModelConfig, special: SpecialIds, names: TokenNames | None, adds_end: bool
+) -> dict[str, bytes]:
+    """The files beside the weights: settings and vocabularies."""
     sources, targets = names or (_numbers(config.source_vocab_size or config.vocab_size), _numbers(config.vocab_size))
     settings = {
         "unk_token": targets[special.unknown],
@@ -61,7 +92,7 @@ def convert(
         "layer_norm_epsilon": NORM_EPSILON,
         "multi_query_attention": False,
     }
-    files = {"config.json": json.dumps(settings).encode(), "model.bin": variables.write()}
+    files = {"config.json": json.dumps(settings).encode()}
     if sources == targets:
         return files | {"shared_vocabulary.json": _vocabulary(targets)}
     return files | {"source_vocabulary.json": _vocabulary(sources), "target_vocabulary.json": _vocabulary(targets)}
@@ -104,7 +135,8 @@ class _Variables:
         if self.stored_type in ("int8", "int16"):
             self.aliases[f"{name}/weight_scale"] = f"{other}/weight_scale"
 
-    def write(self) -> bytes:
+    def parts(self) -> Iterator[bytes | memoryview]:
+        """The parts of the file."""
         arrays = dict(self.arrays)
         match self.stored_type:
             case "int8":
@@ -122,7 +154,7 @@ class _Variables:
                 arrays |= {f"{name}/weight": matrix for name, matrix in self._floats()}
         if self.stored_type == "float16":
             arrays = {name: _to_half(array) for name, array in arrays.items()}
-        return b"".join(self._parts(arrays))
+        yield from self._parts(arrays)
 
     def _floats(self) -> Iterator[tuple[str, Array]]:
         """The matrices in float32."""

@@ -45,6 +45,7 @@ class CTranslate2Engine(Engine):
     threads: number of workers. Each translates a batch of its own, which uses cores better than sharing one.
     alignment: the heads that the attention of answers is read from; by default all heads of the penultimate layer.
     shortlist: restricts plain searches to its tokens, of a whole batch together, except in small batches.
+    frugal: load through files on disk, which takes a third of the memory and longer; without shortlist.
 
     A sampled translation depends only on its request, seed included, and on the machine. Other engines draw others.
     """
@@ -60,12 +61,13 @@ class CTranslate2Engine(Engine):
         threads: int | None = None,
         alignment: AlignmentHeads | None = None,
         shortlist: Shortlist | None = None,
+        frugal: bool = False,
     ) -> None:
         super().__init__(config, special, config.max_positions)
         self.name = f"CTranslate2 on cpu, {compute_type}"
         self.threads = threads or available_cores()
         alignment = alignment or AlignmentHeads.default(config)
-        self._runtime = Runtime(weights, config, special, compute_type, self.threads, alignment, shortlist)
+        self._runtime = Runtime(weights, config, special, compute_type, self.threads, alignment, shortlist, frugal)
         self._search = CTranslate2Search(self._runtime)
         self._batcher = Batcher(self.intake, self.threads)
         self._running: list[RunningBatch] = []

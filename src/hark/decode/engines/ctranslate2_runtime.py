@@ -3,6 +3,8 @@
 import time
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import ctranslate2  # type: ignore[import-untyped]
@@ -12,7 +14,7 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import TokenPair
 from hark.decode.engines.batching import BATCH_TOKENS, QueuedRequest
 from hark.decode.engines.call import Call
-from hark.decode.engines.conversion import StoredType, convert
+from hark.decode.engines.conversion import StoredType, convert, write_converted
 from hark.errors import UserError
 from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds
@@ -31,7 +33,7 @@ BY_LENGTH = 3.0
 class Runtime:
     """A loaded translator with one worker per thread. Calls return at once, with results to poll.
 
-    compute_type, threads, alignment and shortlist are those of `CTranslate2Engine`.
+    compute_type, threads, alignment, shortlist and frugal are those of `CTranslate2Engine`.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Runtime:
         threads: int,
         alignment: AlignmentHeads,
         shortlist: Shortlist | None,
+        frugal: bool = False,
     ) -> None:
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute_type not in supported:
@@ -51,7 +54,7 @@ class Runtime:
         self._compute_type = compute_type
         self._weights, self._alignment, self._shortlist = weights, alignment, shortlist
         self._names = [str(i) for i in range(max(config.vocab_size, config.source_vocab_size or 0))]
-        self._translator = self._load(self._convert(), threads)
+        self._translator = self._load_from_disk(threads) if frugal else self._load(threads, files=self._convert())
 
     def close(self) -> None:
         """Free the memory."""
@@ -115,20 +118,29 @@ class Runtime:
 
     def load_single_worker(self) -> Any:
         """Load another translator, with one worker and a random generator of its own."""
-        return self._load(self._files, 1)
+        return self._load(1, files=self._files)
+
+    @property
+    def _stored(self) -> StoredType:
+        return "int8" if self._compute_type == "int8" else "float32"
 
     def _convert(self) -> dict[str, bytes]:
-        stored: StoredType = "int8" if self._compute_type == "int8" else "float32"
-        files = convert(self._weights, self.config, self._special, stored, self._alignment)
+        files = convert(self._weights, self.config, self._special, self._stored, self._alignment)
         return files | {"vmap.txt": self._shortlist.vocabulary_map()} if self._shortlist else files
 
     @cached_property
     def _files(self) -> dict[str, bytes]:
         return self._convert()
 
-    def _load(self, files: dict[str, bytes], workers: int) -> Any:
+    def _load_from_disk(self, workers: int) -> Any:
+        # CTranslate2 keeps the files that it is given in memory, beside the weights that it read from them.
+        with TemporaryDirectory(prefix="hark-") as folder:
+            write_converted(Path(folder), self._weights, self.config, self._special, self._stored, self._alignment)
+            return self._load(workers, folder)
+
+    def _load(self, workers: int, folder: str = "hark", files: dict[str, bytes] | None = None) -> Any:
         return ctranslate2.Translator(
-            "hark",
+            folder,
             compute_type=self._compute_type,
             inter_threads=workers,
             intra_threads=1,

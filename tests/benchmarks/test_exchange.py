@@ -1,0 +1,22 @@
+"""The benchmarks of imported models run at a tiny size."""
+
+import pytest
+
+from tests.benchmarks.conftest import run_benchmark
+
+
+def test_exchange() -> None:
+    run = run_benchmark("exchange", "--tiny", "--sentences", 3, "--rounds", 1, "--beam", 2)
+    assert run.returncode == 0, run.stderr
+    assert "random weights" in run.stdout
+    assert "fixed output length" in run.stdout
+    for system in ("hark, CTranslate2 on cpu, int8", "CTranslate2 by hand", "transformers, float32"):
+        assert system in run.stdout
+
+
+@pytest.mark.slow
+def test_import_memory() -> None:
+    run = run_benchmark("import_memory", "--tiny")
+    assert run.returncode == 0, run.stderr
+    assert "with the check: " in run.stdout
+    assert "with --no-check: " in run.stdout

@@ -1,0 +1,105 @@
+"""Downloads: huggingface_hub itself against a local HTTP server, in a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hark.bundle import Bundle
+from tests.exchange.hub_server import REVISION, HubServer, serve_model
+from tests.exchange.marian_models import write_marian
+
+pytest.importorskip("transformers")
+pytest.importorskip("huggingface_hub")
+NAME = "Acme/opus-mt-en-fr"
+CHUNK = 10_000
+"""Bytes that huggingface_hub writes at a time, instead of ten million: a test model is small."""
+SMALL_CHUNKS = f"import huggingface_hub.constants; huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE = {CHUNK}"
+WITHOUT_SOCKETS = """
+import socket, sys
+def refuse(*_, **__):
+    raise AssertionError("a socket was opened")
+socket.socket.connect = socket.socket.connect_ex = socket.create_connection = socket.getaddrinfo = refuse
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_marian(tmp_path_factory.mktemp("marian") / "opus-mt-en-fr")
+
+
+@pytest.fixture
+def hub(model: Path) -> Iterator[HubServer]:
+    with serve_model(NAME, model) as server:
+        yield server
+
+
+def hark_import(hub: HubServer, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run `hark import`; the endpoint and the cache are read when huggingface_hub is imported."""
+    before = WITHOUT_SOCKETS if "HARK_OFFLINE" in environment else SMALL_CHUNKS
+    arguments = ["import", NAME, "-o", str(folder / "bundle"), "--no-check"]
+    code = f"{before}\nimport sys\nsys.argv = {['hark', *arguments]!r}\nfrom hark.cli import main\nmain()"
+    hidden = ("HARK_OFFLINE", "HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY")
+    inherited = {name: value for name, value in os.environ.items() if name not in hidden}
+    own = {"HF_ENDPOINT": hub.address, "HF_HOME": str(folder / "cache"), "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=inherited | own | environment, check=False
+    )
+
+
+def test_download_resume_and_offline_use(hub: HubServer, tmp_path: Path) -> None:
+    """A connection that breaks in the middle of the weights continues where it broke; offline, the cache serves."""
+    hub.cut["model.safetensors"] = 1
+    run = hark_import(hub, tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert f"downloading {NAME}" in run.stderr
+    arrived = len(hub.files["model.safetensors"]) // 2
+    assert hub.ranges == [f"bytes={arrived - arrived % CHUNK}-"]
+    bundle = Bundle.open(tmp_path / "bundle")
+    assert bundle.facts.origin is not None
+    assert (bundle.facts.origin.source, bundle.facts.origin.revision) == (NAME, REVISION)
+
+    asked = len(hub.requests)
+    (tmp_path / "bundle").rename(tmp_path / "first")
+    run = hark_import(hub, tmp_path, HARK_OFFLINE="1")
+    assert run.returncode == 0, run.stderr
+    assert "downloading" not in run.stderr
+    assert len(hub.requests) == asked
+    assert Bundle.open(tmp_path / "bundle").weights.read_bytes() == bundle_weights(tmp_path / "first")
+
+
+def bundle_weights(folder: Path) -> bytes:
+    return Bundle.open(folder).weights.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "vocab.json"])
+def test_a_damaged_download_is_an_error_and_is_not_kept(hub: HubServer, tmp_path: Path, name: str) -> None:
+    """Same size, one bit changed: huggingface_hub does not notice. Small files have git's hash, large ones sha256."""
+    hub.damaged.add(name)
+    run = hark_import(hub, tmp_path)
+    assert run.returncode == 1, run.stderr
+    last = run.stderr.strip().splitlines()[-1]
+    assert f"{name}: damaged in transfer (hash " in last
+    assert not (tmp_path / "bundle").exists()
+    hub.damaged.clear()
+    run = hark_import(hub, tmp_path)
+    assert run.returncode == 0, run.stderr
+
+
+def test_offline_without_a_copy_says_so_and_nothing_else(hub: HubServer, tmp_path: Path) -> None:
+    run = hark_import(hub, tmp_path, HARK_OFFLINE="1")
+    assert run.returncode == 2
+    assert run.stderr.strip().splitlines() == [
+        f"hark: {NAME}: no such folder here, and HARK_OFFLINE is set; download it elsewhere and name its folder"
+    ]
+    assert hub.requests == []
+
+
+def test_an_unknown_name(hub: HubServer, tmp_path: Path) -> None:
+    hub.name = "Acme/other"
+    run = hark_import(hub, tmp_path)
+    assert run.returncode == 2
+    assert "the Hugging Face hub has no such model" in run.stderr

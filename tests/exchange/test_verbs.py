@@ -1,0 +1,131 @@
+"""Every verb that takes a model takes an imported one: one model, imported once, for all."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hark.bundle import Bundle
+from hark.cli import app
+from hark.data.dataset import Dataset
+from hark.decode.load import Loaded
+from hark.errors import UserError
+from hark.exchange.importer import ImportRequest, import_model
+from hark.text.opening import open_vocabularies
+from hark.weights import read_weights
+from tests.exchange.marian_models import SENTENCES, TARGETS, write_marian
+
+pytest.importorskip("transformers")
+COUNT = 30
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the imported model `en-fr`, and the files text.en and text.fr."""
+    folder = tmp_path_factory.mktemp("imported")
+    write_marian(folder / "opus-mt-en-fr")
+    import_model(ImportRequest(str(folder / "opus-mt-en-fr"), check=False), folder / "en-fr")
+    for name, lines in (("text.en", SENTENCES[:2]), ("text.fr", TARGETS[:2])):
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def hark(*words: object) -> str:
+    run = CliRunner().invoke(app, [str(word) for word in words])
+    assert run.exit_code == 0, run.output
+    return run.output
+
+
+def test_shrink(folder: Path, tmp_path: Path) -> None:
+    assert "int8" in hark("shrink", folder / "en-fr", "-o", tmp_path / "small")
+    small, large = Bundle.open(tmp_path / "small"), Bundle.open(folder / "en-fr")
+    assert str(read_weights(small.weights)["embedding.weight"].dtype) == "int8"
+    assert small.vocabulary_files == large.vocabulary_files
+    one, two = (Loaded(each.folder, "ctranslate2", precision="int8") for each in (small, large))
+    assert one.translate(SENTENCES[0], beam=2).text == two.translate(SENTENCES[0], beam=2).text
+
+
+def test_translate_in_both_engines(folder: Path) -> None:
+    words = ("translate", "-m", folder / "en-fr", "--search", "max_extra=5", SENTENCES[0], "--precision", "float32")
+    assert hark(*words, "--engine", "torch") == hark(*words, "--engine", "ctranslate2") != ""
+
+
+def test_look(folder: Path, tmp_path: Path) -> None:
+    hark("look", "-m", folder / "en-fr", SENTENCES[0], "-o", tmp_path / "look.html", "--quick", "--no-open")
+    page = (tmp_path / "look.html").read_text(encoding="utf-8")
+    source, _ = open_vocabularies(Bundle.open(folder / "en-fr"))
+    assert source.pieces(source.source_ids(SENTENCES[0]))[0].strip("▁") in page
+
+
+def test_heads(folder: Path, tmp_path: Path) -> None:
+    words = ("heads", folder / "en-fr", "--on", folder / "text.en", folder / "text.fr")
+    hark(*words, "-o", tmp_path / "heads.svg")
+    assert (tmp_path / "heads.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_evaluate(folder: Path) -> None:
+    words = ("evaluate", folder / "en-fr", "--source", folder / "text.en", "--reference", folder / "text.fr")
+    found = hark(*words, "--search", "max_extra=5")
+    assert "BLEU" in found
+    assert "chrF" in found
+
+
+def write_text(folder: Path) -> tuple[object, ...]:
+    """Write 30 sentence pairs; return the options that prepare them."""
+    for name, lines in (("train.en", SENTENCES), ("train.fr", TARGETS)):
+        text = "".join(f"{lines[i % len(lines)]} {i}\n" for i in range(COUNT))
+        (folder / name).write_text(text, encoding="utf-8")
+    text = ("--train", folder / "train.en", folder / "train.fr", "--dev", folder / "train.en", folder / "train.fr")
+    cleaning = ("data.clean.language=1", "data.clean.max_ratio=99", "data.clean.held_out=false")
+    return (*cleaning, *text, "--processes", "1")
+
+
+def test_distil_as_a_teacher(folder: Path, tmp_path: Path) -> None:
+    """The student's text is the imported model's; what it cannot translate keeps the original."""
+    options = write_text(tmp_path)
+    hark("prepare", *options, "--pair", "en", "fr", "--vocab", "320", "-o", tmp_path / "dataset")
+    words = ("distil", folder / "en-fr", tmp_path / "dataset", "-o", tmp_path / "student", "--beam", "1")
+    found = hark(*words, "--processes", "1")
+    assert "by the teacher" in found
+    sources = (tmp_path / "student" / "train.en").read_text(encoding="utf-8").splitlines()
+    targets = (tmp_path / "student" / "train.fr").read_text(encoding="utf-8").splitlines()
+    assert len(sources) == len(targets) == COUNT
+
+
+def test_fine_tune(folder: Path, tmp_path: Path) -> None:
+    """The dataset has the ids of transformers' own tokenizer; the result has the vocabulary of the imported model, and
+    learns."""
+    from transformers import MarianTokenizer
+
+    start = f"train.from={folder / 'en-fr'}"
+    hark("prepare", start, *write_text(tmp_path), "-o", tmp_path / "dataset")
+    dataset = Dataset.open(tmp_path / "dataset")
+    tokenizer = MarianTokenizer.from_pretrained(folder / "opus-mt-en-fr")
+    (shard,) = dataset.shards("dev")
+    store, end = dataset.store(shard), dataset.special.end
+    texts = zip(dataset.text(shard, "source"), dataset.text(shard, "target"), strict=True)
+    for i, (source, target) in enumerate(texts):
+        assert [*store[i][0].tolist(), end] == tokenizer(source).input_ids
+        assert [*store[i][1].tolist(), end] == tokenizer(text_target=target).input_ids
+    steps = ("train.steps=6", "train.warmup_steps=1", "train.schedule=linear", "train.rate_scale=0.5")
+    settings = ("batches.batch_tokens=400", "batches.max_length=60", "train.eval_steps=3", "train.log_steps=1")
+    found = hark("train", start, f"data.dataset={tmp_path / 'dataset'}", *steps, *settings, "-o", tmp_path / "run")
+    best, original = Bundle.open(tmp_path / "run" / "best"), Bundle.open(folder / "en-fr")
+    assert best.config.model == original.config.model
+    assert best.vocabulary_files == original.vocabulary_files
+    assert best.facts.vocabulary.kind == "pieces"
+    assert best.facts.pairs == (("en", "fr"),)
+    before, after = (
+        sum(Loaded(each.folder, "torch", "cpu").score(zip(SENTENCES, TARGETS, strict=True)))
+        for each in (original, best)
+    )
+    assert after > before, found
+
+
+def test_bpe_dropout_and_reversal_are_refused(folder: Path, tmp_path: Path) -> None:
+    words = ["prepare", f"train.from={folder / 'en-fr'}", *map(str, write_text(tmp_path)), "-o", str(tmp_path / "d")]
+    run = CliRunner().invoke(app, [*words, "data.bpe_dropout=0.1"])
+    assert "data.bpe_dropout is not possible with the vocabulary of an imported model" in str(run.exception)
+    assert CliRunner().invoke(app, words).exit_code == 0
+    with pytest.raises(UserError, match=r"is for an imported model of one direction; leave out data\.reverse"):
+        Dataset.open(tmp_path / "d", reverse=True)
