@@ -24,9 +24,10 @@ from hark.train.metrics import History
 from hark.train.records import DevRecord, ResumeRecord, SaveRecord, StartRecord, StopRecord, TrainRecord
 from hark.train.session import run_training
 from hark.train.start import open_dataset, resolve
-from tests.benchmarks.conftest import ROOT, run_benchmark
+from tests.benchmarks.conftest import run_benchmark
 from tests.data.material import pairs, write
 from tests.model.oracle import build
+from tests.modules import ROOT
 
 CPU = torch.device("cpu")
 SMALL = [
