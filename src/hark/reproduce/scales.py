@@ -112,8 +112,8 @@ MEDIUM = Scale(
     max_length=250,
     vocab_size=37000,
     steps={"table2 base": 8_000, "table2 big": 8_000, "table3": 2_000, "table3 big": 2_000, "ablate": 3_000}
-    | {"table4 gum parse": 5_000, "table4 gum parse-small": 12_000, "table4 wsj_sample parse": 2_500}
-    | {"table4 wsj_sample parse-small": 6_000},
+    | {"table4 gum parse": 8_000, "table4 gum parse-small": 20_000, "table4 wsj_sample parse": 4_000}
+    | {"table4 wsj_sample parse-small": 10_000},
     sentences=None,
     lengths=(1024, 2048, 4096, 8192, 16384),
     depths=(512, 1024, 2048, 4096),

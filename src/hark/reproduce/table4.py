@@ -15,7 +15,7 @@ from hark.recipes import find_recipe
 from hark.reproduce.cost import Cost, training_cost
 from hark.reproduce.parsing import run_parsing
 from hark.reproduce.published import PUBLIC_PARSER, TABLE_4
-from hark.reproduce.scales import CHECKPOINTS, Scale
+from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, millions, number, table
 from hark.reproduce.trial import Advance
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
@@ -24,6 +24,8 @@ from hark.train.step_log import DivergedError
 PAPER_RECIPE, SMALL_RECIPE = "parse", "parse-small"
 FOLDER = "trees"
 """Where treebanks are in a folder of corpora."""
+CHECKPOINTS, AVERAGED = 10, 3
+"""Of a run; fewer than for translation, because writing them takes as long as training on so little text."""
 SMALL_BEAM = 4
 """At smaller scales than the paper's: with a beam of 21, two cores parse for longer than they train."""
 PARSING_SECONDS = 30.0
@@ -64,8 +66,8 @@ def parser_config(recipe: str, treebank: str, scale: Scale, steps: int | None) -
         eval_steps=max(1, steps // 10),
         save_steps=max(1, steps // CHECKPOINTS),
         save_minutes=1e6,
-        keep_last=scale.averaged,
-        average_last=scale.averaged,
+        keep_last=AVERAGED,
+        average_last=AVERAGED,
     )
     config = replace(config, train=train, decode=replace(config.decode, **scale.search))
     if scale.widths == 1:
