@@ -8,6 +8,9 @@ from hark.config import Config, ModelConfig
 
 ScaleName = Literal["small", "medium", "full", "tiny"]
 PAPER_WARMUP = 4000
+SHORT_DROPOUT = 0.1
+"""The most dropout of a short run of the big model, which cannot overfit. With the paper's 0.3, it learned next to
+nothing in 6,000 steps (1.8 BLEU on newstest2014; docs/what-did-not-work.md)."""
 CHECKPOINTS = 20
 """Checkpoints over a run whose last ones are averaged; the paper's five last ones are 7% of its run, ours 20%."""
 
@@ -41,6 +44,8 @@ class Scale:
     repeats: int = 5
     """Table 1: how often a layer is timed; the fastest time counts."""
     averaged: int = 5
+    variation_tokens: int | None = None
+    """Table 3: tokens of a batch, if not `batch_tokens`. A model learns by steps first: smaller batches allow more."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of every model."""
     search: Mapping[str, Any] = field(default_factory=dict)
@@ -63,6 +68,10 @@ class Scale:
             vocab_size=self.vocab_size,
             **self.model,
         )
+
+    def short_dropout(self, model: ModelConfig) -> ModelConfig:
+        """The big model with a dropout that suits the scale."""
+        return model if self.name == "full" else replace(model, dropout=min(model.dropout, SHORT_DROPOUT))
 
     def training(self, config: Config, steps: int, average: bool) -> Config:
         """The settings of a run: the paper's recipe, cut to a number of steps.
@@ -111,17 +120,19 @@ MEDIUM = Scale(
     batch_tokens=25000,
     max_length=250,
     vocab_size=37000,
-    steps={"table2 base": 8_000, "table2 big": 8_000, "table3": 2_000, "table3 big": 2_000, "ablate": 3_000}
+    steps={"table2 base": 8_000, "table2 big": 8_000, "table3": 5_000, "table3 big": 5_000, "ablate": 3_000}
     | {"table4 gum parse": 8_000, "table4 gum parse-small": 20_000, "table4 wsj_sample parse": 4_000}
     | {"table4 wsj_sample parse-small": 10_000},
     sentences=None,
     lengths=(1024, 2048, 4096, 8192, 16384),
     depths=(512, 1024, 2048, 4096),
     repeats=10,
+    variation_tokens=8192,
 )
 FULL = replace(
     MEDIUM,
     name="full",
+    variation_tokens=None,
     steps={"table2 base": 100_000, "table2 big": 300_000, "table3": 100_000, "table3 big": 300_000, "ablate": 100_000}
     | {"table4 wsj parse": 50_000},
 )

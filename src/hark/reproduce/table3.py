@@ -10,7 +10,7 @@ from hark.reproduce.conclusions import draw_conclusions
 from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import training_cost
 from hark.reproduce.published import TABLE_3, Variation
-from hark.reproduce.scales import Scale, warmup_for
+from hark.reproduce.scales import SHORT_DROPOUT, Scale, warmup_for
 from hark.reproduce.tables import differences, millions, number, perplexity, table
 from hark.reproduce.trial import (
     Advance,
@@ -33,8 +33,11 @@ TRAINING = 0.9
 def variation_config(variation: Variation, scale: Scale, steps: int | None, seed: int = 1) -> Config:
     """The settings of a row. The number of steps is the budget: every row sees the same batches."""
     config = variation.apply(Config())
-    budget = steps or scale.steps["table3 big" if variation.group == "big" else "table3"]
-    config = scale.training(replace(config, model=scale.shrink(config.model)), budget, average=False)
+    model, name = scale.shrink(config.model), "table3"
+    if variation.group == "big":
+        model, name = scale.short_dropout(model), "table3 big"
+    scale = replace(scale, batch_tokens=scale.variation_tokens or scale.batch_tokens)
+    config = scale.training(replace(config, model=model), steps or scale.steps[name], average=False)
     return replace(config, train=replace(config.train, seed=seed))
 
 
@@ -80,12 +83,14 @@ def report(work: Work, rows: Rows) -> Report:
     names = ", ".join(each["name"] for each in sets)
     notes = [
         f"text: {describe_text(dataset)}, not WMT 2014 (4.5M pairs); scored on {names}, not newstest2013",
-        f"steps: {base['steps']:,} of {scale.batch_tokens:,} tokens for every row "
+        f"steps: {base['steps']:,} of {scale.variation_tokens or scale.batch_tokens:,} tokens for every row "
         f"({base.get('target_tokens', 0):,} target tokens), not 100,000 (big: 300,000); warm-up of "
         f"{warmup_for(base['steps']):,} steps to the paper's peak rate",
         f"BLEU: sacreBLEU ({sets[0]['signature'] if sets else '-'}), {sum(each['sentences'] for each in sets):,} "
         "sentences; the paper's is tokenised BLEU",
     ]
+    if scale.name != "full":
+        notes.append(f"dropout of big: {SHORT_DROPOUT}, not 0.3, with which a short run learns too slowly")
     if scale.widths > 1:
         notes.append(
             f"sizes: every width is 1/{scale.widths} of the paper's and there are 1/{scale.layers} of the layers; "
