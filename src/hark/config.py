@@ -19,6 +19,7 @@ Parallel = Literal["ddp", "fsdp"]
 Schedule = Literal["paper", "linear"]
 Updates = Literal["adam", "muon"]
 Best = Literal["dev", "last"]
+TreeTag = Literal["XX"]
 
 
 def is_language_code(text: str) -> bool:
@@ -123,6 +124,9 @@ class DataConfig(Section):
     bpe_dropout: float = setting(0.0, "probability of skipping a BPE merge in training text; 0: off", fraction())
     bpe_variants: int = setting(
         4, "segmentations of each sentence, one per epoch in turn, with bpe_dropout", between(1, 1_000)
+    )
+    tree_tag: TreeTag | None = setting(
+        None, "tag of every word in trees: XX, as in Vinyals et al. (2015); unset: the treebank's part-of-speech tags"
     )
     seed: int = setting(1, "seed of all random choices in preparing text", any_seed())
 

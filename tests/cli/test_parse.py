@@ -57,7 +57,15 @@ def test_a_treebank_is_scored(hark: Hark) -> None:
     assert scores["sentences"] == 3
     assert [each["last"] for each in scores["by_length"]] == [10]
     assert Path("curve.svg").exists()
-    assert hark("--evaluate", "few.trees").stdout.startswith(f"F1 {scores['f1']:.2f}, precision ")
+    line = hark("--evaluate", "few.trees").stdout.splitlines()[0]
+    assert line.startswith(f"F1 {scores['f1']:.2f}, precision ")
+    assert f", tags {scores['tag_accuracy']:.2f} on 3 sentences" in line
+
+
+def test_a_parser_without_tags_has_no_score_of_tags(hark: Hark, tmp_path: Path) -> None:
+    make_parser(tmp_path / "untagged", tag="XX")
+    assert "tag_accuracy" not in figures(hark("--evaluate", "few.trees", "--json", "-m", "./untagged"))
+    assert "tags" not in hark("--evaluate", "few.trees", "-m", "./untagged").stdout
 
 
 @pytest.mark.parametrize(

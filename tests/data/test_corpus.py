@@ -262,7 +262,9 @@ def test_tmx_entities_are_refused(tmp_path):
 def test_a_treebank_is_a_corpus_of_sentences_and_trees(tmp_path):
     path = tmp_path / "c.trees"
     path.write_text("( (S (NP-SBJ (`` ``) (NN cat)) (VP (VBZ -LRB-))))\n(X (-NONE- *))\n", encoding="utf-8")
-    assert read(path, target="trees") == [('" cat (', "(S (NP XX XX ) (VP XX ) )"), ("", "")]
+    assert read(path, target="trees") == [('" cat (', "(S (NP `` NN ) (VP VBZ ) )"), ("", "")]
+    untagged = PairReader(CorpusConfig(str(path)), "en", "trees", tree_tag="XX")
+    assert list(untagged) == [('" cat (', "(S (NP XX XX ) (VP XX ) )"), ("", "")]
     path.write_text("(S (NN a)", encoding="utf-8")
     with pytest.raises(UserError, match=r"c\.trees:1: the last tree is incomplete"):
         read(path, target="trees")

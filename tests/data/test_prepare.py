@@ -201,6 +201,10 @@ class TestRerun:
         assert changed.created
         assert changed.dataset.manifest.key == Dataset.open(tmp_path / "dataset").manifest.key
 
+    def test_the_tag_of_trees_does_not_matter_without_trees(self, config, tmp_path):
+        prepare(config, tmp_path / "dataset", processes=1)
+        assert not prepare(change(config, tree_tag="XX"), tmp_path / "dataset", processes=1).created
+
     def test_changed_text_rebuilds_with_force(self, config, tmp_path):
         prepare(config, tmp_path / "dataset", processes=1)
         with open(config.data.train[1].source, "a") as one, open(config.data.train[1].target, "a") as other:
@@ -401,21 +405,24 @@ def test_single_files_with_both_sides(config, tmp_path):
 
 def test_trees_get_a_vocabulary_of_symbols(config, tmp_path):
     path = tmp_path / "t.trees"
-    words = ["cat", "dog", "bird", "fox", "elephant", "giraffe", "crocodile", "hippopotamus", "butterfly", "squirrel"]
-    path.write_text("".join(f"(S (NP (NN {one}) (NN {two})))\n" for one in words for two in words), encoding="utf-8")
+    nouns = ["cat", "dog", "bird", "fox", "elephant", "giraffe", "crocodile", "hippopotamus", "butterfly", "squirrel"]
+    path.write_text("".join(f"(S (NP (JJ {one}) (NN {two})))\n" for one in nouns for two in nouns), encoding="utf-8")
     data = replace(
         config.data, target="trees", train=(CorpusConfig(str(path)),), dev=(), test=(), vocab_size=300,
         shared_vocab=False, bpe_dropout=0.5, bpe_variants=2, clean=replace(CLEAN, max_ratio=9),
     )  # fmt: skip
     dataset = prepare(replace(config, data=data), tmp_path / "trees", processes=1).dataset
     symbols = dataset.tokenizer("target").symbols
-    assert symbols.keys() == {"(S", "(NP", "XX", ")"}
+    assert symbols.keys() == {"(S", "(NP", "JJ", "NN", ")"}
     (corpus,) = dataset.train
     assert len(corpus.variants) == 2
     for store in corpus.variants:  # dropout never splits a symbol
         assert {tuple(store[i][1].tolist()) for i in range(len(store))} == {
-            tuple(symbols[each] for each in "(S (NP XX XX ) )".split())  # noqa: SIM905
+            tuple(symbols[each] for each in "(S (NP JJ NN ) )".split())  # noqa: SIM905
         }
+    untagged = prepare(replace(config, data=replace(data, tree_tag="XX")), tmp_path / "untagged", processes=1).dataset
+    assert untagged.tokenizer("target").symbols.keys() == {"(S", "(NP", "XX", ")"}
+    assert untagged.manifest.key != dataset.manifest.key
     shared = replace(config, data=replace(data, shared_vocab=True))
     with pytest.raises(UserError, match=r"trees have a vocabulary of their own; set data\.shared_vocab=false"):
         prepare(shared, tmp_path / "shared", processes=1)

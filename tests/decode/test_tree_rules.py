@@ -19,19 +19,24 @@ from hark.text.tokenizer import Tokenizer, train_symbols
 from hark.text.trees import build_tree, events
 from tests.decode.naive import FORBIDDEN, ask, params_of, stub
 
-WORDS = Tokenizer(train_symbols(["(S (NP XX ) (VP XX ) )"], ["en", "trees"]))
+WORDS = Tokenizer(train_symbols(["(S (NP DT NN ) (VP VBD ) )"], ["en", "trees"]))
 IDS, END, START = WORDS.symbols, WORDS.special.end, WORDS.special.start
 LONGEST_RUN = 3
-SYMBOLS = TreeSymbols(IDS["XX"], IDS[")"], (IDS["(S"], IDS["(NP"], IDS["(VP"]), LONGEST_RUN)
-SMALL = IDS["XX"] + 1
+TAGS = ("DT", "NN", "VBD")
+SYMBOLS = TreeSymbols(tuple(IDS[tag] for tag in TAGS), IDS[")"], (IDS["(S"], IDS["(NP"], IDS["(VP"]), LONGEST_RUN)
+UNTAGGED = SYMBOLS._replace(word=(IDS["NN"],))
+"""With a single symbol for all words."""
+SMALL = max(IDS.values()) + 1
 """The size of a vocabulary with all symbols and without the bytes after them."""
 
 
-def search_trees(seed: int, words: int, width: int, limit: int, greed: float) -> list[Ended]:
+def search_trees(
+    seed: int, words: int, width: int, limit: int, greed: float, symbols: TreeSymbols = SYMBOLS
+) -> list[Ended]:
     """Search with random logits, as a lane does; `greed` favours opening brackets."""
     asked = [ask(limit=limit, max_ended=width, nbest=width)]
     params = params_of(asked)
-    rules = TreeRules.of(SYMBOLS, SMALL, END, "cpu")
+    rules = TreeRules.of(symbols, SMALL, END, "cpu")
     beams, state = init(params, width, width, START), rules.start(torch.tensor([words]), width)
     model, texts = stub(seed, SMALL), [() for _ in range(width)]
     trace = torch.zeros(1, limit + 2, width, dtype=torch.long)
@@ -59,16 +64,20 @@ def search_trees(seed: int, words: int, width: int, limit: int, greed: float) ->
     width=st.integers(1, 4),
     spare=st.integers(0, 40),
     greed=st.sampled_from([-2.0, 0.0, 2.0, 8.0]),
+    symbols=st.sampled_from([SYMBOLS, UNTAGGED]),
 )
-def test_every_output_is_a_tree(seed: int, words: int, width: int, spare: int, greed: float) -> None:
+def test_every_output_is_a_tree(
+    seed: int, words: int, width: int, spare: int, greed: float, symbols: TreeSymbols
+) -> None:
     limit = words + (1 if words == 1 else 3) + spare
-    found = search_trees(seed, words, width, limit, greed)
+    found = search_trees(seed, words, width, limit, greed, symbols)
     assert found
     for each in found:
         assert each.complete
         assert each.length <= min(limit, words * (1 + 2 * LONGEST_RUN) + 1)
         tree = build_tree(WORDS.decode_one(each.tokens).split(), [str(i) for i in range(words)])
         assert tree.words() == [str(i) for i in range(words)]
+        assert {IDS[leaf.label] for leaf in tree.leaves()} <= set(symbols.word)
         assert len(tree.children) == 1
         opening = [node.word is None for node, opens in events(tree) if opens][1:]
         runs = [len(list(run)) for opens, run in groupby(opening) if opens]
@@ -77,10 +86,18 @@ def test_every_output_is_a_tree(seed: int, words: int, width: int, spare: int, g
 
 def test_a_tight_limit_leaves_no_room_for_brackets() -> None:
     (flat, *_) = search_trees(1, 4, 2, 7, greed=50.0)
-    assert WORDS.decode_one(flat.tokens).split()[1:] == ["XX", "XX", "XX", "XX", ")"]
+    _, *tags, close = WORDS.decode_one(flat.tokens).split()
+    assert len(tags) == 4
+    assert set(tags) <= set(TAGS)
+    assert close == ")"
     (deeper, *_) = search_trees(1, 4, 2, 9, greed=50.0)
     assert len(deeper.tokens) == 8
-    assert {WORDS.decode_one(each.tokens) for each in search_trees(1, 1, 2, 2, greed=50.0)} == {"XX"}
+    assert {WORDS.decode_one(each.tokens) for each in search_trees(1, 1, 2, 2, greed=50.0)} <= set(TAGS)
+
+
+def test_every_tag_can_be_chosen() -> None:
+    found = [search_trees(seed, 4, 1, 30, greed=0.0)[0] for seed in range(10)]
+    assert {token for each in found for token in each.tokens} >= set(SYMBOLS.word)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +135,7 @@ def test_the_engine_decodes_trees_beside_other_requests(engine: Engine) -> None:
         (ask_tree(64), "tokens"),
         (ask_tree(3, min_length=2), "cannot be combined"),
         (Request([4, END], tree=TreeConstraint(SYMBOLS, 0)), "does not fit"),
-        (Request([4, END], tree=TreeConstraint(SYMBOLS._replace(word=999), 1)), "out of range"),
+        (Request([4, END], tree=TreeConstraint(SYMBOLS._replace(word=(*SYMBOLS.word, 999)), 1)), "out of range"),
     ],
 )
 def test_impossible_trees_are_refused(engine: Engine, request_: Request, message: str) -> None:

@@ -227,8 +227,8 @@ def test_a_watch_on_a_gpu_is_refused(model: Transformer) -> None:
 
 
 def test_trees_are_decoded_in_captured_steps(engine: TorchEngine) -> None:
-    names = {10: "XX", 11: ")", 12: "(S", 13: "(NP"}
-    symbols = TreeSymbols(word=10, close=11, opening=(12, 13), longest_run=3)
+    names = {9: "DT", 10: "NN", 11: ")", 12: "(S", 13: "(NP"}
+    symbols = TreeSymbols(word=(9, 10), close=11, opening=(12, 13), longest_run=3)
     rng = random.Random(2)
     searches = [DecodeConfig(beam=1), DecodeConfig(beam=4), DecodeConfig(beam=21), DecodeConfig(sample=True)]
     requests = [

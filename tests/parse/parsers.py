@@ -27,17 +27,21 @@ def treebank() -> list[Tree]:
 
 
 @cache
-def symbols() -> bytes:
-    return train_symbols([" ".join(linearise(tree)) for tree in treebank()], ["en", TREES])
+def symbols(tag: str | None) -> bytes:
+    return train_symbols([" ".join(linearise(tree, tag)) for tree in treebank()], ["en", TREES])
 
 
-def make_parser(folder: Path) -> Path:
-    sizes = [f"model.vocab_size={Tokenizer(symbols()).vocab_size}", f"model.source_vocab_size={tokenizer().vocab_size}"]
+def make_parser(folder: Path, tag: str | None = None) -> Path:
+    """Make a parser that predicts the tags of the treebank, or a single one."""
+    sizes = [
+        f"model.vocab_size={Tokenizer(symbols(tag)).vocab_size}",
+        f"model.source_vocab_size={tokenizer().vocab_size}",
+    ]
     config = configfile.load(None, [*SETTINGS, *sizes, "model.tie=target", "model.max_positions=64"])
     config = replace(config, data=replace(config.data, source="en", target=TREES, shared_vocab=False))
     torch.manual_seed(5)
     weights = {name: weight.detach().clone() for name, weight in Transformer(config.model).named_parameters()}
-    files = {TOKENIZER: symbols(), SOURCE_TOKENIZER: tokenizer().model}
+    files = {TOKENIZER: symbols(tag), SOURCE_TOKENIZER: tokenizer().model}
     facts = Facts(pairs=(("en", TREES),), summary="For tests.")
     write_bundle(folder, config, lambda path: save_file(weights, path), files, facts)
     return folder

@@ -8,7 +8,7 @@ from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.parse.parser import Parser
 from tests.decode.bundles import make_bundle
-from tests.parse.parsers import make_parser
+from tests.parse.parsers import make_parser, treebank
 
 SENTENCES = [["The", "cat", "sat", "."], ["Yes"], ["(", "👩‍👧", "-LRB-", ")"], ["a"] * 9]
 
@@ -22,6 +22,15 @@ def test_trees_have_exactly_the_words_of_their_sentences(loaded: Loaded) -> None
     parsed = list(Parser(loaded, beam=2).parse(SENTENCES))
     assert [each.tree.words() for each in parsed] == SENTENCES
     assert all(each.score < 0 for each in parsed)
+    tags = {leaf.label for each in parsed for leaf in each.tree.leaves()}
+    assert tags <= {leaf.label for tree in treebank() for leaf in tree.leaves()}
+
+
+def test_a_parser_without_tags(tmp_path: Path) -> None:
+    untagged = Loaded(make_parser(tmp_path / "parser", tag="XX"), "torch", "cpu")
+    parsed = list(Parser(untagged, beam=2).parse(SENTENCES))
+    assert [each.tree.words() for each in parsed] == SENTENCES
+    assert {leaf.label for each in parsed for leaf in each.tree.leaves()} == {"XX"}
 
 
 def test_a_sentence_that_is_too_long_is_named(loaded: Loaded) -> None:

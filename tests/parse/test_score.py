@@ -15,8 +15,15 @@ from tests.text.test_trees import TREES
 GOLDEN = Path(__file__).parents[1] / "golden" / "evalb.tsv"
 """300 pairs of random trees with the counts of evalb (Sekine and Collins, version of 2008 with COLLINS.prm): gold tree,
 predicted tree, matched brackets, gold brackets, predicted brackets."""
-EVALB = {"sentences": 300, "precision": 28.70, "recall": 28.49, "f1": 28.59, "complete_match": 22.33}
-"""Its summary of all pairs."""
+EVALB = {
+    "sentences": 300,
+    "precision": 28.70,
+    "recall": 28.49,
+    "f1": 28.59,
+    "complete_match": 22.33,
+    "tag_accuracy": 100.0,
+}
+"""Its summary of all pairs, which have the same tags on both sides."""
 
 
 def golden() -> list[tuple[Tree, Tree, tuple[int, ...]]]:
@@ -61,7 +68,8 @@ def test_scores_equal_the_brute_force(gold: Tree, chance: object) -> None:
     other = rearranged(gold, chance)
     expected, found = spans(gold), spans(other)
     counts = ((expected & found).total(), expected.total(), found.total(), 1, int(expected == found))
-    assert score_pair(gold, other).counts == counts
+    words = sum(leaf.label not in (",", ":", "``", "''", ".") for leaf in gold.leaves())
+    assert score_pair(gold, other).counts == (*counts, words, words)
 
 
 def rearranged(tree: Tree, chance: object) -> Tree:
@@ -78,6 +86,15 @@ def test_a_tree_matches_itself_whatever_its_tags() -> None:
     gold = parse_tree("(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PRT (RP down))) (. .)))")
     other = parse_tree("(S1 (S (NP (XX The) (XX cat)) (VP (XX sat) (ADVP (XX down))) (XX .)))")
     assert score_pair(gold, other) == BracketScore(4, 4, 4, 1, 1)
+    assert "tag_accuracy" not in score_pair(gold, other).to_tree()
+
+
+def test_tags_are_scored_if_predicted() -> None:
+    gold = parse_tree("(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PRT (RP down))) (. .)))")
+    other = parse_tree("(TOP (S (NP (DT The) (NN cat)) (VP (VBN sat) (PRT (RP down))) (: .)))")
+    untagged = parse_tree("(TOP (S (NP (XX The) (XX cat)) (XX sat) (XX down) (XX .)))")
+    assert score_pair(gold, other) == BracketScore(4, 4, 4, 1, 1, words=4, tagged=3)
+    assert score_trees([(gold, other), (gold, untagged)]).to_tree()["tag_accuracy"] == 75
 
 
 def test_unlabelled_scores_ignore_labels() -> None:

@@ -141,6 +141,8 @@ def test_table4_trains_and_scores_parsers(reproduce: Reproduce) -> None:
     for name in ("gum", "wsj_sample"):
         row = rows[f"{name}-parse"]
         assert row["test"]["sentences"] == 3
+        assert row["test"]["tag_accuracy"] >= 0
+        assert "tag_accuracy" not in row["right_branching"]
         assert 0 < row["right_branching"]["f1"] < row["right_branching_unlabelled"]["f1"]
         assert row["dev"].keys() == {"best", "average"}
         assert sum(each["counts"][3] for each in row["by_length"]) == 3

@@ -12,6 +12,7 @@ from hark.text.trees import (
     bare_label,
     build_tree,
     format_tree,
+    is_word,
     linearise,
     parse_tree,
     read_trees,
@@ -47,9 +48,18 @@ def test_brackets_round_trip(tree: Tree) -> None:
 @given(TREES)
 def test_symbols_round_trip(tree: Tree) -> None:
     symbols = linearise(tree)
-    assert build_tree(symbols, tree.words(), [leaf.label for leaf in tree.leaves()]) == tree
+    assert build_tree(symbols, tree.words()) == tree
     assert " ".join(symbols).split() == symbols
-    assert symbols.count("XX") == len(tree.words())
+    assert [symbol for symbol in symbols if is_word(symbol)] == [leaf.label for leaf in tree.leaves()]
+
+
+@given(TREES)
+def test_one_tag_for_all_words(tree: Tree) -> None:
+    symbols = linearise(tree, "XX")
+    assert symbols == ["XX" if is_word(symbol) else symbol for symbol in linearise(tree)]
+    built = build_tree(symbols, tree.words())
+    assert built.words() == tree.words()
+    assert linearise(built) == symbols
 
 
 @given(TREES)
@@ -65,7 +75,7 @@ def test_traces_and_function_tags_are_removed() -> None:
         "(TOP (S (NP (NNP Rudolph)) (VP (VBD was) (VP (VBN named) (S (NP (DT a) (NN director))))) (ADVP (RB once)) "
         "(. .)))"
     )
-    assert " ".join(linearise(simple)) == "(S (NP XX ) (VP XX (VP XX (S (NP XX XX ) ) ) ) (ADVP XX ) XX )"
+    assert " ".join(linearise(simple)) == "(S (NP NNP ) (VP VBD (VP VBN (S (NP DT NN ) ) ) ) (ADVP RB ) . )"
 
 
 def test_a_tree_of_traces_alone_is_nothing() -> None:
@@ -83,13 +93,13 @@ def test_bare_labels(label: str, bare: str) -> None:
 def test_roots_are_all_the_same() -> None:
     texts = ["( (S (X a)))", "(ROOT (S (X a)))", "(TOP (S (X a)))", "(S1 (S (X a)))", "(S (X a))"]
     assert {simplify(parse_tree(text)) for text in texts} == {Tree(TOP, (Tree("S", (Tree("X", word="a"),)),))}
-    assert linearise(Tree(TOP, (Tree("UH", word="Yes"),))) == ["XX"]
+    assert linearise(Tree(TOP, (Tree("UH", word="Yes"),))) == ["UH"]
 
 
 def test_a_root_with_several_children_is_kept() -> None:
     tree = parse_tree("(TOP (NP (NN a)) (. .))")
-    assert linearise(tree) == ["(TOP", "(NP", "XX", ")", "XX", ")"]
-    assert build_tree(linearise(tree), ["a", "."], ["NN", "."]) == tree
+    assert linearise(tree) == ["(TOP", "(NP", "NN", ")", ".", ")"]
+    assert build_tree(linearise(tree), ["a", "."]) == tree
 
 
 def test_escaped_words() -> None:
@@ -122,7 +132,7 @@ def test_a_single_tree_is_exactly_one(text: str) -> None:
         parse_tree(text)
 
 
-@pytest.mark.parametrize("symbols", ["(S XX", "XX XX )", "XX", "XX XX XX", "(S ) XX XX", "(S XX FOO XX )", "( XX XX )"])
+@pytest.mark.parametrize("symbols", ["(S XX", "XX XX )", "XX", "XX XX XX", "(S ) XX XX", "(S XX ((S XX )", "( XX XX )"])
 def test_malformed_symbols_are_refused(symbols: str) -> None:
     with pytest.raises(ValueError, match=r"brackets?|words|symbol"):
         build_tree(symbols.split(), ["a", "b"])

@@ -55,7 +55,7 @@ def parse(
 ) -> None:
     """Parse English sentences into constituency trees.
 
-    Prints a tree in brackets per sentence, over exactly its words. Part-of-speech tags are all XX, as the model does
+    Prints a tree in brackets per sentence, over exactly its words. Part-of-speech tags are all XX if the model does
     not predict any. Scores follow evalb (COLLINS.prm): punctuation and the root do not count, ADVP equals PRT.
     """
     require("torch", "train", "hark parse")
@@ -141,9 +141,10 @@ def score_treebank(parser: "Parser", path: Path, output: Path | None, as_json: b
         lengths = [{"first": each.first, "last": each.last, **each.score.to_tree()} for each in by_length]
         sys.stdout.write(json.dumps({**score.to_tree(), "by_length": lengths}, indent=1) + "\n")
     elif output != STDOUT:
+        tags = "" if score.tag_accuracy is None else f", tags {score.tag_accuracy:.2f}"
         lines = [
             f"F1 {score.f1:.2f}, precision {score.precision:.2f}, recall {score.recall:.2f}, complete match "
-            f"{score.complete_match:.2f} on {score.sentences:,} sentences (evalb, COLLINS.prm)",
+            f"{score.complete_match:.2f}{tags} on {score.sentences:,} sentences (evalb, COLLINS.prm)",
             *length_table(by_length),
         ]
         sys.stdout.write("\n".join(lines) + "\n")

@@ -87,7 +87,7 @@ class DatasetBuild:
                     opened.enter_context(path.open("w", encoding="utf-8", newline="\n"))
                     for path in self.text_files(corpus)
                 ]
-                for pair in PairReader(corpus.config, *corpus.languages):
+                for pair in self.reader(corpus):
                     for file, text in zip(files, pair, strict=True):
                         file.write(text + "\n")
                     sentences.add(*pair)
@@ -121,13 +121,16 @@ class DatasetBuild:
         size = sum(self.size(corpus) for corpus in self.train)
         number = pairs = done = 0
         for corpus in self.train:
-            reader = PairReader(corpus.config, *corpus.languages)
+            reader = self.reader(corpus)
             line = 1
             for chunk in cut_into_chunks(iter(reader)):
                 yield RawChunk(number, corpus.name, corpus.directions, line, chunk)
                 number, line, pairs = number + 1, line + len(chunk), pairs + len(chunk)
                 self.progress("cleaning", pairs, (done + reader.share * self.size(corpus)) / max(size, 1))
             done += self.size(corpus)
+
+    def reader(self, corpus: NamedCorpus) -> PairReader:
+        return PairReader(corpus.config, *corpus.languages, self.data.tree_tag)
 
     def size(self, corpus: NamedCorpus) -> int:
         return sum(self.plan.sources[path].size for path in corpus_files(corpus.config))

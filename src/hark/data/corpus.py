@@ -21,13 +21,16 @@ TextPair = tuple[str, str]
 HEAD = 1 << 13
 BUNDLED = "hark:"
 HERE = Path(__file__).parent
+TREEBANKS = (".trees", ".mrg")
 
 
 class PairReader:
-    """Reads the pairs of a corpus in order, raw, without line endings; `share` is the share read so far."""
+    """Reads the pairs of a corpus in order, raw, without line endings; `share` is the share read so far.
 
-    def __init__(self, corpus: CorpusConfig, source: str, target: str) -> None:
-        self.corpus, self.source, self.target = corpus, source, target
+    In the trees of a treebank, every word has the tag `tree_tag`; None: its own."""
+
+    def __init__(self, corpus: CorpusConfig, source: str, target: str, tree_tag: str | None = None) -> None:
+        self.corpus, self.source, self.target, self.tree_tag = corpus, source, target, tree_tag
         self._streams: list[ByteStream] = []
 
     @property
@@ -45,15 +48,15 @@ class PairReader:
         if self.corpus.target:
             return read_aligned(*self._streams)
         (stream,) = self._streams
-        match Path(plain_name(stream.path)).suffix.lower():
+        match suffix(stream.path):
             case ".tsv":
                 return read_tsv(stream)
             case ".jsonl" | ".ndjson":
                 return read_jsonl(stream, self.source, self.target)
             case ".tmx":
                 return parse_tmx(stream, self.source, self.target)
-            case ".trees" | ".mrg":
-                return read_treebank(stream)
+            case kind if kind in TREEBANKS:
+                return read_treebank(stream, self.tree_tag)
             case _:
                 raise UserError(
                     f"{stream.path}: a single file with both sides must be .tsv, .jsonl, .tmx or .trees; "
@@ -64,6 +67,15 @@ class PairReader:
 def read_pairs(corpus: CorpusConfig, source: str, target: str) -> Iterator[TextPair]:
     """Yield the pairs of a corpus in order: raw text, without line endings."""
     return iter(PairReader(corpus, source, target))
+
+
+def is_treebank(corpus: CorpusConfig) -> bool:
+    return not corpus.target and suffix(locate(corpus.source)) in TREEBANKS
+
+
+def suffix(path: Path) -> str:
+    """The end of a name that tells the format of a file, compressed or not."""
+    return Path(plain_name(path)).suffix.lower()
 
 
 def corpus_files(corpus: CorpusConfig) -> list[Path]:
@@ -129,10 +141,10 @@ def pick_pair(row: Any, source: str, target: str, where: str) -> TextPair:
     raise UserError(f"{where}: expected keys {source} and {target}, or source and target")
 
 
-def read_treebank(stream: ByteStream) -> Iterator[TextPair]:
+def read_treebank(stream: ByteStream, tag: str | None) -> Iterator[TextPair]:
     """Read bracketed trees as pairs of a sentence, its words separated by spaces, and the symbols of its tree."""
     for tree in map(simplify, read_trees(read_lines(stream), str(stream.path))):
-        yield (as_source(tree.words()), " ".join(linearise(tree))) if tree else ("", "")
+        yield (as_source(tree.words()), " ".join(linearise(tree, tag))) if tree else ("", "")
 
 
 def one_line(text: str) -> str:

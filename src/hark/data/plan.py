@@ -12,7 +12,7 @@ from typing import Any
 
 from hark.config import AugmentConfig, Config, CorpusConfig, DataConfig
 from hark.data.compression import open_file
-from hark.data.corpus import corpus_files
+from hark.data.corpus import corpus_files, is_treebank
 from hark.data.dataset import FORMAT, Role, SourceFile, direction_name, text_file
 from hark.data.names import name_corpora
 from hark.data.store import Side
@@ -82,6 +82,11 @@ class PreparePlan:
             return self.data.source, self.data.target
         return tuple(sorted({code for corpus in self.corpora for code in corpus.languages}))
 
+    @property
+    def has_tags(self) -> bool:
+        """Whether there are trees with part-of-speech tags."""
+        return self.data.tree_tag is None and any(is_treebank(each.config) for each in self.corpora)
+
     @cached_property
     def settings(self) -> dict[str, Any]:
         data = self.data
@@ -109,6 +114,7 @@ class PreparePlan:
             "seed": data.seed,
             # Omitted when unused, so that datasets prepared before this setting existed keep their keys.
             **({"augment": describe_augment(data.augment)} if data.augment != AugmentConfig() else {}),
+            **({"tags": True} if self.has_tags else {}),
         }
 
     @cached_property

@@ -124,7 +124,7 @@ class Engine(ABC):
             raise UserError(f"{self.name} cannot restrict output to trees; use --engine torch")
         if request.prefix or request.banned or search.min_length or search.diverse:
             raise UserError("a tree cannot be combined with a prefix, banned tokens, min_length or diverse")
-        ids = (tree.symbols.word, tree.symbols.close, *tree.symbols.opening)
+        ids = (*tree.symbols.word, tree.symbols.close, *tree.symbols.opening)
         if not 0 <= min(ids) <= max(ids) < self.target_size:
             raise UserError("token id out of range of the vocabulary; use the model's own tokenizer")
         if not 0 < tree.words <= limit - (1 if tree.words == 1 else 3):  # EOS, and the brackets around several words

@@ -14,7 +14,8 @@ from hark.errors import HarkError
 class TreeSymbols(NamedTuple):
     """The tokens of linearised trees in a vocabulary."""
 
-    word: int
+    word: tuple[int, ...]
+    """Part-of-speech tags, each of which stands for a word."""
     close: int
     opening: tuple[int, ...]
     longest_run: int = 8

@@ -40,15 +40,18 @@ class TreeRules:
     """Which tokens may follow, for one vocabulary."""
 
     symbols: TreeSymbols
+    word_V: Tensor
+    """Whether each token is a word."""
     opening_V: Tensor
     """Whether each token is an opening bracket."""
     end: int
 
     @classmethod
     def of(cls, symbols: TreeSymbols, vocab_size: int, end: int, device: torch.device | str) -> "TreeRules":
-        opening_V = torch.zeros(vocab_size, dtype=torch.bool, device=device)
+        word_V, opening_V = torch.zeros(2, vocab_size, dtype=torch.bool, device=device)
+        word_V[list(symbols.word)] = True
         opening_V[list(symbols.opening)] = True
-        return cls(symbols, opening_V, end)
+        return cls(symbols, word_V, opening_V, end)
 
     @staticmethod
     def start(words_B: Tensor, width: int) -> TreeState:
@@ -65,8 +68,8 @@ class TreeRules:
         # Rows without a hypothesis can be in any state, and must have a possible token as well, or their logits would
         # become NaN. So a bracket around several words is always allowed, and without words left a closing bracket.
         open_BW = (more_BW & fits_BW) | (outside_BW & (left_BW > 1))
-        allowed_BWV = self.opening_V & open_BW[..., None]
-        allowed_BWV[..., self.symbols.word] = more_BW & (~outside_BW | (left_BW == 1))
+        word_BW = more_BW & (~outside_BW | (left_BW == 1))
+        allowed_BWV = (self.opening_V & open_BW[..., None]) | (self.word_V & word_BW[..., None])
         allowed_BWV[..., self.symbols.close] = ~outside_BW & (~more_BW | ((run_BW == 0) & (depth_BW > 1)))
         allowed_BWV[..., self.end] = ~more_BW & outside_BW
         return logits_BWV.masked_fill_(~allowed_BWV, -torch.inf)
@@ -80,7 +83,7 @@ class TreeRules:
         opens_BW = self.opening_V[tokens_BW]
         closes_BW = tokens_BW == self.symbols.close
         return TreeState(
-            (left_BW - (tokens_BW == self.symbols.word).long()).clamp_(min=0),
+            (left_BW - self.word_V[tokens_BW].long()).clamp_(min=0),
             (depth_BW + opens_BW.long() - closes_BW.long()).clamp_(min=0),
             (run_BW + 1).where(opens_BW, 0),
         )

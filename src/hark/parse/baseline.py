@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hark.text.trees import TOP, Tree, events
+from hark.text.trees import TOP, UNTAGGED, Tree, events
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,10 @@ class RightBranching:
             inner.update(node.label for node, opens in events(tree) if opens and node.word is None and node is not tree)
         return cls(*(most_common(each) for each in (tops, inner)))
 
-    def build(self, leaves: Sequence[Tree]) -> Tree:
-        last = leaves[-1:] if len(leaves) > 1 else ()
-        rest = list(leaves[: len(leaves) - len(last)])
+    def build(self, words: Sequence[str]) -> Tree:
+        leaves = [Tree(UNTAGGED, word=word) for word in words]
+        last = leaves[-1:] if len(leaves) > 1 else []
+        rest = leaves[: len(leaves) - len(last)]
         tree = rest.pop()
         while rest:
             tree = Tree(self.inner, (rest.pop(), tree))

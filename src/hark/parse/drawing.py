@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from hark.pages.picture import group, picture
-from hark.text.trees import ROOTS, WORD, Tree, events
+from hark.text.trees import ROOTS, UNTAGGED, Tree, events
 
 MARGIN, LEVEL, GAP = 24, 44, 14
 """Around a tree, between two levels, and between two words, in SVG units."""
@@ -64,7 +64,7 @@ def draw_node(placed: PlacedNode, bottom: float) -> str:
         ]
         return "".join(lines) + f'<text class="constituent" x="{x:.1f}" y="{y:.1f}">{escape(node.label)}</text>'
     word = f'<text class="word" x="{x:.1f}" y="{y:.1f}">{escape(node.word)}</text>'
-    if node.label == WORD:
+    if node.label == UNTAGGED:
         return word
     return word + f'<text class="tag" x="{x:.1f}" y="{y + 15:.1f}">{escape(node.label)}</text>'
 
@@ -77,7 +77,7 @@ def place(tree: Tree) -> tuple[tuple[PlacedNode, ...], float]:
     for node, opens in events(tree):
         if node.word is not None:
             if opens:
-                shown = node.label if node.label != WORD else ""
+                shown = node.label if node.label != UNTAGGED else ""
                 width = max(text_width(node.word), text_width(shown), 2 * CHARACTER)
                 levels[-1].append(PlacedNode(node, x + width / 2))
                 x += width + GAP

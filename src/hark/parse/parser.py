@@ -8,7 +8,7 @@ from hark.decode.load import Loaded, search_settings
 from hark.decode.request import Request, TreeConstraint, TreeSymbols
 from hark.errors import UserError
 from hark.text.tokenizer import Tokenizer
-from hark.text.trees import CLOSE, TREES, WORD, Tree, as_source, build_tree, is_opening
+from hark.text.trees import CLOSE, TREES, Tree, as_source, build_tree, is_opening, is_word
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def find_symbols(loaded: Loaded) -> TreeSymbols:
     """The symbols of trees in a parser's vocabulary; raise an error if the model is not a parser."""
     vocabulary = loaded.target_vocabulary
     symbols = vocabulary.symbols if isinstance(vocabulary, Tokenizer) else {}
-    if loaded.facts.pairs[0][1] != TREES or not {WORD, CLOSE} <= symbols.keys():
+    word, opening = (tuple(id_ for symbol, id_ in symbols.items() if kind(symbol)) for kind in (is_word, is_opening))
+    if loaded.facts.pairs[0][1] != TREES or not word or CLOSE not in symbols:
         raise UserError(f"{loaded.bundle.folder}: not a parser; train one with the recipe parse-small")
-    opening = tuple(id_ for symbol, id_ in symbols.items() if is_opening(symbol))
-    return TreeSymbols(symbols[WORD], symbols[CLOSE], opening)
+    return TreeSymbols(word, symbols[CLOSE], opening)

@@ -2,14 +2,14 @@
 
 The root, punctuation and constituents that consist of punctuation alone do not count, and neither do part-of-speech
 tags; ADVP and PRT are the same label. Which words are punctuation is decided by the tags of the gold tree, so that a
-parser need not predict tags.
+parser need not predict tags. If it does, their accuracy is that of all words but punctuation.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hark.text.trees import ROOTS, Tree, events
+from hark.text.trees import ROOTS, UNTAGGED, Tree, events
 
 PUNCTUATION = frozenset({",", ":", "``", "''", "."})
 SAME = {"PRT": "ADVP"}
@@ -30,13 +30,17 @@ class BracketScore:
     sentences: int = 0
     complete: int = 0
     """Sentences with exactly the gold brackets."""
+    words: int = 0
+    """Words that count, in sentences with predicted tags."""
+    tagged: int = 0
+    """Those of them with the gold tag."""
 
     def __add__(self, other: "BracketScore") -> "BracketScore":
         return BracketScore(*(one + two for one, two in zip(self.counts, other.counts, strict=True)))
 
     @property
     def counts(self) -> tuple[int, ...]:
-        return self.matched, self.gold, self.predicted, self.sentences, self.complete
+        return self.matched, self.gold, self.predicted, self.sentences, self.complete, self.words, self.tagged
 
     @property
     def precision(self) -> float:
@@ -54,14 +58,21 @@ class BracketScore:
     def complete_match(self) -> float:
         return percentage(self.complete, self.sentences)
 
+    @property
+    def tag_accuracy(self) -> float | None:
+        """None if no tags were predicted."""
+        return percentage(self.tagged, self.words) if self.words else None
+
     def to_tree(self) -> dict[str, float]:
         """The figures for JSON."""
+        tags = {} if self.tag_accuracy is None else {"tag_accuracy": round(self.tag_accuracy, 2)}
         return {
             "sentences": self.sentences,
             "precision": round(self.precision, 2),
             "recall": round(self.recall, 2),
             "f1": round(self.f1, 2),
             "complete_match": round(self.complete_match, 2),
+            **tags,
         }
 
 
@@ -100,13 +111,15 @@ def brackets(tree: Tree, counts: Sequence[bool], labelled: bool = True) -> Count
 def score_pair(gold: Tree, predicted: Tree, labelled: bool = True) -> BracketScore:
     """Score one sentence; raise ValueError if the trees have different numbers of words."""
     tags = [leaf.label for leaf in gold.leaves()]
-    words = len(predicted.leaves())
-    if len(tags) != words:
-        raise ValueError(f"{len(tags)} words in the gold tree, but {words} in the predicted one")
+    found_tags = [leaf.label for leaf in predicted.leaves()]
+    if len(tags) != len(found_tags):
+        raise ValueError(f"{len(tags)} words in the gold tree, but {len(found_tags)} in the predicted one")
     counts = [tag not in PUNCTUATION for tag in tags]
+    words = sum(counts) if set(found_tags) != {UNTAGGED} else 0
+    tagged = sum(tag == other for tag, other, counted in zip(tags, found_tags, counts, strict=True) if counted)
     expected, found = brackets(gold, counts, labelled), brackets(predicted, counts, labelled)
     matched = (expected & found).total()
-    return BracketScore(matched, expected.total(), found.total(), 1, int(expected == found))
+    return BracketScore(matched, expected.total(), found.total(), 1, int(expected == found), words, tagged)
 
 
 def score_trees(pairs: Iterable[TreePair], labelled: bool = True) -> BracketScore:

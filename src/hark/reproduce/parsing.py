@@ -36,7 +36,7 @@ def run_parsing(config: Config, treebank: Treebank, part: str, work: Work, advan
     pairs = parse_trees(run.best if chosen == "best" else average, treebank.test, work.device)
     write_trees(work.folder / "trees" / f"{part}.trees", (tree for _, tree in pairs))
     branching = RightBranching.learn(treebank.train)
-    baseline = [(tree, branching.build(tree.leaves())) for tree in treebank.test]
+    baseline = [(tree, branching.build(tree.words())) for tree in treebank.test]
     cost, search = read_cost(run), config.decode
     return {
         "treebank": treebank.name,

@@ -1,10 +1,9 @@
 """Constituency trees: reading and writing brackets, and trees as sequences of symbols (Vinyals et al., 2015).
 
-A sequence has a symbol for each opening bracket with its label, one for each word, and one for all closing brackets:
-`(S (NP XX XX ) (VP XX ) XX )`. Words and part-of-speech tags are not in it: as in Vinyals et al., every tag is XX, and
-the words are those of the sentence, in order. The label of a closing bracket follows from its opening one. The root
-(TOP, ROOT or S1) is left out if it has a single child, as it nearly always has; so a sequence is one constituent, or
-one word.
+A sequence has a symbol for each opening bracket with its label, the part-of-speech tag of each word, and one symbol for
+all closing brackets: `(S (NP DT NN ) (VP VBD ) . )`. The words are those of the sentence, in order. In Vinyals et al.,
+every tag is XX. The label of a closing bracket follows from its opening one. The root (TOP, ROOT or S1) is left out if
+it has a single child, as it nearly always has; so a sequence is one constituent, or one word.
 """
 
 import re
@@ -15,7 +14,9 @@ from hark.errors import UserError
 
 TREES = "trees"
 """The language code of linearised trees, as the target of a dataset and a model."""
-WORD, CLOSE = "XX", ")"
+CLOSE = ")"
+UNTAGGED = "XX"
+"""The tag of every word, if a parser does not predict tags."""
 TOP = "TOP"
 ROOTS = frozenset({"", "TOP", "ROOT", "S1"})
 EMPTY = "-NONE-"
@@ -151,8 +152,8 @@ def bare_label(label: str) -> str:
     return (match[1] if match else "") or label or "X"
 
 
-def linearise(tree: Tree) -> list[str]:
-    """Return the symbols of a simplified tree."""
+def linearise(tree: Tree, tag: str | None = None) -> list[str]:
+    """Return the symbols of a simplified tree, if given with `tag` for every word instead of its own."""
     symbols = []
     for node, opens in events(tree):
         if node is tree and len(tree.children) == 1:
@@ -160,20 +161,20 @@ def linearise(tree: Tree) -> list[str]:
         if node.word is None:
             symbols.append(f"({node.label}" if opens else CLOSE)
         elif opens:
-            symbols.append(WORD)
+            symbols.append(tag or node.label)
     return symbols
 
 
-def build_tree(symbols: Iterable[str], words: Sequence[str], tags: Sequence[str] | None = None) -> Tree:
-    """Build the tree of a sequence over the words, with the given tags; raise ValueError if it is not one."""
-    leaves = iter([Tree(tag, word=word) for tag, word in zip(tags or [WORD] * len(words), words, strict=True)])
+def build_tree(symbols: Iterable[str], words: Sequence[str]) -> Tree:
+    """Build the tree of a sequence over the words; raise ValueError if it is not one."""
+    left = iter(words)
     open_: list[tuple[str, list[Tree]]] = [(TOP, [])]
     for symbol in symbols:
-        if symbol == WORD:
-            leaf = next(leaves, None)
-            if leaf is None:
+        if is_word(symbol):
+            word = next(left, None)
+            if word is None:
                 raise ValueError(f"more than {len(words)} words")
-            open_[-1][1].append(leaf)
+            open_[-1][1].append(Tree(symbol, word=word))
         elif symbol == CLOSE:
             label, children = open_.pop()
             if not open_ or not children:
@@ -183,7 +184,7 @@ def build_tree(symbols: Iterable[str], words: Sequence[str], tags: Sequence[str]
             open_.append((symbol[1:], []))
         else:
             raise ValueError(f"{symbol}: not a symbol of a tree")
-    if len(open_) > 1 or next(leaves, None) is not None:
+    if len(open_) > 1 or next(left, None) is not None:
         raise ValueError("brackets are not closed" if len(open_) > 1 else f"fewer than {len(words)} words")
     topmost = open_[0][1]
     return topmost[0] if len(topmost) == 1 and topmost[0].label == TOP else Tree(TOP, tuple(topmost))
@@ -191,6 +192,10 @@ def build_tree(symbols: Iterable[str], words: Sequence[str], tags: Sequence[str]
 
 def is_opening(symbol: str) -> bool:
     return len(symbol) > 1 and symbol[0] == "("
+
+
+def is_word(symbol: str) -> bool:
+    return symbol[0] not in "()"
 
 
 def format_tree(tree: Tree) -> str:
