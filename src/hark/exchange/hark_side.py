@@ -90,7 +90,7 @@ class LazyEngine:
 
     @cached_property
     def engine(self) -> CTranslate2Engine:
-        return CTranslate2Engine(*self.settings, threads=1, frugal=True)
+        return CTranslate2Engine(*self.settings, threads=1, frugal=True, all_bits=True)
 
     def release(self) -> None:
         if (engine := self.__dict__.pop("engine", None)) is not None:

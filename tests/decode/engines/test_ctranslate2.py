@@ -17,6 +17,7 @@ from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.decode.engines import ctranslate2 as engine_module
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.engines.ctranslate2_search import FEW
+from hark.decode.engines.saturation import saturates
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Hypothesis, Request
 from hark.errors import UserError
@@ -189,12 +190,18 @@ def test_200_sentences_equal_the_torch_engine(beam: int, learnt: Transformer) ->
 
 def test_int8_gives_nearly_the_same(learnt: Transformer) -> None:
     requests = [Request(each) for each in sentences(100, 6, 8, vocabulary=23)]
-    whole, floating = (
-        dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, compute_type).run(requests))
-        for compute_type in ("int8", "float32")
-    )
-    assert np.mean([whole[i][0].tokens == floating[i][0].tokens for i in range(100)]) >= 0.9
-    assert np.mean([abs(whole[i][0].score - floating[i][0].score) for i in range(100)]) < 0.05
+
+    def difference(whole: dict[int, list[Hypothesis]]) -> float:
+        return float(np.mean([abs(whole[i][0].score - floating[i][0].score) for i in range(100)]))
+
+    settings = weights_of(learnt), learnt.config, SPECIAL
+    floating = dict(CTranslate2Engine(*settings, "float32").run(requests))
+    whole = dict(CTranslate2Engine(*settings, "int8").run(requests))
+    rounding = 2 if saturates() else 1  # one bit less doubles the error
+    assert np.mean([whole[i][0].tokens == floating[i][0].tokens for i in range(100)]) >= 1 - 0.1 * rounding
+    assert difference(whole) < 0.05 * rounding
+    if saturates():
+        assert difference(whole) < difference(dict(CTranslate2Engine(*settings, "int8", all_bits=True).run(requests)))
 
 
 def everything(vocabulary: int) -> Shortlist:

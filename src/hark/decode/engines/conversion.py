@@ -29,7 +29,11 @@ NORM_EPSILON = 1e-5
 INT16_LARGEST = 1 << 10
 """The largest value of int16 weights. CTranslate2 uses ten bits, so that sums of products do not overflow."""
 
-StoredType = Literal["float32", "float16", "int16", "int8"]
+HALVES = np.rint(np.arange(256, dtype=np.uint8).view(np.int8) / 2).astype(np.int8)
+"""Half of each 8-bit number, by its bits."""
+
+StoredType = Literal["float32", "float16", "int16", "int8", "int7"]
+"""int7: int8 with weights of at most 64, for CPUs that saturate larger products (`saturation`)."""
 TokenNames = tuple[Sequence[str], Sequence[str]]
 """The names of the source's and the target's tokens."""
 
@@ -45,9 +49,9 @@ def convert(
 ) -> dict[str, bytes]:
     """Return the files of a CTranslate2 model, by name, for `ctranslate2.Translator(files=...)`.
 
-    With int8, matrices not stored as int8 are quantised here: CTranslate2 would do the same while loading, but more
-    slowly and with a second copy in float32. With `names`, CTranslate2 appends EOS to the source itself, if the model
-    expects it (`adds_end`).
+    With int8 and int7, matrices not stored as int8 are quantised here: CTranslate2 would do the same while loading, but
+    more slowly and with a second copy in float32. With `names`, CTranslate2 appends EOS to the source itself, if the
+    model expects it (`adds_end`).
     """
     variables = _variables(weights, config, stored_type, alignment)
     return _other_files(config, special, names, adds_end) | {MODEL: b"".join(variables.parts())}
@@ -132,14 +136,14 @@ class _Variables:
     def alias(self, name: str, other: str) -> None:
         """Add a second name for a shared matrix (paper, 3.4)."""
         self.aliases[f"{name}/weight"] = f"{other}/weight"
-        if self.stored_type in ("int8", "int16"):
+        if self.stored_type in ("int8", "int7", "int16"):
             self.aliases[f"{name}/weight_scale"] = f"{other}/weight_scale"
 
     def parts(self) -> Iterator[bytes | memoryview]:
         """The parts of the file."""
         arrays = dict(self.arrays)
         match self.stored_type:
-            case "int8":
+            case "int8" | "int7":
                 wide = [name for name, (_, scale) in self.matrices.items() if scale is None]
                 quantised = dict(zip(wide, quantise([self.matrices[name][0] for name in wide]), strict=True))
                 for name, (matrix, scale) in self.matrices.items():
@@ -156,6 +160,10 @@ class _Variables:
             arrays = {name: _to_half(array) for name, array in arrays.items()}
         yield from self._parts(arrays)
 
+    def _is_quantised(self, name: str) -> bool:
+        """Whether an array is a quantised matrix, or its scales."""
+        return name.removesuffix("_scale").removesuffix("/weight") in self.matrices
+
     def _floats(self) -> Iterator[tuple[str, Array]]:
         """The matrices in float32."""
         for name, (matrix, scale) in self.matrices.items():
@@ -164,7 +172,8 @@ class _Variables:
     def _parts(self, arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
         """The parts of the file: version, specification and revision; variables; aliases."""
         yield struct.pack("=I", BINARY_VERSION) + _string(SPEC) + struct.pack("=II", REVISION, len(arrays))
-        for name, array in arrays.items():
+        for name, full in arrays.items():
+            array = _halve(full) if self.stored_type == "int7" and self._is_quantised(name) else full
             shape = struct.pack(f"={array.ndim}I", *array.shape)
             size = struct.pack("=BI", TYPES[array.dtype], array.nbytes)
             yield _string(name) + struct.pack("=B", array.ndim) + shape + size
@@ -172,6 +181,10 @@ class _Variables:
         yield struct.pack("=I", len(self.aliases))
         for name, other in self.aliases.items():
             yield _string(name) + _string(other)
+
+
+def _halve(array: Array) -> Array:
+    return HALVES[array.view(np.uint8)] if array.dtype == np.int8 else array / 2
 
 
 def _to_half(array: Array) -> Array:

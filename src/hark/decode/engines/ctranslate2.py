@@ -46,6 +46,7 @@ class CTranslate2Engine(Engine):
     alignment: the heads that the attention of answers is read from; by default all heads of the penultimate layer.
     shortlist: restricts plain searches to its tokens, of a whole batch together, except in small batches.
     frugal: load through files on disk, which takes a third of the memory and longer; without shortlist.
+    all_bits: keep int8 weights of 8 bits on CPUs that saturate (`saturation`), as plain CTranslate2 does.
 
     A sampled translation depends only on its request, seed included, and on the machine. Other engines draw others.
     """
@@ -62,12 +63,15 @@ class CTranslate2Engine(Engine):
         alignment: AlignmentHeads | None = None,
         shortlist: Shortlist | None = None,
         frugal: bool = False,
+        all_bits: bool = False,
     ) -> None:
         super().__init__(config, special, config.max_positions)
         self.name = f"CTranslate2 on cpu, {compute_type}"
         self.threads = threads or available_cores()
         alignment = alignment or AlignmentHeads.default(config)
-        self._runtime = Runtime(weights, config, special, compute_type, self.threads, alignment, shortlist, frugal)
+        self._runtime = Runtime(
+            weights, config, special, compute_type, self.threads, alignment, shortlist, frugal, all_bits
+        )
         self._search = CTranslate2Search(self._runtime)
         self._batcher = Batcher(self.intake, self.threads)
         self._running: list[RunningBatch] = []

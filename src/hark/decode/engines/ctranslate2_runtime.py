@@ -15,6 +15,7 @@ from hark.decode.engine import TokenPair
 from hark.decode.engines.batching import BATCH_TOKENS, QueuedRequest
 from hark.decode.engines.call import Call
 from hark.decode.engines.conversion import StoredType, convert, write_converted
+from hark.decode.engines.saturation import saturates
 from hark.errors import UserError
 from hark.shortlist import Shortlist
 from hark.text.vocabulary import SpecialIds
@@ -33,7 +34,7 @@ BY_LENGTH = 3.0
 class Runtime:
     """A loaded translator with one worker per thread. Calls return at once, with results to poll.
 
-    compute_type, threads, alignment, shortlist and frugal are those of `CTranslate2Engine`.
+    compute_type, threads, alignment, shortlist, frugal and all_bits are those of `CTranslate2Engine`.
     """
 
     def __init__(
@@ -46,12 +47,13 @@ class Runtime:
         alignment: AlignmentHeads,
         shortlist: Shortlist | None,
         frugal: bool = False,
+        all_bits: bool = False,
     ) -> None:
         supported = ctranslate2.get_supported_compute_types("cpu")
         if compute_type not in supported:
             raise UserError(f"this CPU does not support {compute_type}; use one of {', '.join(sorted(supported))}")
         self.config, self._special = config, special
-        self._compute_type = compute_type
+        self._compute_type, self._all_bits = compute_type, all_bits
         self._weights, self._alignment, self._shortlist = weights, alignment, shortlist
         self._names = [str(i) for i in range(max(config.vocab_size, config.source_vocab_size or 0))]
         self._translator = self._load_from_disk(threads) if frugal else self._load(threads, files=self._convert())
@@ -122,7 +124,9 @@ class Runtime:
 
     @property
     def _stored(self) -> StoredType:
-        return "int8" if self._compute_type == "int8" else "float32"
+        if self._compute_type != "int8":
+            return "float32"
+        return "int7" if saturates() and not self._all_bits else "int8"
 
     def _convert(self) -> dict[str, bytes]:
         files = convert(self._weights, self.config, self._special, self._stored, self._alignment)
