@@ -31,7 +31,7 @@ def batch(lengths: list[tuple[int, int]]) -> dict[str, PackedStream[torch.Tensor
     "changes",
     [
         {},
-        {"norm": "pre", "activation": "gelu"},
+        {"norm": "pre", "activation": "gelu", "d_k": 16, "d_v": 32},
         {"activation": "swiglu", "positions": "rotary", **ONE_LAYER},
         {"attention_bias": False, "positions": "learned", "tie": "none", **ONE_LAYER},
     ],

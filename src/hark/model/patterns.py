@@ -91,6 +91,13 @@ class Padded(Pattern):
         return self.keys_BS[:, None, None, :]
 
 
+def widen(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Pad queries and keys, or values, with zeros to the same width. Zeros add nothing to a product."""
+    width = max(q.shape[-1], v.shape[-1])
+    q, k, v = (F.pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in (q, k, v))
+    return q, k, v
+
+
 @dataclass(frozen=True, eq=False)
 class Packed(Pattern):
     """Sentences end to end with no padding: q_NHK, k_NHK, v_NHK, and cumulative lengths that cover every slot.
@@ -118,9 +125,7 @@ class Packed(Pattern):
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         if self.ranges is not None:
-            from hark.model.kernels.attention import RangedAttention
-
-            return RangedAttention.apply(q, k, v, *self.ranges)
+            return self.ranged(q, k, v, self.ranges)
         narrow = max(q.shape[-1], v.shape[-1]) <= FLASH_WIDEST
         if q.is_cuda and q.dtype in (torch.bfloat16, torch.float16) and self.bias_HTS is None and narrow:
             return self.flash(q, k, v)
@@ -138,14 +143,25 @@ class Packed(Pattern):
             return None
         return self.bias_HTS[:, packed_positions(self.q_cu, len(q))[:, None], packed_positions(self.k_cu, len(k))]
 
+    @staticmethod
+    def ranged(q: Tensor, k: Tensor, v: Tensor, ranges: tuple[Tensor, ...]) -> Tensor:
+        """Our own kernels, which require the same width for keys and values, and divide by its square root."""
+        from hark.model.kernels.attention import RangedAttention
+
+        q_wide, k_wide, v_wide = widen(q, k, v)
+        if q_wide is not q:
+            q_wide = q_wide * math.sqrt(q_wide.shape[-1] / q.shape[-1])
+        out: Tensor = RangedAttention.apply(q_wide, k_wide, v_wide, *ranges)
+        return out[..., : v.shape[-1]]
+
     def flash(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """PyTorch's variable-length flash kernel, which requires the same width for keys and values."""
         from torch.nn.attention.varlen import varlen_attn
 
         if self.bias_HTS is not None:
             raise HarkError("PyTorch's variable-length flash kernel does not support an attention bias")
-        width, scale = max(q.shape[-1], v.shape[-1]), 1 / math.sqrt(q.shape[-1])
-        q, k, wide_v = (F.pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in (q, k, v))
+        scale = 1 / math.sqrt(q.shape[-1])
+        q, k, wide_v = widen(q, k, v)
         window = (-1, 0) if self.causal else (-1, -1)
         longest = self.longest
         out = varlen_attn(q, k, wide_v, self.q_cu, self.k_cu, longest, longest, scale=scale, window_size=window)

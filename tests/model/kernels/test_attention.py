@@ -43,6 +43,21 @@ def test_every_head_width(width: int, causal: bool) -> None:
     check([5, 17, 40, 1], None, causal, width)
 
 
+@pytest.mark.parametrize(("k_width", "v_width"), [(16, 32), (32, 16)])
+def test_keys_and_values_of_different_widths(k_width: int, v_width: int) -> None:
+    lengths = [5, 17, 1]
+    plain = Packed(cumulative(torch.tensor(lengths)), cumulative(torch.tensor(lengths)), 17, causal=True)
+    values = [torch.randn(23, 2, width) for width in (k_width, k_width, v_width)]
+    upstream = torch.randn(23, 2, v_width)
+    results: list[list[Tensor]] = []
+    for pattern in (plain.with_ranges(23, 23), Observed(plain, lambda _: None)):
+        inputs = [x.clone().requires_grad_() for x in values]
+        out = pattern(*inputs)
+        results.append([out, *torch.autograd.grad(out, inputs, upstream)])
+    for fast, exact in zip(*results, strict=True):
+        torch.testing.assert_close(fast, exact, atol=2e-5, rtol=1e-4)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_lengths_at_tile_boundaries(causal: bool) -> None:
     check(EDGES, None, causal, 16, heads=1)
@@ -117,6 +132,7 @@ def test_kernels_are_unavailable_without_a_gpu() -> None:
 
 def test_untested_sizes_are_not_covered() -> None:
     assert cover(ModelConfig(d_k=64, d_v=64), LONGEST)
-    assert not cover(ModelConfig(d_k=64, d_v=32), 512)
+    assert cover(ModelConfig(d_k=16, d_v=64), LONGEST)
     assert not cover(ModelConfig(d_k=48, d_v=48), 512)
+    assert not cover(ModelConfig(d_k=64, d_v=48), 512)
     assert not cover(ModelConfig(d_k=64, d_v=64), LONGEST + 1)

@@ -31,8 +31,8 @@ def available() -> bool:
 
 
 def cover(config: ModelConfig, longest: int) -> bool:
-    """Whether the kernels are tested with this head width and sentence length."""
-    return config.k_width == config.v_width in WIDTHS and longest <= LONGEST
+    """Whether the kernels are tested with these head widths and this sentence length."""
+    return config.k_width in WIDTHS and config.v_width in WIDTHS and longest <= LONGEST
 
 
 def fuse(model: "Transformer", dtype: torch.dtype = torch.bfloat16) -> Callable[[], None]:
