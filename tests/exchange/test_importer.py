@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from hark.bundle import Bundle
 from hark.cli import app
-from hark.cli.recipe import load_recipe
 from hark.errors import HarkError, UserError
 from hark.exchange import hub, importer
 from hark.exchange.importer import ImportRequest, import_model, read_foreign
@@ -200,10 +199,3 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     assert "Import from huggingface: not compared with transformers (--no-check)." in run.output
     assert Bundle.open(tmp_path / "m").facts.pairs == (("en", "fr-CA"),)
-
-
-def test_fine_tuning_with_language_tags_is_refused_with_the_reason(tmp_path: Path) -> None:
-    write_marian(tmp_path / "opus-mt-en-ROMANCE", tags=("fra", "spa"))
-    import_model(ImportRequest(str(tmp_path / "opus-mt-en-ROMANCE"), check=False), tmp_path / "m")
-    with pytest.raises(UserError, match="not possible with this imported model, because it has the language tags"):
-        load_recipe(None, [f"train.from={tmp_path / 'm'}"])

@@ -1,17 +1,25 @@
 """Every verb that takes a model takes an imported one: one model, imported once, for all."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from hark.bundle import Bundle
 from hark.cli import app
+from hark.config import BatchConfig
+from hark.data.batches import Corpus, make_batches
 from hark.data.dataset import Dataset
 from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.exchange.importer import ImportRequest, import_model
+from hark.model import Transformer
+from hark.model.weights import read_tensors
 from hark.text.opening import open_vocabularies
+from hark.train.loss import Objective, to_tensors
+from hark.train.sharding import fill_weights
 from hark.weights import read_weights
 from tests.exchange.marian_models import SENTENCES, TARGETS, write_marian
 
@@ -120,6 +128,63 @@ def test_fine_tune(folder: Path, tmp_path: Path) -> None:
         for each in (original, best)
     )
     assert after > before, found
+
+
+def test_fine_tune_with_language_tags(tmp_path: Path) -> None:
+    """A tag such as >>fra<< leads the source, in the dataset as in transformers; the loss of all dev sentences is
+    transformers' own, and training lowers it. A corpus is not used in reverse: there is no tag for English."""
+    from transformers import MarianMTModel, MarianTokenizer
+
+    theirs = write_marian(tmp_path / "opus-mt-en-ROMANCE", tags=("fra", "spa"))
+    import_model(ImportRequest(str(theirs), check=False), tmp_path / "m")
+    options = write_text(tmp_path)
+    shutil.copy(tmp_path / "train.fr", tmp_path / "train.es")
+    spanish = [word for role in ("--train", "--dev") for word in (role, tmp_path / "train.en", tmp_path / "train.es")]
+    start = f"train.from={tmp_path / 'm'}"
+    hark("prepare", start, "data.many=true", *options, *spanish, "-o", tmp_path / "dataset")
+    dataset = Dataset.open(tmp_path / "dataset")
+    assert dataset.manifest.directions == (("en", "fr"), ("en", "es"))
+
+    tokenizer = MarianTokenizer.from_pretrained(theirs)
+    pairs = [
+        (f">>{tag}<< {source}", target)
+        for shard, tag in zip(dataset.shards("dev"), ("fra", "spa"), strict=True)
+        for source, target in zip(dataset.text(shard, "source"), dataset.text(shard, "target"), strict=True)
+    ]
+    stores = [dataset.store(shard) for shard in dataset.shards("dev")]
+    stored = [store[i] for store in stores for i in range(len(store))]
+    for (source, _), (ids, _) in zip(pairs, stored, strict=True):
+        assert [*ids.tolist(), dataset.special.end] == tokenizer(source).input_ids
+
+    bundle = Bundle.open(tmp_path / "m")
+    ours = Transformer(bundle.config.model).eval()
+    fill_weights(ours, read_tensors(bundle.weights), bundle.folder)
+    corpora = [Corpus(str(i), 1.0, [store]) for i, store in enumerate(stores)]
+    batches = make_batches(corpora, BatchConfig(batch_tokens=10_000, max_length=60), dataset.special)
+    assert batches.batches_per_epoch == 1
+    inputs = tokenizer(
+        [source for source, _ in pairs],
+        text_target=[target for _, target in pairs],
+        padding=True,
+        return_tensors="pt",
+    )
+    labels = inputs.labels.masked_fill(inputs.labels == tokenizer.pad_token_id, -100)
+    with torch.inference_mode():
+        nll, _ = Objective(ours, 0.0, 60, dataset.special.pad)(to_tensors(batches[0], torch.device("cpu")))
+        model = MarianMTModel.from_pretrained(theirs).eval()
+        mean = model(input_ids=inputs.input_ids, attention_mask=inputs.attention_mask, labels=labels).loss
+    torch.testing.assert_close(nll, mean * (labels >= 0).sum(), rtol=1e-4, atol=0)
+
+    steps = ("train.steps=6", "train.warmup_steps=1", "train.schedule=linear", "train.rate_scale=0.5")
+    settings = ("batches.batch_tokens=400", "batches.max_length=60", "train.eval_steps=3", "train.log_steps=1")
+    hark("train", start, f"data.dataset={tmp_path / 'dataset'}", *steps, *settings, "-o", tmp_path / "run")
+    best = Bundle.open(tmp_path / "run" / "best")
+    assert (best.facts.vocabulary.kind, best.facts.vocabulary.language_tags) == ("pieces", "source")
+    assert best.facts.pairs == (("en", "fr"), ("en", "es"))
+    assert best.vocabulary_files == bundle.vocabulary_files
+    texts = list(zip(SENTENCES, TARGETS, strict=True))
+    before, after = (sum(Loaded(each.folder, "torch", "cpu").score(texts, target="es")) for each in (bundle, best))
+    assert after > before
 
 
 def test_bpe_dropout_and_reversal_are_refused(folder: Path, tmp_path: Path) -> None:

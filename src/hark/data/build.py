@@ -21,7 +21,7 @@ from hark.data.duplicates import DuplicateFinder
 from hark.data.held_out import HeldOutLanguages
 from hark.data.language import looks_swapped
 from hark.data.learning import learn_names, learn_tokenizers, learn_words
-from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers
+from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, languages_into
 from hark.data.progress import Progress
 from hark.data.report_page import write_report
 from hark.data.shard_report import report_directions, report_held_out
@@ -157,7 +157,7 @@ class DatasetBuild:
         """Encode each training corpus into one token store, or into several with different segmentations."""
         data, done = self.data, 0
         corpora = {corpus.name: corpus for corpus in self.train}
-        tags = {code: tokenizers["source"].tag(code) for code in self.plan.languages} if data.many else {}
+        tags = {code: tokenizers["source"].tag(code) for code in languages_into(self.train)} if data.many else {}
         sampled = (chunks, data.seed, self.processes, self.progress)
         names = learn_names(*sampled) if data.augment.renamed else []
         words = learn_words(*sampled) if data.augment.words else {}
@@ -220,7 +220,7 @@ class DatasetBuild:
                     writers[0].append(*sides)
                     continue
                 for writer, (_, target), (sources, targets) in zip(
-                    writers, corpus.directions, (sides, sides[::-1]), strict=True
+                    writers, corpus.directions, (sides, sides[::-1]), strict=False
                 ):
                     tag = tokenizers["source"].tag(target)
                     writer.append([[tag, *ids] for ids in sources], targets)

@@ -134,13 +134,23 @@ def describe_augment(augment: AugmentConfig) -> dict[str, float]:
 def make_plan(config: Config) -> PreparePlan:
     """Build the plan. Hashes every input file, so missing files are reported before any work starts."""
     data = config.data
-    corpora = list_corpora(data)
     tokenizers = load_tokenizers(data)
+    corpora = list_corpora(data, is_imported(tokenizers))
+    if tokenizers and data.many:
+        for language in sorted(languages_into(corpora)):
+            tokenizers["source"].tag(language)  # raises an error if there is none
     sources = {path: hash_file(path) for corpus in corpora for path in corpus_files(corpus.config)}
     return PreparePlan(data, config.batches.max_length, tuple(corpora), sources, tokenizers)
 
 
-def list_corpora(data: DataConfig) -> list[NamedCorpus]:
+def is_imported(tokenizers: Tokenizers | None) -> bool:
+    """Whether the vocabulary is that of an imported model, which has one direction: its sides may split text
+    differently, and there need not be tags for the languages that it translates from."""
+    return tokenizers is not None and not isinstance(tokenizers["target"], Tokenizer)
+
+
+def list_corpora(data: DataConfig, one_way: bool = False) -> list[NamedCorpus]:
+    """Name all corpora; with `one_way`, none is used in reverse."""
     if not data.train:
         raise UserError("no training corpus; name one with --train SRC TGT, or as data.train in a recipe")
     if data.source == data.target and not data.many:
@@ -148,17 +158,19 @@ def list_corpora(data: DataConfig) -> list[NamedCorpus]:
     if data.shared_vocab and data.target == TREES:
         raise UserError("trees have a vocabulary of their own; set data.shared_vocab=false and model.tie=target")
     roles: dict[Role, Sequence[CorpusConfig]] = {"train": data.train, "dev": data.dev, "test": data.test}
-    return [corpus for role, corpora in roles.items() for corpus in named_corpora(data, role, corpora)]
+    return [corpus for role, corpora in roles.items() for corpus in named_corpora(data, role, corpora, one_way)]
 
 
-def named_corpora(data: DataConfig, role: Role, corpora: Sequence[CorpusConfig]) -> list[NamedCorpus]:
+def named_corpora(
+    data: DataConfig, role: Role, corpora: Sequence[CorpusConfig], one_way: bool = False
+) -> list[NamedCorpus]:
     """Name the corpora of a role. Corpora of different pairs may have the same name."""
     if not data.many:
         languages = (data.source, data.target)
         names = name_corpora(corpora, languages)
         return [NamedCorpus(name, role, each, (languages,)) for name, each in zip(names, corpora, strict=True)]
     named: dict[int, NamedCorpus] = {}
-    directions = [directions_of(each, role) for each in corpora]
+    directions = [directions_of(each, role)[: 1 if one_way else 2] for each in corpora]
     for group in {frozenset(each): each for each in directions}.values():
         places = [place for place, each in enumerate(directions) if set(each) == set(group)]
         suffixes = [*group[0], *("-".join(order) for order in permutations(group[0]))]
@@ -190,11 +202,12 @@ def load_tokenizers(data: DataConfig) -> Tokenizers | None:
     if not data.tokenizer:
         return None
     source, target = load_vocabularies(Path(data.tokenizer), data.shared_vocab)
-    if not isinstance(target, Tokenizer) and (data.bpe_dropout or data.many):
-        wrong = "data.many" if data.many else "data.bpe_dropout"
-        raise UserError(f"{data.tokenizer}: {wrong} is not possible with the vocabulary of an imported model")
-    if data.many:
-        corpora = (*data.train, *data.dev, *data.test)
-        for language in sorted({code for corpus in corpora for code in corpus.languages}):
-            target.tag(language)  # raises an error if there is none
-    return {"source": source, "target": target}
+    tokenizers: Tokenizers = {"source": source, "target": target}
+    if is_imported(tokenizers) and data.bpe_dropout:
+        raise UserError(f"{data.tokenizer}: data.bpe_dropout is not possible with the vocabulary of an imported model")
+    return tokenizers
+
+
+def languages_into(corpora: Sequence[NamedCorpus]) -> set[str]:
+    """The languages that a many-to-many dataset translates into, which need a tag."""
+    return {target for corpus in corpora for _, target in corpus.directions}

@@ -58,14 +58,14 @@ def have_same_ids(source: Vocabulary, target: Vocabulary) -> bool:
 
 
 def refuse_untrainable(bundle: Bundle) -> None:
-    """Raise an error if no dataset can be encoded for an imported model: batches have EOS after every source, and
-    language tags only in the way of hark's own models."""
+    """Raise an error if no dataset can be encoded for an imported model: batches have EOS after every source, and at
+    most one language tag, which leads the source."""
     if bundle.facts.vocabulary.kind == "sentencepiece":
         return
     source, target = open_vocabularies(bundle)
-    if bundle.facts.vocabulary.language_tags != "none":
-        reason = "it has the language tags of another program"
-    elif source.as_source([])[-1:] != [target.special.end]:
+    if bundle.facts.vocabulary.language_tags == "target":
+        reason = "its targets begin with a language tag"
+    elif source.as_source([], bundle.facts.pairs[0][1])[-1:] != [target.special.end]:
         reason = "its sources have no EOS, or another one than its targets"
     elif source.special.pad != target.special.pad:
         reason = "its sides have different padding"

@@ -11,7 +11,7 @@ from hark.config import DecodeConfig
 from hark.decode.engines.batching import (
     BATCH_TOKENS,
     FIRST,
-    LAST,
+    OLDEST_EVERY,
     POOL_BATCHES,
     ROWS,
     SEARCHED,
@@ -38,6 +38,10 @@ def batches(chooser: Batcher) -> Iterator[list[QueuedRequest]]:
     return iter(chooser.take, [])
 
 
+def work_of(batch: Sequence[QueuedRequest]) -> int:
+    return sum(each.work for each in batch)
+
+
 def fed(stream: Sequence[Request], workers: int = 1) -> Iterator[list[QueuedRequest]]:
     """The batches of a stream whose client submits as there is room."""
     chooser, intake = batcher([], workers)
@@ -62,11 +66,12 @@ requests = st.lists(
 )  # fmt: skip
 
 
-@given(requests)
-def test_each_request_is_taken_once_oldest_first_in_uniform_batches(given_requests: list[Request]) -> None:
-    waiting = set(range(len(given_requests)))
-    for batch in batches(batcher(given_requests)[0]):
-        assert min(waiting) == batch[0].number
+@given(requests, st.integers(1, 4))
+def test_each_request_is_taken_once_in_uniform_batches(given_requests: list[Request], workers: int) -> None:
+    waiting, passed = set(range(len(given_requests))), 0
+    for place, batch in enumerate(batches(batcher(given_requests, workers)[0])):
+        passed = 0 if min(waiting) in {each.number for each in batch} else passed + 1
+        assert passed == 0 if place == 0 else passed < OLDEST_EVERY
         assert len({each.options for each in batch}) == 1
         assert len(batch) <= SENTENCES
         assert len(batch) == 1 or len(batch) * batch[0].options.rows <= ROWS
@@ -75,6 +80,15 @@ def test_each_request_is_taken_once_oldest_first_in_uniform_batches(given_reques
             waiting.remove(each.number)
             assert each.request is given_requests[each.number]
     assert not waiting
+
+
+def test_the_oldest_request_is_first_while_the_queue_is_long() -> None:
+    stream = [Request([4] * (1 + 7 * i % 50), DecodeConfig(beam=1)) for i in range(2000)]
+    waiting, chosen = set(range(2000)), fed(stream)
+    while len(waiting) > 500:
+        batch = next(chosen)
+        assert batch[0].number == min(waiting)
+        waiting -= {each.number for each in batch}
 
 
 def test_batches_have_similar_lengths() -> None:
@@ -91,8 +105,6 @@ def test_the_first_batch_is_small_and_room_grows_with_the_batches() -> None:
     assert sizes == sorted(sizes)
     assert sizes[-1] == SENTENCES
     assert chooser.room == POOL_BATCHES * SENTENCES - len(intake)
-    chooser.restart()
-    assert len(chooser.take()) == FIRST
 
 
 def test_nbest_requires_a_beam() -> None:
@@ -100,13 +112,66 @@ def test_nbest_requires_a_beam() -> None:
         CallOptions.of(0, Request([3], DecodeConfig(beam=1, patience=2.0, nbest=2)))
 
 
-def test_towards_the_end_batches_become_smaller() -> None:
+def test_after_the_last_batch_it_starts_small_again() -> None:
+    chooser, intake = batcher([Request([4] * 5)] * 40)
+    for batch in list(batches(chooser)):
+        chooser.finish(batch)
+    for _ in range(100):
+        intake.submit(Request([4] * 5))
+    assert len(chooser.take()) == FIRST
+
+
+def finished_at(stream: Sequence[Request], workers: int) -> list[int]:
+    """When each worker has finished, with batches that take exactly as long as they have work."""
+    chooser, intake = batcher([], workers)
+    rest, free, running = iter(stream), [0] * workers, list[tuple[int, list[QueuedRequest]]]()
+    while True:
+        for each in islice(rest, max(0, chooser.room)):
+            intake.submit(each)
+        while len(running) < workers + 1 and (batch := chooser.take()):
+            worker = free.index(min(free))
+            free[worker] += work_of(batch)
+            running.append((free[worker], batch))
+        if not running:
+            return free
+        running.sort(key=lambda each: each[0])
+        chooser.finish(running.pop(0)[1])
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4, 8])
+@pytest.mark.parametrize("beam", [1, 4, 6])
+@pytest.mark.parametrize("count", [48, 192, 640])
+def test_workers_finish_together(count: int, beam: int, workers: int) -> None:
+    stream = [Request([4] * (5 + 13 * i % 41), DecodeConfig(beam=beam)) for i in range(count)]
+    ends = finished_at(stream, workers)
+    assert sum(ends) == sum(len(each.source) * beam for each in stream)
+    assert max(ends) - min(ends) <= 3 * 45 * beam  # less than three long sentences
+
+
+def test_few_sentences_are_divided_too() -> None:
+    chooser, _ = batcher([Request([4] * 10)] * 8, workers=2)
+    assert [len(batch) for batch in batches(chooser)] == [4, 4]
+
+
+def test_towards_the_end_the_longest_come_first() -> None:
+    chooser, _ = batcher([Request([4] * (3 + i)) for i in range(30)], workers=2)
+    first, *later = batches(chooser)
+    assert first[0].number == 0
+    assert [batch[0].length for batch in later] == sorted((batch[0].length for batch in later), reverse=True)
+    assert later[0][0].length == 32
+
+
+def test_a_long_queue_has_full_batches() -> None:
     for beam, most in ((1, SENTENCES), (4, SEARCHED)):
-        stream = [Request([4] * 10, DecodeConfig(beam=beam)) for _ in range(640)]
-        sizes = [len(batch) for batch in fed(stream, workers=2)]
-        assert sum(sizes) == 640
-        assert max(sizes) == most
-        assert all(size <= LAST for size in sizes[-2:])
+        sizes = [len(batch) for batch in fed([Request([4] * 10, DecodeConfig(beam=beam))] * 2000, workers=2)]
+        assert sum(sizes) == 2000
+        assert sizes[3:-8] == [most] * len(sizes[3:-8])
+
+
+def test_fewer_workers_make_larger_batches() -> None:
+    chooser, _ = batcher([Request([4] * 10)] * 8, workers=2)
+    chooser.use_workers(1)
+    assert [len(batch) for batch in batches(chooser)] == [8]
 
 
 def test_urgent_requests_come_first_and_bulk_has_its_turn() -> None:

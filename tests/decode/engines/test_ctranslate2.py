@@ -229,7 +229,8 @@ def test_a_shortlist_equals_banning_all_other_tokens(beam: int, learnt: Transfor
     shortlist = Shortlist(
         np.array(common, np.uint16), np.ones(24, np.uint8), np.array(candidates, np.int64).clip(0).astype(np.uint16)
     )
-    listed = CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32", shortlist=shortlist)
+    # One worker, which takes few sentences as one batch.
+    listed = CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32", threads=1, shortlist=shortlist)
     plain = CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32")
     restricted = 0
     for source in sentences(25, 6, 8, vocabulary=23):

@@ -1,8 +1,11 @@
 """The batching of queued requests for CTranslate2."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from hark.decode.engines.workload import Workload
 from hark.decode.intake import Intake
 from hark.decode.request import Request
 from hark.errors import UserError
@@ -13,8 +16,13 @@ SEARCHED = 16
 """The same with a beam, where a sentence is several rows."""
 FIRST = 8
 """The same for the first batch, so that its answers come early; it doubles from batch to batch."""
-LAST = 16
-"""Minimum size towards the end, where the rest is divided among the workers so that none is left with a long batch."""
+LEAST = 2
+"""Minimum size towards the end, where the rest is divided among the workers: small batches are slow, idle workers
+slower."""
+END = 3
+"""A queue with fewer full batches than this for each worker is near its end."""
+OLDEST_EVERY = 8
+"""Towards the end, when the longest requests come first, every eighth batch has the oldest one nevertheless."""
 ROWS = 512
 """Maximum hypotheses in a batch, however wide the beam."""
 POOL_BATCHES = 8
@@ -81,43 +89,80 @@ class QueuedRequest:
     def length(self) -> int:
         return len(self.request.source)
 
+    @property
+    def work(self) -> int:
+        """An estimate: the source tokens of all its hypotheses."""
+        return self.length * self.options.rows
+
 
 class Batcher:
     """Chooses the next batch among the queued requests."""
 
     def __init__(self, intake: Intake[QueuedRequest], workers: int = 1) -> None:
-        self._intake, self._workers = intake, workers
-        self.restart()
+        self._intake, self._workload = intake, Workload(workers)
+        self._restart()
 
-    def restart(self) -> None:
-        """Start again with small batches, because the queue is empty."""
-        self._size = FIRST
+    def _restart(self) -> None:
+        """Start with small batches."""
+        self._size, self._passed = FIRST, 0
+
+    def use_workers(self, workers: int) -> None:
+        self._workload.workers = workers
 
     @property
     def room(self) -> int:
         """Number of further requests needed for a good choice of neighbours."""
-        return max(POOL_BATCHES, 4 * self._workers) * self._size - len(self._intake)
+        return self._pool - len(self._intake)
+
+    @property
+    def _pool(self) -> int:
+        return max(POOL_BATCHES, 4 * self._workload.workers) * self._size
 
     def take(self) -> list[QueuedRequest]:
         """Take the next request and those closest to it in length, to minimise padding."""
-        first = self._intake.first()
-        if first is None:
+        oldest = self._intake.first()
+        if oldest is None:
             return []
-        others = [
-            each
-            for each in self._intake.peek(POOL_BATCHES * self._size)
-            if each.options == first.options and each is not first
-        ]
+        waiting = self._intake.peek(self._pool)
+        work = sum(each.work for each in waiting)
+        share, mean = self._workload.share(work), work / len(waiting)
+        first = oldest if share >= END * self._most(oldest) * mean else self._choose_last(oldest, waiting)
+        full = self._most(first) * first.work
+        # The last batches of a worker are equal parts of its share.
+        batch = self._gather(first, waiting, share / math.ceil(share / full) if share < END * full else math.inf)
+        self._intake.take(*(each.number for each in batch))
+        self._workload.start(batch[0].number, sum(each.work for each in batch))
+        self._passed = 0 if oldest in batch else self._passed + 1
+        self._size = min(2 * self._size, SENTENCES)
+        return batch
+
+    def finish(self, batch: Sequence[QueuedRequest]) -> None:
+        """Count a batch as finished: each must be, once. After the last one it starts again."""
+        self._workload.finish(batch[0].number)
+        if not (self._workload or len(self._intake)):
+            self._restart()
+
+    def _most(self, request: QueuedRequest) -> int:
+        """The maximum size of a request's batch."""
+        rows = request.options.rows
+        return min(self._size, SENTENCES if rows == 1 else SEARCHED, max(1, ROWS // rows))
+
+    def _choose_last(self, oldest: QueuedRequest, waiting: Sequence[QueuedRequest]) -> QueuedRequest:
+        """Choose the next request towards the end: the longest one, so that no worker begins with it when the others
+        finish. The first batch and urgent requests keep their order."""
+        in_order = self._size == FIRST or waiting[0].request.urgent or self._passed == OLDEST_EVERY - 1
+        return oldest if in_order else max(waiting, key=lambda each: each.work)
+
+    def _gather(self, first: QueuedRequest, waiting: Sequence[QueuedRequest], most: float) -> list[QueuedRequest]:
+        """Gather a batch of about as much work as `most`."""
+        others = [each for each in waiting if each.options == first.options and each is not first]
         others.sort(key=lambda each: abs(each.length - first.length))
-        size = min(self._size, SENTENCES if first.options.rows == 1 else SEARCHED, max(1, ROWS // first.options.rows))
-        # A long queue allows full batches; towards the end the rest is divided among the workers.
-        size = min(size, max(LAST, len(self._intake) // (2 * self._workers)))
-        batch, width = [first], first.length
-        for each in others[: size - 1]:
+        batch, width, work = [first], first.length, first.work
+        for each in others[: self._most(first) - 1]:
             width = max(width, each.length)
-            if width * (len(batch) + 1) > BATCH_TOKENS:
+            enough = min(len(batch), len(others) + 1 - len(batch)) >= LEAST and work + each.work / 2 > most
+            if enough or width * (len(batch) + 1) > BATCH_TOKENS:
                 break
             batch.append(each)
-        self._intake.take(*(each.number for each in batch))
-        self._size = min(2 * self._size, SENTENCES)
+            work += each.work
         return batch

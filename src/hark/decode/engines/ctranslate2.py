@@ -34,7 +34,9 @@ class RunningBatch:
     """A batch that CTranslate2 is translating."""
 
     job: Job
+    batch: list[QueuedRequest]
     numbers: set[int]
+    """Those of its requests that are not cancelled."""
     awaited: list[Any]
 
 
@@ -108,6 +110,7 @@ class CTranslate2Engine(Engine):
     def use_threads(self, threads: int) -> None:
         # By default, one more batch is running than there are workers, so that no worker is idle.
         self._most_running = self.threads + 1 if threads >= self.threads else max(1, threads)
+        self._batcher.use_workers(min(self.threads, max(1, threads)))
 
     def step(self) -> list[tuple[int, Answer]]:
         """See `Engine.step`. CTranslate2 cannot stop a batch: one whose requests are all cancelled runs to its end, and
@@ -115,7 +118,8 @@ class CTranslate2Engine(Engine):
         answers, cancelled = self.intake.changes()
         for each in self._running:
             each.numbers -= cancelled
-        self._running = [each for each in self._running if each.numbers]
+        for each in [each for each in self._running if not each.numbers]:
+            self._drop(each)
         self._start_batches()
         found = [answer for each in list(self._running) for answer in self._continue(each)]
         if found or answers:
@@ -131,9 +135,7 @@ class CTranslate2Engine(Engine):
             if not batch:
                 break
             job = self._search.run(batch)
-            self._running.append(RunningBatch(job, {each.number for each in batch}, next(job)))
-        if not self._running:
-            self._batcher.restart()
+            self._running.append(RunningBatch(job, batch, {each.number for each in batch}, next(job)))
 
     def _continue(self, batch: RunningBatch) -> list[tuple[int, Hypotheses]]:
         """Resume a batch if its results are there; return its answers if it is finished."""
@@ -142,9 +144,13 @@ class CTranslate2Engine(Engine):
         try:
             batch.awaited = next(batch.job)
         except StopIteration as end:
-            self._running.remove(batch)
+            self._drop(batch)
             return [answer for answer in end.value if answer[0] in batch.numbers]
         return []
+
+    def _drop(self, batch: RunningBatch) -> None:
+        self._running.remove(batch)
+        self._batcher.finish(batch.batch)
 
     def score(self, pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
         remaining = iter(pairs)
