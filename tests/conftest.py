@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.interpreter import patch_language_once
+from tests.interpreter import hasten_interpreter
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # our kernels run on any machine; read when Triton is first imported
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -54,7 +54,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        patch_language_once()
+        hasten_interpreter()
         gc.freeze()
         gc.enable()
 
