@@ -16,6 +16,9 @@ os.environ.setdefault("TRITON_INTERPRET", "1")  # our kernels run on any machine
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
 
+# No test cuts the power, and waiting for the disk takes milliseconds per file. Processes that tests start do wait.
+os.fsync = os.fstat  # type: ignore[assignment]  # which also refuses a closed file
+
 # A shell's background jobs ignore Ctrl-C, and those of nohup a hang-up; some tests send these to their children.
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:

@@ -9,7 +9,7 @@ NEEDED = ("GridExecutor", "_LangPatchScope", "_patch_lang", "_get_np_dtype")
 
 
 def hasten_interpreter() -> None:
-    """Let Triton's interpreter keep what it would compute again for every operation: two thirds of its time. Does
+    """Let Triton's interpreter keep what it would compute again for every operation: a third of its time. Does
     nothing if Triton is not in use."""
     interpreter: Any = sys.modules.get("triton.runtime.interpreter")
     if all(hasattr(interpreter, name) for name in NEEDED):
