@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import sentencepiece
@@ -27,9 +28,11 @@ class OpusShape:
     heads: int = 8
     layers: int = 6
     positions: int = 512
+    pairs: int = 20_000
+    """Pairs of the sample corpus that pieces are learned from: all."""
 
 
-TINY = OpusShape(vocabulary=1200, d_model=32, d_ff=64, heads=2, layers=2, positions=64)
+TINY = OpusShape(vocabulary=1200, d_model=32, d_ff=64, heads=2, layers=1, positions=40, pairs=300)
 
 
 def write_opus_mt(folder: Path, shape: OpusShape) -> Path:
@@ -40,7 +43,7 @@ def write_opus_mt(folder: Path, shape: OpusShape) -> Path:
     from transformers import MarianConfig, MarianMTModel  # type: ignore[import-not-found]
 
     folder.mkdir(parents=True)
-    pairs = list(read_pairs(CorpusConfig(*paths()["train"]), "en", "de"))
+    pairs = list(islice(read_pairs(CorpusConfig(*paths()["train"]), "en", "de"), shape.pairs))
     size = min(LEARNED, shape.vocabulary // 3)
     models = [train_pieces((pair[side] for pair in pairs), size) for side in (0, 1)]
     learned = dict.fromkeys(piece for model in models for piece in pieces_of(model))

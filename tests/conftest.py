@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.interpreter import patch_language_once
+from tests.interpreter import hasten_interpreter
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # our kernels run on any machine; read when Triton is first imported
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is first imported
+
+# No test cuts the power, and waiting for the disk takes milliseconds per file. Processes that tests start do wait.
+os.fsync = os.fstat  # type: ignore[assignment]  # which also refuses a closed file
 
 # A shell's background jobs ignore Ctrl-C, and those of nohup a hang-up; some tests send these to their children.
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
@@ -54,7 +57,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        patch_language_once()
+        hasten_interpreter()
         gc.freeze()
         gc.enable()
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -83,13 +84,13 @@ def _build(kind: type[Built], tree: Any, key: str, ignore_unknown: bool) -> Buil
     """Build a dataclass from a JSON object."""
     if not isinstance(tree, dict):
         raise FactError(key, f"must be an object, not {_shown(tree)}")
-    kinds = get_type_hints(kind)
+    kinds, required = _declared(cast(Any, kind))
     for name in tree:
         if name not in kinds and not ignore_unknown:
             raise FactError(_under(key, name), f"no such fact; choose from {', '.join(kinds)}")
-    for each in fields(cast(Any, kind)):
-        if each.name not in tree and each.default is MISSING and each.default_factory is MISSING:
-            raise FactError(_under(key, each.name), "is missing")
+    for name in required:
+        if name not in tree:
+            raise FactError(_under(key, name), "is missing")
     values = {
         name: _convert(kinds[name], value, _under(key, name), ignore_unknown)
         for name, value in tree.items()
@@ -105,13 +106,26 @@ def _build(kind: type[Built], tree: Any, key: str, ignore_unknown: bool) -> Buil
     return built
 
 
+@cache  # the facts of one model have hundreds of objects of a few kinds
+def _declared(kind: type) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """The types of a dataclass's fields by name, and the fields without a default."""
+    required = [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
+    return get_type_hints(kind), required
+
+
+@cache
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...], bool]:
+    """The origin and the arguments of a type, and whether it is a dataclass."""
+    return get_origin(kind), get_args(kind), is_dataclass(kind)
+
+
 def _convert(kind: Any, value: Any, key: str, ignore_unknown: bool) -> Any:
     """Convert a JSON value to the declared type of a field."""
-    origin, inner = get_origin(kind), get_args(kind)
+    origin, inner, has_fields = _parts(kind)
     if origin in (Union, UnionType):
         (kind,) = (each for each in inner if each is not type(None))
         return None if value is None else _convert(kind, value, key, ignore_unknown)
-    if is_dataclass(kind):
+    if has_fields:
         return _build(cast(Any, kind), value, key, ignore_unknown)
     if origin is Literal:
         if value not in inner:

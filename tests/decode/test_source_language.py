@@ -23,6 +23,7 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 _loaded = cache(Loaded)
 
 
+@cache
 def shipped(target: str | None = None) -> list[InstalledModel]:
     return choose(None, target, list_models([shipped_folder()]))
 

@@ -10,7 +10,7 @@ from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentence
 
 SHAPE: dict[str, Any] = {
     "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 80, "init_std": 0.2,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 40, "init_std": 0.2,
     "scale_embedding": True, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
 }  # fmt: skip
 
