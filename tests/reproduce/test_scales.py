@@ -32,9 +32,15 @@ def test_rows_differ_from_base_only_as_the_paper_says() -> None:
 
 
 def test_a_short_run_has_the_papers_peak_rate() -> None:
-    train = variation_config(TABLE_3[0], MEDIUM, steps=1200).train
-    assert (train.warmup_steps, train.steps) == (300, 1200)
-    assert train.rate_scale * train.warmup_steps**-0.5 == 4000**-0.5
+    for train in (model_config("base", MEDIUM, 1200).train, variation_config(TABLE_3[0], SMALL, 1200).train):
+        assert (train.warmup_steps, train.steps) == (300, 1200)
+        assert train.rate_scale * train.warmup_steps**-0.5 == 4000**-0.5
+
+
+def test_rows_of_the_papers_size_have_its_warm_up() -> None:
+    for scale in (MEDIUM, FULL):
+        train = variation_config(TABLE_3[0], scale, steps=1200).train
+        assert (train.warmup_steps, train.rate_scale) == (4000, 1.0)
 
 
 def test_smaller_models_keep_their_proportions() -> None:

@@ -193,7 +193,7 @@ def test_every_target_has_a_cost_at_every_scale() -> None:
     for target in TARGETS.values():
         assert all(nominal_seconds(target, scale) > 0 for scale in SCALES)
     slow = TARGETS["table3"].cost(SCALES["medium"])
-    assert 20 * 60 < nominal_seconds(TARGETS["table3"], "medium") < 45 * 60
+    assert 20 * 60 < nominal_seconds(TARGETS["table3"], "medium") < 50 * 60
     assert slow.slow_flops > 0  # rows that our kernels do not cover
 
 

@@ -44,8 +44,6 @@ class Scale:
     repeats: int = 5
     """Table 1: how often a layer is timed; the fastest time counts."""
     averaged: int = 5
-    variation_tokens: int | None = None
-    """Table 3: tokens of a batch, if not `batch_tokens`. A model learns by steps first: smaller batches allow more."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of every model."""
     search: Mapping[str, Any] = field(default_factory=dict)
@@ -73,13 +71,13 @@ class Scale:
         """The big model with a dropout that suits the scale."""
         return model if self.name == "full" else replace(model, dropout=min(model.dropout, SHORT_DROPOUT))
 
-    def training(self, config: Config, steps: int, average: bool) -> Config:
+    def training(self, config: Config, steps: int, average: bool, warmup: int | None = None) -> Config:
         """The settings of a run: the paper's recipe, cut to a number of steps.
 
-        A run that is too short for the paper's warm-up has a shorter one with the same peak rate. With `average`, it
-        keeps the checkpoints to average; the paper does not average in Table 3.
+        A run that is too short for the paper's warm-up has a shorter one with the same peak rate, unless `warmup` is
+        given. With `average`, it keeps the checkpoints to average; the paper does not average in Table 3.
         """
-        warmup = warmup_for(steps)
+        warmup = warmup or warmup_for(steps)
         train = replace(
             config.train,
             steps=steps,
@@ -120,19 +118,17 @@ MEDIUM = Scale(
     batch_tokens=25000,
     max_length=250,
     vocab_size=37000,
-    steps={"table2 base": 8_000, "table2 big": 8_000, "table3": 5_000, "table3 big": 5_000, "ablate": 3_000}
+    steps={"table2 base": 8_000, "table2 big": 8_000, "table3": 3_000, "table3 big": 3_000, "ablate": 3_000}
     | {"table4 gum parse": 8_000, "table4 gum parse-small": 20_000, "table4 wsj_sample parse": 4_000}
     | {"table4 wsj_sample parse-small": 10_000},
     sentences=None,
     lengths=(1024, 2048, 4096, 8192, 16384),
     depths=(512, 1024, 2048, 4096),
     repeats=10,
-    variation_tokens=8192,
 )
 FULL = replace(
     MEDIUM,
     name="full",
-    variation_tokens=None,
     steps={"table2 base": 100_000, "table2 big": 300_000, "table3": 100_000, "table3 big": 300_000, "ablate": 100_000}
     | {"table4 wsj parse": 50_000},
 )
