@@ -201,7 +201,7 @@ def test_a_shortlist_stays_with_its_model(tmp_path: Path) -> None:
             token for answer in engine.run([Request([9, 400, 500, EOS])] * FEW) for token in answer[1][0].tokens
         }
         for precision in ("int8", "float32")
-        for engine in [open_engine(wide, SPECIAL, "ctranslate2", precision=precision)]
+        for engine in [open_engine(wide, SPECIAL, "ctranslate2", precision=precision, threads=1)]
     }  # fmt: skip
     assert max(tokens["int8"]) < 300
     assert max(tokens["float32"]) >= 300  # no shortlist in higher precision

@@ -41,10 +41,15 @@ def test_what_is_not_possible_is_refused_in_one_line(hark: Hark, tmp_path: Path)
     assert "no gum-train.trees, plain or compressed" in refused(hark("table4", "--data", "empty"))
 
 
-def test_a_table_is_written_and_then_kept(hark: Hark, tmp_path: Path) -> None:
+def test_a_table_is_written_once_all_rows_are_there_and_then_kept(hark: Hark, tmp_path: Path) -> None:
+    assert "figures has the rows positions, rate, figure3" in refused(hark("figures", "--only", "figure6"))
+    some = hark("figures", "--only", "rate", "--only", "positions", "-o", "out", "--device", "cpu")
+    assert "2 of 2 parts to measure; about " in some.stderr
+    assert "2 rows measured; the table still needs figure3, figure4, figure5" in some.stdout
+    assert not (tmp_path / "out/figures/small/figures.md").exists()
     done = hark("figures", "-o", "out", "--device", "cpu")
     assert done.returncode == 0, done.stderr
-    assert "5 of 5 parts to measure; about " in done.stderr
+    assert "3 of 5 parts to measure, 2 kept; about " in done.stderr
     files = done.stdout.splitlines()
     assert files[0] == "out/figures/small/figures.md"
     assert all((tmp_path / file).exists() for file in files)

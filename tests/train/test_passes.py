@@ -29,7 +29,8 @@ def kernels_available(monkeypatch: pytest.MonkeyPatch) -> None:
         (Config(batches=BatchConfig(max_length=513)), "not tested with"),
         (Config(model=ModelConfig(n_heads=32)), None),
         (Config(model=ModelConfig(n_heads=64)), "not tested with"),
-        (Config(model=ModelConfig(d_k=64, d_v=32)), "not tested with"),
+        (Config(model=ModelConfig(d_k=64, d_v=32)), None),
+        (Config(model=ModelConfig(d_k=64, d_v=48)), "not tested with"),
         (Config(model=ModelConfig(output_bias=True)), "output bias"),
     ],
 )

@@ -47,6 +47,15 @@ def reproduce(
         int | None,
         typer.Option("--steps", min=1, metavar="N", help="Steps of each training run, instead of the scale's."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Measure only the row of this name, such as A-4 of table3; repeatable. So GPUs share a table, which "
+            "is written once all rows are there.",
+        ),
+    ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder of rows, tables and pictures.")
     ] = Path("reproduce"),
@@ -70,10 +79,11 @@ def reproduce(
     from hark.reproduce.table4 import open_treebanks
     from hark.reproduce.targets import find_target
     from hark.reproduce.trial import StoppedError
-    from hark.reproduce.work import Work, missing_parts, run_parts, write_report
+    from hark.reproduce.work import Work, missing_parts, run_parts, select_parts, write_report
     from hark.train.processes import choose_device
 
-    target, chosen = find_target(name), SCALES[scale]
+    whole, chosen = find_target(name), SCALES[scale]
+    target = select_parts(whole, only, chosen) if only else whole
     folder = output / name / scale
     parts = target.parts(chosen, steps)
     try:
@@ -95,7 +105,12 @@ def reproduce(
     except StoppedError as stopped:
         sys.stderr.write("stopped and saved; the same command continues\n")
         raise typer.Exit(128 + stopped.number) from None
-    for file in write_report(target, work, rows):
+    left = missing_parts(whole, work)
+    if left:
+        names = ", ".join(part.name for part in left)
+        sys.stdout.write(f"{folder}: {len(rows)} rows measured; the table still needs {names}\n")
+        return
+    for file in write_report(whole, work, run_parts(whole, work)):
         sys.stdout.write(f"{file}\n")
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ import hark
 from hark.atomic import replace_file
 from hark.data.dataset import Dataset
 from hark.data.progress import Progress, silent
+from hark.errors import UserError
 from hark.parse.treebank import Treebank
 from hark.reproduce.cost import Cost
 from hark.reproduce.scales import Scale
@@ -99,6 +100,19 @@ class Target:
 
     def cost(self, scale: Scale, steps: int | None = None) -> Cost:
         return sum((part.cost for part in self.parts(scale, steps)), Cost())
+
+
+def select_parts(target: Target, names: Sequence[str], scale: Scale) -> Target:
+    """The target with only some of its parts."""
+    known = [part.name for part in target.parts(scale, None)]
+    for name in names:
+        if name not in known:
+            raise UserError(f"--only {name}: {target.name} has the rows {', '.join(known)}")
+
+    def parts(scale: Scale, steps: int | None) -> list[TargetPart]:
+        return [part for part in target.parts(scale, steps) if part.name in names]
+
+    return replace(target, parts=parts)
 
 
 def key_of(part: TargetPart, work: Work) -> str:
