@@ -18,6 +18,23 @@ NAME = "Acme/opus-mt-en-fr"
 CHUNK = 10_000
 """Bytes that huggingface_hub writes at a time, instead of ten million: a test model is small."""
 SMALL_CHUNKS = f"import huggingface_hub.constants; huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE = {CHUNK}"
+KILLED = f"""
+import os
+import huggingface_hub.file_download as downloads
+http_get = downloads.http_get
+
+class Target:
+    def __init__(self, file):
+        self.file = file
+
+    def write(self, chunk):
+        self.file.write(chunk)
+        if self.file.tell() >= {2 * CHUNK}:
+            self.file.flush()
+            os._exit(9)
+
+downloads.http_get = lambda url, target, **more: http_get(url, Target(target), **more)
+"""
 WITHOUT_SOCKETS = """
 import socket, sys
 def refuse(*_, **__):
@@ -37,9 +54,11 @@ def hub(model: Path) -> Iterator[HubServer]:
         yield server
 
 
-def hark_import(hub: HubServer, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+def hark_import(
+    hub: HubServer, folder: Path, before: str = SMALL_CHUNKS, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     """Run `hark import`; the endpoint and the cache are read when huggingface_hub is imported."""
-    before = WITHOUT_SOCKETS if "HARK_OFFLINE" in environment else SMALL_CHUNKS
+    before = WITHOUT_SOCKETS if "HARK_OFFLINE" in environment else before
     arguments = ["import", NAME, "-o", str(folder / "bundle"), "--no-check"]
     code = f"{before}\nimport sys\nsys.argv = {['hark', *arguments]!r}\nfrom hark.cli import main\nmain()"
     hidden = ("HARK_OFFLINE", "HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY")
@@ -69,6 +88,16 @@ def test_download_resume_and_offline_use(hub: HubServer, tmp_path: Path) -> None
     assert "downloading" not in run.stderr
     assert len(hub.requests) == asked
     assert Bundle.open(tmp_path / "bundle").weights.read_bytes() == bundle_weights(tmp_path / "first")
+
+
+def test_a_killed_download_is_resumed_by_the_next_run(hub: HubServer, tmp_path: Path) -> None:
+    assert hark_import(hub, tmp_path, f"{SMALL_CHUNKS}\n{KILLED}").returncode == 9
+    run = hark_import(hub, tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert hub.ranges == [f"bytes={2 * CHUNK}-"]
+    asked = [each for each in hub.requests if each.startswith("GET") and each.endswith("model.safetensors")]
+    assert len(asked) == 2
+    assert list((tmp_path / "cache").rglob("*.hark")) == []
 
 
 def bundle_weights(folder: Path) -> bytes:

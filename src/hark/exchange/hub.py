@@ -1,13 +1,14 @@
 """Downloads from the Hugging Face hub, by huggingface_hub, with its own progress bars and cache; hashes are verified.
 
-huggingface_hub resumes a broken connection where it broke, and checks sizes only. A later run keeps the files that are
-complete.
+huggingface_hub resumes a broken connection where it broke, but forgets an incomplete file when the program ends, and
+checks sizes only. So large files are first downloaded to its cache here, where a later run resumes them.
 """
 
 import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ def download(name: str, say: Callable[[str], None] = lambda _: None) -> tuple[Pa
             about = hub.model_info(name, files_metadata=True)
             files = {each.rfilename for each in about.siblings or ()}
             wanted = [*SMALL, *weight_files(files)]
+            large = [each for each in about.siblings or () if each.lfs and matches(each.rfilename, wanted)]
+            for each in large:
+                download_blob(name, str(about.sha), each)
             # Without a revision: only then the cache knows which one is the newest.
             folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))
             if folder.name != about.sha:  # it has just been changed
@@ -63,6 +67,43 @@ def download(name: str, say: Callable[[str], None] = lambda _: None) -> tuple[Pa
     return folder, folder.name
 
 
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def download_blob(name: str, revision: str, file: Any) -> None:
+    """Download a large file to the place in huggingface_hub's cache where it looks for it, unless it is there. What an
+    earlier run left of it is kept."""
+    from huggingface_hub import constants, hf_hub_url
+    from huggingface_hub.file_download import http_get, repo_folder_name
+    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
+
+    folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=name, repo_type="model") / "blobs"
+    blob = folder / file.lfs.sha256
+    if blob.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f"{blob.name}.hark"
+    with partial.open("ab") as target:
+        http_get(
+            hf_hub_url(name, file.rfilename, revision=revision),
+            target,
+            resume_size=target.tell(),
+            headers=build_hf_headers(),
+            expected_size=file.lfs.size,
+            displayed_filename=file.rfilename,
+        )
+    found = digest(partial, hashlib.sha256())
+    if found != blob.name:
+        partial.unlink()
+        raise damaged(file.rfilename, found, blob.name)
+    partial.replace(blob)
+
+
+def damaged(name: str, found: str, expected: str) -> HarkError:
+    return HarkError(f"{name}: damaged in transfer (hash {found}, not {expected}); try again")
+
+
 def verify(folder: Path, files: Iterable[Any]) -> None:
     """Compare downloaded files with the hashes of the hub: sha256 of large files, git's hash of small ones.
 
@@ -80,7 +121,7 @@ def verify(folder: Path, files: Iterable[Any]) -> None:
         if found != expected:
             path.resolve().unlink()  # the copy in the cache, to which this one is a link
             path.unlink(missing_ok=True)
-            raise HarkError(f"{each.rfilename}: damaged in transfer (hash {found}, not {expected}); try again")
+            raise damaged(each.rfilename, found, expected)
 
 
 def digest(path: Path, whole: Any) -> str:
