@@ -97,6 +97,14 @@ def test_a_killed_download_is_resumed_by_the_next_run(hub: HubServer, tmp_path: 
     assert hub.ranges == [f"bytes={2 * CHUNK}-"]
     asked = [each for each in hub.requests if each.startswith("GET") and each.endswith("model.safetensors")]
     assert len(asked) == 2
+    (blob,) = (path for path in (tmp_path / "cache").rglob("blobs/*") if path.name == hub.etag("model.safetensors"))
+    blob.rename(blob.with_name(f"{blob.name}.hark"))
+    with blob.with_name(f"{blob.name}.hark").open("ab") as partial:
+        partial.write(b"more than there should be")
+    (tmp_path / "bundle").rename(tmp_path / "first")
+    run = hark_import(hub, tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert bundle_weights(tmp_path / "bundle") == bundle_weights(tmp_path / "first")
     assert list((tmp_path / "cache").rglob("*.hark")) == []
 
 

@@ -85,6 +85,9 @@ def download_blob(name: str, revision: str, file: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f"{blob.name}.hark"
     with partial.open("ab") as target:
+        if target.tell() > file.lfs.size:  # two runs wrote to it at once
+            target.seek(0)
+            target.truncate()
         http_get(
             hf_hub_url(name, file.rfilename, revision=revision),
             target,
