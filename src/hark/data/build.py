@@ -219,9 +219,8 @@ class DatasetBuild:
                 if not self.data.many:
                     writers[0].append(*sides)
                     continue
-                for writer, (_, target), (sources, targets) in zip(
-                    writers, corpus.directions, (sides, sides[::-1]), strict=False
-                ):
+                ways = (sides, sides[::-1])[: len(writers)]
+                for writer, (_, target), (sources, targets) in zip(writers, corpus.directions, ways, strict=True):
                     tag = tokenizers["source"].tag(target)
                     writer.append([[tag, *ids] for ids in sources], targets)
         return [complete(shard, writer) for shard, writer in zip(shards, writers, strict=True)]
