@@ -1,6 +1,7 @@
-"""Cores and memory of the machine, and the limit of workers."""
+"""Cores, memory and CPU features of the machine, and the limit of workers."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +28,20 @@ def test_memory_is_a_number_of_bytes() -> None:
         assert sys.platform != "linux"  # where /proc tells it
     else:
         assert 1 << 20 < found < 1 << 50
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        ("processor\t: 0\nflags\t\t: fpu avx2\n\nprocessor\t: 1\nflags\t\t: other\n", {"fpu", "avx2"}),
+        ("processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd bf16\nCPU part\t: 0xd0c\n", {"fp", "asimd", "bf16"}),
+        ("processor\t: 0\n", set()),
+        (None, set()),
+    ],
+    ids=["x86", "ARM", "none", "no file"],
+)
+def test_cpu_features(listed: str | None, expected: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if listed is not None:
+        (tmp_path / "cpuinfo").write_text(listed)
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    assert machine.cpu_features() == expected

@@ -1,4 +1,4 @@
-"""Cores and memory available to this process."""
+"""Cores and memory available to this process, and the features of the CPU."""
 
 import os
 from contextlib import suppress
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hark.errors import UserError
 
+CPUINFO = Path("/proc/cpuinfo")
 MOST_WORKERS = 64
 """Limit of threads or processes on a small machine; on a larger one it is four per core."""
 
@@ -20,6 +21,16 @@ def check_workers(workers: int | None, option: str) -> int | None:
     if workers is not None and not 1 <= workers <= limit:
         raise UserError(f"{option} {workers}: must be 1 to {limit}; this machine has {available_cores()} cores")
     return workers
+
+
+def cpu_features() -> set[str]:
+    """Instruction sets and the like of the first core, by Linux's names; empty where they are not listed."""
+    try:
+        lines = CPUINFO.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return set()
+    listed = (line.partition(":") for line in lines)
+    return next((set(names.split()) for key, _, names in listed if key.strip() in ("flags", "Features")), set())
 
 
 def available_memory() -> int | None:

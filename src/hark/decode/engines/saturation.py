@@ -7,23 +7,14 @@ weights of 7 bits, at most 64, it cannot.
 
 import platform
 from functools import cache
-from pathlib import Path
+
+from hark.machine import cpu_features
 
 X86 = ("x86_64", "amd64", "i386", "i686")
 SUMS_IN_32_BITS = "avx512_vnni"
-CPUINFO = Path("/proc/cpuinfo")
 
 
 @cache
 def saturates() -> bool:
     """Whether sums of 8-bit products are cut off. An x86 CPU that is not known to have VNNI counts as one that does."""
-    return platform.machine().lower() in X86 and SUMS_IN_32_BITS not in read_flags(CPUINFO)
-
-
-def read_flags(cpuinfo: Path) -> set[str]:
-    """The features of the first CPU; empty where Linux does not list them."""
-    try:
-        lines = cpuinfo.read_text(encoding="ascii", errors="replace").splitlines()
-    except OSError:
-        return set()
-    return next((set(line.partition(":")[2].split()) for line in lines if line.startswith("flags")), set())
+    return platform.machine().lower() in X86 and SUMS_IN_32_BITS not in cpu_features()
