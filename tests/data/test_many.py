@@ -228,8 +228,7 @@ def test_directions_are_sampled_by_temperature(kind, temperature):
     batches = make_batches(corpora, config, SPECIAL)
     small = 1 / 16 ** (1 / temperature)
     expected = np.array([0.75, 0.25, small]) / (1 + small)
-    epochs = 4 * batches.batches_per_epoch
-    assert shares(batches, epochs) == pytest.approx(expected, rel=0.08)
+    assert shares(batches, 2 * batches.batches_per_epoch) == pytest.approx(expected, rel=0.08)
 
 
 def test_temperature_is_part_of_the_stream():

@@ -393,12 +393,12 @@ class TestStream:
     def test_memory_does_not_grow(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tasks, "CACHED_OUTCOMES", 50)  # full soon
         made, engine = translator(batch_size=3)
-        lines = (f"The cat {number} sees https://a.b/{number}." for number in range(900))
+        lines = (f"The cat {number} sees https://a.b/{number}." for number in range(450))
         stream = made.stream(lines, window=30)
         peaks = []
         tracemalloc.start()
         for _ in range(3):
-            for _ in islice(stream, 250):
+            for _ in islice(stream, 130):
                 engine.requests.clear()
                 engine.asked.clear()
             peaks.append(tracemalloc.get_traced_memory()[1])

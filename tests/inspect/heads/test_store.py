@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from hark import bundle as bundling
 from hark.bundle import Bundle
-from hark.decode.align import Link
 from hark.decode.alignment_heads import AlignmentHeads, Step
 from hark.decode.load import EngineName, Loaded
 from hark.decode.request import Request
@@ -73,28 +72,27 @@ def test_a_failure_keeps_the_old_bundle(folder: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("heads", [best("predicts", (2, 0), (2, 3)), best("reads", (1, 2), (1, 0))])
 def test_both_engines_align_with_the_stored_heads(heads: Combination, folder: Path) -> None:
-    before = attentions(folder, "torch")
+    before = attentions(open_model(folder, "torch"))
     store(Bundle.open(folder), heads, 508, "gold")
-    ours, theirs = attentions(folder, "torch"), attentions(folder, "ctranslate2")
-    for one, other, default in zip(ours, theirs, before, strict=True):
+    ours, theirs = open_model(folder, "torch"), open_model(folder, "ctranslate2")
+    for one, other, default in zip(attentions(ours), attentions(theirs), before, strict=True):
         assert len(one) > 5
         np.testing.assert_allclose(one, other, atol=1e-5)
         assert np.abs(one - default).max() > 1e-3
-    plain = [[(link.source, link.target) for link in found] for found in links(folder, "torch")]
-    assert plain == [[(link.source, link.target) for link in found] for found in links(folder, "ctranslate2")]
-    assert all(plain)
+    assert links(ours) == links(theirs)
+    assert all(links(theirs))
 
 
-def attentions(folder: Path, engine: EngineName) -> list[NDArray[np.float32]]:
-    loaded = Loaded(folder, engine, "cpu", "float32", threads=1)
+def open_model(folder: Path, engine: EngineName) -> Loaded:
+    return Loaded(folder, engine, "cpu", "float32", threads=1)
+
+
+def attentions(loaded: Loaded) -> list[NDArray[np.float32]]:
     sources = [[*loaded.source_vocabulary.encode_one(text), EOS] for text in TEXTS]
     answers = dict(loaded.engine.run([Request(each, loaded.config.decode, attention=True) for each in sources]))
-    loaded.close()
     return [answers[number][0].attention_TS for number in range(len(TEXTS))]  # type: ignore[misc]
 
 
-def links(folder: Path, engine: EngineName) -> list[tuple[Link, ...]]:
-    loaded = Loaded(folder, engine, "cpu", "float32", threads=1)
-    found = [each.links for each in loaded.translate(TEXTS, align=True, split=False, protect=False)]
-    loaded.close()
-    return found
+def links(loaded: Loaded) -> list[list[tuple[int, int]]]:
+    translations = loaded.translate(TEXTS, align=True, split=False, protect=False)
+    return [[(link.source, link.target) for link in each.links] for each in translations]  # type: ignore[misc]
