@@ -35,9 +35,9 @@ prepare() { # DIRECTION; the text was cleaned before distilling, so the language
   $hark prepare "student-$1" data.clean.language=1 -o "datasets/student-$1"
 }
 
-cut() {
-  $python -m tools.cut_domains "$data" -o datasets/domains-en-de
-  $python -m tools.collect_lines "$data" datasets/domains-en-de
+cut() { # with &&, because set -e does not hold inside of `once`
+  $python -m tools.cut_domains "$data" -o datasets/domains-en-de &&
+    $python -m tools.collect_lines "$data" datasets/domains-en-de
 }
 
 once datasets/domains-en-de/done cut
