@@ -6,6 +6,7 @@ The defaults are the paper's base model and recipe (Vaswani et al., 2017). Stand
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hark.facts import LanguageTags
 from hark.settings import Section, SettingError, any_seed, at_least, between, fraction, more_than, setting
 
 Norm = Literal["post", "pre"]
@@ -113,6 +114,11 @@ class DataConfig(Section):
     target: str = setting("de", "language code of the target side")
     reverse: bool = setting(False, "swap the sides of the dataset: train from its target language to its source")
     many: bool = setting(False, "many-to-many: each corpus has its own `languages` and is used in both directions")
+    language_tags: LanguageTags | None = setting(
+        None,
+        "how the target language is chosen: by its tag before the source (source), by tags before both sides (target), "
+        "or not at all (none); unset: as in the model of train.from, or else source with many, and none without",
+    )
     train: tuple[CorpusConfig, ...] = setting((), "corpora to train on")
     dev: tuple[CorpusConfig, ...] = setting((), "dev sets, scored during training; removed from the training text")
     test: tuple[CorpusConfig, ...] = setting((), "test sets, for the final scores; removed from the training text")
@@ -130,7 +136,14 @@ class DataConfig(Section):
     )
     seed: int = setting(1, "seed of all random choices in preparing text", any_seed())
 
+    @property
+    def tag_kind(self) -> LanguageTags:
+        """How the target language is chosen, as set or by default."""
+        return self.language_tags or ("source" if self.many else "none")
+
     def check(self) -> None:
+        if self.many and self.language_tags == "none":
+            raise SettingError("language_tags", "none is not possible with many; the model must be told the language")
         if self.many and not self.shared_vocab:
             raise SettingError("shared_vocab", "false is not possible with many; all languages share one vocabulary")
         for role, corpora in (("train", self.train), ("dev", self.dev), ("test", self.test)):

@@ -14,6 +14,7 @@ from hark.data.batches import Batch, Corpus, PackedBatches, PaddedBatches, Padde
 from hark.data.batches import make_batches as make_batches_of
 from hark.errors import UserError
 from hark.text.tokenizer import SPECIAL
+from hark.text.vocabulary import SideIds
 from tests.data.stores import realistic, store_of
 
 PAD, BOS, EOS = SPECIAL.pad, SPECIAL.start, SPECIAL.end
@@ -146,6 +147,30 @@ def test_no_sentence_is_altered(many: list[Corpus], batching: str, batch_tokens:
             assert found == ([*source, EOS], [BOS, *target], [*target, EOS])
             n_source, n_target = n_source + len(source) + 1, n_target + len(target) + 1
         assert (batch.n_source_tokens, batch.n_target_tokens) == (n_source, n_target)
+
+
+@pytest.mark.parametrize("batching", KINDS)
+@few
+@given(many=corpora(), end=st.sampled_from([None, 3]), batch_tokens=st.integers(25, 100))
+def test_a_source_may_have_its_own_ids(many: list[Corpus], batching: str, end: int | None, batch_tokens: int) -> None:
+    """Its padding and EOS differ, or there is no EOS; nothing else changes."""
+    settings, own = config(batching, batch_tokens), SideIds(pad=1 << 17, end=end)
+    usual = make(many, settings)
+    batches = make_batches_of(
+        [Corpus(pool.name, pool.weight, pool.variants) for pool in usual.pools], settings, SPECIAL, own
+    )
+    worst = batches.worst_case().streams
+    assert (worst["source"].tokens == (own.pad if end is None else end)).all()
+    largest = sum(each.tokens.size for each in worst.values())
+    for i in range(batches.batches_per_epoch):
+        batch, other = batches[i], usual[i]
+        for found, expected in zip(sentences(batch), sentences(other), strict=True):
+            assert found == (expected[0][:-1] if end is None else [*expected[0][:-1], end], *expected[1:])
+        assert batch.n_source_tokens == other.n_source_tokens - (batch.n_pairs if end is None else 0)
+        assert batch.n_target_tokens == other.n_target_tokens
+        source = batch.streams["source"].tokens
+        assert (source == own.pad).sum() == source.size - batch.n_source_tokens
+        assert sum(each.tokens.size for each in batch.streams.values()) <= largest
 
 
 @few
@@ -398,6 +423,17 @@ def test_the_state_identifies_the_stream(batching: str) -> None:
         make_batches([base, base], config(batching, 1000, 250)),
         make_batches([base], config(batching, 1000, 250, seed=2)),
     ]
+    own_ids = [SideIds(PAD, None), SideIds(PAD, 7), SideIds(7, EOS)]
+    others += [make_batches_of([base], config(batching, 1000, 250), SPECIAL, each) for each in own_ids]
+    assert len({each.fingerprint for each in others}) == len(others)
     for other in others:
         with pytest.raises(UserError):
             other.following(batches.state(17))
+
+
+@pytest.mark.parametrize(("batching", "fingerprint"), [("packed", 172042281924118), ("padded", 217932269365283)])
+def test_streams_keep_their_fingerprints(batching: str, fingerprint: int) -> None:
+    """If they changed, no run that exists could be resumed."""
+    corpus, settings = Corpus("a", 1.0, [realistic(200)]), config(batching, 1000, 250)
+    assert make_batches([corpus], settings).fingerprint == fingerprint
+    assert make_batches_of([corpus], settings, SPECIAL, SideIds(PAD, EOS)).fingerprint == fingerprint

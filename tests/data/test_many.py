@@ -53,7 +53,7 @@ def test_each_corpus_is_encoded_in_both_directions(dataset):
     assert {shard.name for shard in dataset.shards("dev")} == {f"dev.{one}-{other}" for one, other in DIRECTIONS}
     assert dataset.tokenizer("source").languages == LANGUAGES
     assert sorted(dataset.manifest.directions) == DIRECTIONS
-    assert dataset.manifest.many
+    assert dataset.manifest.tagged
 
 
 def test_a_source_begins_with_the_tag_of_its_target(dataset):
@@ -64,6 +64,47 @@ def test_a_source_begins_with_the_tag_of_its_target(dataset):
     assert [(target, source) for _, source, target in back] == [(source, target) for _, source, target in there]
     assert forward.source_tokens == backward.target_tokens + forward.pairs  # the tags
     assert (forward.lead, forward.corpus) == (1, "toy")
+
+
+def test_both_sides_may_begin_with_tags(config, dataset, tmp_path):
+    """As in M2M100: the source with its own language, the target with its. Nothing else differs."""
+    other = replace(config, data=replace(config.data, language_tags="target"))
+    tagged = prepare(other, tmp_path / "dataset", processes=1).dataset
+    assert (dataset.manifest.language_tags, tagged.manifest.language_tags) == ("source", "target")
+    assert dataset.manifest.key != tagged.manifest.key
+    assert tagged.report.total == dataset.report.total
+    vocabulary = tagged.tokenizer("source")
+    for ours, usual in zip(tagged.manifest.shards, dataset.manifest.shards, strict=True):
+        leads = [vocabulary.tag(code) for code in ours.languages]
+        assert tagged.prefix(ours) == (leads[1],)
+        assert dataset.prefix(usual) == ()
+        for (source, target), (before, after) in zip(tagged.store(ours), dataset.store(usual), strict=True):
+            assert source.tolist() == [leads[0], *before[1:].tolist()]
+            assert target.tolist() == [leads[1], *after.tolist()]
+    with pytest.raises(SettingError, match="language_tags: none is not possible with many"):
+        replace(config.data, language_tags="none")
+
+
+def test_one_pair_may_have_tags(config, dataset, tmp_path):
+    """The text of one direction of a many-to-many model, for fine-tuning it."""
+    corpora = {role: replace(getattr(config.data, role)[0], languages=()) for role in ("train", "dev")}
+    data = replace(
+        config.data,
+        many=False,
+        language_tags="source",
+        source=PAIRS[0][0],
+        target=PAIRS[0][1],
+        train=(corpora["train"],),
+        dev=(corpora["dev"],),
+        test=(),
+        tokenizer=str(dataset.folder / "tokenizer.model"),
+    )
+    one = prepare(replace(config, data=data), tmp_path / "dataset", processes=1).dataset
+    assert (one.manifest.directions, one.manifest.language_tags) == ((PAIRS[0],), "source")
+    assert [(shard.name, shard.languages) for shard in one.shards("dev")] == [(f"dev.{'-'.join(PAIRS[0])}", PAIRS[0])]
+    assert texts(one, one.shards("train")[0]) == texts(dataset, dataset.shards("train")[0])
+    with pytest.raises(UserError, match=r"has language tags for one direction; leave out data\.reverse"):
+        Dataset.open(one.folder, reverse=True)
 
 
 def test_dev_sets_have_text_in_both_directions(dataset):

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
-from hark.cli.recipe import load_recipe
 from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.errors import UserError
 from hark.exchange.import_huggingface import read_huggingface
-from hark.exchange.importer import ImportRequest, fitting_side, import_model
+from hark.exchange.importer import fitting_side
 from hark.exchange.parity import compare
 from hark.exchange.transformers_side import transformers_side
 from hark.model.weights import load_model
@@ -79,9 +78,3 @@ def test_an_unknown_language_is_an_error(tmp_path: Path) -> None:
         (folder / name).unlink()
     with pytest.raises(UserError, match="no list of languages"):
         read_huggingface(folder, ((), ()), "a test")
-
-
-def test_fine_tuning_with_tags_on_the_target_side_is_refused_with_the_reason(tmp_path: Path) -> None:
-    import_model(ImportRequest(str(write_m2m100(tmp_path / "m2m100")), check=False), tmp_path / "m")
-    with pytest.raises(UserError, match="imported model, because its targets begin with a language tag"):
-        load_recipe(None, [f"train.from={tmp_path / 'm'}"])

@@ -188,11 +188,11 @@ def summary(dataset: "Dataset") -> str:
 
 
 def describe_directions(dataset: "Dataset") -> Iterator[str]:
-    """The pairs by direction of a many-to-many dataset: a row for each source, a column for each target."""
+    """The pairs by direction, if there are several: a row for each source, a column for each target."""
     from hark.pages.formats import short
 
     pairs = {(each.source, each.target): short(each.pairs) for each in dataset.report.directions}
-    if not pairs:
+    if len(pairs) < 2:
         return
     codes = list(dataset.report.languages)
     yield f"pairs in {len(pairs)} directions (rows: source, columns: target):"

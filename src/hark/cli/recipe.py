@@ -5,15 +5,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hark.config import Config
+from hark.config import Config, DataConfig
+from hark.errors import UserError
+
+if TYPE_CHECKING:
+    from hark.bundle import Bundle
 
 
 def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     """Load the settings. With `train.from`, a folder or name of a model, settings default to that model's.
 
-    Fine-tuning thus needs no knowledge of the model's size, languages or tokenizer.
+    Fine-tuning thus needs no knowledge of the model's size, languages, language tags or tokenizer.
     """
     from hark import configfile
     from hark.recipes import split_arguments
@@ -25,16 +29,26 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
     from hark.models import named_folder
-    from hark.text.opening import refuse_untrainable, vocabulary_path
+    from hark.text.opening import vocabulary_path
 
     bundle = Bundle.open(named_folder(name).absolute())
-    refuse_untrainable(bundle)
-    config = configfile.load(file, changes, beneath=inherited(bundle.config))
+    config = configfile.load(file, changes, beneath=inherited(bundle))
     data, train = config.data, replace(config.train, from_=str(bundle.folder))
     if not data.tokenizer:
         shared = bundle.source_tokenizer == bundle.target_tokenizer
         data = replace(data, tokenizer=str(vocabulary_path(bundle.folder)), shared_vocab=shared)
+    data = inherit_tags(data, bundle)
     return replace(config, data=data, train=train)
+
+
+def inherit_tags(data: DataConfig, bundle: "Bundle") -> DataConfig:
+    """The settings with the language tags of the model to fine-tune."""
+    tags = bundle.facts.vocabulary.language_tags
+    if data.language_tags not in (None, tags):
+        raise UserError(f"data.language_tags={data.language_tags}: {bundle.folder} has {tags}; leave it out")
+    if data.many and tags == "none":
+        raise UserError(f"data.many=true: {bundle.folder} has no language tags; leave it out")
+    return data if tags == data.tag_kind else replace(data, language_tags=tags)
 
 
 def explicit_value(file: Path | None, changes: Sequence[str], section: str, key: str) -> Any:
@@ -62,7 +76,7 @@ def warn_of_ignored_vocab_size(file: Path | None, changes: Sequence[str], vocab_
 
 
 def warn_of_ignored_languages(file: Path | None, changes: Sequence[str]) -> None:
-    """Warn if `data.source` or `data.target` is set for a many-to-many dataset, which has all directions."""
+    """Warn if `data.source` or `data.target` is set for a dataset of several directions, which are all trained."""
     for key in ("source", "target"):
         chosen = explicit_value(file, changes, "data", key)
         if is_main_process() and chosen is not None:
@@ -74,12 +88,15 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def inherited(config: Config) -> dict[str, Any]:
-    """The settings that a fine-tuned model inherits: architecture, search, languages and maximum length."""
+def inherited(bundle: "Bundle") -> dict[str, Any]:
+    """The settings that a fine-tuned model inherits: architecture, search, languages and maximum length.
+
+    A model of several language pairs leaves the languages empty: they must be named."""
     from hark import configfile
 
-    tree = configfile.plain(config)
-    data = {key: tree["data"][key] for key in ("source", "target")}
+    tree = configfile.plain(bundle.config)
+    one_pair = len(bundle.facts.pairs) == 1
+    data = {key: tree["data"][key] if one_pair else "" for key in ("source", "target")}
     batches = {"max_length": tree["batches"]["max_length"]}
     return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}
 

@@ -34,7 +34,7 @@ def shortlist(model: options.OneModel, dataset: options.PreparedText, force: opt
     opened = Dataset.open(dataset)
     if len(bundle.facts.pairs) == 1:
         opened = opened.towards(*bundle.facts.pairs[0])
-    elif not opened.manifest.many:
+    elif not opened.manifest.tagged:
         raise UserError(f"{dataset}: is of one pair, but the model has several; name its many-to-many dataset")
     if [opened.tokenizer(side).sha256 for side in SIDES] != [each.sha256 for each in open_vocabularies(bundle)]:
         raise UserError(

@@ -98,7 +98,7 @@ def train(
     dataset = open_dataset(config.data)
     if not resumed:
         warn_of_ignored_vocab_size(file, changes, dataset.tokenizer("target").vocab_size)
-        if dataset.manifest.many:
+        if len(dataset.manifest.directions) > 1:
             warn_of_ignored_languages(file, changes)
     scorers = make_scorers(config, dataset, bleu, default_samples() if samples is None else samples)
     config = config if resumed else resolve(config, dataset)

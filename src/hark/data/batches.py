@@ -9,7 +9,7 @@ from hark.data.padded import PaddedBatch, PaddedBatches
 from hark.data.pool import Corpus
 from hark.data.stream import Batch, Batches, StreamState
 from hark.data.token_streams import PackedStream, PaddedStream, Tokens, TokenStream
-from hark.text.vocabulary import SpecialIds
+from hark.text.vocabulary import SideIds, SpecialIds
 
 __all__ = [
     "Batch",
@@ -28,14 +28,17 @@ __all__ = [
 ]
 
 
-def make_batches(corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> PackedBatches | PaddedBatches:
+def make_batches(
+    corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, source: SideIds | None = None
+) -> PackedBatches | PaddedBatches:
     """Return the endless batch stream of the corpora, each a (name, weight, token stores) tuple.
 
-    `special` holds the special ids of the vocabulary that encoded the corpora (`Dataset.special`).
+    `special` holds the special ids of the target vocabulary, `source` those of the source unless they are the same. The
+    batches of a dataset are `Dataset.batches`.
     """
     match config.kind:
         case "packed":
-            return PackedBatches(corpora, config, special)
+            return PackedBatches(corpora, config, special, source)
         case "padded":
-            return PaddedBatches(corpora, config, special)
+            return PaddedBatches(corpora, config, special, source)
     assert_never(config.kind)

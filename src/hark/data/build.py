@@ -21,7 +21,7 @@ from hark.data.duplicates import DuplicateFinder
 from hark.data.held_out import HeldOutLanguages
 from hark.data.language import looks_swapped
 from hark.data.learning import learn_names, learn_tokenizers, learn_words
-from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, languages_into
+from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, directions_in, lead_ids
 from hark.data.progress import Progress
 from hark.data.report_page import write_report
 from hark.data.shard_report import report_directions, report_held_out
@@ -67,8 +67,8 @@ class DatasetBuild:
         written = (path for role in ROLES for path in sorted((self.folder / role).rglob("*")) if path.is_file())
         return Manifest(
             key=self.plan.key,
-            source="" if self.data.many else self.data.source,
-            target="" if self.data.many else self.data.target,
+            source="" if self.plan.tagged else self.data.source,
+            target="" if self.plan.tagged else self.data.target,
             settings=self.plan.settings,
             sources=tuple(self.plan.sources.values()),
             tokenizer=tokenizers["target"].sha256,
@@ -105,7 +105,7 @@ class DatasetBuild:
         kept = 0
         finder = DuplicateFinder(self.work)
         chunks: list[CleanChunk] = []
-        build = partial(Clean, self.data.clean, held_out, self.data.many, self.plan.max_length, self.work)
+        build = partial(Clean, self.data.clean, held_out, self.plan.tagged, self.plan.max_length, self.work)
         with closing(run_jobs(self.processes, build, self.read())) as results:
             for chunk, hashes, tally in results:
                 if hashes:
@@ -157,7 +157,7 @@ class DatasetBuild:
         """Encode each training corpus into one token store, or into several with different segmentations."""
         data, done = self.data, 0
         corpora = {corpus.name: corpus for corpus in self.train}
-        tags = {code: tokenizers["source"].tag(code) for code in languages_into(self.train)} if data.many else {}
+        leads = {pair: lead_ids(data.tag_kind, tokenizers, pair) for pair in directions_in(self.train)}
         sampled = (chunks, data.seed, self.processes, self.progress)
         names = learn_names(*sampled) if data.augment.renamed else []
         words = learn_words(*sampled) if data.augment.words else {}
@@ -165,7 +165,7 @@ class DatasetBuild:
             Encode,
             tokenizers["source"],
             tokenizers["target"],
-            tags,
+            leads,
             data.augment,
             names,
             words,
@@ -193,7 +193,7 @@ class DatasetBuild:
     def new_shards(self, corpus: NamedCorpus, variants: int) -> list[Shard]:
         """Return the empty shards of a corpus, one for each direction."""
         return [
-            Shard(name, corpus.role, corpus.config.weight, 0, variants, 0, 0, pair if self.data.many else None)
+            Shard(name, corpus.role, corpus.config.weight, 0, variants, 0, 0, pair if self.plan.tagged else None)
             for name, pair in zip(corpus.names, corpus.directions, strict=True)
         ]
 
@@ -216,19 +216,16 @@ class DatasetBuild:
                 sides = [
                     tokenizers[side].encode(texts) for side, texts in zip(SIDES, zip(*lines, strict=True), strict=True)
                 ]
-                if not self.data.many:
-                    writers[0].append(*sides)
-                    continue
                 ways = (sides, sides[::-1])[: len(writers)]
-                for writer, (_, target), (sources, targets) in zip(writers, corpus.directions, ways, strict=True):
-                    tag = tokenizers["source"].tag(target)
-                    writer.append([[tag, *ids] for ids in sources], targets)
+                for writer, pair, way in zip(writers, corpus.directions, ways, strict=True):
+                    leads = lead_ids(self.data.tag_kind, tokenizers, pair)
+                    writer.append(*([lead + ids for ids in side] for lead, side in zip(leads, way, strict=True)))
         return [complete(shard, writer) for shard, writer in zip(shards, writers, strict=True)]
 
     def write_report(self, shards: Sequence[Shard], tokenizers: Tokenizers) -> None:
         self.progress("writing report", 0, None)
         source, target = (pieces_of(tokenizers[side]) for side in SIDES)
-        many = self.data.many
+        many = self.plan.tagged
         report = make_report(
             "" if many else self.data.source,
             "" if many else self.data.target,

@@ -1,22 +1,24 @@
 """A prepared dataset: its manifest, its token stores and tokenizers, and their verification."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from hark.bundle import TOKENIZER
+from hark.config import BatchConfig
+from hark.data.batches import PackedBatches, PaddedBatches, make_batches
 from hark.data.checksums import verify_checksums
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
-from hark.facts import LanguagePair
+from hark.facts import LanguagePair, LanguageTags
 from hark.text.detector import base_language
 from hark.text.opening import have_same_ids, load_vocabularies, vocabulary_path
-from hark.text.vocabulary import SpecialIds, Vocabulary
+from hark.text.vocabulary import SideIds, SpecialIds, Vocabulary
 
 FORMAT = 1
 KIND = "hark dataset"
@@ -55,7 +57,7 @@ class Shard:
     source_tokens: int
     target_tokens: int
     languages: LanguagePair | None = None
-    """The direction, in a many-to-many dataset. Each source there begins with the tag of the target language."""
+    """The direction, in a dataset with language tags: each source begins with one, and maybe each target."""
 
     @property
     def corpus(self) -> str:
@@ -81,7 +83,7 @@ class Manifest:
     key: str
     source: str
     target: str
-    """The languages; both are empty in a many-to-many dataset."""
+    """The languages; both are empty in a dataset with language tags, whose shards have them."""
     settings: Mapping[str, Any]
     sources: tuple[SourceFile, ...]
     tokenizer: str
@@ -93,7 +95,7 @@ class Manifest:
     @property
     def directions(self) -> tuple[LanguagePair, ...]:
         """Every direction with training text, or else with any text."""
-        if not self.many:
+        if not self.tagged:
             return ((self.source, self.target),)
         trained = [shard.languages for shard in self.shards if shard.languages and shard.role == "train"]
         return tuple(dict.fromkeys(trained or [shard.languages for shard in self.shards if shard.languages]))
@@ -101,13 +103,20 @@ class Manifest:
     @property
     def corpora(self) -> frozenset[str]:
         """The names of the shards in the direction of their corpus, without those reversed."""
-        names = frozenset(each["name"] for each in self.settings["corpora"]) if self.many else None
+        names = frozenset(each["name"] for each in self.settings["corpora"]) if self.tagged else None
         return frozenset(shard.name for shard in self.shards if names is None or shard.name in names)
 
     @property
-    def many(self) -> bool:
-        """Whether it is a many-to-many dataset: every source begins with the tag of its target language."""
+    def tagged(self) -> bool:
+        """Whether the text has language tags. All many-to-many datasets do."""
         return any(shard.languages for shard in self.shards)
+
+    @property
+    def language_tags(self) -> LanguageTags:
+        """How a model is told the target language."""
+        if not self.tagged:
+            return "none"
+        return "target" if self.settings.get("language_tags") == "target" else "source"
 
     def reversed(self) -> "Manifest":
         """Return the manifest with source and target exchanged."""
@@ -184,11 +193,13 @@ class Dataset:
     def open(cls, folder: Path | str, reverse: bool = False) -> Self:
         """Open a dataset and check its tokenizers and sizes; tokens are memory-mapped, not read."""
         manifest = Manifest.read(Path(folder))
-        if manifest.many and reverse:
-            raise UserError(f"{folder}: has both directions of every pair; leave out data.reverse")
         dataset = cls(Path(folder), manifest, reverse)
         if reverse and dataset.has_imported_vocabulary:
             raise UserError(f"{folder}: is for an imported model of one direction; leave out data.reverse")
+        if reverse and manifest.tagged:
+            both = len(manifest.directions) > 1
+            reason = "both directions of every pair" if both else "language tags for one direction"
+            raise UserError(f"{folder}: has {reason}; leave out data.reverse")
         for side in SIDES:
             dataset.tokenizer(side)
         for shard in dataset.manifest.shards:
@@ -206,8 +217,8 @@ class Dataset:
     def towards(self, source: str, target: str) -> "Dataset":
         """Return the dataset in the given direction: itself, reversed, or one direction of a many-to-many dataset.
 
-        The sources of that direction still begin with the language tag (`Shard.lead`)."""
-        if self.manifest.many:
+        The text of that direction still begins with language tags (`Shard.lead`)."""
+        if self.manifest.tagged:
             return self._narrow(source, target)
         current = [base_language(each) for each in (self.manifest.source, self.manifest.target)]
         requested = [base_language(each) for each in (source, target)]
@@ -279,8 +290,30 @@ class Dataset:
 
     @property
     def special(self) -> SpecialIds:
-        """The special ids used in batches. Both sides have the same kind of vocabulary, so they agree on these."""
-        return self.tokenizer("target").special
+        """The special ids of the target, as used in batches. Padding is not predicted, and EOS must be: if a model has
+        one id for both, unknown stands for padding, because there is nothing to learn from it either."""
+        special = self.tokenizer("target").special
+        return special if special.pad != special.end else replace(special, pad=special.unknown)
+
+    @property
+    def source_ids(self) -> SideIds:
+        """The special ids of the source, as used in batches."""
+        vocabulary = self.tokenizer("source")
+        return SideIds(vocabulary.special.pad, vocabulary.source_end)
+
+    def batches(self, corpora: Sequence[Corpus], config: BatchConfig) -> PackedBatches | PaddedBatches:
+        """Return the endless batch stream of some of its text."""
+        return make_batches(corpora, config, self.special, self.source_ids)
+
+    def batches_of(self, shard: Shard, config: BatchConfig) -> PackedBatches | PaddedBatches:
+        """Return the batch stream of a dev or test set, or of one corpus."""
+        return self.batches([Corpus(shard.name, 1.0, [self.store(shard)])], config)
+
+    def prefix(self, shard: Shard) -> tuple[int, ...]:
+        """Return the ids before the text of each target: its language tag, or none."""
+        if self.manifest.language_tags != "target" or shard.languages is None:
+            return ()
+        return (self.tokenizer("target").tag(shard.languages[1]),)
 
     @cached_property
     def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:

@@ -18,7 +18,7 @@ from hark.data.store import SIDES, Side, TokenStore
 from hark.data.strata import Draw, draw, n_strata, pass_length
 from hark.data.stream import Batch, Batches
 from hark.data.token_streams import PackedStream, Tokens
-from hark.text.vocabulary import SpecialIds
+from hark.text.vocabulary import SideIds, SpecialIds
 
 # Batches planned together; pairs move only within such a group. Larger groups fill better but make seeking slower.
 GROUP = 64
@@ -75,16 +75,18 @@ class PackingPlan:
 class PackedBatches(Batches[PackedStream[Tokens]]):
     """Packed batches of several corpora, mixed by weight within each batch."""
 
-    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
-        super().__init__(corpora, config, special)
+    def __init__(
+        self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, source: SideIds | None = None
+    ) -> None:
+        super().__init__(corpora, config, special, source)
         # Only the ratio of weights matters. With the least scaled to 1, the longest pass is a round.
         least = min(pool.weight for pool in self.pools)
         self.pools = [replace(pool, weight=pool.weight / least) for pool in self.pools]
         slots = self._share_slots()
         self.groups, self.capacity = self._choose_round(slots)
         self.batches_per_epoch = pass_length(1 / least, self.groups.round)
-        source, target = (self._load(side, self.groups.round) for side in SIDES)
-        self.fill = (source / slots[0], target / slots[1])
+        loads = [self._load(side, self.groups.round) for side in SIDES]
+        self.fill = (loads[0] / slots[0], loads[1] / slots[1])
         self._plan = lru_cache(maxsize=2)(self._make_plan)
 
     @property
@@ -108,7 +110,7 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         count = max(-(-each // longest) for each in slots)
         streams: dict[str, PackedStream[Tokens]] = {}
         for side, n_slots in zip(SIDES, slots, strict=True):
-            tokens = np.full(n_slots, self.special.end, np.int32)
+            tokens = np.full(n_slots, self.filler(side), np.int32)
             cu = np.full(self.shape.sentences + 1, n_slots, np.int32)
             cu[: count + 1] = np.arange(count + 1) * n_slots // count
             labels = tokens.copy() if side == "target" else None
@@ -144,12 +146,14 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
     def _concatenate(
         self, pieces: list[tuple[TokenStore, NDArray[np.int64]]], side: Side, slots: int
     ) -> tuple[Tokens, Tokens, int]:
-        """Return one side's tokens with EOS after each sentence, cumulative lengths, and the number of real tokens."""
-        tokens = np.full(slots, self.special.pad, np.int32)
+        """Return one side's tokens, with EOS after each sentence if the side has it, cumulative lengths, and the number
+        of real tokens."""
+        ids = self.sides[side]
+        tokens = np.full(slots, ids.pad, np.int32)
         cu = np.full(self.shape.sentences + 1, slots, np.int32)
         cu[0] = at = done = 0
         for store, rows in pieces:
-            flat, lengths = store.gather(rows, side, end=self.special.end)
+            flat, lengths = store.gather(rows, side, end=ids.end)
             tokens[at : at + len(flat)] = flat
             cu[done + 1 : done + 1 + len(rows)] = at + np.cumsum(lengths)
             at, done = at + len(flat), done + len(rows)

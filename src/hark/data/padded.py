@@ -12,7 +12,7 @@ from hark.data.pool import Corpus, Lengths, Pool, stable_order
 from hark.data.store import SIDES, Side, TokenStore
 from hark.data.stream import Batch, Batches
 from hark.data.token_streams import PaddedStream, Tokens
-from hark.text.vocabulary import SpecialIds
+from hark.text.vocabulary import SideIds, SpecialIds
 
 PaddedBatch = Batch[PaddedStream[Tokens]]
 
@@ -59,8 +59,10 @@ class LengthBuckets:
 class PaddedBatches(Batches[PaddedStream[Tokens]]):
     """Padded batches of one corpus each; an epoch shuffles the batches of all corpora, in proportion to weight."""
 
-    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
-        super().__init__(corpora, config, special)
+    def __init__(
+        self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, source: SideIds | None = None
+    ) -> None:
+        super().__init__(corpora, config, special, source)
         self.buckets = {
             c: LengthBuckets.of(pool, config.batch_tokens) for c, pool in enumerate(self.pools) if len(pool)
         }
@@ -110,7 +112,9 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
             for n, (s, t) in zip(np.diff(bucketed.cuts), bucketed.widths, strict=True)
         ]
         *_, n, s, t = max(shapes)
-        source, target = (np.full((n, width), self.special.end, np.int32) for width in (s, t))
+        source, target = (
+            np.full((n, width), self.filler(side), np.int32) for side, width in zip(SIDES, (s, t), strict=True)
+        )
         source_lengths, target_lengths = (np.full(n, width, np.int32) for width in (s, t))
         streams = {
             "source": PaddedStream(source, source_lengths),
@@ -119,8 +123,10 @@ class PaddedBatches(Batches[PaddedStream[Tokens]]):
         return Batch(-1, np.full((n, 3), -1, np.int64), streams, {"source": n * s, "target": n * t})
 
     def _pad_rows(self, store: TokenStore, rows: NDArray[np.int64], side: Side) -> tuple[Tokens, Tokens]:
-        flat, lengths = store.gather(rows, side, end=self.special.end)
-        tokens = np.full((len(rows), lengths.max()), self.special.pad, np.int32)
+        ids = self.sides[side]
+        flat, lengths = store.gather(rows, side, end=ids.end)
+        # At least one column: without EOS, all sentences of a batch may be empty.
+        tokens = np.full((len(rows), max(1, lengths.max())), ids.pad, np.int32)
         tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = flat
         return tokens, lengths
 

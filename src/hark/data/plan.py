@@ -17,13 +17,15 @@ from hark.data.dataset import FORMAT, Role, SourceFile, direction_name, text_fil
 from hark.data.names import name_corpora
 from hark.data.store import Side
 from hark.errors import UserError
-from hark.facts import LanguagePair
+from hark.facts import LanguagePair, LanguageTags
 from hark.text.opening import load_vocabularies
 from hark.text.tokenizer import Tokenizer
 from hark.text.trees import TREES
 from hark.text.vocabulary import Vocabulary
 
 Tokenizers = Mapping[Side, Vocabulary]
+Leads = tuple[list[int], list[int]]
+"""The ids before the text of each source and of each target: language tags, or none."""
 LATER_KINDS = ("typed", "quoted")
 """Kinds of augmentation that the first datasets did not know."""
 
@@ -33,12 +35,13 @@ class NamedCorpus:
     """A corpus with its name and role in the dataset."""
 
     base: str
-    """The name without the pair of languages, which a many-to-many dataset adds."""
+    """The name without the pair of languages, which a dataset with language tags adds."""
     role: Role
     config: CorpusConfig
     directions: tuple[LanguagePair, ...]
     """The directions it is used in: as it is, and usually reversed in a many-to-many dataset."""
-    many: bool = False
+    tagged: bool = False
+    """Whether its text has language tags. Its names and files then tell the languages."""
 
     @property
     def name(self) -> str:
@@ -47,7 +50,7 @@ class NamedCorpus:
     @property
     def names(self) -> list[str]:
         """The name in each direction."""
-        if not self.many:
+        if not self.tagged:
             return [self.base]
         return [f"{self.base}.{direction_name(each)}" for each in self.directions]
 
@@ -57,8 +60,8 @@ class NamedCorpus:
 
     def text_file(self, folder: Path, language: str) -> Path:
         """The file with the raw text of a dev or test set in one of its languages."""
-        several = self.languages if self.many else None
-        return folder / text_file(self.role, self.base, several, language)
+        pair = self.languages if self.tagged else None
+        return folder / text_file(self.role, self.base, pair, language)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,12 @@ class PreparePlan:
         return tuple(sorted({code for corpus in self.corpora for code in corpus.languages}))
 
     @property
-    def has_tags(self) -> bool:
+    def tagged(self) -> bool:
+        """Whether the text has language tags."""
+        return self.data.tag_kind != "none"
+
+    @property
+    def has_tree_tags(self) -> bool:
         """Whether there are trees with part-of-speech tags."""
         return self.data.tree_tag is None and any(is_treebank(each.config) for each in self.corpora)
 
@@ -93,6 +101,8 @@ class PreparePlan:
         return {
             "format": FORMAT,
             **({"many": True} if data.many else {"source": data.source, "target": data.target}),
+            # This and others are omitted when unused, so that datasets prepared before they existed keep their keys.
+            **({"language_tags": data.tag_kind} if data.tag_kind != ("source" if data.many else "none") else {}),
             "corpora": [
                 {
                     "name": corpus.name,
@@ -112,9 +122,9 @@ class PreparePlan:
             "bpe_variants": self.variants,
             "max_length": self.max_length,
             "seed": data.seed,
-            # Omitted when unused, so that datasets prepared before this setting existed keep their keys.
+            **({"source_end": False} if self.tokenizers and self.tokenizers["source"].source_end is None else {}),
             **({"augment": describe_augment(data.augment)} if data.augment != AugmentConfig() else {}),
-            **({"tags": True} if self.has_tags else {}),
+            **({"tags": True} if self.has_tree_tags else {}),
         }
 
     @cached_property
@@ -136,16 +146,16 @@ def make_plan(config: Config) -> PreparePlan:
     data = config.data
     tokenizers = load_tokenizers(data)
     corpora = list_corpora(data, is_imported(tokenizers))
-    if tokenizers and data.many:
-        for language in sorted(languages_into(corpora)):
-            tokenizers["source"].tag(language)  # raises an error if there is none
+    if tokenizers:
+        for pair in sorted(directions_in(corpora)):
+            lead_ids(data.tag_kind, tokenizers, pair)  # raises an error if a tag is missing
     sources = {path: hash_file(path) for corpus in corpora for path in corpus_files(corpus.config)}
     return PreparePlan(data, config.batches.max_length, tuple(corpora), sources, tokenizers)
 
 
 def is_imported(tokenizers: Tokenizers | None) -> bool:
-    """Whether the vocabulary is that of an imported model, which has one direction: its sides may split text
-    differently, and there need not be tags for the languages that it translates from."""
+    """Whether the vocabulary is that of an imported model. A corpus is used in one direction then: the sides may split
+    text differently, and there need not be tags for the languages that it translates from."""
     return tokenizers is not None and not isinstance(tokenizers["target"], Tokenizer)
 
 
@@ -153,6 +163,8 @@ def list_corpora(data: DataConfig, one_way: bool = False) -> list[NamedCorpus]:
     """Name all corpora; with `one_way`, none is used in reverse."""
     if not data.train:
         raise UserError("no training corpus; name one with --train SRC TGT, or as data.train in a recipe")
+    if not data.many and not (data.source and data.target):
+        raise UserError("the model translates several language pairs; name one with --pair, or set data.many=true")
     if data.source == data.target and not data.many:
         raise UserError(f"data.source and data.target are both {data.source}; name two languages")
     if data.shared_vocab and data.target == TREES:
@@ -166,21 +178,29 @@ def named_corpora(
 ) -> list[NamedCorpus]:
     """Name the corpora of a role. Corpora of different pairs may have the same name."""
     if not data.many:
-        languages = (data.source, data.target)
+        languages, tagged = (data.source, data.target), data.tag_kind != "none"
         names = name_corpora(corpora, languages)
-        return [NamedCorpus(name, role, each, (languages,)) for name, each in zip(names, corpora, strict=True)]
+        return [NamedCorpus(name, role, each, (languages,), tagged) for name, each in zip(names, corpora, strict=True)]
     named: dict[int, NamedCorpus] = {}
     directions = [directions_of(each, role)[: 1 if one_way else 2] for each in corpora]
     for group in {frozenset(each): each for each in directions}.values():
         places = [place for place, each in enumerate(directions) if set(each) == set(group)]
         suffixes = [*group[0], *("-".join(order) for order in permutations(group[0]))]
         for place, name in zip(places, name_corpora([corpora[place] for place in places], suffixes), strict=True):
-            named[place] = NamedCorpus(name, role, corpora[place], directions[place], many=True)
-    taken = Counter(name for corpus in named.values() for name in corpus.names)
-    for corpus in named.values():
-        if any(taken[name] > 1 for name in corpus.names):
-            raise UserError(f"{corpus.config.source}: another corpus is also named {corpus.name}; set a different name")
+            named[place] = NamedCorpus(name, role, corpora[place], directions[place], tagged=True)
+    refuse_repeated_names(role, list(named.values()))
     return [named[place] for place in range(len(corpora))]
+
+
+def refuse_repeated_names(role: Role, corpora: Sequence[NamedCorpus]) -> None:
+    taken = Counter(name for corpus in corpora for name in corpus.names)
+    files: dict[tuple[str, frozenset[str]], set[Path]] = {}
+    for corpus in corpora:
+        # Dev and test sets of both directions of a pair share the files of their raw text.
+        own = set(corpus_files(corpus.config))
+        mixed = role != "train" and files.setdefault((corpus.base, frozenset(corpus.languages)), own) != own
+        if mixed or any(taken[name] > 1 for name in corpus.names):
+            raise UserError(f"{corpus.config.source}: another corpus is also named {corpus.name}; set a different name")
 
 
 def directions_of(corpus: CorpusConfig, role: Role) -> tuple[LanguagePair, ...]:
@@ -208,6 +228,17 @@ def load_tokenizers(data: DataConfig) -> Tokenizers | None:
     return tokenizers
 
 
-def languages_into(corpora: Sequence[NamedCorpus]) -> set[str]:
-    """The languages that a many-to-many dataset translates into, which need a tag."""
-    return {target for corpus in corpora for _, target in corpus.directions}
+def directions_in(corpora: Sequence[NamedCorpus]) -> set[LanguagePair]:
+    return {pair for corpus in corpora for pair in corpus.directions}
+
+
+def lead_ids(kind: LanguageTags, tokenizers: Tokenizers, pair: LanguagePair) -> Leads:
+    """Return the language tags before each source and each target of a direction; see `facts.LanguageTags`."""
+    source, target = pair
+    match kind:
+        case "none":
+            return [], []
+        case "source":
+            return [tokenizers["source"].tag(target)], []
+        case "target":
+            return [tokenizers["source"].tag(source)], [tokenizers["target"].tag(target)]

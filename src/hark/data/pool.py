@@ -31,7 +31,10 @@ class Corpus(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The eligible pairs of one corpus. All lengths include EOS, so they are slots in a batch."""
+    """The eligible pairs of one corpus. All lengths include EOS, so they are slots in a batch.
+
+    If a side has no EOS (`SideIds.end`), its sentences leave this slot empty.
+    """
 
     name: str
     weight: float

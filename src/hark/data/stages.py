@@ -18,6 +18,7 @@ from hark.data.duplicates import pair_hash
 from hark.data.filters import Cleaner
 from hark.data.held_out import HeldOutLanguages
 from hark.data.lexicon import short_pair
+from hark.data.plan import Leads
 from hark.data.store import Sentences, Side
 from hark.data.swaps import find_names
 from hark.data.tally import Tally
@@ -90,9 +91,9 @@ class Clean:
     """Cleans a chunk: writes the kept pairs, counts the dropped ones, and hashes pairs to find duplicates."""
 
     def __init__(
-        self, config: CleanConfig, held_out: HeldOutLanguages, many: bool, max_length: int, folder: Path
+        self, config: CleanConfig, held_out: HeldOutLanguages, tagged: bool, max_length: int, folder: Path
     ) -> None:
-        self.config, self.held_out, self.many = config, held_out, many
+        self.config, self.held_out, self.tagged = config, held_out, tagged
         self.max_length, self.folder = max_length, folder
         self.cleaners: dict[LanguagePair, Cleaner] = {}
 
@@ -103,7 +104,7 @@ class Clean:
 
     def __call__(self, chunk: RawChunk) -> tuple[CleanChunk, list[bytes], Tally]:
         tally, rows, hashes = Tally(chunk.corpus, self.max_length), [], []
-        clean, directions = self.cleaner(chunk.directions[0]), chunk.directions if self.many else ()
+        clean, directions = self.cleaner(chunk.directions[0]), chunk.directions if self.tagged else ()
         for line, pair in enumerate(chunk.pairs, start=chunk.first_line):
             verdict = clean(*pair)
             if verdict.rule is not None:
@@ -188,14 +189,14 @@ class EncodedChunk:
 class Encode:
     """Encodes a chunk without its duplicates, with augmented variants, in one or several segmentations.
 
-    With `tags`, each source begins with the tag of its target language.
+    `leads` are the ids before each source and each target, by direction: language tags, or none.
     """
 
     def __init__(
         self,
         source: Vocabulary,
         target: Vocabulary,
-        tags: Mapping[str, int],
+        leads: Mapping[LanguagePair, Leads],
         augment: AugmentConfig,
         names: Sequence[str],
         words: Mapping[LanguagePair, Mapping[str, str]],
@@ -204,7 +205,7 @@ class Encode:
         seed: int,
         max_length: int,
     ) -> None:
-        self.tags, self.variants, self.max_length = tags, variants, max_length
+        self.leads, self.variants, self.max_length = leads, variants, max_length
         self.augment, self.names, self.words, self.seed = augment, names, words, seed
         self.dropout = dropout
         self.source = Segmenter(source, dropout, seed)
@@ -245,7 +246,7 @@ class Encode:
         augmented = augmenter(number, sources, targets)
         n_known = len(sources) if known else 0
         sources, targets = [*sources, *augmented.sources], [*targets, *augmented.targets]
-        lead = [self.tags[languages[1]]] if self.tags else []
+        leads = self.leads[languages]
         variants = []
         for variant in range(self.variants):
             source_ids = self.source.encode(sources[n_known:], f"{number} {variant} {direction}source")
@@ -253,7 +254,8 @@ class Encode:
             if known:
                 source_ids, target_ids = known[0] + source_ids, known[1] + target_ids
             if variant == 0:
-                tally.keep(sources, targets, source_ids, target_ids, augmented.counts, len(lead))
-            tagged = [lead + ids for ids in source_ids] if lead else source_ids
-            variants.append((Sentences.pack(tagged), Sentences.pack(target_ids)))
+                tally.keep(sources, targets, source_ids, target_ids, augmented.counts, tuple(map(len, leads)))
+            sides = zip(leads, (source_ids, target_ids), strict=True)
+            source, target = ([lead + ids for ids in side] if lead else side for lead, side in sides)
+            variants.append((Sentences.pack(source), Sentences.pack(target)))
         return EncodedChunk(variants, tally)

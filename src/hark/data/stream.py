@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from hark.config import BatchConfig
 from hark.data.pool import Corpus, Pool, apply_temperature
+from hark.data.store import Side
 from hark.data.token_streams import Tokens, TokenStream
 from hark.errors import UserError
-from hark.text.vocabulary import SpecialIds
+from hark.text.vocabulary import SideIds, SpecialIds
 
 # Incremented whenever the same data and settings give other batches, so a run never resumes into a different stream.
 STREAM_VERSION = 1
@@ -37,7 +38,7 @@ class Batch(Generic[S]):
     index: int  # position in the stream of batches
     pairs: NDArray[np.int64]  # (n_pairs, 3): corpus, row in its store, pass over the corpus
     streams: Mapping[str, S]
-    n_tokens: Mapping[str, int]  # of each stream, padding not counted; a sentence of n tokens counts n + 1 (start, EOS)
+    n_tokens: Mapping[str, int]  # of each stream, with start and EOS, without padding
     n_skipped: int = 0  # pairs left out of this pass for lack of room; reported by the first batch of a group
 
     @property
@@ -70,9 +71,14 @@ class Batches(ABC, Generic[S]):
     batches_per_epoch: int  # one pass over each corpus of weight 1
     fill: tuple[float, float]  # share of source and of target slots that hold tokens, over the whole stream
 
-    def __init__(self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds) -> None:
+    def __init__(
+        self, corpora: Sequence[Corpus], config: BatchConfig, special: SpecialIds, source: SideIds | None = None
+    ) -> None:
+        """`special`: the ids of the target; `source`: those of the source, by default the same."""
         self.config = config
         self.special = special
+        target = SideIds(special.pad, special.end)
+        self.sides: Mapping[Side, SideIds] = {"source": source or target, "target": target}
         pools = [Pool.of(Corpus(*corpus), config.max_length) for corpus in corpora]
         self.pools = apply_temperature(pools, config.temperature)
         if not any(len(pool) for pool in self.pools):
@@ -86,6 +92,11 @@ class Batches(ABC, Generic[S]):
     @abstractmethod
     def worst_case(self) -> Batch[S]:
         """Return a synthetic batch that needs as much memory as any real one: if it fits, all do."""
+
+    def filler(self, side: Side) -> int:
+        """Return the id that fills the synthetic batch of `worst_case`."""
+        ids = self.sides[side]
+        return ids.pad if ids.end is None else ids.end
 
     @property
     def n_pairs(self) -> int:
@@ -108,6 +119,7 @@ class Batches(ABC, Generic[S]):
     def fingerprint(self) -> int:
         """A hash of everything that determines the stream except the seed."""
         config = self.config
+        source, target = self.sides["source"], self.sides["target"]
         shapes = (
             STREAM_VERSION,
             config.kind,
@@ -115,6 +127,8 @@ class Batches(ABC, Generic[S]):
             config.max_length,
             *(self.special.pad, self.special.start, self.special.end),
             self.batches_per_epoch,
+            # Only if they differ, so that streams from before they could differ keep their fingerprints.
+            *([(source.pad, source.end)] if source != target else []),
         )
         corpora = [(pool.weight, pool.totals, len(pool), pool.checksum) for pool in self.pools]
         return int.from_bytes(hashlib.sha256(repr((shapes, corpora)).encode()).digest()[:6], "little")

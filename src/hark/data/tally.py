@@ -82,17 +82,18 @@ class Tally:
         source_ids: Sequence[Ids],
         target_ids: Sequence[Ids],
         augmented: Mapping[str, int] | None = None,
-        lead: int = 0,
+        leads: Sequence[int] = (0, 0),
     ) -> None:
         """Count kept pairs, given as text and token ids; `augmented` counts the variants among them.
 
-        `lead` ids come before each source in the dataset: its language tag."""
+        In the dataset, `leads` more ids come before each source and each target: language tags."""
         self.augmented.update(augmented or {})
         self.kept += len(sources) - sum((augmented or {}).values())
         source_lengths = self.source.keep(sources, source_ids)
         target_lengths = self.target.keep(targets, target_ids)
         # EOS takes one more slot in a batch.
-        self.too_long += int(np.count_nonzero(np.maximum(source_lengths + lead, target_lengths) + 1 > self.max_length))
+        slots = np.maximum(source_lengths + leads[0], target_lengths + leads[1]) + 1
+        self.too_long += int(np.count_nonzero(slots > self.max_length))
         ratios = np.maximum(target_lengths, 1) / np.maximum(source_lengths, 1)
         edges = np.array(ratio_edges())
         self.ratios += np.histogram(np.clip(ratios, edges[0], edges[-1]), edges)[0]

@@ -98,7 +98,7 @@ def choose_directions(teacher: Loaded, dataset: Dataset) -> Dataset:
     if scheme.kind == "none":
         return dataset.towards(teacher.config.data.source, teacher.config.data.target)
     pairs = scheme.pairs
-    if not dataset.manifest.many:
+    if not dataset.manifest.tagged:
         source, target = dataset.manifest.source, dataset.manifest.target
         if (source, target) not in pairs:
             raise UserError(f"{dataset.folder}: is {source} to {target}, which the teacher does not translate")

@@ -39,12 +39,14 @@ class DevTranslations:
     def __init__(self, dataset: Dataset, search: DecodeConfig, sentences: int, samples: int) -> None:
         """`sentences` for BLEU, translated with `search`. If 0, there is no BLEU, and samples are decoded greedily."""
         self.sentences, self.samples = sentences, samples
-        self.tokenizer, as_source = dataset.tokenizer("target"), dataset.tokenizer("source").as_source
+        self.tokenizer, source = dataset.tokenizer("target"), dataset.tokenizer("source")
         self.sets = []
         for shard in dataset.shards("dev"):
             store, count = dataset.store(shard), min(shard.pairs, max(sentences, samples))
             settings = search if sentences else replace(search, beam=1, nbest=1)
-            requests = [Request(as_source(store[i][0].tolist()), settings) for i in range(count)]
+            # Without EOS, an empty line has no tokens, but engines need one.
+            ids = [source.as_source(store[i][0].tolist()) or [source.special.unknown] for i in range(count)]
+            requests = [Request(each, settings, dataset.prefix(shard)) for each in ids]
             texts = [dataset.text(shard, side)[:count] for side in ("source", "target")]
             target = shard.languages[1] if shard.languages else dataset.manifest.target
             self.sets.append(DevSet(shard.name, requests, texts[0], texts[1], choose_tokenisation(target)))

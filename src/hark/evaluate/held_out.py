@@ -51,7 +51,7 @@ def open_sets(
         if source or reference or names:
             raise UserError("--dataset cannot be combined with --source, --reference or --name")
         opened = Dataset.open(dataset)
-        if opened.manifest.many:
+        if opened.manifest.tagged:
             return sets_of(opened), None
         if direction == (opened.manifest.target, opened.manifest.source):
             opened = Dataset.open(dataset, reverse=True)

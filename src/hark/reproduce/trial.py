@@ -13,7 +13,6 @@ from torch import Tensor
 
 from hark import configfile
 from hark.config import Config, DecodeConfig
-from hark.data.batches import Corpus, make_batches
 from hark.data.dataset import Dataset, Role
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
@@ -139,7 +138,7 @@ def measure_perplexity(trial: Trial, model: Transformer) -> float:
     objective = Objective(model, 0.0, config.batches.max_length, pad)
     total, tokens = 0.0, 0
     for shard in dataset.shards("dev"):
-        batches = make_batches([Corpus(shard.name, 1.0, [dataset.store(shard)])], config.batches, dataset.special)
+        batches = dataset.batches_of(shard, config.batches)
         for index in range(batches.batches_per_epoch):
             batch = batches[index]
             with autocast(config, device):

@@ -57,26 +57,6 @@ def have_same_ids(source: Vocabulary, target: Vocabulary) -> bool:
     return source is target
 
 
-def refuse_untrainable(bundle: Bundle) -> None:
-    """Raise an error if no dataset can be encoded for an imported model: batches have EOS after every source, and at
-    most one language tag, which leads the source."""
-    if bundle.facts.vocabulary.kind == "sentencepiece":
-        return
-    source, target = open_vocabularies(bundle)
-    if bundle.facts.vocabulary.language_tags == "target":
-        reason = "its targets begin with a language tag"
-    elif source.as_source([], bundle.facts.pairs[0][1])[-1:] != [target.special.end]:
-        reason = "its sources have no EOS, or another one than its targets"
-    elif source.special.pad != target.special.pad:
-        reason = "its sides have different padding"
-    else:
-        return
-    raise UserError(
-        f"{bundle.folder}: fine-tuning is not possible with this imported model, because {reason}; train a model on "
-        "its translations instead (hark distil)"
-    )
-
-
 def refuse_imported(bundle: Bundle, what: str) -> None:
     """Raise an error if a bundle has the vocabulary of an imported model."""
     if bundle.facts.vocabulary.kind != "sentencepiece":

@@ -126,9 +126,9 @@ class PieceVocabulary(Vocabulary):
             raise UserError(f"{self.name}: no tag for {language}; available: {', '.join(self.languages) or 'none'}")
         return self._ids[piece]
 
-    def as_source(self, ids: Sequence[int], target: str | None = None, source: str | None = None) -> list[int]:
-        whole = super().as_source(ids, target, source)
-        return whole if self.table.source_end else whole[:-1]
+    @property
+    def source_end(self) -> int | None:
+        return self.special.end if self.table.source_end else None
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode_one(text) for text in texts]

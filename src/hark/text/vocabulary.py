@@ -29,12 +29,21 @@ class SpecialIds:
     start: int
     """The decoder's first input."""
     end: int
-    """EOS: the last token of every source, and of every complete output."""
+    """EOS: the last token of every complete output, and of every source unless `Vocabulary.source_end` is None."""
 
     @property
     def forbidden(self) -> tuple[int, ...]:
         """Ids that must never be generated."""
         return tuple(sorted({self.pad, self.unknown, self.start} - {self.end}))
+
+
+@dataclass(frozen=True)
+class SideIds:
+    """Special token ids in the batches of one side. Those of the source may differ from the target's."""
+
+    pad: int
+    end: int | None
+    """Follows each sentence: EOS, or None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -153,22 +162,28 @@ class Vocabulary(Protocol):
 
     # Tags, start and end are added in the same way for every kind.
 
+    @property
+    def source_end(self) -> int | None:
+        """The id that follows a source: EOS, or None for models that were trained without it."""
+        return self.special.end
+
     def source_ids(self, text: str, target: str | None = None, source: str | None = None) -> list[int]:
-        """Return the encoder input of a text: the language tag, if the model uses one, the tokens, and EOS.
+        """Return the encoder input of a text: the language tag, if the model uses one, the tokens, and usually EOS.
 
         The languages may be omitted for a model of one pair."""
         return self.as_source(self.encode_one(text), target, source)
 
     def as_source(self, ids: Sequence[int], target: str | None = None, source: str | None = None) -> list[int]:
         """Return the encoder input of an encoded text."""
+        end = [] if self.source_end is None else [self.source_end]
         match self.scheme.kind:
             case "none":
-                return [*ids, self.special.end]
+                return [*ids, *end]
             case "source":
                 lead = self.tag(self.scheme.resolve_target(target))
             case "target":
                 lead = self.tag(self.scheme.resolve_source(source))
-        return [lead, *ids, self.special.end]
+        return [lead, *ids, *end]
 
     @property
     def lead(self) -> int:

@@ -18,7 +18,6 @@ from hark.errors import HarkError, UserError
 from hark.facts import (
     Facts,
     LanguagePair,
-    LanguageTags,
     MakingFacts,
     ParentModel,
     TextFacts,
@@ -48,8 +47,8 @@ class BundleWriter:
     def of(cls, config: Config, dataset: Dataset) -> "BundleWriter":
         tokenizers = vocabulary_files(dataset.tokenizer("source"), dataset.tokenizer("target"))
         characters, signs = count_signs(dataset)
-        tags: LanguageTags = "source" if dataset.manifest.many else "none"
         kind: VocabularyKind = "pieces" if dataset.has_imported_vocabulary else "sentencepiece"
+        tags = dataset.manifest.language_tags
         vocabulary = VocabularyFacts(kind, tags, source_characters=characters, source_signs=signs)
         return cls(config, describe_text(config, dataset), tokenizers, dataset.manifest.directions, vocabulary)
 

@@ -1,6 +1,6 @@
 """Starting a run, new or resumed. Every check that can fail runs before the first step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,15 +10,15 @@ import torch
 from hark import configfile
 from hark.bundle import Bundle
 from hark.config import Config, DataConfig, ModelConfig
-from hark.data.batches import Corpus, make_batches
 from hark.data.dataset import Dataset
 from hark.data.store import SIDES
 from hark.errors import HarkError, UserError
+from hark.facts import LanguageTags
 from hark.model import Transformer
 from hark.model.weights import read_tensors
 from hark.moved import current_name
 from hark.rundir import RunDir
-from hark.text.opening import open_vocabularies, refuse_untrainable
+from hark.text.opening import open_vocabularies
 from hark.train import checkpoint
 from hark.train.export import BundleWriter
 from hark.train.job import DevScorer, TrainingJob
@@ -27,6 +27,11 @@ from hark.train.records import Record, ResumeRecord, StartRecord, TranslationSam
 from hark.train.sharding import fill_weights
 from hark.train.signals import Signals
 
+TAGS: Mapping[LanguageTags, str] = {
+    "none": "no language tags",
+    "source": "the target's language tag before each source",
+    "target": "language tags before sources and targets",
+}
 Build = Callable[[ModelConfig], Transformer]
 """Builds a model with initial weights. Experiments pass one that changes some of its modules (`hark.reproduce`)."""
 
@@ -122,32 +127,25 @@ def build_job(
     # A resumed run takes its weights from the checkpoint.
     if config.train.from_ and not checkpoint.list_checkpoints(run.checkpoints):
         start_from(model, Path(config.train.from_), dataset)
-    batches = make_batches(dataset.train, config.batches, dataset.special)
-    dev = [
-        (shard.name, make_batches([Corpus(shard.name, 1.0, [dataset.store(shard)])], config.batches, dataset.special))
-        for shard in dataset.shards("dev")
-    ]
+    batches = dataset.batches(dataset.train, config.batches)
+    dev = [(shard.name, dataset.batches_of(shard, config.batches)) for shard in dataset.shards("dev")]
     bundles = BundleWriter.of(config, dataset)
     return TrainingJob(config, run, processes, model, batches, dev, bundles, observe, signals, scorers)
 
 
 def start_from(model: Transformer, folder: Path, dataset: Dataset) -> None:
-    """Load the weights of a bundle for fine-tuning. The dataset must be encoded with the bundle's tokenizers."""
+    """Load the weights of a bundle for fine-tuning. The dataset must be encoded as the bundle's text is."""
     bundle = Bundle.open(folder)
-    refuse_untrainable(bundle)
-    tagged = bundle.facts.vocabulary.language_tags == "source"
-    if tagged != dataset.manifest.many:
-        kinds = ("many-to-many", "of one pair") if tagged else ("of one pair", "many-to-many")
-        raise UserError(
-            f"{dataset.folder}: is {kinds[1]}, but {folder} is {kinds[0]}; prepare it with "
-            f"data.many={'true' if tagged else 'false'}"
-        )
+    again = f"prepare it again with train.from={folder}"
+    tags, found = bundle.facts.vocabulary.language_tags, dataset.manifest.language_tags
+    if found != tags:
+        raise UserError(f"{dataset.folder}: has {TAGS[found]}, but {folder} needs {TAGS[tags]}; {again}")
     for side, theirs in zip(SIDES, open_vocabularies(bundle), strict=True):
-        if theirs.sha256 != dataset.tokenizer(side).sha256:
-            raise UserError(
-                f"{dataset.folder}: not encoded with the tokenizer of {folder}; prepare it again with "
-                f"train.from={folder}"
-            )
+        ours = dataset.tokenizer(side)
+        if theirs.sha256 != ours.sha256:
+            raise UserError(f"{dataset.folder}: not encoded with the tokenizer of {folder}; {again}")
+        if (theirs.special, theirs.source_end) != (ours.special, ours.source_end):
+            raise UserError(f"{dataset.folder}: has other special tokens than {folder}; {again}")
     fill_weights(model, read_tensors(bundle.weights), folder)
 
 
