@@ -214,7 +214,7 @@ def test_a_dataset_with_other_tags_is_refused(nllb: Path, tmp_path: Path) -> Non
     pieces = f"data.tokenizer={nllb / 'nllb' / 'pieces.json'}"
     for setting, found in (
         ("data.many=true", "the target's language tag before each source"),
-        ("", "no language tags"),
+        ("", "text without language tags"),
     ):
         dataset = tmp_path / found
         words = [word for word in (setting, pieces, *write_text(tmp_path), *CLEANING, "-o", dataset) if word]

@@ -28,7 +28,7 @@ from hark.train.sharding import fill_weights
 from hark.train.signals import Signals
 
 TAGS: Mapping[LanguageTags, str] = {
-    "none": "no language tags",
+    "none": "text without language tags",
     "source": "the target's language tag before each source",
     "target": "language tags before sources and targets",
 }
