@@ -6,9 +6,8 @@ A source begins with the tag of its language, a translation is forced to begin w
 from pathlib import Path
 from typing import Any
 
-import sentencepiece
-
 from hark.errors import UserError
+from hark.exchange.fairseq_pieces import MASK, MODEL, START, sentencepiece_pieces, with_languages
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import convert
@@ -18,11 +17,6 @@ from hark.exchange.language_codes import hark_codes
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
-
-MODEL = "sentencepiece.bpe.model"
-FIRST = ("<s>", "<pad>", "</s>", "<unk>")
-"""The first ids of fairseq's vocabularies; the pieces of the sentencepiece model follow from its fourth on."""
-MASK = "<mask>"
 
 
 def read_multilingual(folder: Path, kind: str, languages: Languages, source: str) -> ForeignModel:
@@ -37,7 +31,7 @@ def read_multilingual(folder: Path, kind: str, languages: Languages, source: str
     model_file = read_bounded(folder / MODEL)
     pieces, codes = pieces_of(folder, model_file, size)
     table = PieceTable(
-        special_ids(settings, folder, pieces), pieces, None, tags_of(codes, languages, folder), ("<s>", MASK, *codes)
+        special_ids(settings, folder, pieces), pieces, None, tags_of(codes, languages, folder), (START, MASK, *codes)
     )
     model = ForeignModel(
         config,
@@ -70,18 +64,13 @@ def pieces_of(folder: Path, model: bytes, size: int) -> tuple[tuple[str, ...], l
     codes = language_tokens(folder)
     if (folder / "vocab.json").is_file():  # M2M100
         known = len(read_json(folder / "vocab.json"))
-        pieces = list(read_vocabulary(folder / "vocab.json", max(size, known)))[:known]
-        pieces += codes
+        text = read_vocabulary(folder / "vocab.json", max(size, known))[:known]
+        pieces = with_languages(text, codes, size, has_mask=False)
     else:
-        try:
-            processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError:
-            raise UserError(f"{folder / MODEL}: not a sentencepiece model, or damaged") from None
-        learnt = [processor.id_to_piece(i) for i in range(len(FIRST) - 1, processor.get_piece_size())]
-        pieces = [*FIRST, *learnt, *codes, MASK]
+        pieces = with_languages(sentencepiece_pieces(model, folder / MODEL), codes, size, has_mask=True)
     if len(pieces) > size:
         raise UserError(f"{folder}: its vocabulary has {len(pieces)} entries, but the weights are for {size}")
-    return tuple(pieces) + ("",) * (size - len(pieces)), codes
+    return pieces, codes
 
 
 def language_tokens(folder: Path) -> list[str]:
