@@ -12,7 +12,7 @@ from hark.card import describe_proof
 from hark.errors import HarkError, UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.hark_side import fitting_texts
-from hark.exchange.parity import check_sentences, compare, skipped
+from hark.exchange.parity import check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import EXPORT
 from hark.facts import ParityProof
 
@@ -80,7 +80,8 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
         return skipped(exporter.runtime, what)
     ours = exporter.hark_side()
     texts = fitting_texts(ours, sentences, exporter.bundle.config.model)
-    return compare(ours, exporter.open_side(folder), texts, bound=exporter.bound, what=what)
+    theirs, held = exporter.open_side(folder), enough_logits(exporter.bundle.weights.stat().st_size)
+    return compare(ours, theirs, texts, bound=exporter.bound, what=what, held=held)
 
 
 def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision | None) -> Exporter:

@@ -11,9 +11,10 @@ from hark.exchange.fairseq_pieces import MASK, MODEL, START, sentencepiece_piece
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import convert
-from hark.exchange.huggingface_settings import Languages, decode_config, model_config, origin, setting, stored_as
+from hark.exchange.huggingface_settings import decode_config, model_config, origin, setting, stored_as
 from hark.exchange.huggingface_settings import vocabulary as read_vocabulary
-from hark.exchange.language_codes import hark_codes
+from hark.exchange.language_codes import Languages, hark_codes
+from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
@@ -26,6 +27,8 @@ def read_multilingual(folder: Path, kind: str, languages: Languages, source: str
     own = {"positions": "sinusoidal_t2t", "position_offset": setting(settings, "pad_token_id", int) + 1}
     if kind == "mbart":
         own = {"positions": "learned", "embedding_norm": True}
+    facts = None if any(languages) else own_facts(folder)
+    languages = facts_languages(facts) if facts else languages
     size = setting(settings, "vocab_size", int)
     config = model_config(settings, weights, folder, norm="pre", vocab_size=size, **own)
     model_file = read_bounded(folder / MODEL)
@@ -39,7 +42,7 @@ def read_multilingual(folder: Path, kind: str, languages: Languages, source: str
         table,
         model_file,
         model_file,
-        pairs_of(table, languages),
+        facts.pairs if facts else pairs_of(table, languages),
         origin(folder, settings, source),
         "target",
         decode_config(folder, settings),

@@ -12,7 +12,7 @@ from hark.errors import HarkError, UserError
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.hub import download, is_hub_name
 from hark.exchange.language_codes import languages_of
-from hark.exchange.parity import HELD, Side, check_sentences, compare, skipped
+from hark.exchange.parity import HELD, Side, check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import ImportKind, recognise
 from hark.facts import ParityProof
 from hark.text.opening import open_vocabularies
@@ -66,7 +66,7 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
         foreign = replace(foreign, weights={})  # the check needs the memory
         opened = Bundle.open(bundle)
         open_vocabularies(opened)  # whether the sentencepiece models are intact
-        proof = prove(foreign, path, kind, opened, request, say, max(HELD, size // 20))
+        proof = prove(foreign, path, kind, opened, request, say, enough_logits(size))
         files, weights = opened.vocabulary_files, opened.weights
         write_bundle(
             folder, opened.config, lambda to: link_or_copy(weights, to), files, replace(facts, parity=(proof,)), force
