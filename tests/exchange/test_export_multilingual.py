@@ -1,6 +1,7 @@
 """Export of M2M100, NLLB and mBART-50 to the folders that they were imported from, against transformers itself."""
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from hark.bundle import Bundle, write_facts
 from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
-from hark.errors import UserError
+from hark.errors import MissingExtraError, UserError
 from hark.exchange import export as exporting
 from hark.exchange.export import export_bundle, open_exporter
 from hark.exchange.export_multilingual import MultilingualExporter
@@ -189,6 +190,17 @@ def test_every_export_is_checked(trip: Trip, tmp_path: Path, monkeypatch: pytest
     with pytest.raises(ParityError, match="first difference: decoder layer 2"):
         export_bundle(trip.imported, "huggingface", tmp_path / "wrong")
     assert not (tmp_path / "wrong").exists()
+
+
+def test_the_check_names_what_is_not_installed(trip: Trip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers needs protobuf for sentencepiece models, except for M2M100's."""
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    exporter = open_exporter(trip.imported, "huggingface", None)
+    if trip.kind.tokenizer == "M2M100Tokenizer":
+        exporter.open_side(trip.exported)
+    else:
+        with pytest.raises(MissingExtraError, match=r"requires google.protobuf: pip install 'hark-translate\[hf\]'"):
+            export_bundle(trip.imported, "huggingface", tmp_path / "hf")
 
 
 def test_the_example_in_the_readme_runs(trip: Trip, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

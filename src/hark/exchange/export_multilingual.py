@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hark.errors import UserError
+from hark.errors import UserError, require
 from hark.exchange.fairseq_pieces import (
     FIRST,
     M2M100_TAGS,
@@ -22,7 +22,7 @@ from hark.exchange.fairseq_pieces import (
     with_languages,
 )
 from hark.exchange.hark_side import fitting_side
-from hark.exchange.huggingface_exporter import HuggingFaceExporter
+from hark.exchange.huggingface_exporter import CHECKING, HuggingFaceExporter
 from hark.exchange.parity import Side
 from hark.exchange.transformers_side import transformers_side
 from hark.text.piece_vocabulary import PieceTable, PieceVocabulary
@@ -171,6 +171,8 @@ class MultilingualExporter(HuggingFaceExporter):
 
     def open_side(self, folder: Path) -> Side:
         self.require_libraries()
+        if not self.is_m2m100:  # transformers reads their sentencepiece models itself
+            require("google.protobuf", "hf", CHECKING)
         side = transformers_side(folder, self.table, "target", self.bundle.facts.pairs[0])
         return replace(side, name=self.runtime)
 

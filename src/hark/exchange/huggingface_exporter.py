@@ -17,6 +17,7 @@ from hark.weights import Array, as_floats, write_weights
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
 """Activations by their names in transformers."""
+CHECKING = "checking an export to huggingface (or use --no-check)"
 MAX_LENGTH = 512
 """Tokens of a translation, unless the model has fewer positions."""
 
@@ -135,4 +136,4 @@ class HuggingFaceExporter(Exporter):
     def require_libraries(self) -> None:
         """Raise UserError if the export cannot be checked here."""
         for package, extra in (("torch", "train"), ("transformers", "hf")):
-            require(package, extra, "checking an export to huggingface (or use --no-check)")
+            require(package, extra, CHECKING)
