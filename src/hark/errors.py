@@ -37,7 +37,8 @@ class HarkWarning(UserWarning):
 
 def require(package: str, extra: str, needed_by: str) -> None:
     """Raise an error that names the remedy unless `package`, part of `extra`, is installed."""
-    if find_spec(package) is None:
+    parent = package.rpartition(".")[0]
+    if (parent and find_spec(parent) is None) or find_spec(package) is None:
         raise MissingExtraError(f"{needed_by} requires {package}: {how_to_install(extra)}")
 
 

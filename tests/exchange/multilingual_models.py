@@ -23,7 +23,7 @@ def randomise(model: Any) -> None:
                 weight.add_(torch.randn_like(weight) * 0.1)
 
 
-def write_m2m100(folder: Path) -> Path:
+def write_m2m100(folder: Path, language_codes: str = "m2m100") -> Path:
     from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
 
     folder.mkdir(parents=True)
@@ -31,7 +31,7 @@ def write_m2m100(folder: Path) -> Path:
     (folder / "spm.model").write_bytes(model_file)
     pieces = ["<s>", "<pad>", "</s>", "<unk>", *pieces_of(model_file)[3:]]
     (folder / "v.json").write_text(json.dumps({piece: i for i, piece in enumerate(pieces)}))
-    tokenizer = M2M100Tokenizer(str(folder / "v.json"), str(folder / "spm.model"))
+    tokenizer = M2M100Tokenizer(str(folder / "v.json"), str(folder / "spm.model"), language_codes=language_codes)
     tokenizer.save_pretrained(folder)
     for name in ("spm.model", "v.json"):
         (folder / name).unlink()

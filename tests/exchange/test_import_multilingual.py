@@ -11,8 +11,8 @@ from hark.config import DecodeConfig
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.errors import UserError
+from hark.exchange.hark_side import fitting_side
 from hark.exchange.import_huggingface import read_huggingface
-from hark.exchange.importer import fitting_side
 from hark.exchange.parity import compare
 from hark.exchange.transformers_side import transformers_side
 from hark.model.weights import load_model

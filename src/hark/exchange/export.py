@@ -11,7 +11,8 @@ from hark.bundle import Bundle
 from hark.card import describe_proof
 from hark.errors import HarkError, UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
-from hark.exchange.parity import check_sentences, compare, skipped
+from hark.exchange.hark_side import fitting_texts
+from hark.exchange.parity import check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import EXPORT
 from hark.facts import ParityProof
 
@@ -77,7 +78,10 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
     what = f"export to {exporter.kind}, {exporter.storage}"
     if not sentences:
         return skipped(exporter.runtime, what)
-    return compare(exporter.hark_side(), exporter.open_side(folder), sentences, bound=exporter.bound, what=what)
+    ours = exporter.hark_side()
+    texts = fitting_texts(ours, sentences, exporter.bundle.config.model)
+    theirs, held = exporter.open_side(folder), enough_logits(exporter.bundle.weights.stat().st_size)
+    return compare(ours, theirs, texts, bound=exporter.bound, what=what, held=held)
 
 
 def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision | None) -> Exporter:
@@ -93,9 +97,10 @@ def open_exporter(bundle: Bundle, kind: ExportKind, precision: ExportPrecision |
 
             made = ArgosExporter
         case "huggingface":
-            from hark.exchange.export_huggingface import HuggingFaceExporter
+            from hark.exchange.export_huggingface import MarianExporter
+            from hark.exchange.export_multilingual import MultilingualExporter
 
-            made = HuggingFaceExporter
+            made = MultilingualExporter if bundle.facts.vocabulary.language_tags == "target" else MarianExporter
         case "onnx":
             require("onnx", "onnx", "hark export --to onnx")
             from hark.exchange.export_onnx import OnnxExporter

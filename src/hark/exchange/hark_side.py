@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from hark.model import Transformer
 
 
+LONGEST = 96
+"""Target tokens of a sentence whose logits are compared. Only a model that does not end its translations has more, and
+each takes as much memory as the vocabulary is large."""
 AT_ONCE = 4
 """Sentences that are translated at once: CTranslate2 keeps the memory of the largest batch."""
 
@@ -80,6 +83,19 @@ def hark_side(
         network.release()
 
     return replace(side, logits=network.logits, layers=network.layers, release=release)
+
+
+def fitting_side(bundle: Bundle) -> Side:
+    """Hark's side, with targets of at most `LONGEST` tokens, and no more than the model has positions."""
+    side, most = hark_side(bundle), min(LONGEST, bundle.config.model.max_positions - 1)
+    whole = side.target_tokens
+    return side if whole is None else replace(side, target_tokens=lambda text: whole(text)[:most])
+
+
+def fitting_texts(side: Side, texts: Sequence[str], config: ModelConfig) -> list[str]:
+    """The texts for which a model has enough positions."""
+    tokens = side.source_tokens
+    return [text for text in texts if tokens is None or len(tokens(text)) <= config.max_positions]
 
 
 class LazyEngine:

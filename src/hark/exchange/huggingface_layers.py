@@ -1,9 +1,11 @@
-"""The weights of Hugging Face's Marian, M2M100 and mBART models under hark's names.
+"""The weights of Hugging Face's Marian, Pegasus, M2M100 and mBART models under hark's names, and back.
 
-The three share one layout, that of BART: what differs are norms, positions and biases, which the settings tell.
+They share one layout, that of BART: what differs are norms, positions and biases, which the settings tell.
 """
 
 from collections.abc import Iterator
+
+import numpy as np
 
 from hark.config import ModelConfig
 from hark.errors import UserError
@@ -13,6 +15,7 @@ ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o
 SHARED = "model.shared.weight"
 SOURCE, TARGET = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 OUTPUT, BIAS = "lm_head.weight", "final_logits_bias"
+POSITIONS = {"source_positions": "model.encoder.embed_positions", "target_positions": "model.decoder.embed_positions"}
 LEARNED_OFFSET = 2
 """Rows at the beginning of a table of learned positions that are never used: BART reserves one for padding."""
 
@@ -62,9 +65,29 @@ def convert(weights: Weights, config: ModelConfig, where: object) -> dict[str, A
     if config.output_bias:
         found["output_bias"] = first(BIAS).reshape(-1)
     if config.positions == "learned":
-        for side, stack in (("source", "encoder"), ("target", "decoder")):
-            table = first(f"model.{stack}.embed_positions.weight")
-            found[f"{side}_positions.weight"] = table[LEARNED_OFFSET:]
+        for ours, theirs in POSITIONS.items():
+            found[f"{ours}.weight"] = first(f"{theirs}.weight")[LEARNED_OFFSET:]
     for ours, theirs in layer_names(config):
         found[f"{ours}.weight"], found[f"{ours}.bias"] = first(f"{theirs}.weight"), first(f"{theirs}.bias")
     return found
+
+
+def convert_back(weights: Weights, config: ModelConfig, order: Array | slice) -> Iterator[tuple[str, Array]]:
+    """The inverse of `convert`, for tied embeddings. `order`: the features of the residual stream in their order there.
+
+    Zeros fill the biases of attention that a model lacks, and the unused rows of learned positions.
+    """
+    yield SHARED, weights["embedding.weight"][:, order]
+    if config.output_bias:
+        yield BIAS, weights["output_bias"][None]
+    if config.positions == "learned":
+        unused = np.zeros((LEARNED_OFFSET, config.d_model), np.float32)
+        for ours, theirs in POSITIONS.items():
+            yield f"{theirs}.weight", np.concatenate([unused, weights[f"{ours}.weight"][:, order]])
+    for ours, theirs in layer_names(config):
+        weight = weights[f"{ours}.weight"]
+        bias = weights.get(f"{ours}.bias", np.zeros(len(weight), np.float32))
+        # Norms and the last matrix of a sub-layer write the residual stream; the others read it.
+        writes = weight.ndim == 1 or ours.endswith((".w_o", ".w_2"))
+        yield f"{theirs}.weight", weight[order] if writes else weight[:, order]
+        yield f"{theirs}.bias", bias[order] if writes else bias

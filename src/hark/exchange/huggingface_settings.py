@@ -8,14 +8,13 @@ from hark.config import DecodeConfig, ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_json, read_optional_json
 from hark.exchange.huggingface_layers import BIAS
+from hark.exchange.own_exports import own_facts
 from hark.facts import OriginFacts
 from hark.settings import SettingError
 from hark.weights import Weights
 
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 MAX_BEAM = 64
-Languages = tuple[tuple[str, ...], tuple[str, ...]]
-"""Source and target codes given by the user; empty: those in the model's files."""
 
 
 def model_config(settings: dict[str, Any], weights: Weights, folder: Path, **own: Any) -> ModelConfig:
@@ -86,9 +85,10 @@ def stored_as(settings: dict[str, Any]) -> str:
 
 
 def origin(folder: Path, settings: dict[str, Any], source: str) -> OriginFacts:
-    """Where the model is from, and the licence in the front matter of its README.md."""
+    """Where the model is from, and its licence: in the front matter of README.md, or in the facts of an own export."""
     kind = f"huggingface {settings.get('model_type', '')}".strip()
-    return OriginFacts(kind, source, licence=licence_of(folder / "README.md"))
+    facts = own_facts(folder)
+    return OriginFacts(kind, source, licence=facts.licence if facts else licence_of(folder / "README.md"))
 
 
 def licence_of(readme: Path) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from hark.errors import UserError
 from hark.exchange.files import read_json
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import Languages
 from hark.exchange.import_ctranslate2 import read_ctranslate2
+from hark.exchange.language_codes import Languages
 
 WANTED = ("metadata.json", "README.md", "sentencepiece.model", "bpe.model")
 MAX_ENTRIES = 10_000

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from hark import factsfile, manifest
 from hark.config import ModelConfig
 from hark.decode.engines.conversion import sinusoids
 from hark.errors import UserError
 from hark.exchange.ctranslate2_file import ModelFile
 from hark.exchange.files import read_bounded, read_optional_json
 from hark.exchange.foreign import NEVER, ForeignModel
-from hark.exchange.huggingface_settings import Languages, licence_of
+from hark.exchange.huggingface_settings import licence_of
 from hark.exchange.import_huggingface import default_languages, tagged_table
+from hark.exchange.language_codes import Languages
+from hark.exchange.own_exports import facts_languages, own_facts
 from hark.exchange.parity import Ids, Side
-from hark.exchange.recognition import EXPORT
-from hark.facts import Facts, OriginFacts
+from hark.facts import OriginFacts
 from hark.settings import SettingError
 from hark.text.vocabulary import SpecialIds
 from hark.weights import Array
@@ -70,18 +70,6 @@ def read_ctranslate2(
     )
     model.check(folder)
     return model
-
-
-def own_facts(folder: Path) -> Facts | None:
-    """The facts of a folder that hark exported; None for other folders."""
-    if not (folder / factsfile.NAME).is_file() or not manifest.is_kind(folder, EXPORT):
-        return None
-    return factsfile.load(folder / factsfile.NAME)
-
-
-def facts_languages(facts: Facts) -> Languages:
-    sources, targets = (tuple(dict.fromkeys(pair[side] for pair in facts.pairs)) for side in (0, 1))
-    return sources, targets
 
 
 def find_model(folder: Path, names: Sequence[str]) -> Path:

@@ -9,7 +9,6 @@ from hark.exchange.files import read_bounded, read_huggingface_weights, read_jso
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import OUTPUT, convert
 from hark.exchange.huggingface_settings import (
-    Languages,
     decode_config,
     model_config,
     origin,
@@ -18,7 +17,7 @@ from hark.exchange.huggingface_settings import (
     vocabulary,
 )
 from hark.exchange.import_multilingual import read_multilingual
-from hark.exchange.language_codes import hark_codes, shortened
+from hark.exchange.language_codes import Languages, hark_codes, shortened
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds

@@ -17,8 +17,9 @@ from hark.config import DecodeConfig, ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded
 from hark.exchange.foreign import NEVER, ForeignModel
-from hark.exchange.huggingface_settings import MAX_BEAM, Languages, licence_of
+from hark.exchange.huggingface_settings import MAX_BEAM, licence_of
 from hark.exchange.import_huggingface import default_languages, tagged_table
+from hark.exchange.language_codes import Languages
 from hark.exchange.marian_yaml import Value, read_pieces, read_settings
 from hark.facts import OriginFacts
 from hark.settings import SettingError

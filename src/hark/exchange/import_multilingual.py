@@ -6,23 +6,18 @@ A source begins with the tag of its language, a translation is forced to begin w
 from pathlib import Path
 from typing import Any
 
-import sentencepiece
-
 from hark.errors import UserError
+from hark.exchange.fairseq_pieces import MASK, MODEL, START, sentencepiece_pieces, with_languages
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import convert
-from hark.exchange.huggingface_settings import Languages, decode_config, model_config, origin, setting, stored_as
+from hark.exchange.huggingface_settings import decode_config, model_config, origin, setting, stored_as
 from hark.exchange.huggingface_settings import vocabulary as read_vocabulary
-from hark.exchange.language_codes import hark_codes
+from hark.exchange.language_codes import Languages, hark_codes
+from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
-
-MODEL = "sentencepiece.bpe.model"
-FIRST = ("<s>", "<pad>", "</s>", "<unk>")
-"""The first ids of fairseq's vocabularies; the pieces of the sentencepiece model follow from its fourth on."""
-MASK = "<mask>"
 
 
 def read_multilingual(folder: Path, kind: str, languages: Languages, source: str) -> ForeignModel:
@@ -32,12 +27,14 @@ def read_multilingual(folder: Path, kind: str, languages: Languages, source: str
     own = {"positions": "sinusoidal_t2t", "position_offset": setting(settings, "pad_token_id", int) + 1}
     if kind == "mbart":
         own = {"positions": "learned", "embedding_norm": True}
+    facts = None if any(languages) else own_facts(folder)
+    languages = facts_languages(facts) if facts else languages
     size = setting(settings, "vocab_size", int)
     config = model_config(settings, weights, folder, norm="pre", vocab_size=size, **own)
     model_file = read_bounded(folder / MODEL)
     pieces, codes = pieces_of(folder, model_file, size)
     table = PieceTable(
-        special_ids(settings, folder, pieces), pieces, None, tags_of(codes, languages, folder), ("<s>", MASK, *codes)
+        special_ids(settings, folder, pieces), pieces, None, tags_of(codes, languages, folder), (START, MASK, *codes)
     )
     model = ForeignModel(
         config,
@@ -45,7 +42,7 @@ def read_multilingual(folder: Path, kind: str, languages: Languages, source: str
         table,
         model_file,
         model_file,
-        pairs_of(table, languages),
+        facts.pairs if facts else pairs_of(table, languages),
         origin(folder, settings, source),
         "target",
         decode_config(folder, settings),
@@ -70,18 +67,13 @@ def pieces_of(folder: Path, model: bytes, size: int) -> tuple[tuple[str, ...], l
     codes = language_tokens(folder)
     if (folder / "vocab.json").is_file():  # M2M100
         known = len(read_json(folder / "vocab.json"))
-        pieces = list(read_vocabulary(folder / "vocab.json", max(size, known)))[:known]
-        pieces += codes
+        text = read_vocabulary(folder / "vocab.json", max(size, known))[:known]
+        pieces = with_languages(text, codes, size, has_mask=False)
     else:
-        try:
-            processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError:
-            raise UserError(f"{folder / MODEL}: not a sentencepiece model, or damaged") from None
-        learnt = [processor.id_to_piece(i) for i in range(len(FIRST) - 1, processor.get_piece_size())]
-        pieces = [*FIRST, *learnt, *codes, MASK]
+        pieces = with_languages(sentencepiece_pieces(model, folder / MODEL), codes, size, has_mask=True)
     if len(pieces) > size:
         raise UserError(f"{folder}: its vocabulary has {len(pieces)} entries, but the weights are for {size}")
-    return tuple(pieces) + ("",) * (size - len(pieces)), codes
+    return pieces, codes
 
 
 def language_tokens(folder: Path) -> list[str]:

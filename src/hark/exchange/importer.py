@@ -12,15 +12,12 @@ from hark.errors import HarkError, UserError
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.hub import download, is_hub_name
 from hark.exchange.language_codes import languages_of
-from hark.exchange.parity import HELD, Side, check_sentences, compare, skipped
+from hark.exchange.parity import HELD, Side, check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import ImportKind, recognise
 from hark.facts import ParityProof
 from hark.text.opening import open_vocabularies
 
 Say = Callable[[str], None]
-LONGEST = 96
-"""Target tokens of a sentence whose logits are compared. Only a model that does not end its translations has more, and
-each takes as much memory as the vocabulary is large."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def import_model(request: ImportRequest, folder: Path, force: bool = False, say:
         foreign = replace(foreign, weights={})  # the check needs the memory
         opened = Bundle.open(bundle)
         open_vocabularies(opened)  # whether the sentencepiece models are intact
-        proof = prove(foreign, path, kind, opened, request, say, max(HELD, size // 20))
+        proof = prove(foreign, path, kind, opened, request, say, enough_logits(size))
         files, weights = opened.vocabulary_files, opened.weights
         write_bundle(
             folder, opened.config, lambda to: link_or_copy(weights, to), files, replace(facts, parity=(proof,)), force
@@ -135,20 +132,11 @@ def prove(
             f"{path}: {name} cannot load it, so that nothing can be compared: {problem}; see --no-check"
         ) from None
     say(f"comparing with {theirs.name}")
+    from hark.exchange.hark_side import fitting_side, fitting_texts
+
     ours = fitting_side(bundle)
-    assert ours.source_tokens is not None
-    sentences = check_sentences(foreign.pairs[0][0], request.check_file)
-    texts = [text for text in sentences if len(ours.source_tokens(text)) <= foreign.config.max_positions]
+    texts = fitting_texts(ours, check_sentences(foreign.pairs[0][0], request.check_file), foreign.config)
     return compare(ours, theirs, texts, what=what, held=held)
-
-
-def fitting_side(bundle: Bundle) -> Side:
-    """Hark's side, with targets of at most `LONGEST` tokens, and no more than the model has positions."""
-    from hark.exchange.hark_side import hark_side
-
-    side, most = hark_side(bundle), min(LONGEST, bundle.config.model.max_positions - 1)
-    whole = side.target_tokens
-    return side if whole is None else replace(side, target_tokens=lambda text: whole(text)[:most])
 
 
 def unavailable(kind: ImportKind) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from hark.config import is_language_code
 from hark.errors import UserError
 
+Languages = tuple[tuple[str, ...], tuple[str, ...]]
+"""Source and target codes given by the user; empty: those in the model's files."""
 CODES = """
 aar:aa abk:ab afr:af aka:ak amh:am ara:ar arb:ar arg:an asm:as ava:av aym:ay aze:az azj:az bak:ba bam:bm bel:be
 ben:bn bis:bi bod:bo bos:bs bre:br bul:bg cat:ca ces:cs cha:ch che:ce chv:cv cmn:zh cor:kw cos:co cre:cr cym:cy

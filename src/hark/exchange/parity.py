@@ -105,6 +105,11 @@ def compare(
     )
 
 
+def enough_logits(weights: int) -> int:
+    """Bytes of logits to hold for a model of so many bytes, so that sides that take turns are not loaded too often."""
+    return max(HELD, weights // 20)
+
+
 def skipped(against: str, what: str = "") -> ParityProof:
     """The record of a comparison that was skipped with `--no-check`."""
     return ParityProof(against=against, sentences=0, equal=0, what=what, skipped=True)
