@@ -171,7 +171,7 @@ def test_fine_tuning_needs_text_with_tags(many_run, many_dataset, dataset, tmp_p
         settings = (f"train.from={many_run.best}", "train.steps=1")
         return train_toy(opened, tmp_path / "run", *settings)
 
-    needs = r"has text without language tags, but .* needs the target's language tag before each source; prepare it again with"
+    needs = r"has text without language tags, but .* needs the target's language tag before each source; prepare it"
     with pytest.raises(UserError, match=needs):
         tune(Dataset.open(dataset))
     assert losses(tune(many_dataset))[1] < 1.5  # starts where the model stopped

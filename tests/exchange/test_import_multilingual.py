@@ -1,5 +1,7 @@
 """Import of M2M100, NLLB and mBART-50, against transformers itself."""
 
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -78,3 +80,18 @@ def test_an_unknown_language_is_an_error(tmp_path: Path) -> None:
         (folder / name).unlink()
     with pytest.raises(UserError, match="no list of languages"):
         read_huggingface(folder, ((), ()), "a test")
+
+
+@pytest.mark.parametrize(("write", "whole"), [(write_m2m100, True), (write_nllb, False)])
+def test_a_tokenizer_saved_by_transformers(tmp_path: Path, write: Callable[[Path], Path], whole: bool) -> None:
+    """Version 5 saves no list of languages with M2M100, and no sentencepiece model with NLLB."""
+    original, saved, model = write(tmp_path / "original"), tmp_path / "saved", "sentencepiece.bpe.model"
+    shutil.copytree(original, saved, ignore=shutil.ignore_patterns("*token*", "vocab.json", model))
+    transformers.AutoTokenizer.from_pretrained(original).save_pretrained(saved)
+    assert (saved / model).exists() == whole
+    if not whole:
+        with pytest.raises(UserError, match=r"there is no sentencepiece\.bpe\.model; copy it there from the model"):
+            read_huggingface(saved, EN_FR, "a test")
+        shutil.copyfile(original / model, saved / model)
+    tables = [read_huggingface(folder, EN_FR, "a test").table for folder in (saved, original)]
+    assert tables[0] == tables[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hark.errors import UserError
-from hark.exchange.fairseq_pieces import MASK, MODEL, START, sentencepiece_pieces, with_languages
+from hark.exchange.fairseq_pieces import M2M100_TAGS, MASK, MODEL, START, sentencepiece_pieces, with_languages
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import convert
@@ -31,6 +31,9 @@ def read_multilingual(folder: Path, kind: str, languages: Languages, source: str
     languages = facts_languages(facts) if facts else languages
     size = setting(settings, "vocab_size", int)
     config = model_config(settings, weights, folder, norm="pre", vocab_size=size, **own)
+    if not (folder / MODEL).is_file():
+        # transformers 5 saves NLLB and mBART-50 without it.
+        raise UserError(f"{folder}: there is no {MODEL}; copy it there from the model that this one was trained from")
     model_file = read_bounded(folder / MODEL)
     pieces, codes = pieces_of(folder, model_file, size)
     table = PieceTable(
@@ -85,6 +88,9 @@ def language_tokens(folder: Path) -> list[str]:
             if isinstance(listed, list) and listed:
                 tokens = [each.get("content") if isinstance(each, dict) else each for each in listed]
                 return [each for each in tokens if isinstance(each, str) and each != MASK]
+    # transformers 5 saves the name of M2M100's list instead of the list.
+    if tags := M2M100_TAGS.get(str(read_optional_json(folder / "tokenizer_config.json").get("language_codes"))):
+        return list(tags)
     raise UserError(f"{folder}: no list of languages in special_tokens_map.json or tokenizer_config.json")
 
 
