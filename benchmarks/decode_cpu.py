@@ -206,10 +206,10 @@ def latency(material: Material, beam: int, repeats: int, compute_type: ComputeTy
     return best
 
 
-def cold_start(folder: Path) -> str:
+def cold_start(folder: Path, starts: int = COLD_STARTS) -> str:
     """Time and peak memory of a new process to its first translation, by part: the best of several."""
     best: tuple[float, list[float]] = (float("inf"), [])
-    for _ in range(COLD_STARTS):
+    for _ in range(starts):
         start = time.perf_counter()
         run = subprocess.run(
             [sys.executable, "-c", COLD_START, str(folder)], check=True, capture_output=True, text=True
@@ -230,7 +230,7 @@ def measure(
         sentences, repeats = 6, 1
     with tempfile.TemporaryDirectory() as folder:
         material = prepare(Path(folder), sentences, model, 1000 if tiny else 8000)
-        print(cold_start(material.bundle.folder), flush=True)
+        print(cold_start(material.bundle.folder, 1 if tiny else COLD_STARTS), flush=True)
         for beam in (4, 1):
             results = compare(material, beam, repeats, compute_type, marian)
             hand = max(rate for name, rate in results.items() if name.startswith("by hand") and "no scores" not in name)

@@ -223,15 +223,16 @@ def break_down(engine: TorchEngine, sources: list[Source], beam: int) -> None:
         print(f"  {row.self_device_time_total / 1000:>8.2f} ms {row.count:>6}  {row.key[:100]}")
 
 
-def compare_batches(engine: TorchEngine, sources: list[Source], beam: int) -> None:
+def compare_batches(engine: TorchEngine, sources: list[Source], search: DecodeConfig) -> None:
     """Count the sentences whose translation depends on the batch, with outputs that end by themselves."""
-    requests = [Request(source, DecodeConfig(beam=beam)) for source in sources]
+    requests = [Request(source, search) for source in sources]
     batched = dict(engine.run(requests))
     alone = [dict(engine.run([request]))[0] for request in requests]
     other = sum(batched[i][0].tokens != alone[i][0].tokens for i in range(len(requests)))
     gaps = [abs(batched[i][0].log_prob - alone[i][0].log_prob) for i in range(len(requests))]
     print(
-        f"{engine.name}, {search_name(beam)}: {other} of {len(requests)} translated differently alone and in a batch "
+        f"{engine.name}, {search_name(search.beam)}: "
+        f"{other} of {len(requests)} translated differently alone and in a batch "
         f"({other / len(requests):.2%}); log-probabilities differ by {np.mean(gaps):.4f} on average"
     )
 
@@ -292,12 +293,15 @@ def main() -> None:
         sources = read_sources(arguments.dataset, arguments.sentences)
     else:
         sources = draw_sources(arguments.sentences, config.source_vocab_size or config.vocab_size)
+    if arguments.tiny:
+        sources = [source[-len(source) // 3 :] for source in sources]
     make = EndingEngine if arguments.stream else TorchEngine
     engine = make(model, SPECIAL, device, rows=arguments.rows, steps_at_once=arguments.steps_at_once)
     beams = [int(beam) for beam in arguments.beams.split(",")]
     if arguments.crowd:
         for beam in beams:
-            compare_batches(engine, sources, beam)
+            search = DecodeConfig(beam=beam)
+            compare_batches(engine, sources, replace(search, max_extra=5) if arguments.tiny else search)
         return
     print(f"{len(sources)} sentences, {np.mean([len(source) for source in sources]):.1f} tokens on average")
     header()

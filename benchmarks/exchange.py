@@ -20,6 +20,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -36,23 +37,23 @@ from hark.exchange.importer import ImportRequest, import_model
 from hark.machine import available_cores
 from hark.text.opening import open_vocabularies
 
-LENGTHS = (12, 24, 36)
+LENGTHS, TINY_LENGTHS = (12, 24, 36), (4, 8, 12)
 """Tokens per sentence, EOS included."""
 Sources = list[list[int]]
 System = Callable[[], int]
 """Translates all sources; returns the number of generated tokens."""
 
 
-def draw_sources(count: int, end: int, vocabulary: int) -> Sources:
-    """Draw sources of the lengths in LENGTHS in turn, of random tokens and EOS. Specials are first and last."""
+def draw_sources(count: int, lengths: Sequence[int], end: int, vocabulary: int) -> Sources:
+    """Draw sources of these lengths in turn, of random tokens and EOS. Specials are first and last."""
     rng = np.random.default_rng(0)
-    lengths = [LENGTHS[i % len(LENGTHS)] for i in range(count)]
-    return [[*rng.integers(2, vocabulary - 1, length - 1).tolist(), end] for length in lengths]
+    each = islice(cycle(lengths), count)
+    return [[*rng.integers(2, vocabulary - 1, length - 1).tolist(), end] for length in each]
 
 
 def alike(sources: Sources, size: int) -> Iterator[Sources]:
     """Batches of equally long sources."""
-    for length in LENGTHS:
+    for length in sorted({len(source) for source in sources}):
         rows = [source for source in sources if len(source) == length]
         yield from (rows[first : first + size] for first in range(0, len(rows), size))
 
@@ -143,7 +144,8 @@ def systems(folder: Path, bundle: Bundle, device: str, arguments: argparse.Names
     """The systems to compare, by name. One that does not run here is reported and left out."""
     vocabulary = open_vocabularies(bundle)[1]
     config, beam = bundle.config.model, arguments.beam
-    sources = draw_sources(arguments.sentences, vocabulary.special.end, config.vocab_size)
+    lengths = TINY_LENGTHS if arguments.tiny else LENGTHS
+    sources = draw_sources(arguments.sentences, lengths, vocabulary.special.end, config.vocab_size)
     engine = open_engine(bundle, vocabulary.special, arguments.engine, device)
     yield f"hark, {engine.name}", by_hark(engine, sources, beam)
     if arguments.engine == "auto" and device == "cpu":

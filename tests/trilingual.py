@@ -72,6 +72,12 @@ TRAINING = [
     "train.steps=170", "train.eval_steps=170", "train.log_steps=50", "train.average_last=1", "train.device=cpu",
 ]  # fmt: skip
 
+QUICKLY = [
+    "train.optimiser=muon", "train.schedule=linear", "train.warmup_steps=20", "train.steps=80", "train.eval_steps=80",
+    "batches.batch_tokens=300",
+]  # fmt: skip
+"""Learns the toy in half the time that Adam needs."""
+
 
 def train_toy(dataset, folder, *overrides, resumed=False):
     """Train a model on a toy dataset in this process, with one thread; return the run."""
@@ -100,6 +106,6 @@ def many_run(many_dataset, tmp_path_factory):
     """A model that translates the toy in all six directions, trained in a few seconds."""
 
     def build(folder):
-        train_toy(many_dataset, tmp_path_factory.mktemp("trained") / "run").path.rename(folder)
+        train_toy(many_dataset, tmp_path_factory.mktemp("trained") / "run", *QUICKLY).path.rename(folder)
 
     return RunDir(build_once(tmp_path_factory, "trilingual-run", build))

@@ -1,12 +1,19 @@
 """The load test of the server runs for a moment."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.serve_load import server
+import pytest
 
+from benchmarks import serve_load
 from tests.benchmarks.conftest import run_benchmark
 from tests.loops import in_thread
+
+Run = Callable[..., str]
 
 
 @in_thread
@@ -21,25 +28,49 @@ def test_a_short_comparison(tmp_path: Path) -> None:
     assert f"{row['texts']:<10}" in run.stdout
 
 
-@in_thread
-def test_a_short_comparison_with_another_server() -> None:
-    with server() as port:  # stands for LibreTranslate's, whose API it speaks
-        run = run_benchmark("serve_load", "--peer", port, "--texts", "mixed", "--seconds", 0.1, "--connections", 2)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.count(" times the peer") == 1
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A server with the options of an overload."""
+    server = serve_load.server("--max-queue", "16")
+    with ThreadPoolExecutor(1) as pool:  # because it runs an event loop
+        yield pool.submit(server.__enter__).result()
+    server.__exit__(None, None, None)
+
+
+@pytest.fixture
+def run(port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A function that runs the benchmark with that server instead of a new one, and returns what it printed."""
+
+    @contextmanager
+    def server(*options: str) -> Iterator[int]:
+        assert options in ((), ("--max-queue", "16"), ("--max-queue", "24"))
+        yield port
+
+    def run_main(*options: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["serve_load", *map(str, options)])
+        serve_load.main()
+        return capsys.readouterr().out
+
+    monkeypatch.setattr(serve_load, "server", server)
+    return run_main
 
 
 @in_thread
-def test_a_short_overload() -> None:
-    run = run_benchmark("serve_load", "--overload", "--seconds", 0.1)
-    assert run.returncode == 0, run.stderr
-    assert "503" in run.stdout
-    assert "no refusal" in run.stdout
+def test_a_short_comparison_with_another_server(port: int, run: Run) -> None:
+    # The same server stands for LibreTranslate's, whose API it speaks.
+    printed = run("--peer", port, "--texts", "mixed", "--seconds", 0.1, "--connections", 2)
+    assert printed.count(" times the peer") == 1
 
 
 @in_thread
-def test_a_short_soak_draws_a_picture(tmp_path: Path) -> None:
-    run = run_benchmark("serve_load", "--soak", 0.005, "--connections", 4, "--picture", tmp_path / "memory.svg")
-    assert run.returncode == 0, run.stderr
-    assert "memory:" in run.stdout
+def test_a_short_overload(run: Run) -> None:
+    printed = run("--overload", "--seconds", 0.1)
+    assert "503" in printed
+    assert "no refusal" in printed
+
+
+@in_thread
+def test_a_short_soak_draws_a_picture(run: Run, tmp_path: Path) -> None:
+    printed = run("--soak", 0.005, "--connections", 4, "--picture", tmp_path / "memory.svg")
+    assert "memory:" in printed
     assert (tmp_path / "memory.svg").read_text().startswith("<svg")

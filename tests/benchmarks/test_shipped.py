@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.lines import Line
 
 from hark.evaluate.held_out import HeldOutSet
 from tests.decode.bundles import make_bundle
@@ -17,6 +18,12 @@ def test_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     make_bundle(tmp_path / "models" / "en-de")
     monkeypatch.setattr(shipped, "shipped_folder", lambda: tmp_path / "models")
     monkeypatch.setattr(shipped, "sample_set", lambda _: HeldOutSet("two", ("a dog", "a house"), ("ein Hund", "b")))
+    read_all = shipped.read_lines
+
+    def read_few(path: Path, pair: str) -> dict[str, list[Line]]:
+        return {kind: lines[:2] for kind, lines in read_all(path, pair).items()}
+
+    monkeypatch.setattr(shipped, "read_lines", read_few)
     monkeypatch.setattr(shipped, "STARTS", 1)
     monkeypatch.setattr(sys, "argv", ["shipped.py", "--json", str(tmp_path / "out.json")])
     shipped.main()

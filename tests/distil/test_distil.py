@@ -25,7 +25,7 @@ from hark.errors import HarkError, UserError
 from tests.data.material import pairs, write
 from tests.decode.bundles import make_bundle
 from tests.decode.stub import Stub
-from tests.distil.pauses import distil_slowly
+from tests.distil.pauses import distil_and_pause
 from tests.processes import OPTIONAL_PACKAGES, Hark, hide_optional_packages
 
 PAIRS = 60
@@ -311,7 +311,7 @@ def test_hark_distil_and_prepare_without_optional_packages(dataset, tmp_path):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
     text = ["--train", "out/one.en", "out/one.de", "--train", "out/two.en", "out/two.de"]
     held_out = ["--dev", dataset.folder / "dev" / "dev.en", dataset.folder / "dev" / "dev.de"]
-    settings = ["data.clean.language=1", "data.clean.max_ratio=99", "--vocab", "320", "--processes", "2"]
+    settings = ["data.clean.language=1", "data.clean.max_ratio=99", "--vocab", "320", "--processes", "1"]
     prepared = hark(tmp_path, "prepare", *text, *held_out, *settings, "-o", "student")
     assert prepared.returncode == 0, prepared.stderr
     assert Dataset.open(tmp_path / "student").manifest.shards[0].pairs > 0
@@ -327,18 +327,18 @@ def test_the_language_check_names_the_setting_to_turn_it_off(tmp_path):
 def test_a_killed_or_interrupted_command_resumes(dataset, tmp_path):
     bundle = real_teacher(dataset, tmp_path)
     words = ["distil", bundle, dataset.folder, "-o", tmp_path / "out", "--engine", "torch", "--device", "cpu"]
-    words = [*map(str, words), "--beam", "1", "--processes", "1"]
+    words = [*map(str, words), "--beam", "1", "--processes", "1", "--limit", "10"]
     for sent, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
         before = recorded_pairs(tmp_path / "out")
-        with Hark(*words, output=tmp_path / "printed", change=distil_slowly) as process:
+        with Hark(*words, output=tmp_path / "printed", change=distil_and_pause) as process:
             process.wait_for(lambda before=before: recorded_pairs(tmp_path / "out") > before)
             os.kill(process.pid, sent)
             assert process.finish() == status
     model = Loaded(bundle, "torch", "cpu")
     search = replace(model.config.decode, beam=1)
-    rest = distil(model, dataset, tmp_path / "out", search, processes=1)
-    assert 0 < rest.new_pairs < 2 * PAIRS
-    distil(model, dataset, tmp_path / "whole", search, processes=1)
+    rest = distil(model, dataset, tmp_path / "out", search, limit=10, processes=1)
+    assert 0 < rest.new_pairs <= 20 - 3 * 3  # each command has recorded three
+    distil(model, dataset, tmp_path / "whole", search, limit=10, processes=1)
     for name in ("one.en", "one.de", "two.en", "two.de"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 

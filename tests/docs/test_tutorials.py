@@ -27,7 +27,7 @@ SMALLER = {
     "prepare fine-tune": ["--processes", "1"],
     "train tiny": [
         "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "batches.batch_tokens=256", "train.steps=4",
-        "train.eval_steps=2", "train.save_steps=2",
+        "train.eval_steps=2", "train.save_steps=2", "decode.max_extra=5",
     ],
     "train fine-tune": [
         "batches.batch_tokens=48", "batches.max_length=24", "train.steps=2", "train.warmup_steps=1",
@@ -36,7 +36,7 @@ SMALLER = {
     "prepare parse-small": ["--processes", "1"],
     "train parse-small": [
         "model.d_model=16", "model.d_ff=32", "model.n_heads=2", "model.n_encoder_layers=1", "model.n_decoder_layers=1",
-        "train.steps=2", "train.warmup_steps=1", "train.eval_steps=2",
+        "train.steps=2", "train.warmup_steps=1", "train.eval_steps=2", "decode.max_extra=5",
     ],
     "parse": ["--beam", "1", "--device", "cpu"],
     "evaluate": ["--resamples", "0"],

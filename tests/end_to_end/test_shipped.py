@@ -1,9 +1,12 @@
 """The models that come with hark: found by their languages, offline, without torch."""
 
+import gc
 import json
+import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from hark.card import render
 from hark.cli.recipe import load_recipe
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.models import InstalledModel, list_models, shipped_folder
+from tests.cli.running import make_runner
 
 LARGEST, LARGEST_GENERAL, ALL = 25_000_000, 45_000_000, 95_000_000
 """The maximum size in bytes of a model of one pair in the package, of the one of several, and of all together."""
@@ -25,16 +29,35 @@ ASKED = {
     "de-en": ("Wo ist der nächste Bahnhof?", "where station"),
 }
 """A sentence, and words that every good translation of it contains."""
-Start = tuple[str, ...]
+OTHERS = {
+    ("-t", "fr", "The file could not be saved because the disk is full."): "fichier disque plein",
+    ("-t", "es", "Wo ist der nächste Bahnhof?"): "dónde estación",
+    ("-t", "pt", "Bonjour, où est la gare ?"): "onde estação",
+    ("¿Dónde está la estación, por favor?",): "where station",
+}
+"""Options and a sentence that only the model of seven languages can translate, with such words."""
 WITHOUT_TORCH = """
-import socket, sys
+import json, os, socket, sys
 sys.modules["torch"] = None  # importing it fails as in a plain install
 def refuse(*_):
     raise OSError("no network here")
 socket.socket.connect = socket.getaddrinfo = refuse
-sys.argv[0] = "hark"
+from hark.bundle import Bundle
 from hark.cli import main
-main()
+open_bundle, opened = Bundle.open.__func__, []
+Bundle.open = classmethod(lambda cls, folder: opened.append(os.path.basename(folder)) or open_bundle(cls, folder))
+for number, words in enumerate(json.loads(sys.argv[1])):
+    sys.argv, status = ["hark", *words], None
+    opened.clear()
+    for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
+        os.dup2(os.open(f"{number}.{name}", os.O_WRONLY | os.O_CREAT), stream.fileno())
+    try:
+        main()
+    except SystemExit as left:
+        status = left.code
+    sys.stdout.flush()
+    with open(f"{number}.json", "w") as file:
+        json.dump([status, opened], file)
 """
 
 
@@ -45,13 +68,38 @@ def shipped(pair: str) -> InstalledModel:
     raise AssertionError(f"{pair} is not in the package")
 
 
-def hark(tmp_path: Path, *words: str, start: Start = ("-c", WITHOUT_TORCH)) -> subprocess.CompletedProcess[str]:
-    """Run hark in a new process, for a user without other models and, by default, without torch and network."""
-    environment = {"HOME": str(tmp_path), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
-    command = [sys.executable, *start, *words]
-    return subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=600
-    )
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+    opened: list[str]
+    """The names of the bundles it opened."""
+
+
+Commands = dict[tuple[str, ...], Done]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Commands:
+    """Commands by their words, run by a user without torch, network and other models, one after the other."""
+    home = tmp_path_factory.mktemp("home")
+    commands = [("translate", *words) for words in OTHERS]
+    for pair, (text, _) in ASKED.items():
+        commands += [("translate", "-t", pair[3:], text), ("translate", text)]
+    commands += [("models", "--json"), ("models",)]
+    environment = {"HOME": str(home), "PATH": "", "PYTHONPATH": str(shipped_folder().parents[1])}
+    environment |= {name: os.environ[name] for name in ("OMP_NUM_THREADS",) if name in os.environ}
+    program = [sys.executable, "-c", WITHOUT_TORCH, json.dumps(commands)]
+    ran = subprocess.run(program, cwd=home, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    found = {}
+    for number, words in enumerate(commands):
+        status, opened = json.loads((home / f"{number}.json").read_text())
+        found[words] = Done(status, (home / f"{number}.out").read_text(), (home / f"{number}.err").read_text(), opened)
+    return found
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -79,74 +127,55 @@ def test_the_model_of_seven_languages() -> None:
     assert all(each.licence and each.attribution for each in bundle.facts.text)
 
 
-@pytest.mark.parametrize(
-    ("target", "text", "words"),
-    [
-        ("fr", "The file could not be saved because the disk is full.", "fichier disque plein"),
-        ("es", "Wo ist der nächste Bahnhof?", "dónde estación"),
-        ("pt", "Bonjour, où est la gare ?", "onde estação"),
-        (None, "¿Dónde está la estación, por favor?", "where station"),
-    ],
-)
-def test_a_translation_between_other_languages(target: str | None, text: str, words: str, tmp_path: Path) -> None:
-    done = hark(tmp_path, "translate", *(("-t", target) if target else ()), text)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
+@pytest.mark.parametrize("asked", OTHERS)
+def test_a_translation_between_other_languages(asked: tuple[str, ...], done: Commands) -> None:
+    found = done["translate", *asked]
+    assert (found.status, found.err) == (0, "")
+    assert set(OTHERS[asked].split()) <= set(re.findall(r"\w+", found.out.lower())), found.out
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_english_and_german_do_not_load_the_model_of_seven_languages(pair: str, tmp_path: Path) -> None:
-    text, _ = ASKED[pair]
-    opened = WITHOUT_TORCH.replace(
-        "from hark.cli import main", "from hark.bundle import Bundle; from hark.cli import main"
-    ).replace("main()\n", "main_and_list()\n")
-    listing = """
-def main_and_list():
-    from contextlib import suppress
-    opened, folders = Bundle.open.__func__, []
-    Bundle.open = classmethod(lambda cls, folder: folders.append(str(folder)) or opened(cls, folder))
-    with suppress(SystemExit):
-        main()
-    print(*(each.rsplit("/", 1)[1] for each in folders))
-"""
-    start = ("-c", opened.replace("main_and_list()\n", f"{listing}main_and_list()\n"))
+def test_english_and_german_do_not_load_the_model_of_seven_languages(pair: str, done: Commands) -> None:
     for target in (("-t", pair[3:]), ()):
-        done = hark(tmp_path, "translate", *target, text, start=start)
-        first, *others = done.stdout.splitlines()[-1].split()
-        assert (first, "seven" in others) == (pair, False), done.stderr  # the reverse model may check the translation
+        found = done["translate", *target, ASKED[pair][0]]
+        first, *others = found.opened
+        assert (first, "seven" in others) == (pair, False), found.err  # the reverse model may check the translation
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_a_first_translation(pair: str, tmp_path: Path) -> None:
-    known = shipped(pair)
+def test_a_first_translation(pair: str, done: Commands) -> None:
     text, words = ASKED[pair]
-    done = hark(tmp_path, "translate", "-t", known.pairs[0][1], text)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("\n") == 1
-    assert set(words.split()) <= set(re.findall(r"\w+", done.stdout.lower())), done.stdout
+    for target in (("-t", pair[3:]), ()):
+        found = done["translate", *target, text]
+        assert (found.status, found.err) == (0, "")
+        assert found.out.count("\n") == 1
+        assert set(words.split()) <= set(re.findall(r"\w+", found.out.lower())), found.out
+
+
+def hide_other_models(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("HARK_MODELS", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def test_the_recipe_of_the_demo_fine_tunes_the_shipped_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     known = shipped("en-de")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("HARK_MODELS", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name, raising=False)
+    hide_other_models(monkeypatch, tmp_path)
     config = load_recipe("fine-tune", [])
     assert config.train.from_ == str(known.folder)
     assert config.model == Bundle.open(known.folder).config.model
     assert config.data.tokenizer == str(known.folder / "tokenizer.model")
 
 
-def test_shipped_models_are_listed(tmp_path: Path) -> None:
+def test_shipped_models_are_listed(done: Commands) -> None:
     known = [shipped(pair) for pair in PAIRS]
-    rows = {each["name"]: each for each in json.loads(hark(tmp_path, "models", "--json").stdout)}
+    rows = {each["name"]: each for each in json.loads(done["models", "--json"].out)}
     for each in known:
         row = rows[each.name]
         assert (row["pairs"], Path(row["folder"])) == ([list(pair) for pair in each.pairs], each.folder)
         assert row["bytes"] == each.size > 1_000_000
         assert row["summary"]
-    table = hark(tmp_path, "models")
-    assert [line.split()[0] for line in table.stdout.splitlines()] == list(rows)
+    assert [line.split()[0] for line in done["models",].out.splitlines()] == list(rows)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -174,8 +203,11 @@ def test_facts_match_the_logs_and_the_card_matches_the_facts(pair: str) -> None:
     assert [each.role for each in bundle.facts.making.parents] == ["teacher"]
 
 
-def test_a_preset_finds_the_model_of_its_language(tmp_path: Path) -> None:
-    words = ("look", "--preset", "anaphora", "--changes", "0", "--no-open")
-    done = hark(tmp_path, *words, start=("-m", "hark"))
+def test_a_preset_finds_the_model_of_its_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hide_other_models(monkeypatch, tmp_path)
+    monkeypatch.setattr(gc, "freeze", lambda: None)  # this process also holds the tests' objects
+    done = make_runner("look", tmp_path, {}, monkeypatch, capfd)("--preset", "anaphora", "--changes", "0", "--no-open")
     assert (done.returncode, done.stdout) == (0, "look.html\n"), done.stderr
     assert "<title>The dog slept under the tree" in (tmp_path / "look.html").read_text(encoding="utf-8")

@@ -1,14 +1,17 @@
-"""Downloads: huggingface_hub itself against a local HTTP server, in a process of its own."""
+"""Downloads: huggingface_hub itself against a local HTTP server."""
 
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from hark.bundle import Bundle
+from tests.cli.running import make_runner
 from tests.exchange.hub_server import REVISION, HubServer, serve_model
 from tests.exchange.marian_models import write_marian
 
@@ -17,10 +20,14 @@ pytest.importorskip("huggingface_hub")
 NAME = "Acme/opus-mt-en-fr"
 CHUNK = 10_000
 """Bytes that huggingface_hub writes at a time, instead of ten million: a test model is small."""
-SMALL_CHUNKS = f"import huggingface_hub.constants; huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE = {CHUNK}"
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
+OFFLINE = ("HARK_OFFLINE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 KILLED = f"""
-import os
+import os, sys
+import huggingface_hub.constants
 import huggingface_hub.file_download as downloads
+from hark.cli import main
+huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE = {CHUNK}
 http_get = downloads.http_get
 
 class Target:
@@ -34,13 +41,10 @@ class Target:
             os._exit(9)
 
 downloads.http_get = lambda url, target, **more: http_get(url, Target(target), **more)
+sys.argv[0] = "hark"
+main()
 """
-WITHOUT_SOCKETS = """
-import socket, sys
-def refuse(*_, **__):
-    raise AssertionError("a socket was opened")
-socket.socket.connect = socket.socket.connect_ex = socket.create_connection = socket.getaddrinfo = refuse
-"""
+Run = Callable[[], "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -54,25 +58,68 @@ def hub(model: Path) -> Iterator[HubServer]:
         yield server
 
 
+@pytest.fixture
 def hark_import(
-    hub: HubServer, folder: Path, before: str = SMALL_CHUNKS, **environment: str
-) -> "subprocess.CompletedProcess[str]":
-    """Run `hark import`; the endpoint and the cache are read when huggingface_hub is imported."""
-    before = WITHOUT_SOCKETS if "HARK_OFFLINE" in environment else before
-    arguments = ["import", NAME, "-o", str(folder / "bundle"), "--no-check"]
-    code = f"{before}\nimport sys\nsys.argv = {['hark', *arguments]!r}\nfrom hark.cli import main\nmain()"
-    hidden = ("HARK_OFFLINE", "HF_HUB_OFFLINE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY")
-    inherited = {name: value for name, value in os.environ.items() if name not in hidden}
+    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    """A function that runs `hark import` with this hub and an empty cache."""
+    import huggingface_hub
+    from huggingface_hub import constants, file_download
+
+    for name in (*PROXIES, *OFFLINE):
+        monkeypatch.delenv(name, raising=False)
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, hub.address)
+    settings = {
+        "HUGGINGFACE_CO_URL_TEMPLATE": template,
+        "ENDPOINT": hub.address,
+        "HF_HUB_CACHE": str(tmp_path / "cache" / "hub"),
+        "HF_HUB_OFFLINE": False,
+        "HF_HUB_DISABLE_PROGRESS_BARS": True,
+        "DOWNLOAD_CHUNK_SIZE": CHUNK,
+    }
+    for name, value in settings.items():
+        monkeypatch.setattr(constants, name, value)
+    monkeypatch.setattr(file_download, "time", SimpleNamespace(sleep=lambda _: None))  # before it tries again
+    run = make_runner("import", tmp_path, {}, monkeypatch, capfd)
+    huggingface_hub.close_session()  # which may use a proxy
+    yield lambda: run(NAME, "-o", "bundle", "--no-check")
+    huggingface_hub.close_session()
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function that sets HARK_OFFLINE, after which opening a socket is an error."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    def cut() -> None:
+        monkeypatch.setenv("HARK_OFFLINE", "1")
+        for owner, name in (
+            (socket.socket, "connect"),
+            (socket.socket, "connect_ex"),
+            (socket, "create_connection"),
+            (socket, "getaddrinfo"),
+        ):
+            monkeypatch.setattr(owner, name, refuse)
+
+    return cut
+
+
+def kill_download(hub: HubServer, folder: Path) -> int:
+    """Run `hark import` in a process that ends after two chunks of the weights; return its exit status."""
+    inherited = {name: value for name, value in os.environ.items() if name not in (*PROXIES, *OFFLINE)}
     own = {"HF_ENDPOINT": hub.address, "HF_HOME": str(folder / "cache"), "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=inherited | own | environment, check=False
-    )
+    arguments = ["import", NAME, "-o", str(folder / "bundle"), "--no-check"]
+    return subprocess.run([sys.executable, "-c", KILLED, *arguments], env=inherited | own, check=False).returncode
 
 
-def test_download_resume_and_offline_use(hub: HubServer, tmp_path: Path) -> None:
+def test_download_resume_and_offline_use(
+    hub: HubServer, tmp_path: Path, hark_import: Run, offline: Callable[[], None]
+) -> None:
     """A connection that breaks in the middle of the weights continues where it broke; offline, the cache serves."""
     hub.cut["model.safetensors"] = 1
-    run = hark_import(hub, tmp_path)
+    run = hark_import()
     assert run.returncode == 0, run.stderr
     assert f"downloading {NAME}" in run.stderr
     arrived = len(hub.files["model.safetensors"]) // 2
@@ -83,16 +130,17 @@ def test_download_resume_and_offline_use(hub: HubServer, tmp_path: Path) -> None
 
     asked = len(hub.requests)
     (tmp_path / "bundle").rename(tmp_path / "first")
-    run = hark_import(hub, tmp_path, HARK_OFFLINE="1")
+    offline()
+    run = hark_import()
     assert run.returncode == 0, run.stderr
     assert "downloading" not in run.stderr
     assert len(hub.requests) == asked
     assert Bundle.open(tmp_path / "bundle").weights.read_bytes() == bundle_weights(tmp_path / "first")
 
 
-def test_a_killed_download_is_resumed_by_the_next_run(hub: HubServer, tmp_path: Path) -> None:
-    assert hark_import(hub, tmp_path, f"{SMALL_CHUNKS}\n{KILLED}").returncode == 9
-    run = hark_import(hub, tmp_path)
+def test_a_killed_download_is_resumed_by_the_next_run(hub: HubServer, tmp_path: Path, hark_import: Run) -> None:
+    assert kill_download(hub, tmp_path) == 9
+    run = hark_import()
     assert run.returncode == 0, run.stderr
     assert hub.ranges == [f"bytes={2 * CHUNK}-"]
     asked = [each for each in hub.requests if each.startswith("GET") and each.endswith("model.safetensors")]
@@ -102,7 +150,7 @@ def test_a_killed_download_is_resumed_by_the_next_run(hub: HubServer, tmp_path: 
     with blob.with_name(f"{blob.name}.hark").open("ab") as partial:
         partial.write(b"more than there should be")
     (tmp_path / "bundle").rename(tmp_path / "first")
-    run = hark_import(hub, tmp_path)
+    run = hark_import()
     assert run.returncode == 0, run.stderr
     assert bundle_weights(tmp_path / "bundle") == bundle_weights(tmp_path / "first")
     assert list((tmp_path / "cache").rglob("*.hark")) == []
@@ -113,21 +161,26 @@ def bundle_weights(folder: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "vocab.json"])
-def test_a_damaged_download_is_an_error_and_is_not_kept(hub: HubServer, tmp_path: Path, name: str) -> None:
+def test_a_damaged_download_is_an_error_and_is_not_kept(
+    hub: HubServer, tmp_path: Path, name: str, hark_import: Run
+) -> None:
     """Same size, one bit changed: huggingface_hub does not notice. Small files have git's hash, large ones sha256."""
     hub.damaged.add(name)
-    run = hark_import(hub, tmp_path)
+    run = hark_import()
     assert run.returncode == 1, run.stderr
     last = run.stderr.strip().splitlines()[-1]
     assert f"{name}: damaged in transfer (hash " in last
     assert not (tmp_path / "bundle").exists()
     hub.damaged.clear()
-    run = hark_import(hub, tmp_path)
+    run = hark_import()
     assert run.returncode == 0, run.stderr
 
 
-def test_offline_without_a_copy_says_so_and_nothing_else(hub: HubServer, tmp_path: Path) -> None:
-    run = hark_import(hub, tmp_path, HARK_OFFLINE="1")
+def test_offline_without_a_copy_says_so_and_nothing_else(
+    hub: HubServer, hark_import: Run, offline: Callable[[], None]
+) -> None:
+    offline()
+    run = hark_import()
     assert run.returncode == 2
     assert run.stderr.strip().splitlines() == [
         f"hark: {NAME}: no such folder here, and HARK_OFFLINE is set; download it elsewhere and name its folder"
@@ -135,8 +188,8 @@ def test_offline_without_a_copy_says_so_and_nothing_else(hub: HubServer, tmp_pat
     assert hub.requests == []
 
 
-def test_an_unknown_name(hub: HubServer, tmp_path: Path) -> None:
+def test_an_unknown_name(hub: HubServer, hark_import: Run) -> None:
     hub.name = "Acme/other"
-    run = hark_import(hub, tmp_path)
+    run = hark_import()
     assert run.returncode == 2
     assert "the Hugging Face hub has no such model" in run.stderr

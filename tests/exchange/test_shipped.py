@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,6 +38,22 @@ def in_float32() -> Side:
     )
 
 
+def keep_stored_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it loads a model, transformers spends seconds on a table of positions, which the stored one replaces."""
+    from transformers.models.pegasus.modeling_pegasus import PegasusSinusoidalPositionalEmbedding
+
+    monkeypatch.setattr(PegasusSinusoidalPositionalEmbedding, "create_weight", lambda self: self.weight)
+
+
+def run_onnx_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise onnxruntime starts a thread per core, and they spin while they wait."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    monkeypatch.setattr(onnxruntime, "InferenceSession", partial(onnxruntime.InferenceSession, sess_options=options))
+
+
 @pytest.mark.parametrize(
     ("kind", "precision", "needs"),
     [
@@ -55,6 +71,10 @@ def test_equal_translations(
 ) -> None:
     for package in needs:
         pytest.importorskip(package)
+    if kind == "huggingface":
+        keep_stored_positions(monkeypatch)
+    if kind == "onnx":
+        run_onnx_in_one_thread(monkeypatch)
     made = type(open_exporter(shipped(), kind, precision))
     if kind != "ctranslate2":
         monkeypatch.setattr(made, "hark_side", lambda _: in_float32())
@@ -65,8 +85,14 @@ def test_equal_translations(
     assert issubclass(made, Exporter)
 
 
+# Argos imports stanza, and spaCy PyTorch, for seconds; neither splits these sentences. It also tries to download a
+# model of spaCy that splits sentences, although the package has its own.
 ARGOS = """
 import json, sys
+from types import ModuleType
+sys.modules |= {"stanza": ModuleType("stanza"), "torch": None}
+import argostranslate.networking
+argostranslate.networking.cache_spacy = lambda: None
 import argostranslate.package, argostranslate.translate
 argostranslate.package.install_from_path(sys.argv[1])
 sentences = json.loads(sys.stdin.read())
@@ -79,14 +105,15 @@ def test_equal_translations_in_argos_translate(tmp_path: Path) -> None:
     """Installed by argostranslate itself, with its own search: beam 4 and a small length penalty."""
     export_bundle(shipped(), "argos", tmp_path / "argos", check=False)
     sentences = check_sentences("en")
-    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "ARGOS_CHUNK_TYPE": "SPACY"}
+    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    argos = {"ARGOS_PACKAGES_DIR": str(tmp_path / "packages"), "ARGOS_CHUNK_TYPE": "SPACY", "ARGOS_INTRA_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", ARGOS, str(tmp_path / "argos/translate-en_de-1_0.argosmodel")],
         input=json.dumps(sentences),
         capture_output=True,
         text=True,
         check=False,
-        env={"PATH": os.environ["PATH"], "ARGOS_PACKAGES_DIR": str(tmp_path / "packages"), **home},
+        env={"PATH": os.environ["PATH"], **home, **argos},
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == hark_side(shipped(), precision="int8").translate(sentences, 4)

@@ -13,7 +13,10 @@ from hark.reproduce.flops import Lengths, forward_flops, run_flops, text_lengths
 
 SHAPES = {
     "base": (ModelConfig(), 3, 30, 25),
-    "big": (ModelConfig(d_model=1024, d_ff=4096, n_heads=16), 1, 40, 35),
+    "two layers of big": (
+        ModelConfig(d_model=1024, d_ff=4096, n_heads=16, n_encoder_layers=1, n_decoder_layers=1),
+        1, 40, 35,
+    ),
     "one layer, long": (ModelConfig(n_encoder_layers=1, n_decoder_layers=1, vocab_size=1000), 2, 400, 300),
     "d_k alone": (ModelConfig(d_k=16, n_encoder_layers=2, n_decoder_layers=1, vocab_size=500), 2, 20, 90),
     "swiglu, untied": (

@@ -93,7 +93,9 @@ class TrainingJob:
 
     def seed_dropout(self, batch: Batch[Any]) -> None:
         """Seed dropout from the batch index: there is no state to save, and the number of processes does not matter."""
-        torch.manual_seed(int(derive(self.config.train.seed, batch.index)) >> 1)
+        # Without a GPU, torch.manual_seed formats the stack for the case that one is used later.
+        seed = torch.default_generator.manual_seed if self.processes.device.type == "cpu" else torch.manual_seed
+        seed(int(derive(self.config.train.seed, batch.index)) >> 1)
 
     def save_is_due(self) -> bool:
         """Whether to save after this step. The leading process decides for all."""
