@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Bits = Literal[8, 16]
-LEVEL = 9
+LEVEL = 6
+"""Of compression. The highest, 9, takes four times as long for long sentences, and saves less than 1% of a page."""
 
 
 @dataclass
