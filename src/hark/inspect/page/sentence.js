@@ -53,7 +53,7 @@ export class SentenceView {
       this.panel.replaceChildren(el("p", { class: "soft" }, "There are no words to connect: one of the two texts is empty."));
       return;
     }
-    this.shares = await sharesOf(this.look);
+    this.shares ??= await sharesOf(this.look); // which never change
     if (this.store.chosenWord === null) this.store.chosenWord = this.initialWord();
     this.show();
   }
@@ -199,7 +199,7 @@ export class SentenceView {
       const at = chosen.side === "written" ? chosen.at : rows[0]?.where;
       const sentence = [`Measured: with ${quoted(source.words[hidden])} hidden`];
       if (at !== undefined) {
-        const [before, after] = [effects.logProbs, effect.logProbs].map((each) => Math.exp(sumOf(each, written, at)));
+        const [before, after] = [effects.logProbs, effect.logProbs].map((each) => Math.exp(byWord(each, written)[at]));
         sentence.push(`, the probability of ${quoted(written.words[at])} changes from ${percent(before)} to ${percent(after)}`);
       }
       if (effect.text) {
@@ -220,8 +220,11 @@ function sizeOf({ sentence, shown }) {
   return length <= 76 ? 27 : length <= 94 ? 23 : length <= 400 ? 21 : 17;
 }
 
-function sumOf(logProbs, spelling, word) {
-  return spelling.wordOf.reduce((sum, each, at) => (each === word ? sum + logProbs[at] : sum), 0);
+/** The sums over the tokens of each word. */
+function byWord(logProbs, { words, wordOf }) {
+  const sums = new Array(words.length).fill(0);
+  wordOf.forEach((word, at) => (sums[word] += logProbs[at]));
+  return sums;
 }
 
 /** For each pair of words: the share of attention, and the share of probability lost when the source word is hidden. */
@@ -230,11 +233,10 @@ async function sharesOf(look) {
   const attention = await look.alignment();
   const width = source.words.length;
   const lost = new Map();
-  for (const effect of effects?.words ?? []) {
-    lost.set(
-      effect.word,
-      written.words.map((_, at) => Math.max(0, 1 - Math.exp(sumOf(effect.logProbs, written, at) - sumOf(effects.logProbs, written, at)))),
-    );
+  const before = effects && byWord(effects.logProbs, written);
+  for (const { word, logProbs } of effects?.words ?? []) {
+    const after = byWord(logProbs, written);
+    lost.set(word, after.map((each, at) => Math.max(0, 1 - Math.exp(each - before[at]))));
   }
   return {
     looked: (t, s) => attention[t * width + s],
