@@ -33,7 +33,7 @@ def teach(folder: Path, steps: int = 250) -> Path:
     chance = random.Random(0)
     config = configfile.load(None, SETTINGS)
     model = Transformer(config.model)
-    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
+    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3, fused=True)
     # A learning rate that decays to zero makes training converge however a CPU rounds.
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, steps)
     for _ in range(steps):
@@ -41,7 +41,7 @@ def teach(folder: Path, steps: int = 250) -> Path:
         sources = [[*ids, EOS] for ids in tokenizer().encode(sentences)]
         targets = [[BOS, *ids, EOS] for ids in tokenizer().encode([reverse_words(each) for each in sentences])]
         source_BS, target_BT = (
-            torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+            torch.tensor([[*row, *[PAD] * (max(map(len, rows)) - len(row))] for row in rows])
             for rows in (sources, targets)
         )
         lengths = (torch.tensor([len(row) - less for row in rows]) for rows, less in ((sources, 0), (targets, 1)))
