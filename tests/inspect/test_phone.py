@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hark.inspect.page import render
-from tests.inspect.browser import Opened
+from tests.inspect.browser import Opened, resize
 from tests.inspect.made_up import make_effects, make_recording
 from tests.inspect.scripts import ARABIC, ENGLISH, GERMAN, HEBREW, tokenizer
 
@@ -20,22 +20,30 @@ TEXTS = {
     "one long word": (f"the {LONG_WORD} sleeps", f"der {LONG_WORD} schläft unter dem Baum"),
     "from the right": (ARABIC, HEBREW),
 }
-STICKING_OUT = """() => {
+LAYOUT = """() => {
   const scrolls = (each) => each && (getComputedStyle(each).overflowX !== "visible" || scrolls(each.parentElement));
   const visible = (each) => each.getBoundingClientRect().width && !scrolls(each.parentElement);
-  return [...document.querySelectorAll("#hark-look *")]
+  const stickingOut = [...document.querySelectorAll("#hark-look *")]
     .filter((each) => visible(each) && each.getBoundingClientRect().right > innerWidth + 0.5)
     .map((each) => `${each.tagName}.${each.className}`);
+  const tabs = [...document.querySelectorAll("[role=tab]")].map((each) => each.getBoundingClientRect().toJSON());
+  return [document.documentElement.scrollWidth, stickingOut, tabs];
 }"""
-TABS = "() => [...document.querySelectorAll('[role=tab]')].map((each) => each.getBoundingClientRect().toJSON())"
+"""The width of the page, the elements that stick out of it, and the boxes of the tabs."""
 CROSSED = """async () => {
-  const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const root = document.getElementById("hark-look");
   const canvas = document.querySelector(".links");
   const words = [...document.querySelectorAll("#view-sentence .word")];
+  const pair = canvas.parentElement;
+  const size = () => [pair.offsetWidth, pair.offsetHeight].join();
   const found = [];
   for (const word of words) {
+    const before = size();
     word.click();
-    await drawn();
+    for (let turn = 0; root.ariaBusy !== "false"; turn++)
+      await (turn < 100 ? null : new Promise((done) => setTimeout(done)));
+    if (size() !== before) // then the lines are drawn again, with the next frame
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     const [frame, pixels] = [canvas.getBoundingClientRect(), new Uint32Array(data.buffer)];
     const inked = ({ left, top, right, bottom }) => {
@@ -51,8 +59,8 @@ CROSSED = """async () => {
   }
   return found;
 }"""
-"""For each word, clicked: whether lines are drawn, and the words that they cross. In one call: one for each
-would take much longer."""
+"""For each word, clicked: whether lines are drawn, and the words that they cross. In one call, and without waiting for
+frames that nobody sees: both would take much longer."""
 
 
 @pytest.fixture(scope="module")
@@ -72,21 +80,16 @@ def phone(browser: Any) -> Opened:
     return Opened(browser.new_context(viewport={"width": WIDTH, "height": 844}, has_touch=True))
 
 
-@pytest.fixture(scope="module")
-def desktop(browser: Any) -> Opened:
-    return Opened(browser.new_context())
-
-
 @pytest.mark.parametrize("name", TEXTS)
 def test_nothing_is_wider_than_the_screen_and_the_open_tab_is_visible(
     phone: Opened, pages: dict[str, Path], name: str
 ) -> None:
-    phone.goto(pages[name])
+    phone.begin(pages[name])
     for view in (*VIEWS, VIEWS[0]):
         phone.show(view)
-        assert phone.page.evaluate("document.documentElement.scrollWidth") == WIDTH, view
-        assert phone.page.evaluate(STICKING_OUT) == [], view
-        boxes = phone.page.evaluate(TABS)
+        width, sticking_out, boxes = phone.page.evaluate(LAYOUT)
+        assert width == WIDTH, view
+        assert sticking_out == [], view
         assert len({box["y"] for box in boxes}) == 1, view  # one row
         open_one = boxes[VIEWS.index(view)]
         assert open_one["x"] >= 0, view
@@ -95,7 +98,7 @@ def test_nothing_is_wider_than_the_screen_and_the_open_tab_is_visible(
 
 
 def test_the_chosen_layer_of_twelve_is_visible(phone: Opened, pages: dict[str, Path]) -> None:
-    phone.goto(pages["long"])
+    phone.begin(pages["long"])
     phone.show("lines")
     phone.page.click("[data-value=encoder]")
     layers = phone.page.locator('[aria-label="Layer"]')
@@ -109,7 +112,7 @@ def test_the_chosen_layer_of_twelve_is_visible(phone: Opened, pages: dict[str, P
 
 
 def test_a_wide_table_scrolls_in_its_box(phone: Opened, pages: dict[str, Path]) -> None:
-    phone.goto(pages["one long word"])
+    phone.begin(pages["one long word"])
     phone.page.locator("#view-sentence .written .word").nth(1).click()
     box = "#view-sentence .wide"
     assert phone.page.eval_on_selector(box, "(each) => each.scrollWidth > each.clientWidth")
@@ -120,8 +123,8 @@ def test_a_wide_table_scrolls_in_its_box(phone: Opened, pages: dict[str, Path]) 
 
 @pytest.mark.parametrize(("name", "width"), [("long", 700), *product(TEXTS, (WIDTH, 1280))])
 def test_lines_cross_no_word(desktop: Opened, pages: dict[str, Path], name: str, width: int) -> None:
-    desktop.page.set_viewport_size({"width": width, "height": 844})
-    desktop.goto(pages[name])
+    resize(desktop.page, width, 844)
+    desktop.begin(pages[name])
     found = desktop.page.evaluate(CROSSED)
     assert [(word, crossed) for word, _, crossed in found if crossed] == []
     assert len([word for word, drawn, _ in found if drawn]) > 2
