@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
+from hark.serve.service import Service
+from tests.decode.stub import Stub
+from tests.inspect.browser import resize
+from tests.serve import stubs
 from tests.serve.conftest import StartServer, TestServer
 from tests.serve.opened_page import OpenedPage, opened
 
 TEXT = "The 🐈 sleeps. I gave 🙂 my friend the old letter yesterday."  # characters beyond 16 bits shift offsets
+PHONES = (360, 390, 768)
+"""Their widths in pixels."""
 CONTRASTS = """(selectors) => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const rgb = (colour, under) => {
@@ -38,10 +44,32 @@ CONTRASTS = """(selectors) => {
 }"""
 
 
+PLACES = """(selector) => [...document.querySelectorAll(selector)].map((each) => {
+  const { left, top, width, height } = each.getBoundingClientRect();
+  return [each.innerText, left + width / 2, top + height / 2];
+})"""
+TEXTS = "(selector) => [...document.querySelectorAll(selector)].map((each) => each.innerText)"
+
+
+@pytest.fixture
+def new_page(browser: Any, server: TestServer) -> Iterator[OpenedPage]:
+    """The page at a first visit."""
+    with opened(browser, server, stay=True) as page:
+        yield page.goto()
+
+
 @pytest.fixture
 def page(browser: Any, server: TestServer) -> Iterator[OpenedPage]:
-    with opened(browser, server) as page:
-        yield page.goto()
+    """The page in its first state. It may know the translations of other tests: loading it anew would take more than
+    most tests do."""
+    with opened(browser, server, again=True, stay=True) as page:
+        yield page.start_over()
+
+
+def one_phrase(**settings: Any) -> Service:
+    """A service that needs no models, for servers with other settings."""
+    answers = {"Good morning!": "Guten Morgen!"}
+    return stubs.service("en-de", engine=lambda _: Stub(lambda text, _: answers[text]), **settings)
 
 
 def answer_with(page: OpenedPage, *sentences: dict[str, Any]) -> None:
@@ -58,26 +86,28 @@ def answer_with(page: OpenedPage, *sentences: dict[str, Any]) -> None:
     page.page.route("**/api/v1/translate", lambda route: route.fulfill(json={"translations": [translation]}))
 
 
-def test_typing_translates_and_nothing_leaves_the_server(page: OpenedPage) -> None:
-    page.page.locator(".field textarea").press_sequentially("Good morning!")
-    page.wait()
-    assert page.result == "Guten Morgen!"
-    assert page.page.locator("#panel-translate .from option:checked").inner_text() == "English (detected)"
-    page.type("Where is the station?\n\nGood night!")
-    assert page.result == "Wo ist der Bahnhof?\n\nGute Nacht!"
-    assert page.outside() == []
-    assert not any("station" in url or "morning" in url for url in [*page.requests, page.page.url])
-    assert page.wrong == []
+def test_typing_translates_and_nothing_leaves_the_server(browser: Any, server: TestServer) -> None:
+    with opened(browser, server, stay=True) as page:
+        page.watch().goto()
+        page.page.locator(".field textarea").press_sequentially("Good morning!")
+        page.wait()
+        assert page.result == "Guten Morgen!"
+        assert page.page.locator("#panel-translate .from option:checked").inner_text() == "English (detected)"
+        page.type("Where is the station?\n\nGood night!")
+        assert page.result == "Wo ist der Bahnhof?\n\nGute Nacht!"
+        assert page.outside() == []
+        assert not any("station" in url or "morning" in url for url in [*page.requests, page.page.url])
+        assert page.wrong == []
 
 
-def test_a_change_in_one_paragraph_translates_no_other_again(page: OpenedPage) -> None:
-    page.type("Good morning!\n\nGood night!")
-    before = len(page.requests)
-    with page.page.expect_request("**/api/v1/translate") as sent:
-        page.type("Good morning!\n\nGood evening!")
+def test_a_change_in_one_paragraph_translates_no_other_again(new_page: OpenedPage) -> None:
+    new_page.type("Good morning!\n\nGood night!")
+    new_page.watch()
+    with new_page.page.expect_request("**/api/v1/translate") as sent:
+        new_page.type("Good morning!\n\nGood evening!")
     assert sent.value.post_data_json["text"] == ["Good evening!"]
-    assert [url for url in page.requests[before:] if "translate" in url] == [sent.value.url]
-    assert page.result == "Guten Morgen!\n\nGuten Abend!"
+    assert [url for url in new_page.requests if "translate" in url] == [sent.value.url]
+    assert new_page.result == "Guten Morgen!\n\nGuten Abend!"
 
 
 def test_hovering_a_word_lights_up_its_words_on_the_other_side(page: OpenedPage, server: TestServer) -> None:
@@ -92,26 +122,23 @@ def test_hovering_a_word_lights_up_its_words_on_the_other_side(page: OpenedPage,
             expected[word] = source
             back.setdefault(source, []).append(word)
     assert len(expected) > 5
-    words = page.page.locator(".result .word")
     hovered = 0
-    for at, word in enumerate(words.all_inner_texts()):
+    for at, (word, x, y) in enumerate(page.page.evaluate(PLACES, ".result .word")):
         if word not in expected:
             continue
-        words.nth(at).hover()
-        page.page.wait_for_selector(f".result [data-word='{at}'].here")
-        assert page.page.locator(".behind .tied").all_inner_texts() == [expected[word]], word
+        page.page.mouse.move(x, y)
+        page.see(f".result [data-word='{at}'].here")
+        assert page.page.evaluate(TEXTS, ".behind .tied") == [expected[word]], word
         hovered += 1
     assert hovered > 5
+    sources = page.page.evaluate(PLACES, ".behind .word")
     for source, written in back.items():
-        exact = re.compile(f"^{re.escape(source)}$")
-        box = page.page.locator(".behind .word", has_text=exact).first.bounding_box()
-        page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.page.wait_for_function(
-            "(word) => document.querySelector('.behind .here')?.textContent === word", arg=source
-        )
-        assert page.page.locator(".result .tied").all_inner_texts() == written
+        _, x, y = next(place for place in sources if place[0] == source)
+        page.page.mouse.move(x, y)
+        page.until("(word) => document.querySelector('.behind .here')?.textContent === word", source)
+        assert page.page.evaluate(TEXTS, ".result .tied") == written
     page.page.mouse.move(5, 5)
-    page.page.wait_for_selector(".tied", state="detached")
+    page.miss(".tied")
     assert page.wrong == []
 
 
@@ -132,7 +159,7 @@ def test_swap_exchanges_languages_and_texts(page: OpenedPage) -> None:
     page.type("The house is old.")
     german = page.result
     page.page.click("#panel-translate .swap")
-    page.page.wait_for_function("(text) => document.querySelector('.field textarea').value === text", arg=german)
+    page.until("(text) => document.querySelector('.field textarea').value === text", german)
     page.wait()
     assert page.page.input_value("#panel-translate .from") == "de"
     assert page.page.input_value("#panel-translate .into") == "en"
@@ -154,27 +181,27 @@ def test_a_word_that_the_detector_cannot_tell_is_tried_both_ways(page: OpenedPag
     assert page.result == translation
 
 
-def test_an_error_keeps_the_text_and_retry_works(page: OpenedPage) -> None:
-    page.type("Good morning!")
+def test_an_error_keeps_the_text_and_retry_works(new_page: OpenedPage) -> None:
+    new_page.type("Good morning!")
     problem = {"error": {"message": "too many requests are waiting; try again", "status": 503}}
-    page.page.route("**/api/v1/translate", lambda route: route.fulfill(status=503, json=problem))
-    page.page.fill(".field textarea", "Good evening!")
-    page.page.wait_for_selector(".failure")
-    assert page.page.inner_text(".failure p") == "Too many requests are waiting; try again."
-    assert page.text == "Good evening!"
-    assert page.result == "Guten Morgen!"  # the last good one, faded
-    page.page.unroute("**/api/v1/translate")
-    page.page.click(".failure .retry")
-    page.page.wait_for_selector(".failure", state="detached")
-    assert page.result == "Guten Abend!"
-    page.context.set_offline(True)
-    page.page.fill(".field textarea", "Good night!")
-    page.page.wait_for_selector(".failure")
-    assert "does not answer" in page.page.inner_text(".failure p")
-    assert page.text == "Good night!"
+    new_page.page.route("**/api/v1/translate", lambda route: route.fulfill(status=503, json=problem))
+    new_page.page.fill(".field textarea", "Good evening!")
+    new_page.see(".failure")
+    assert new_page.page.inner_text(".failure p") == "Too many requests are waiting; try again."
+    assert new_page.text == "Good evening!"
+    assert new_page.result == "Guten Morgen!"  # the last good one, faded
+    new_page.page.unroute("**/api/v1/translate")
+    new_page.page.click(".failure .retry")
+    new_page.miss(".failure")
+    assert new_page.result == "Guten Abend!"
+    new_page.context.set_offline(True)
+    new_page.page.fill(".field textarea", "Good night!")
+    new_page.see(".failure")
+    assert "does not answer" in new_page.page.inner_text(".failure p")
+    assert new_page.text == "Good night!"
 
 
-def test_the_newest_text_wins(page: OpenedPage) -> None:
+def test_the_newest_text_wins(new_page: OpenedPage) -> None:
     held: list[Any] = []
 
     def hold(route: Any) -> None:
@@ -183,13 +210,13 @@ def test_the_newest_text_wins(page: OpenedPage) -> None:
         else:
             route.continue_()
 
-    page.page.route("**/api/v1/translate", hold)
-    with page.page.expect_request("**/api/v1/translate"):
-        page.page.fill(".field textarea", "Good morning!")
-    with page.page.expect_event("requestfailed"):  # the first request is aborted
-        page.type("Good night!")
+    new_page.page.route("**/api/v1/translate", hold)
+    with new_page.page.expect_request("**/api/v1/translate"):
+        new_page.page.fill(".field textarea", "Good morning!")
+    with new_page.page.expect_event("requestfailed"):  # the first request is aborted
+        new_page.type("Good night!")
     assert len(held) == 1
-    page.page.wait_for_function("() => document.querySelector('.result').textContent === 'Gute Nacht!'")
+    new_page.until("() => document.querySelector('.result').textContent === 'Gute Nacht!'")
 
 
 def test_warnings_and_flags_stand_at_their_sentence(page: OpenedPage) -> None:
@@ -229,14 +256,14 @@ def test_text_is_never_parsed_as_html(page: OpenedPage) -> None:
     page.type(bad)
     assert page.page.inner_text(".sentence") == bad
     page.page.click("button.history")
-    page.page.wait_for_selector(".past")
+    page.see(".past")
     assert page.page.locator("main img, main script, main b, dialog img, dialog b").count() == 0
     assert page.wrong == []
 
 
 def test_a_dropped_file_is_translated_by_paragraphs(page: OpenedPage) -> None:
     page.drop("letter.txt", b"Good morning!\r\n\r\nGood night!")
-    page.page.wait_for_selector(".rows .row.done >> nth=1")
+    page.see(".rows .row.done ~ .row.done")
     assert page.page.locator(".row .into .prose").all_inner_texts() == ["Guten Morgen!", "Gute Nacht!"]
     assert "letter.txt: 2 of 2 paragraphs" in page.page.inner_text(".job .status")
     with page.page.expect_download() as saved:
@@ -248,7 +275,7 @@ def test_a_dropped_file_is_translated_by_paragraphs(page: OpenedPage) -> None:
 
 def test_a_dropped_document_comes_back_as_a_file(page: OpenedPage) -> None:
     page.drop("letter.html", b"<h1>Good <b>morning!</b></h1>", "text/html")
-    page.page.wait_for_selector(".job .download:not([disabled])")
+    page.see(".job .download:not([disabled])")
     assert page.page.inner_text(".job .status") == "letter.html: translated"
     assert page.page.inner_text(".job .summary") == "1 segment: 1 translated, 0 kept, 0 flagged."
     assert page.page.locator(".job .rows").count() == 0
@@ -267,7 +294,7 @@ def test_a_dropped_document_comes_back_as_a_file(page: OpenedPage) -> None:
 def test_flagged_segments_of_a_document_are_listed(page: OpenedPage) -> None:
     polish = "Kot śpi na stole od samego rana."
     page.drop("letter.html", f"<p>Good morning!</p><p>{polish}</p><p>404</p>".encode(), "text/html")
-    page.page.wait_for_selector(".job .rows .row")
+    page.see(".job .rows .row")
     counts = "2 segments: 1 translated, 1 kept, 1 flagged."
     assert page.page.inner_text(".job .summary") == f"{counts} Check the flagged ones:"
     assert page.page.inner_text(".job .row .from") == polish
@@ -276,15 +303,15 @@ def test_flagged_segments_of_a_document_are_listed(page: OpenedPage) -> None:
     assert page.wrong == []
 
 
-def test_the_first_direction_is_english_to_german_and_any_other_can_be_chosen(page: OpenedPage) -> None:
-    assert page.page.input_value("#panel-translate .into") == "de"
-    listed = page.page.locator("#panel-translate .into option").all_inner_texts()
+def test_the_first_direction_is_english_to_german_and_any_other_can_be_chosen(new_page: OpenedPage) -> None:
+    assert new_page.page.input_value("#panel-translate .into") == "de"
+    listed = new_page.page.locator("#panel-translate .into option").all_inner_texts()
     assert listed == ["Dutch", "English", "French", "German", "Italian", "Portuguese", "Spanish"]
-    page.page.select_option("#panel-translate .from", "fr")
-    page.page.select_option("#panel-translate .into", "pt")
-    page.type("Bonjour, où est la gare ?")
-    assert "estação" in page.result
-    assert page.wrong == []
+    new_page.page.select_option("#panel-translate .from", "fr")
+    new_page.page.select_option("#panel-translate .into", "pt")
+    new_page.type("Bonjour, où est la gare ?")
+    assert "estação" in new_page.result
+    assert new_page.wrong == []
 
 
 def test_text_in_a_third_language_keeps_the_target(page: OpenedPage) -> None:
@@ -308,7 +335,7 @@ def test_short_english_and_german_is_not_taken_for_another_language(
 
 def test_a_damaged_document_is_refused_with_the_reason(page: OpenedPage) -> None:
     page.drop("book.docx", b"PK", "")
-    page.page.wait_for_selector(".job .failure")
+    page.see(".job .failure")
     assert page.page.inner_text(".job .failure p").startswith("Book.docx: not a valid DOCX file")
     assert page.page.inner_text(".job .status") == "book.docx: not translated"
 
@@ -317,7 +344,7 @@ def test_a_damaged_document_is_refused_with_the_reason(page: OpenedPage) -> None
 def test_another_file_is_refused_with_what_is_taken(page: OpenedPage, name: str, content: bytes) -> None:
     page.page.fill(".field textarea", "Keep me")
     page.drop(name, content, "")
-    page.page.wait_for_selector("#announcement .failure")
+    page.see("#announcement .failure")
     assert re.fullmatch(
         rf"{name} (cannot be translated|is not a text file)\. Hark takes text, .* and more\.",
         page.page.inner_text("#announcement p"),
@@ -325,17 +352,17 @@ def test_another_file_is_refused_with_what_is_taken(page: OpenedPage, name: str,
     assert page.text == "Keep me"
 
 
-def test_too_long_a_text_can_be_translated_as_a_document(page: OpenedPage) -> None:
+def test_too_long_a_text_can_be_translated_as_a_document(new_page: OpenedPage) -> None:
     problem = {"error": {"message": "60,000 characters are too many; the limit is 50,000", "status": 413}}
-    page.page.route("**/api/v1/translate", lambda route: route.fulfill(status=413, json=problem))
-    page.page.fill(".field textarea", "Good morning!\n\nGood night!")
-    page.page.wait_for_selector(".failure")
-    assert page.page.inner_text(".failure p") == "60,000 characters are too many; the limit is 50,000."
-    page.page.unroute("**/api/v1/translate")
-    page.page.click("text=Translate as a document")
-    page.page.wait_for_selector(".rows .row.done >> nth=1")
-    assert page.page.locator(".row .into .prose").all_inner_texts() == ["Guten Morgen!", "Gute Nacht!"]
-    assert page.text == "Good morning!\n\nGood night!"
+    new_page.page.route("**/api/v1/translate", lambda route: route.fulfill(status=413, json=problem))
+    new_page.page.fill(".field textarea", "Good morning!\n\nGood night!")
+    new_page.see(".failure")
+    assert new_page.page.inner_text(".failure p") == "60,000 characters are too many; the limit is 50,000."
+    new_page.page.unroute("**/api/v1/translate")
+    new_page.page.click("text=Translate as a document")
+    new_page.see(".rows .row.done ~ .row.done")
+    assert new_page.page.locator(".row .into .prose").all_inner_texts() == ["Guten Morgen!", "Gute Nacht!"]
+    assert new_page.text == "Good morning!\n\nGood night!"
 
 
 def test_a_document_can_be_cancelled_and_continued(page: OpenedPage) -> None:
@@ -348,10 +375,10 @@ def test_a_document_can_be_cancelled_and_continued(page: OpenedPage) -> None:
     assert "0 of 2 paragraphs, cancelled" in page.page.inner_text(".job .status")
     page.page.unroute("**/api/v1/translate")
     page.page.click("text=Continue")
-    page.page.wait_for_selector(".rows .row.done >> nth=1")
+    page.see(".rows .row.done ~ .row.done")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.page.click(".actions .copy")
-    page.page.wait_for_selector(".actions .copy.done")
+    page.see(".actions .copy.done")
     assert page.page.evaluate("navigator.clipboard.readText()") == "Guten Morgen!\n\nGute Nacht!"
     page.page.click(".edit")
     assert page.page.input_value("textarea.document") == "Good morning!\n\nGood night!"
@@ -371,11 +398,11 @@ def test_a_document_that_fails_keeps_what_is_done(page: OpenedPage) -> None:
 
     page.page.route("**/api/v1/translate", fail_second)
     page.page.click(".main")
-    page.page.wait_for_selector(".job .failure")
+    page.see(".job .failure")
     assert page.page.locator(".row.done .into .prose").all_inner_texts() == ["Guten Morgen!"]
     page.page.unroute("**/api/v1/translate")
     page.page.click(".job .retry")
-    page.page.wait_for_selector(".rows .row.done >> nth=1")
+    page.see(".rows .row.done ~ .row.done")
     assert page.page.locator(".job .failure").count() == 0
 
 
@@ -383,11 +410,11 @@ def test_history_stays_in_the_browser_and_can_be_erased_and_switched_off(page: O
     stored = "JSON.parse(localStorage.getItem('hark.history'))"
     for text in ("Good morning!", "Good night!"):
         page.type(text)
-        page.page.wait_for_function(f"(text) => {stored}?.[0].text === text", arg=text)
+        page.until(f"(text) => {stored}?.[0].text === text", text)
     page.page.click("button.history")
     assert page.page.locator(".past .entry .prose:nth-child(2)").all_inner_texts() == ["Good night!", "Good morning!"]
     page.page.click(".entry >> nth=1")
-    page.page.wait_for_function("() => document.querySelector('.result').textContent === 'Guten Morgen!'")
+    page.until("() => document.querySelector('.result').textContent === 'Guten Morgen!'")
     page.page.click("button.history")
     page.page.click(".erase")
     assert page.page.locator(".past").count() == 0
@@ -403,63 +430,91 @@ def test_typing_on_makes_one_entry_of_the_history(page: OpenedPage) -> None:
     stored = "JSON.parse(localStorage.getItem('hark.history'))"
     for text in ("The house", "The house is", "The house is old."):
         page.type(text)
-        page.page.wait_for_function(f"(text) => {stored}?.[0].text === text", arg=text)
+        page.until(f"(text) => {stored}?.[0].text === text", text)
     assert page.page.evaluate(f"{stored}.length") == 1
 
 
-@pytest.mark.parametrize("width", [360, 390, 768])
-def test_nothing_is_wider_than_a_phone(browser: Any, server: TestServer, width: int) -> None:
-    with opened(browser, server, viewport={"width": width, "height": 740}, has_touch=True) as page:
-        page.goto()
-        assert page.overflow() <= 0
-        page.type("Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung " * 2 + "The house is old.")
-        assert page.overflow() <= 0
-        page.page.tap(".result .word >> nth=-1")  # fingers cannot hover
-        page.page.wait_for_selector(".behind .tied")
-        page.drop("long.txt", b"Good morning!\n\n" + b"x" * 300)
-        page.page.wait_for_selector(".rows .row.done >> nth=1")
-        assert page.overflow() <= 0
-        for button in ("button.history", "button.help"):
-            page.page.click(button)
-            assert page.overflow() <= 0
-            page.page.keyboard.press("Escape")
-        assert page.wrong == []
-
-
-def test_everything_works_from_the_keyboard(page: OpenedPage) -> None:
-    keyboard = page.page.keyboard
-    assert page.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+def test_everything_works_from_the_keyboard(new_page: OpenedPage) -> None:
+    keyboard = new_page.page.keyboard
+    assert new_page.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
     keyboard.type("The old house is red.")
     keyboard.press("Control+Enter")
-    page.wait()
+    new_page.wait()
     keyboard.press("Escape")
     keyboard.press("?")
-    page.page.wait_for_selector("dialog[aria-label=Keyboard]")
+    new_page.see("dialog[aria-label=Keyboard]")
     keyboard.press("Escape")
-    page.page.wait_for_selector("dialog", state="detached")
-    page.page.focus(".field textarea")
-    while "result" not in page.page.evaluate("document.activeElement.className"):
+    new_page.miss("dialog")
+    new_page.page.focus(".field textarea")
+    while "result" not in new_page.page.evaluate("document.activeElement.className"):
         keyboard.press("Tab")
     keyboard.press("ArrowRight")
     keyboard.press("ArrowRight")
-    assert page.page.inner_text(".result .here") == page.page.locator(".result .word").nth(1).inner_text()
-    lit = page.page.locator(".behind .tied").all_inner_texts()
-    assert page.page.inner_text("[role=status].unseen").endswith(": " + ", ".join(lit))
+    assert new_page.page.inner_text(".result .here") == new_page.page.locator(".result .word").nth(1).inner_text()
+    lit = new_page.page.locator(".behind .tied").all_inner_texts()
+    assert new_page.page.inner_text("[role=status].unseen").endswith(": " + ", ".join(lit))
     keyboard.press("s")
-    page.page.wait_for_function("() => document.querySelector('.from').value === 'de'")
+    new_page.until("() => document.querySelector('.from').value === 'de'")
     keyboard.press("2")
-    assert page.page.locator("#tab-document").get_attribute("aria-selected") == "true"
+    assert new_page.page.locator("#tab-document").get_attribute("aria-selected") == "true"
     keyboard.press("/")
-    assert page.page.evaluate("document.activeElement.classList.contains('document')")
+    assert new_page.page.evaluate("document.activeElement.classList.contains('document')")
     keyboard.type("s?d12")  # in a field, keys are text
-    assert page.page.input_value("textarea.document") == "s?d12"
+    assert new_page.page.input_value("textarea.document") == "s?d12"
     keyboard.press("Escape")
-    page.page.focus("#tab-document")
+    new_page.page.focus("#tab-document")
     keyboard.press("ArrowLeft")
-    assert page.page.locator("#panel-translate").is_visible()
-    page.page.focus(".field textarea")
+    assert new_page.page.locator("#panel-translate").is_visible()
+    new_page.page.focus(".field textarea")
     keyboard.press("Home")
-    page.page.wait_for_selector(".behind .here")  # the word at the caret
+    new_page.see(".behind .here")  # the word at the caret
+    assert new_page.wrong == []
+
+
+def test_arabic_is_written_from_the_right(page: OpenedPage) -> None:
+    answer_with(page, {"source": "a", "text": "السلام عليكم"})
+    page.type("مرحبا")
+    for selector in (".field textarea", ".result"):
+        assert page.page.eval_on_selector(selector, "(each) => getComputedStyle(each).direction") == "rtl"
+
+
+def test_a_server_that_cannot_look_inside_says_so(page: OpenedPage) -> None:
+    page.type("The house is old.")
+    problem = {
+        "error": {"message": "looking inside requires torch: pip install 'hark-translate[train]'", "status": 501}
+    }
+    page.page.route("**/api/v1/look", lambda route: route.fulfill(status=501, json=problem))
+    page.page.click("button.look")
+    page.see("dialog .failure")
+    assert "requires torch" in page.page.inner_text("dialog .failure")
+    assert page.page.locator("dialog .retry").count() == 0
+
+
+def test_every_control_has_a_name(page: OpenedPage) -> None:
+    page.type("The house is old. It is red.")
+    nameless = page.page.evaluate(
+        """() => [...document.querySelectorAll("button, a, input, select, textarea, [tabindex='0']")]
+          .filter((each) => each.checkVisibility())
+          .filter((each) => !(each.ariaLabel || each.textContent.trim() || each.labels?.[0]?.textContent.trim()))
+          .map((each) => each.outerHTML.slice(0, 80))"""
+    )
+    assert nameless == []
+
+
+def test_look_inside_opens_the_head_views(page: OpenedPage) -> None:
+    pytest.importorskip("torch")
+    page.watch()
+    page.type("The house is old.")
+    page.page.click("button.look")
+    page.see("#hark-look[aria-busy=false] .ties")
+    assert page.page.locator("#hark-look .source .word").all_inner_texts() == ["The", "house", "is", "old", "."]
+    page.page.click("#tab-grid")
+    page.see("#hark-look[aria-busy=false] #view-grid button.head")
+    assert page.page.locator("#hark-look footer").count() == 0  # it is no file of its own here
+    page.page.keyboard.press("Escape")
+    page.miss("dialog")
+    assert page.text == "The house is old."
+    assert page.outside() == []
     assert page.wrong == []
 
 
@@ -485,34 +540,31 @@ def test_colours_follow_the_system_and_the_switch(browser: Any, server: TestServ
         assert page.page.evaluate(paper) != own  # the choice is remembered
 
 
-def test_arabic_is_written_from_the_right(page: OpenedPage) -> None:
-    answer_with(page, {"source": "a", "text": "السلام عليكم"})
-    page.type("مرحبا")
-    for selector in (".field textarea", ".result"):
-        assert page.page.eval_on_selector(selector, "(each) => getComputedStyle(each).direction") == "rtl"
+def test_nothing_is_wider_than_a_phone(browser: Any, server: TestServer) -> None:
+    with opened(browser, server, viewport={"width": PHONES[0], "height": 740}, has_touch=True) as page:
+        page.goto()
 
+        def fits_every_phone() -> Iterator[int]:
+            for width in PHONES:
+                resize(page.page, width, 740)
+                assert page.overflow() <= 0, width
+                yield width
 
-def test_a_server_that_cannot_look_inside_says_so(page: OpenedPage) -> None:
-    page.type("The house is old.")
-    problem = {
-        "error": {"message": "looking inside requires torch: pip install 'hark-translate[train]'", "status": 501}
-    }
-    page.page.route("**/api/v1/look", lambda route: route.fulfill(status=501, json=problem))
-    page.page.click("button.look")
-    page.page.wait_for_selector("dialog .failure")
-    assert "requires torch" in page.page.inner_text("dialog .failure")
-    assert page.page.locator("dialog .retry").count() == 0
-
-
-def test_every_control_has_a_name(page: OpenedPage) -> None:
-    page.type("The house is old. It is red.")
-    nameless = page.page.evaluate(
-        """() => [...document.querySelectorAll("button, a, input, select, textarea, [tabindex='0']")]
-          .filter((each) => each.checkVisibility())
-          .filter((each) => !(each.ariaLabel || each.textContent.trim() || each.labels?.[0]?.textContent.trim()))
-          .map((each) => each.outerHTML.slice(0, 80))"""
-    )
-    assert nameless == []
+        assert tuple(fits_every_phone()) == PHONES
+        page.type("Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung " * 2 + "The house is old.")
+        for _ in fits_every_phone():
+            page.page.tap(".result .word >> nth=-1")  # fingers cannot hover
+            page.see(".behind .tied")
+            page.page.evaluate("document.activeElement.blur()")
+            assert page.page.locator(".tied").count() == 0
+        page.drop("long.txt", b"Good morning!\n\nhttps://example.org/" + b"x" * 300)
+        page.see(".rows .row.done ~ .row.done")
+        for _ in fits_every_phone():
+            for button in ("button.history", "button.help"):
+                page.page.click(button)
+                assert page.overflow() <= 0
+                page.page.keyboard.press("Escape")
+        assert page.wrong == []
 
 
 def test_a_server_with_keys_asks_for_one(browser: Any, start_server: StartServer, tmp_path: Path) -> None:
@@ -520,43 +572,28 @@ def test_a_server_with_keys_asks_for_one(browser: Any, start_server: StartServer
 
     file = tmp_path / "keys"
     key = add_key(file)
-    server = start_server(api_keys=file)
+    server = start_server(one_phrase(api_keys=file))
     with opened(browser, server) as page:
         page.goto(ready=".failure form")
         page.page.fill("form.key input", key)
         page.page.click("form.key button")
-        page.page.wait_for_selector(".field textarea")
+        page.see(".field textarea")
         page.type("Good morning!")
         assert page.result == "Guten Morgen!"
 
 
-def test_look_inside_opens_the_head_views(page: OpenedPage) -> None:
-    pytest.importorskip("torch")
-    page.type("The house is old.")
-    page.page.click("button.look")
-    page.page.wait_for_selector("#hark-look[aria-busy=false] .ties", timeout=600_000)
-    assert page.page.locator("#hark-look .source .word").all_inner_texts() == ["The", "house", "is", "old", "."]
-    page.page.click("#tab-grid")
-    page.page.wait_for_selector("#hark-look[aria-busy=false] #view-grid button.head")
-    assert page.page.locator("#hark-look footer").count() == 0  # it is no file of its own here
-    page.page.keyboard.press("Escape")
-    page.page.wait_for_selector("dialog", state="detached")
-    assert page.text == "The house is old."
-    assert page.outside() == []
-    assert page.wrong == []
-
-
 def test_the_page_works_under_a_path_of_a_proxy(browser: Any, start_server: StartServer) -> None:
-    server = start_server(root_path="/hark")
+    server = start_server(one_phrase(root_path="/hark"))
     with opened(browser, server) as page:
         prefix = f"{server.url}/hark/"
 
         def strip(route: Any) -> None:  # what a proxy does
             route.fulfill(response=route.fetch(url=route.request.url.replace(prefix, f"{server.url}/")))
 
+        page.watch()
         page.page.route(f"{prefix}**", strip)
         page.page.goto(prefix)
-        page.page.wait_for_selector(".field textarea")
+        page.see(".field textarea")
         page.type("Good morning!")
         assert page.result == "Guten Morgen!"
         assert [url for url in page.requests if not url.startswith(prefix)] == []

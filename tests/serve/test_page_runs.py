@@ -1,5 +1,6 @@
 """The runs tab in a real browser: curves and samples that grow without a reload."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,17 +8,36 @@ from typing import Any
 import pytest
 
 from hark.rundir import RunDir
+from tests.inspect.browser import resize
 from tests.monitor.made_run import dev, make_run, train, write, write_sample
 from tests.serve import stubs
-from tests.serve.conftest import StartServer
+from tests.serve.conftest import TestServer, start, wait_until_ready
 from tests.serve.opened_page import OpenedPage, opened
 
 pytestmark = pytest.mark.usefixtures("short_pauses")
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
+    """One for all tests: a browser keeps the files of its page."""
+    service = stubs.service("en-de", runs=tmp_path_factory.mktemp("runs"))
+    started = start(service.settings, service)
+    yield wait_until_ready(started)
+    started.stop()
+
+
 @pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    folder = tmp_path / "runs"
+def folder(server: TestServer) -> Path:
+    """Its folder of runs, empty."""
+    folder = server.service.settings.runs
+    assert folder is not None
+    for each in folder.iterdir():
+        shutil.rmtree(each)
+    return folder
+
+
+@pytest.fixture
+def runs(folder: Path) -> Path:
     one = make_run(folder / "one", steps=40)
     write(one, dev(20, 10.0), dev(40, 15.0))
     for step, text in ((20, "ein Hund Hund"), (40, "ein kleiner Hund")):
@@ -27,10 +47,9 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(browser: Any, start_server: StartServer, runs: Path) -> Iterator[OpenedPage]:
-    server = start_server(stubs.service("en-de", runs=runs))
+def page(browser: Any, server: TestServer, runs: Path) -> Iterator[OpenedPage]:  # noqa: ARG001
     with opened(browser, server) as page:
-        yield page.goto("runs", ".charts canvas")
+        yield page.watch().goto("runs", ".charts canvas")
 
 
 def figures(page: OpenedPage) -> list[str]:
@@ -49,7 +68,7 @@ def curves(page: OpenedPage, title: str) -> int:
 
 
 def test_the_latest_run_is_shown_with_curves_and_samples(page: OpenedPage) -> None:
-    page.page.wait_for_selector(".sampled")
+    page.see(".sampled")
     assert page.page.locator(".run").all_inner_texts() == ["one", "two"]
     assert page.page.locator(".runs tr.on").count() == 1
     assert figures(page) == ["Training loss", "Dev loss", "Dev BLEU", "Learning rate", "Speed"]
@@ -72,8 +91,8 @@ def test_new_records_arrive_without_a_reload(page: OpenedPage, runs: Path) -> No
     one = RunDir(runs / "one")
     write(one, train(41), dev(41, 17.25))
     write_sample(one, 41, "ein Hund")
-    page.page.wait_for_function("() => document.querySelector('.runs tr.on').textContent.includes('17.25')")
-    page.page.wait_for_function("() => document.querySelector('.sample dd.translation').textContent === 'ein Hund'")
+    page.until("() => document.querySelector('.runs tr.on')?.textContent.includes('17.25')")
+    page.until("() => document.querySelector('.sample dd.translation')?.textContent === 'ein Hund'")
     assert page.requests.count(f"{page.server.url}/") == 1
     make_run(runs / "three", steps=2)
     page.page.wait_for_selector(".run >> text=three")
@@ -83,13 +102,13 @@ def test_new_records_arrive_without_a_reload(page: OpenedPage, runs: Path) -> No
 def test_several_runs_are_compared(page: OpenedPage) -> None:
     page.page.hover("figure[aria-label='Training loss'] .u-over")
     page.page.locator(".run:has-text('two') input").evaluate("(box) => box.click()")  # the pointer stays in the chart
-    page.page.wait_for_function("() => document.querySelectorAll('.runs tr.on').length === 2")
-    page.page.wait_for_function(
+    page.until("() => document.querySelectorAll('.runs tr.on').length === 2")
+    page.until(
         """() => /one .*, two /.test(
-          document.querySelector("figure[aria-label='Training loss'] figcaption span").textContent)"""
+          document.querySelector("figure[aria-label='Training loss'] figcaption span")?.textContent)""",
     )
     page.page.uncheck(".run:has-text('one') input")
-    page.page.wait_for_function("() => document.querySelectorAll('.charts figure').length === 3")  # two has no dev set
+    page.until("() => document.querySelectorAll('.charts figure').length === 3")  # two has no dev set
     assert page.page.locator(".sampled").count() == 0
     assert page.wrong == []
 
@@ -97,7 +116,7 @@ def test_several_runs_are_compared(page: OpenedPage) -> None:
 def test_garbage_and_a_vanished_run_are_one_line_each(page: OpenedPage, runs: Path) -> None:
     with (runs / "one" / "metrics.jsonl").open("ab") as file:
         file.write(b"garbage\n")
-    page.page.wait_for_selector(".problems li")
+    page.see(".problems li")
     assert page.page.locator(".problems li").all_inner_texts() == [
         "one: 1 line of metrics.jsonl could not be read and is left out"
     ]
@@ -115,35 +134,34 @@ def test_no_stream_stays_open_when_nobody_looks(page: OpenedPage) -> None:
     assert page.wrong == []
 
 
-def test_an_empty_folder_says_what_to_do(browser: Any, start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(stubs.service("en-de", runs=tmp_path))
+def test_an_empty_folder_says_what_to_do(browser: Any, server: TestServer, folder: Path) -> None:  # noqa: ARG001
     with opened(browser, server, viewport={"width": 360, "height": 700}) as page:
         page.goto("runs", "#panel-runs .nothing")
         assert "hark train" in page.page.inner_text("#panel-runs .nothing")
         assert page.overflow() <= 0
 
 
-def test_runs_fit_on_a_phone(browser: Any, start_server: StartServer, runs: Path) -> None:
-    server = start_server(stubs.service("en-de", runs=runs))
+def test_runs_fit_on_a_phone(browser: Any, server: TestServer, runs: Path) -> None:  # noqa: ARG001
     with opened(browser, server, viewport={"width": 360, "height": 700}) as page:
         page.goto("runs", ".charts canvas")
-        page.page.wait_for_selector(".sampled")
+        page.see(".sampled")
         assert page.overflow() <= 0
         assert page.wrong == []
 
 
-@pytest.mark.parametrize("width", [390, 1200])
-def test_names_in_the_list_of_sampled_runs_are_not_cut_off(page: OpenedPage, runs: Path, width: int) -> None:
-    page.page.set_viewport_size({"width": width, "height": 800})
+def test_names_in_the_list_of_sampled_runs_are_not_cut_off(page: OpenedPage, runs: Path) -> None:
     two = RunDir(runs / "two")
     write(two, dev(30, 12.0))
     write_sample(two, 30, "ein Hund")
     page.page.check(".runs tr:not(.on) input")
-    page.page.wait_for_selector(".sampled header select")
-    cut = """(select) => {
+    page.see(".sampled header select")
+    cut = """() => {
+      const select = document.querySelector(".sampled header select");
       select.style.maxWidth = "none";
       const wanted = select.offsetWidth;
       select.style.maxWidth = "";
       return wanted - select.offsetWidth;
     }"""
-    assert page.page.eval_on_selector(".sampled header select", cut) == 0
+    for width in (390, 1200):
+        resize(page.page, width, 800)
+        assert page.page.evaluate(cut) == 0, width
