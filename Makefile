@@ -20,7 +20,8 @@ test: $(INSTALLED) browser office
 
 # On a machine with a GPU: CUDA graphs and compiled kernels, which `make test` cannot see.
 test-gpu: $(INSTALLED)
-	TRITON_INTERPRET=0 $(BIN)/python -m pytest tests/gpu
+	@# Four threads: with 16, the small products that a GPU is compared with mostly wait for each other.
+	TRITON_INTERPRET=0 OMP_NUM_THREADS=4 $(BIN)/python -m pytest tests/gpu
 
 # Programs that some tests need: installed where they are missing and that is possible, else those tests are skipped.
 # $(1): the names of the program, $(2): its packages, $(3): what is tested with it, $(4): other packages that will do.
