@@ -182,3 +182,20 @@ def test_many_to_many_without_languages(hark, arguments, message):
     assert result.returncode == 2
     assert result.stderr.startswith(f"hark: {message}")
     assert result.stderr.count("\n") == 1
+
+
+def test_the_sample_of_a_recipe_is_refused_for_other_languages(hark, tmp_path):
+    (tmp_path / "my.de").write_text("Guten Morgen.\n")
+    (tmp_path / "my.en").write_text("Good morning.\n")
+    own = "--train", str(tmp_path / "my.de"), str(tmp_path / "my.en")
+    result = hark("fine-tune", "train.from=de-en", *own, "-o", "dataset")
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == (
+        "hark: hark:sample/dev.en.xz is not in de: a recipe's sample is English and German; name text in de and en "
+        "with --dev, --test, or leave it out with data.dev=[] data.test=[]"
+    )
+    result = hark("fine-tune", "train.from=de-en", "-o", "dataset")
+    assert result.stderr.endswith("name text in de and en with --train, --dev, --test\n")
+    reversed_sides = ["--dev", "hark:sample/dev.de.xz", "hark:sample/dev.en.xz"]
+    result = hark("fine-tune", "train.from=de-en", *own, *reversed_sides, "data.test=[]", "-o", "dataset")
+    assert result.returncode == 0, result.stderr

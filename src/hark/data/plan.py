@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hark.config import AugmentConfig, Config, CorpusConfig, DataConfig
-from hark.data.compression import open_file
-from hark.data.corpus import corpus_files, is_treebank
+from hark.data.compression import open_file, plain_name
+from hark.data.corpus import BUNDLED, corpus_files, is_treebank
 from hark.data.dataset import FORMAT, Role, SourceFile, direction_name, text_file
 from hark.data.names import name_corpora
 from hark.data.store import Side
@@ -170,7 +170,9 @@ def list_corpora(data: DataConfig, one_way: bool = False) -> list[NamedCorpus]:
     if data.shared_vocab and data.target == TREES:
         raise UserError("trees have a vocabulary of their own; set data.shared_vocab=false and model.tie=target")
     roles: dict[Role, Sequence[CorpusConfig]] = {"train": data.train, "dev": data.dev, "test": data.test}
-    return [corpus for role, corpora in roles.items() for corpus in named_corpora(data, role, corpora, one_way)]
+    named = [corpus for role, corpora in roles.items() for corpus in named_corpora(data, role, corpora, one_way)]
+    refuse_sample_of_other_languages(named)
+    return named
 
 
 def named_corpora(
@@ -201,6 +203,29 @@ def refuse_repeated_names(role: Role, corpora: Sequence[NamedCorpus]) -> None:
         mixed = role != "train" and files.setdefault((corpus.base, frozenset(corpus.languages)), own) != own
         if mixed or any(taken[name] > 1 for name in corpus.names):
             raise UserError(f"{corpus.config.source}: another corpus is also named {corpus.name}; set a different name")
+
+
+def refuse_sample_of_other_languages(corpora: Sequence[NamedCorpus]) -> None:
+    """Raise an error if the built-in sample, which recipes name, is left in for languages that it does not have."""
+    wrong = [each for each in corpora if not_in_languages(each)]
+    if not wrong:
+        return
+    roles = list(dict.fromkeys(each.role for each in wrong))
+    named, empty = ", ".join(f"--{role}" for role in roles), " ".join(f"data.{role}=[]" for role in roles)
+    otherwise = "" if "train" in roles else f", or leave it out with {empty}"
+    raise UserError(
+        f"{wrong[0].config.source} is not in {wrong[0].languages[0]}: a recipe's sample is English and German; "
+        f"name text in {' and '.join(wrong[0].languages)} with {named}{otherwise}"
+    )
+
+
+def not_in_languages(corpus: NamedCorpus) -> bool:
+    """Whether the corpus is built in, and its files are of other languages than those that it is used for."""
+    files = corpus.config.source, corpus.config.target
+    return any(
+        file.startswith(BUNDLED) and not plain_name(Path(file)).endswith(f".{language}")
+        for file, language in zip(files, corpus.languages, strict=True)
+    )
 
 
 def directions_of(corpus: CorpusConfig, role: Role) -> tuple[LanguagePair, ...]:
