@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hark.bundle import Bundle, fact_files, name_of, write_facts
-from hark.card import describe_shape
+from hark.card import LANGUAGES, describe_shape, join
 from hark.errors import HarkError, UserError
 from hark.facts import (
     EverydayFacts,
@@ -38,7 +38,7 @@ from hark.facts import (
 )
 from hark.models import named_folder
 from hark.weights import SCALE, read_weights
-from tools.corpora import CORPORA, describe_corpus, rank
+from tools.corpora import CORPORA, base_name, describe_corpus, rank
 
 KINDS = {
     "europarl": "debates of the European Parliament",
@@ -100,9 +100,24 @@ def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFa
     )
 
 
-def kinds_of_text(text: Sequence[TextFacts]) -> str:
-    *most, last = [KINDS[each.name] for each in text if each.name in KINDS]
-    return f"{', '.join(most)} and {last}" if most else last
+def kinds_of_text(text: Sequence[TextFacts]) -> list[str]:
+    return [KINDS[each.name] for each in text if each.name in KINDS]
+
+
+def poorer_languages(bundle: Bundle, kinds: Sequence[str]) -> str:
+    """Sentences about the languages of a many-to-many model that have read few of these kinds of text."""
+    read: dict[str, set[str]] = {}
+    for corpus in bundle.config.data.train:
+        for language in corpus.languages:
+            read.setdefault(language, set()).add(KINDS.get(base_name(corpus.name), ""))
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for language, found in read.items():
+        if (known := tuple(kind for kind in kinds if kind in found)) and len(known) <= len(kinds) / 2:
+            alike.setdefault(known, []).append(LANGUAGES.get(language, language))
+    return "".join(
+        f"In {join(languages)} it has read only {join(known)}; the other kinds come out badly there. "
+        for known, languages in alike.items()
+    )
 
 
 def scores_of(evaluation: dict[str, Any], report: dict[str, Any] | None) -> ScoreFacts:
@@ -182,11 +197,12 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
     kinds, scores = kinds_of_text(text), scores_of(measured_facts.evaluation, measured_facts.report)
     return replace(
         bundle.facts,
-        summary=f"Small and fast: {headline_of(scores)}. Trained on {kinds}.",
+        summary=f"Small and fast: {headline_of(scores)}. Trained on {join(kinds)}.",
         licence=LICENCE,
         licence_terms=TERMS,
         limits=(
-            f"It has read {kinds}. Other text (news, law, trade, slang, verse) is translated less well, and words that "
+            f"It has read {join(kinds)}. {poorer_languages(bundle, kinds)}"
+            "Other text (news, law, trade, slang, verse) is translated less well, and words that "
             "its training text lacks may come out wrong without warning. It "
             "translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. It "
             "may repeat prejudices of its training text. Do not rely on it where a mistake does harm."

@@ -138,6 +138,24 @@ def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp
     assert "Trained on debates of the European Parliament and everyday sentences." in card
 
 
+def test_limits_name_languages_with_little_text(evaluation: dict[str, Any], tmp_path: Path) -> None:
+    corpora = [("europarl", "en", "de"), ("europarl", "en", "it"), ("europarl", "it", "nl")]
+    corpora += [("manuals-taught", "en", "de"), ("medical", "en", "de"), ("medical", "de", "fr")]
+    train = [f"{{name='{name}',languages=['{one}','{other}'],source='a.tsv'}}" for name, one, other in corpora]
+    folder = make_bundle(tmp_path / "many", "en", "de", "data.many=true", f"data.train=[{','.join(train)}]")
+    bundle = Bundle.open(folder)
+    names = ("europarl", "manuals", "medical", "tatoeba")
+    write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names))))
+    assert evaluation["sets"]
+    done = make(str(folder), "--evaluation", str(tmp_path / "scores.json"))
+    assert done.returncode == 0, done.stderr
+    limits = Bundle.open(folder).facts.limits
+    assert "In Italian and Dutch it has read only debates of the European Parliament; the other" in limits
+    assert "In French it has read only medicine; the other" in limits
+    assert "English" not in limits
+    assert "German" not in limits
+
+
 def test_unknown_text_and_other_files_are_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     known = "data.train=[{source='europarl.en',target='europarl.de'}]"
     other, tuned, silent = (make_bundle(tmp_path / name, "en", "de", known) for name in ("other", "tuned", "silent"))
