@@ -11,11 +11,14 @@
 # training, for experiments. The CPU prepares text for one student while the GPU works for the other.
 set -euo pipefail
 data=$(realpath "$1")
+multiway=${MULTIWAY:+$(realpath "$MULTIWAY")}
 mkdir -p "$2"
 here=$(cd "$(dirname "$0")/.." && pwd)
 hark=${HARK:-hark} python=${PYTHON:-python}
 export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH}
 cd "$2" # recipes name their text relative to it
+exec 9>.lock # steps inherit it: one that outlives a killed script must not run twice
+flock -n 9 || { echo "make_models.sh: $2: a step is still running there; wait for it, or stop it" >&2; exit 1; }
 mkdir -p datasets
 for corpus in europarl-en-de tatoeba-en-de news; do ln -sfn "$data/$corpus" "datasets/$corpus"; done
 
@@ -63,19 +66,19 @@ done
 for direction in en-de de-en; do
   wait "${preparing[$direction]}"
   once "runs/student-$direction/finished" train "runs/student-$direction" "student-$direction" data.dataset="datasets/student-$direction" ${STUDENT:-}
-  once "$direction.done" $hark shrink "runs/student-$direction" --weights int8 -o "$direction"
+  once "$direction.done" $hark shrink "runs/student-$direction" --weights int8 --force -o "$direction"
 done
 
-if [ -n "${MULTIWAY:-}" ]; then
+if [ -n "$multiway" ]; then
   for corpus in europarl-seven tatoeba-seven tatoeba-en-fr; do ln -sfn "$data/$corpus" "datasets/$corpus"; done
   for language in fr es; do
     once "datasets/domains-en-$language/done" $python -m tools.cut_domains "$data" -o "datasets/domains-en-$language" --to "$language"
   done
-  once datasets/seven-pairs/done $python -m tools.pair_languages "$MULTIWAY" datasets -o datasets/seven-pairs
+  once datasets/seven-pairs/done $python -m tools.pair_languages "$multiway" datasets -o datasets/seven-pairs
   for direction in en-de de-en; do # the teachers' translations, which the students read as well
     ln -sfn "distilled-$direction" "datasets/taught-$direction"
   done
   once datasets/seven.done $hark prepare seven -o datasets/seven
   once runs/seven/finished train runs/seven seven data.dataset=datasets/seven ${SEVEN:-}
-  once seven.done $hark shrink runs/seven --weights int8 -o seven
+  once seven.done $hark shrink runs/seven --weights int8 --force -o seven
 fi
