@@ -13,6 +13,7 @@ written to a folder instead.
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,11 +94,19 @@ def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFa
             f"{bundle.folder}: trained on {', '.join(unknown) or 'text that its facts do not name'}, whose licence is "
             f"not known; known corpora: {', '.join(CORPORA)}"
         )
-    kept = {each["name"]: each["kept"] for each in (report or {}).get("corpora", [])}
+    kept: Counter[str] = Counter()
+    for each in (report or {}).get("corpora", []):
+        kept[without_languages(each["name"], facts.pairs) if bundle.config.data.many else each["name"]] += each["kept"]
     counted = {each.name: kept.get(each.name, each.pairs) for each in facts.text}
     return tuple(
         replace(corpus, pairs=counted[name]) for name, corpus in sorted(known.items(), key=lambda each: rank(each[0]))
     )
+
+
+def without_languages(name: str, pairs: Sequence[LanguagePair]) -> str:
+    """The name of a corpus of a many-to-many dataset in its recipe: `europarl` of `europarl.en-fr`."""
+    suffixes = (f".{source}-{target}" for source, target in pairs)
+    return next((name.removesuffix(suffix) for suffix in suffixes if name.endswith(suffix)), name)
 
 
 def kinds_of_text(text: Sequence[TextFacts]) -> list[str]:
@@ -138,7 +147,7 @@ def scores_of(evaluation: dict[str, Any], report: dict[str, Any] | None) -> Scor
             for name, pair in [name_and_pair(each)]
         ),
         resamples=evaluation["resamples"],
-        held_out=report is not None and is_held_out(report, [each["name"] for each in sets]),
+        held_out=report is not None and is_held_out(report, [name_and_pair(each)[0] for each in sets]),
     )
 
 

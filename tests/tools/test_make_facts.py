@@ -138,22 +138,38 @@ def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp
     assert "Trained on debates of the European Parliament and everyday sentences." in card
 
 
-def test_limits_name_languages_with_little_text(evaluation: dict[str, Any], tmp_path: Path) -> None:
+def test_a_many_to_many_model(evaluation: dict[str, Any], tmp_path: Path) -> None:
     corpora = [("europarl", "en", "de"), ("europarl", "en", "it"), ("europarl", "it", "nl")]
     corpora += [("manuals-taught", "en", "de"), ("medical", "en", "de"), ("medical", "de", "fr")]
     train = [f"{{name='{name}',languages=['{one}','{other}'],source='a.tsv'}}" for name, one, other in corpora]
     folder = make_bundle(tmp_path / "many", "en", "de", "data.many=true", f"data.train=[{','.join(train)}]")
     bundle = Bundle.open(folder)
-    names = ("europarl", "manuals", "medical", "tatoeba")
-    write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names))))
-    assert evaluation["sets"]
-    done = make(str(folder), "--evaluation", str(tmp_path / "scores.json"))
+    text = tuple(map(TextFacts, ("europarl", "manuals", "medical", "tatoeba")))
+    pairs = tuple((one, other) for _, one, other in corpora)
+    write_facts(bundle, replace(bundle.facts, text=text, pairs=pairs))
+    (of_set,) = evaluation["sets"]
+    name = of_set["name"]
+    of_set |= {"name": f"{name}.en-it", "languages": ["en", "it"]}
+    (tmp_path / "scores.json").write_text(json.dumps(evaluation))
+    report = {
+        "corpora": [{"name": f"{name}.{one}-{other}", "kept": 100} for name, one, other in corpora],
+        "clean": {"held_out": True},
+        "held_out": [{"name": name}],
+    }
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    words = ("--evaluation", str(tmp_path / "scores.json"), "--report", str(tmp_path / "report.json"))
+    done = make(str(folder), *words)
     assert done.returncode == 0, done.stderr
-    limits = Bundle.open(folder).facts.limits
-    assert "In Italian and Dutch it has read only debates of the European Parliament; the other" in limits
-    assert "In French it has read only medicine; the other" in limits
-    assert "English" not in limits
-    assert "German" not in limits
+
+    facts = Bundle.open(folder).facts
+    assert "In Italian and Dutch it has read only debates of the European Parliament; the other" in facts.limits
+    assert "In French it has read only medicine; the other" in facts.limits
+    assert "English" not in facts.limits
+    assert "German" not in facts.limits
+    assert {each.name: each.pairs for each in facts.text}["europarl"] == 300  # of all pairs of languages
+    assert facts.scores is not None
+    assert [(each.name, each.pair) for each in facts.scores.sets] == [(name, ("en", "it"))]
+    assert facts.scores.held_out
 
 
 def test_unknown_text_and_other_files_are_refused(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
