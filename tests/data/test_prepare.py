@@ -319,7 +319,8 @@ def run(config, tmp_path, *arguments, setup="pass"):
 
 
 def test_a_file_size_limit_is_an_error(config, tmp_path):
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))"
+    # Python would cut off the bytecode of modules that it imports, and keep it.
+    limit = "import resource; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))"
     process = run(config, tmp_path, "--processes", "2", setup=limit)
     _, stderr = process.communicate(timeout=600)
     assert process.returncode == 1
