@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.data.duplicates import DuplicateFinder, pair_hash
+from hark.data.duplicates import BUFFER, DuplicateFinder, pair_hash
 from hark.errors import HarkError
 
 
@@ -39,17 +39,21 @@ def test_agrees_with_the_reference(pairs, partitions, buffer, chunk, chance) -> 
     assert found.tolist() == repeats(hashes)
 
 
-def test_many_pairs_with_default_settings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("buffer", [BUFFER, 3000])
+def test_many_pairs_with_default_partitions(tmp_path: Path, buffer: int) -> None:
+    """In memory and in files."""
     chance = np.random.default_rng(1)
     hashes = [pair_hash("s", str(number)) for number in chance.integers(0, 5000, 20_000)]
-    finder = DuplicateFinder(tmp_path)
+    finder = DuplicateFinder(tmp_path, buffer=buffer)
     for start in range(0, len(hashes), 999):
         finder.add(start, hashes[start : start + 999])
     assert finder.find().tolist() == repeats(hashes)
+    assert any(tmp_path.iterdir()) == (buffer < len(hashes))
 
 
-def test_hashes_with_equal_first_halves_are_distinguished(tmp_path: Path) -> None:
-    finder = DuplicateFinder(tmp_path)
+@pytest.mark.parametrize("buffer", [BUFFER, 1])
+def test_hashes_with_equal_first_halves_are_distinguished(tmp_path: Path, buffer: int) -> None:
+    finder = DuplicateFinder(tmp_path, buffer=buffer)
     finder.add(0, [b"\xff" * 8 + b"a" * 8, b"\xff" * 8 + b"b" * 8, b"\xff" * 8 + b"a" * 8])
     assert finder.find().tolist() == [2]
 
@@ -66,7 +70,7 @@ def test_leftovers_of_a_killed_run_are_ignored(tmp_path: Path) -> None:
     killed = DuplicateFinder(tmp_path)
     killed.add(0, [pair_hash("a", "b")])
     killed.flush()
-    finder = DuplicateFinder(tmp_path)
+    finder = DuplicateFinder(tmp_path, buffer=1)
     finder.add(5, [pair_hash("a", "b")])
     assert finder.find().tolist() == []
 
@@ -84,7 +88,6 @@ def test_hash_depends_on_where_the_source_ends() -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    finder = DuplicateFinder(tmp_path / "missing")
-    finder.add(0, [pair_hash("a", "b")])
+    finder = DuplicateFinder(tmp_path / "missing", buffer=1)
     with pytest.raises(HarkError, match="missing: cannot write"):
-        finder.find()
+        finder.add(0, [pair_hash("a", "b")])

@@ -64,10 +64,9 @@ def hashes(folder):
 
 
 def texts(dataset, store):
-    return [
-        tuple(dataset.tokenizer(side).decode([store[i][n].tolist()])[0] for n, side in enumerate(("source", "target")))
-        for i in range(len(store))
-    ]
+    tokens = ([store[i][n].tolist() for i in range(len(store))] for n in range(2))
+    sides = zip(("source", "target"), tokens, strict=True)
+    return list(zip(*(dataset.tokenizer(side).decode(each) for side, each in sides), strict=True))
 
 
 def test_end_to_end(config, tmp_path):

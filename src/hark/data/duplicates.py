@@ -1,7 +1,7 @@
 """Duplicate detection in memory that does not grow with the corpus.
 
-Hashes are partitioned into files by their first bits, so equal ones land in the same file; then one file at a time is
-sorted.
+If there are too many hashes for memory, they are partitioned into files by their first bits, so equal ones land in the
+same file; then one file at a time is sorted.
 """
 
 import hashlib
@@ -37,12 +37,13 @@ def pair_hash(source: str, target: str, directions: Sequence[LanguagePair] = ())
 
 
 class DuplicateFinder:
-    """Collects the hashes of pairs in files of a folder, then finds the pairs that repeat an earlier one."""
+    """Collects the hashes of pairs, if they are many in files of a folder, then finds those that repeat an earlier."""
 
     def __init__(self, folder: Path, partitions: int = PARTITIONS, buffer: int = BUFFER) -> None:
         self.folder, self.partitions, self.buffer = folder, partitions, buffer
         self.pending: list[npt.NDArray[np.void]] = []
         self.n_pending = 0
+        self.spilled = False
         self.files = [folder / f"hashes.{number:03}" for number in range(partitions)]
         for file in self.files:
             file.unlink(missing_ok=True)
@@ -62,7 +63,7 @@ class DuplicateFinder:
         if not self.pending:
             return
         records = np.concatenate(self.pending)
-        self.pending, self.n_pending = [], 0
+        self.pending, self.n_pending, self.spilled = [], 0, True
         # The top bits of the hash select the file.
         files = (records["high"] >> np.uint64(56)).astype(np.int64) * self.partitions // 256
         order = np.argsort(files, kind="stable")
@@ -78,8 +79,11 @@ class DuplicateFinder:
 
     def find(self) -> npt.NDArray[np.int64]:
         """Return the indices, in order, of all pairs that repeat an earlier pair."""
-        self.flush()
-        found = [repeats(np.fromfile(file, RECORD)) for file in self.files if file.exists()]
+        if self.spilled:
+            self.flush()
+            found = [repeats(np.fromfile(file, RECORD)) for file in self.files if file.exists()]
+        else:
+            found = [repeats(np.concatenate([np.empty(0, RECORD), *self.pending]))]
         return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
 
 
