@@ -1,6 +1,7 @@
 """The naive search on real models: no cache, no batch, the whole decoder at every step."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -52,12 +53,25 @@ def log_probs(model: Transformer, source: Sequence[int], target: Sequence[int]) 
 
 
 def uncached(model: Transformer, source: Sequence[int]) -> Logits:
-    """The whole decoder at every step."""
+    """The whole decoder at every step. What it said after a text is kept, as several searches come by the same ones."""
+    return _uncached(model, tuple(source))
+
+
+@lru_cache(maxsize=64)
+def _uncached(model: Transformer, source: tuple[int, ...]) -> Logits:
+    known: dict[tuple[int, ...], Tensor] = {}
     with torch.inference_mode():
         one = padded_layout(torch.tensor([len(source)]), torch.tensor([1]))
         memory_1SD = model.encode(torch.tensor([source]), one.source_positions, one.encoder)
 
     def steps(outputs: Sequence[Sequence[int]]) -> Tensor:
+        asked = [tuple(output) for output in outputs]
+        new = [output for output in dict.fromkeys(asked) if output not in known]
+        if new:
+            known.update(zip(new, decode(new), strict=True))
+        return torch.stack([known[output] for output in asked])
+
+    def decode(outputs: Sequence[Sequence[int]]) -> Tensor:
         target_BT = torch.tensor([[BOS, *output] for output in outputs])
         layout = padded_layout(
             torch.tensor([len(source)] * len(outputs)), torch.tensor([target_BT.shape[1]] * len(outputs))

@@ -55,7 +55,7 @@ def learnt() -> Transformer:
         dropout=0.0,
     )  # fmt: skip
     model = Transformer(config)
-    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
+    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3, fused=True)
     chance = random.Random(0)
     for _ in range(200):
         sentences = [[chance.randrange(4, 23) for _ in range(chance.randrange(1, 9))] for _ in range(48)]
