@@ -111,7 +111,8 @@ def serve_model(name: str, folder: Path) -> Iterator[HubServer]:
     hub = HubServer(name, {path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler(hub))
     hub.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks this often, in seconds, whether it is to stop; by default twice a second.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield hub
