@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 from hark.models import shipped_folder
 from hark.serve.log import Log
@@ -20,6 +21,20 @@ from hark.serve.settings import ServeSettings
 
 PATIENCE = 600
 """Seconds after which a server hangs."""
+
+
+class OftenAwake:
+    """asyncio for uvicorn, which looks ten times a second whether it is to stop, and pauses as long before it does so:
+    together as long as many a test takes."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 4)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+
+uvicorn.server.asyncio = OftenAwake()  # type: ignore[assignment]
 
 
 @dataclass
