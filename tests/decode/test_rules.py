@@ -1,5 +1,7 @@
 """Constraints on tokens, and sampling."""
 
+from functools import cache
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,19 +10,24 @@ from torch import Tensor
 
 from hark.decode.rules import draw, forbid, force
 from hark.decode.search import candidates, init
-from hark.decode.state import Sampling
+from hark.decode.state import Beams, Sampling
 from hark.text.tokenizer import BOS, EOS
 from tests.decode.naive import FORBIDDEN, ask, params_of
 
 DRAWS = 4000
 
 
+@cache
+def at_start() -> Beams:
+    """As many searches at their start; `draw` does not change them."""
+    return init(params_of([ask()] * DRAWS), 1, 1, BOS)
+
+
 def shares(logits_V: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Tensor:
     """The frequency of each token, for random numbers evenly spaced between 0 and 1."""
     drawn_BT = (torch.arange(DRAWS, dtype=torch.float64)[:, None] + 0.5) / DRAWS
     settings = (torch.full((DRAWS,), temperature), torch.full((DRAWS,), top_k), torch.full((DRAWS,), top_p))
-    beams = init(params_of([ask()] * DRAWS), 1, 1, BOS)
-    found = draw(logits_V.expand(DRAWS, -1), beams, Sampling(drawn_BT, *settings))
+    found = draw(logits_V.expand(DRAWS, -1), at_start(), Sampling(drawn_BT, *settings))
     log_prob = logits_V.log_softmax(-1)[found.tokens_BC[:, 0]]
     torch.testing.assert_close(found.log_prob_BC[:, 0], log_prob)  # the model's, whatever the settings
     assert bool((found.log_prob_BC[:, 1] == -torch.inf).all())
