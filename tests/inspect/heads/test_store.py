@@ -95,5 +95,5 @@ def attentions(loaded: Loaded) -> list[NDArray[np.float32]]:
 
 
 def links(loaded: Loaded) -> list[list[tuple[int, int]]]:
-    translations = loaded.translate(TEXTS, align=True, split=False, protect=False)
+    translations = loaded.translate(TEXTS[:2], align=True, split=False, protect=False)
     return [[(link.source, link.target) for link in each.links] for each in translations]  # type: ignore[misc]
