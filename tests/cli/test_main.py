@@ -88,6 +88,17 @@ def test_ctrl_c_is_130() -> None:
     assert (result.returncode, result.stderr) == (130, "hark: interrupted\n")
 
 
+def test_an_end_of_file_is_no_interrupt() -> None:
+    """typer takes it for Ctrl-D at a prompt; here it is a broken file or connection."""
+    code = FAILING.format("EOFError('Ran out of input')")
+    result = run("config", code=code)
+    assert (result.returncode, result.stderr.splitlines()[-1]) == (
+        1,
+        "hark: unexpected error: EOFError: Ran out of input (use --debug for the traceback)",
+    )
+    assert "Traceback" in run("config", "--debug", code=code).stderr
+
+
 def test_ctrl_c_that_a_module_turned_into_another_error_is_130() -> None:
     """pybind11 does so while it loads a module."""
     code = (

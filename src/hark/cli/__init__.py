@@ -64,7 +64,12 @@ def main() -> None:
         try:
             status = app(arguments, prog_name="hark", standalone_mode=False)
             sys.stdout.flush()
-        except (KeyboardInterrupt, typer.Abort):
+        except (KeyboardInterrupt, typer.Abort) as error:
+            cause = error.__cause__
+            if isinstance(cause, EOFError) and not interrupts.received:  # typer takes it for Ctrl-D at a prompt
+                if debug:
+                    raise
+                stop(*describe(cause))
             status = 130
         except BrokenPipeError:  # the reader, such as `| head`, has exited
             drop_output()
