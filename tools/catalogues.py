@@ -26,14 +26,16 @@ CREDITS = re.compile(
     r"translator[-_ ]credits?|(?:names?|emails?) of translators?|your (?:names?|emails?)\W*", re.IGNORECASE
 )
 KDE3_CONTEXT = re.compile(r"_: .*\n")
-CONTEXT = re.compile(r"[^\s|^<>][^|^\n<>]{0,40}[|^](?=[^\s|^])")
+CONTEXT = re.compile(r"[^\s|<>][^|\n<>]{0,60}\|{1,2}(?!\s)")
 MARKS = {
     "&": re.compile(r"&(?!\w+;|#\d+;)(?=\w)"),
     "_": re.compile(r"_(?=[^\W_])"),
-    "~": re.compile(r"~(?=[^\W\d_])"),
+    "~": re.compile(r"~(?=[^\W\d_]{2})"),  # a single letter is a placeholder of Lisp
+    "^": re.compile(r"\^(?=[^\W\d_])"),
 }
 AROUND_WORDS = "\"'“”‘’«»().,:;!?"
 LEFT_MARK = re.compile(r"(?<!\S)(?:&\w|_[^\W\d_])")
+GLUED_MARK = re.compile(r"\w&\w")
 TAG = re.compile(r"</?([a-zA-Z][\w:-]*)(?:\s[^<>]*)?/?>")
 BLOCKS = {
     "br", "nl", "p", "para", "li", "ul", "ol", "list", "item", "html", "qt", "body", "head",
@@ -45,8 +47,9 @@ LAYOUT = re.compile(r"\S {2,}\S|^[ \t]+\S|^[-*•·#>] ?|\t|\\[nt]", re.MULTILIN
 """Tables, lists, usage texts: their lines are no sentences."""
 SENTENCE_END = re.compile(r"[.!?:;]\W*$")
 INNER_END = re.compile(r"[.!?]\W?\s")
-COPIED = re.compile(r"%\w+|\$\(?\w+|@\w+|(?<!\S)--?\w[\w-]*|\w+://\S+|\\\w")
+COPIED = re.compile(r"%\w+|~[a-z%](?!\w)|\$\(?\w+|@\w+|(?<!\S)--?\w[\w-]*|\w+://\S+|\\\w")
 """What a translation must repeat, besides the placeholders of programming languages."""
+FORMULA = re.compile(r"[A-Z][A-Z\d._]+\(")
 NUMBER = re.compile(r"\d+")
 OTHER_SCRIPT = re.compile(
     r"[\u0370-\u1dff\u2c00-\u2c5f\u2de0-\u2dff\u2e80-\ua71f\ua800-\uab2f\uabc0-\ufaff\ufb13-\ufefe]"
@@ -121,9 +124,9 @@ class Tidy:
         """The normalised pair, or None if it is not worth reading."""
         verdict = self.clean(english, other)
         pair = verdict.source, verdict.target
-        if verdict.rule or not fits_together(*pair) or is_identifier(verdict.source):
+        if verdict.rule or not fits_together(*pair) or is_identifier(verdict.source) or FORMULA.match(verdict.source):
             return None
-        return pair
+        return follow_stop(*pair)
 
 
 def drop_context(english: str, other: str) -> Pair:
@@ -134,7 +137,7 @@ def drop_context(english: str, other: str) -> Pair:
     if found := CONTEXT.match(english):
         if other.startswith(found[0]):
             return english[found.end() :], other[found.end() :]
-        if found[0][-1] not in other:
+        if "|" not in other:
             return english[found.end() :], other
     return english, other
 
@@ -151,19 +154,21 @@ def drop_accelerators(english: str, other: str) -> Pair:
 
 
 def has_name(english: str, other: str, mark: str) -> bool:
-    """Whether the word with the mark is the same on both sides, with two letters or more around the mark."""
+    """Whether the word with the mark looks like a name and is the same on both sides: time_t, AT&T, but not Zoo_m."""
     words = [[word.strip(AROUND_WORDS) for word in text.split() if mark in word] for text in (english, other)]
     before, _, after = words[0][0].partition(mark)
-    if mark == "&" and not (before[-1:].isupper() and after[:1].isupper()):
-        return False
-    if mark != "&" and (len(before) < 2 or len(after) < 2):
-        return False
-    return words[0][0] in words[1]
+    if mark == "&":
+        like_name = before[-1:].isupper() and after[:1].isupper()
+    elif words[0][0].islower():
+        like_name = bool(before and after)
+    else:
+        like_name = len(before) > 1 and len(after) > 1
+    return like_name and words[0][0] in words[1]
 
 
 def drop_tags(english: str, other: str) -> Pair | None:
     """Turn tags of blocks into paragraphs and remove pairs of other tags; None if the two sides have different tags."""
-    sides = english, other
+    sides: tuple[str, ...] = english, other
     if "<" in english or "<" in other:
         tags = [[(match[0].lower(), match[1].lower()) for match in TAG.finditer(text)] for text in sides]
         blocks = [[name for _, name in some if name in BLOCKS] for some in tags]
@@ -205,6 +210,8 @@ def fits_together(english: str, other: str) -> bool:
     for find in (find_placeholders, COPIED.findall, TAG.findall):
         if sorted(find(english)) != sorted(find(other)):
             return False
+    if "&" not in english and GLUED_MARK.search(other):
+        return False
     if english.count("_") != other.count("_") or LEFT_MARK.search(english) or LEFT_MARK.search(other):
         return False
     numbers = set(NUMBER.findall(english)), set(NUMBER.findall(other))
@@ -213,3 +220,15 @@ def fits_together(english: str, other: str) -> bool:
     if OTHER_SCRIPT.search(english) or OTHER_SCRIPT.search(other) or sum(map(str.isalpha, english)) < 2:
         return False
     return has_words(english) and has_words(other)
+
+
+def follow_stop(english: str, other: str) -> Pair:
+    """Let a translation end with a full stop where the English does: some translators add or omit them throughout."""
+    words = other.split()
+    if len(words) < 3 or ". " in other:
+        return english, other
+    if english.endswith(".") and not english.endswith("..") and other[-1].isalpha():
+        return english, f"{other}."
+    if english[-1].isalpha() and other.endswith(".") and len(words[-1]) > 4 and words[-1][:-1].isalpha():
+        return english, other[:-1]
+    return english, other

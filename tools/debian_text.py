@@ -8,7 +8,8 @@ text), and packages.tsv: version, source package, pairs and main licence of each
 that of Portugal; a Brazilian translation is taken only of a text that has no other, and all of those stand at the end.
 
 FILE has a package name a line; names that this Debian release does not have are skipped with a note. Killed and started
-again, the command continues: what is finished is in FOLDER/parts, which may be deleted in the end.
+again, the command continues: what is finished is in FOLDER/parts. Delete that folder to read all packages anew, with
+other rules or a newer Debian.
 """
 
 import argparse
@@ -120,7 +121,9 @@ def look_up(names: Sequence[str]) -> dict[str, Package]:
     """The packages of Debian's main that apt knows, by name."""
     found = {}
     for paragraph in apt("apt-cache", "show", "--no-all-versions", *names).stdout.split("\n\n"):
-        fields = dict(re.findall(r"^(Package|Version|Source|Size|Filename): (.*)$", paragraph, re.MULTILINE))
+        fields: dict[str, str] = dict(
+            re.findall(r"^(Package|Version|Source|Size|Filename): (.*)$", paragraph, re.MULTILINE)
+        )
         if MAIN.match(fields.get("Filename", "")):
             name = fields["Package"]
             source = fields.get("Source", name).split()[0]

@@ -61,6 +61,14 @@ def test_a_damaged_catalogue_is_a_value_error(data: bytes) -> None:
         ("&Save As...", "S&alva con nome...", [("Save As...", "Salva con nome...")]),
         ("~Paste", "Incolla", [("Paste", "Incolla")]),
         ("Cut && Paste", "Taglia && incolla", [("Cut & Paste", "Taglia & incolla")]),
+        ("Toggle ^Rejected", "^Rifiuta o autorizza", [("Toggle Rejected", "Rifiuta o autorizza")]),
+        ("Zoo_m", "Zoo_ma", [("Zoom", "Zooma")]),
+        (
+            "A value of type time_t",
+            "Un valore di tipo time_t",
+            [("A value of type time_t", "Un valore di tipo time_t")],
+        ),
+        ("Budget for ~a", "Bilancio per ~a", [("Budget for ~a", "Bilancio per ~a")]),
         ("Set user_name first", "Imposta prima user_name", [("Set user_name first", "Imposta prima user_name")]),
         ("Made by AT&T", "Fatto da AT&T", [("Made by AT&T", "Fatto da AT&T")]),
         ("Tom &amp; Jerry again", "Ancora Tom &amp; Jerry", [("Tom & Jerry again", "Ancora Tom & Jerry")]),
@@ -72,7 +80,7 @@ def test_marks_of_shortcuts_go_from_both_sides(tidy: Tidy, english: str, italian
 
 @pytest.mark.parametrize(
     ("english", "italian"),
-    [("menu|Open", "Apri"), ("menu|Open", "menu|Apri"), ("_: a verb\nOpen", "Apri"), ("Verb^Open", "Apri")],
+    [("menu|Open", "Apri"), ("menu|Open", "menu|Apri"), ("_: a verb\nOpen", "Apri"), ("a long context||Open", "Apri")],
 )
 def test_contexts_in_the_text_go(tidy: Tidy, english: str, italian: str) -> None:
     assert tidy(english, italian) == [("Open", "Apri")]
@@ -135,6 +143,9 @@ def test_paragraphs_and_sentences_are_split_where_both_sides_have_as_many(tidy: 
         ("%d %%", "%d %%"),
         ("Usage:\n  -a  all files\n  -b  no files", "Uso:\n  -a  tutti i file\n  -b  nessun file"),
         ("Alpha letters", "Lettere αβγ"),
+        ("before-date|", "prima di"),
+        ("Save", "Sal&va"),
+        ("RADIANS(75) equals 1.308", "RADIANS(75) è uguale a 1.308"),
         (
             "A file",
             "Un file che ha un nome molto ma molto più lungo di quanto serva per essere una traduzione di quello",
@@ -150,3 +161,16 @@ def test_what_does_not_fit_together_is_dropped(tidy: Tidy, english: str, italian
 
 def test_text_is_normalised(tidy: Tidy) -> None:
     assert tidy("Quality \u00a0mode", "Qualita\u0300\u200b alta") == [("Quality mode", "Qualità alta")]
+
+
+def test_full_stops_follow_the_english(tidy: Tidy) -> None:
+    assert tidy("Delete the old layer", "Elimina il livello vecchio.") == [
+        ("Delete the old layer", "Elimina il livello vecchio")
+    ]
+    assert tidy("The old layer was deleted.", "Il livello vecchio è stato eliminato") == [
+        ("The old layer was deleted.", "Il livello vecchio è stato eliminato.")
+    ]
+    assert tidy("Paper, pens and so on", "Carta, penne ecc.") == [("Paper, pens and so on", "Carta, penne ecc.")]
+    assert tidy("Loading old layers...", "Carico i livelli vecchi") == [
+        ("Loading old layers...", "Carico i livelli vecchi")
+    ]
