@@ -285,7 +285,7 @@ def choose(parts: Iterable[Part], language: str) -> dict[Pair, str]:
 def write_text(folder: Path, paths: Iterable[Path], languages: Sequence[str]) -> None:
     """Write the pairs of each language and the table of packages, and print how much there is."""
     parts = [Part.load(path) for path in paths]
-    taken = {}
+    taken, notes = {}, []
     sys.stdout.write("| file | pairs | English words | other words | bytes |\n|---|---:|---:|---:|---:|\n")
     for language in languages:
         chosen = choose(parts, language)
@@ -295,6 +295,10 @@ def write_text(folder: Path, paths: Iterable[Path], languages: Sequence[str]) ->
         replace_file(folder / name, content)
         words = [sum(len(pair[side].split()) for pair in chosen) for side in (0, 1)]
         sys.stdout.write(f"| {name} | {len(chosen):,} | {words[0]:,} | {words[1]:,} | {len(content):,} |\n")
+        own = {pair for part in parts for pair in part.pairs[language]}
+        for borrowed in FALLBACKS.get(language, ()):
+            notes.append(f"{name}: the last {len(chosen.keys() - own):,} pairs are {borrowed}\n")
+    sys.stdout.writelines(notes)
     rows = [["package", "version", "source", *(f"pairs_{language}" for language in languages), "main_licence"]]
     for part in parts:
         counts = [taken[language][part.name] for language in languages]

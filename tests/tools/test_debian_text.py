@@ -132,6 +132,7 @@ def test_packages_become_tables(tmp_path: Path) -> None:
         "viewer\t1:1.0-1\tviewer-source\t2\t1\t2\tLGPL\n"
     )
     assert "| catalogues.en-it.tsv.xz | 4 | 5 | 4 |" in out
+    assert out.endswith("catalogues.en-pt.tsv.xz: the last 1 pairs are pt_BR\n")
     notes = err.splitlines()
     assert notes[0] == "nowhere: skipped, not in main of this Debian release"
     assert notes[1].startswith("1/3 editor 1:1.0-1 (0.0 MB): it 2, nl 0, pt 1, pt_BR 0")
