@@ -321,7 +321,7 @@ def main() -> None:
     except UserError as error:
         sys.exit(f"debian_text: {error}")
     except HarkError as error:
-        sys.exit(f"debian_text: {error}; put it right, and the same command continues")
+        sys.exit(f"debian_text: {error}; the same command continues where it stopped")
     except OSError as error:
         way = "free some space" if error.errno == errno.ENOSPC else "name another folder"
         sys.exit(

@@ -182,7 +182,7 @@ def test_without_network_there_is_one_line(apt: Apt, tmp_path: Path) -> None:
     assert (code, out) == (1, "")
     assert err == (
         "debian_text: cannot download packages (Failed to fetch it  Could not resolve host): check the network, "
-        "the free space, and `apt-get update`; put it right, and the same command continues\n"
+        "the free space, and `apt-get update`; the same command continues where it stopped\n"
     )
     (apt.folder / "broken").unlink()
     assert run(tmp_path, "editor", "viewer")[0] == 0
@@ -238,7 +238,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert code == 1
     assert err == (
         f"debian_text: {part}: cannot be written: No space left on device; "
-        "put it right, and the same command continues\n"
+        "the same command continues where it stopped\n"
     )
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", fail)
