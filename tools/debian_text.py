@@ -128,8 +128,6 @@ def look_up(names: Sequence[str]) -> dict[str, Package]:
             name = fields["Package"]
             source = fields.get("Source", name).split()[0]
             found[name] = Package(name, fields["Version"], source, int(fields["Size"]))
-    if not found:
-        raise UserError("apt knows none of these packages: run `apt-get update` as root first")
     return found
 
 
@@ -239,6 +237,8 @@ def collect(names: Sequence[str], languages: Sequence[str], folder: Path) -> lis
     if not open_names:
         return list(parts.values())
     packages = look_up(open_names)
+    if not packages and not known:
+        raise UserError("apt knows none of these packages: run `apt-get update` as root first")
     for name in open_names:
         if name not in packages:
             sys.stderr.write(f"{name}: skipped, not in main of this Debian release\n")
@@ -264,19 +264,18 @@ def collect(names: Sequence[str], languages: Sequence[str], folder: Path) -> lis
     return [path for path in parts.values() if path.exists()]
 
 
-def choose(parts: Iterable[Part], language: str) -> dict[Pair, str]:
+def choose(parts: Sequence[Part], language: str) -> dict[Pair, str]:
     """The pairs of a language, each with the package it came from first."""
     chosen: dict[Pair, str] = {}
-    parts = list(parts)
     for locale in locales(language):
-        frequency = Counter(pair for part in parts for pair in part.pairs[locale])
+        frequency = Counter(pair for part in parts for pair in part.pairs.get(locale, ()))
         known = {english for english, _ in chosen}
         translations: dict[str, list[str]] = defaultdict(list)
         for (english, other), _ in frequency.most_common():
             if english not in known and len(translations[english]) < MOST_TRANSLATIONS:
                 translations[english].append(other)
         for part in parts:
-            for english, other in part.pairs[locale]:
+            for english, other in part.pairs.get(locale, ()):
                 if other in translations[english]:
                     chosen.setdefault((english, other), part.name)
     return chosen
@@ -295,7 +294,7 @@ def write_text(folder: Path, paths: Iterable[Path], languages: Sequence[str]) ->
         replace_file(folder / name, content)
         words = [sum(len(pair[side].split()) for pair in chosen) for side in (0, 1)]
         sys.stdout.write(f"| {name} | {len(chosen):,} | {words[0]:,} | {words[1]:,} | {len(content):,} |\n")
-        own = {pair for part in parts for pair in part.pairs[language]}
+        own = {pair for part in parts for pair in part.pairs.get(language, ())}
         for borrowed in FALLBACKS.get(language, ()):
             notes.append(f"{name}: the last {len(chosen.keys() - own):,} pairs are {borrowed}\n")
     sys.stdout.writelines(notes)

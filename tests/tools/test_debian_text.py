@@ -147,7 +147,8 @@ def test_a_killed_run_continues(apt: Apt, tmp_path: Path) -> None:
     assert (code, apt.calls) == (0, ["editor", "viewer"])
     assert err.startswith("2/2 viewer")
     whole = read(tmp_path, "it")
-    run(tmp_path, "editor", "viewer")
+    code, _, err = run(tmp_path, "editor", "viewer", "nowhere")
+    assert (code, err) == (0, "nowhere: skipped, not in main of this Debian release\n")
     assert apt.calls == ["editor", "viewer"]
     assert read(tmp_path, "it") == whole
 
@@ -158,6 +159,14 @@ def test_another_language_reads_packages_again(apt: Apt, tmp_path: Path) -> None
     assert read(tmp_path, "fr") == [["Open", "Ouvrir"]]
     run(tmp_path, "viewer", to=["it", "fr"])
     assert apt.calls == ["viewer", "viewer"]
+
+
+def test_a_package_that_is_gone_keeps_the_languages_it_has(apt: Apt, tmp_path: Path) -> None:
+    run(tmp_path, "editor", "viewer", to=["it"])
+    whole = read(tmp_path, "it")
+    (apt.folder / "editor.show").unlink()
+    code, _, _ = run(tmp_path, "editor", "viewer", to=["it", "fr"])
+    assert (code, read(tmp_path, "it"), read(tmp_path, "fr")) == (0, whole, [["Open", "Ouvrir"]])
 
 
 def test_a_text_has_its_most_frequent_translations(apt: Apt, tmp_path: Path) -> None:
