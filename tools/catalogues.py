@@ -49,7 +49,8 @@ SENTENCE_END = re.compile(r"[.!?:;]\W*$")
 INNER_END = re.compile(r"[.!?]\W?\s")
 COPIED = re.compile(r"%\w+|~[a-z%](?!\w)|\$\(?\w+|@\w+|(?<!\S)--?\w[\w-]*|\w+://\S+|\\\w")
 """What a translation must repeat, besides the placeholders of programming languages."""
-FORMULA = re.compile(r"[A-Z][A-Z\d._]+\(")
+NOT_TEXT = re.compile(r"[A-Z][A-Z\d._]+\(|(?:[^;]+;){2,}$")
+"""Formulas of spreadsheets, and the search words of programs ("folder;manager;disk;"), which are no translations."""
 NUMBER = re.compile(r"\d+")
 OTHER_SCRIPT = re.compile(
     r"[\u0370-\u1dff\u2c00-\u2c5f\u2de0-\u2dff\u2e80-\ua71f\ua800-\uab2f\uabc0-\ufaff\ufb13-\ufefe]"
@@ -124,7 +125,7 @@ class Tidy:
         """The normalised pair, or None if it is not worth reading."""
         verdict = self.clean(english, other)
         pair = verdict.source, verdict.target
-        if verdict.rule or not fits_together(*pair) or is_identifier(verdict.source) or FORMULA.match(verdict.source):
+        if verdict.rule or not fits_together(*pair) or is_identifier(verdict.source) or NOT_TEXT.match(verdict.source):
             return None
         return follow_stop(*pair)
 

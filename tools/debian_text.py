@@ -290,7 +290,8 @@ def write_text(folder: Path, paths: Iterable[Path], languages: Sequence[str]) ->
         chosen = choose(parts, language)
         taken[language] = Counter(chosen.values())
         name = f"catalogues.en-{language}.tsv.xz"
-        content = lzma.compress("".join(f"{english}\t{other}\n" for english, other in chosen).encode())
+        text = "".join(f"{english}\t{other}\n" for english, other in chosen)
+        content = lzma.compress(text.encode(), preset=2)  # the default: a sixth smaller, three times slower
         replace_file(folder / name, content)
         words = [sum(len(pair[side].split()) for pair in chosen) for side in (0, 1)]
         sys.stdout.write(f"| {name} | {len(chosen):,} | {words[0]:,} | {words[1]:,} | {len(content):,} |\n")

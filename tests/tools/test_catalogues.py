@@ -144,6 +144,7 @@ def test_paragraphs_and_sentences_are_split_where_both_sides_have_as_many(tidy: 
         ("Usage:\n  -a  all files\n  -b  no files", "Uso:\n  -a  tutti i file\n  -b  nessun file"),
         ("Alpha letters", "Lettere αβγ"),
         ("before-date|", "prima di"),
+        ("folder;manager;disk;", "cartella;gestore;disco;file;"),
         ("Save", "Sal&va"),
         ("RADIANS(75) equals 1.308", "RADIANS(75) è uguale a 1.308"),
         (
