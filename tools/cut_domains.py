@@ -1,11 +1,12 @@
 """Cut dev and test sets from text of many domains, and make training text that knows none of them.
 
-    python -m tools.cut_domains DATA -o FOLDER [--to de|fr|es]
+    python -m tools.cut_domains DATA -o FOLDER [--to de|fr|es|it|nl|pt]
 
 DATA holds the corpora (`debian`, `github`, `europarl-en-de`, `tatoeba-en-de`) and what models are measured on
-(`news`, `multi30k` and others). FOLDER gets NAME.train.en, NAME.train.de, the same for dev and test, the mixed dev set
-`domains.dev`, and counts.json. The same text and seed give the same files, byte for byte. French and Spanish have fewer
-domains, and their Parliament and Tatoeba need no cutting: `hark prepare` removes what is in their test sets.
+(`news`, `multi30k` and others); for Italian, Dutch and Portuguese, tools/debian_text.py makes `debian`. FOLDER gets
+NAME.train.en, NAME.train.de, the same for dev and test, the mixed dev set `domains.dev`, and counts.json. The same text
+and seed give the same files, byte for byte. Languages other than German have fewer domains, and their Parliament and
+Tatoeba need no cutting: `hark prepare` removes what is in their test sets.
 
 The files tell no documents, but they are in their order: so sets are cut in blocks of consecutive lines. Lines of fewer
 than three words are not measured on and stay in the training text, since every program has its "Open file". A training
@@ -46,7 +47,7 @@ DOMAINS = {
     "catalogues": "debian/catalogues",
 }
 LARGE = 4
-"""A French or Spanish corpus is only trained on if it has fewer pairs than this many times those of its sets."""
+"""Except for German, a corpus gets no sets of its own if it has fewer pairs than this many times those of its sets."""
 WORDS = {"names": "github/names", "dictionary": "debian/dictionary"}
 KNOWN = {"tatoeba": "tatoeba-en-de/train", "europarl": "europarl-en-de/train"}
 """English-German corpora with test sets of their own."""
@@ -62,7 +63,7 @@ MEASURED = {
         "europarl-en-fr/dev", "europarl-en-fr/test", "europarl-seven/dev", "europarl-seven/test", "tatoeba-en-fr/test",
         "news/newstest2014-fr", *CAPTIONS,
     ),
-    "es": ("europarl-seven/dev", "europarl-seven/test"),
+    **dict.fromkeys(("es", "it", "nl", "pt"), ("europarl-seven/dev", "europarl-seven/test")),
 }  # fmt: skip
 MEASURED_TABLE = "tatoeba-seven/en-{}.test.tsv.xz"
 EVERYDAY = Path(__file__).parent.parent / "benchmarks" / "everyday.toml"
@@ -323,7 +324,9 @@ def cut_domains(
     for name in [name for name in corpora if name not in KNOWN]:
         write_pairs(folder, f"{name}.train", language, purge(corpora.pop(name), counts[name], nearly=True))
     for name, stem in WORDS.items():
-        rows = list(read_table(data / f"{stem}.en-{language}.tsv.xz"))
+        if not (path := data / f"{stem}.en-{language}.tsv.xz").exists():
+            continue
+        rows = list(read_table(path))
         pairs = choose_entries(rows) if name == "dictionary" else [(row[0], row[1]) for row in rows]
         counts[name] = Counter(read=len(rows), unsuited=len(rows) - len(pairs))
         write_pairs(folder, f"{name}.train", language, purge(pairs, counts[name], nearly=False))

@@ -221,3 +221,17 @@ def test_another_language_is_cut_where_it_has_enough_text(data: Path, tmp_path: 
     assert len(read(tmp_path / "text", "medical.train", "es")) == counts["medical"]["train"] == 20  # too few to cut
     assert not list((tmp_path / "text").glob("medical.test.*"))
     assert {"tatoeba", "europarl"}.isdisjoint(counts)
+
+
+def test_a_language_may_have_text_of_programs_only(data: Path, tmp_path: Path) -> None:
+    """As tools/debian_text.py makes it: no dictionary, no names."""
+    for stem in ("europarl-seven/dev", "europarl-seven/test"):
+        write_sides(data / stem, sentences("europarl-seven/test", 3), "it")
+    write_table(data / "tatoeba-seven/en-it.test.tsv.xz", sentences("seven", 3))
+    messages = [(en, de.replace("Der", "Il").replace("und der", "e il")) for en, de in sentences("catalogues", 80)]
+    write_table(data / "debian/catalogues.en-it.tsv.xz", messages)
+    counts = cut(data, tmp_path / "text", "--to", "it")
+    assert set(counts) == {"catalogues"}
+    sets = [read(tmp_path / "text", f"catalogues.{use}", "it") for use in ("dev", "test", "train")]
+    assert [len(each) for each in sets[:2]] == [5, 10]
+    assert not set(sets[2]) & {*sets[0], *sets[1]}
