@@ -5,67 +5,37 @@
 Downloads packages of Debian's `main` with apt, reads their gettext catalogues (tools/catalogues.py) and deletes them.
 FOLDER gets catalogues.en-it.tsv.xz and so on (English TAB translation, each pair once, at most four translations of one
 text), and packages.tsv: version, source package, pairs and main licence of each package, for attribution. Portuguese is
-that of Portugal; a Brazilian translation is taken only of a text that has no other, and all of those stand at the end.
+European; a Brazilian translation is used only where there is no European one, and these pairs come last.
 
-FILE has a package name a line; names that this Debian release does not have are skipped with a note. Killed and started
-again, the command continues: what is finished is in FOLDER/parts. Delete that folder to read all packages anew, with
-other rules or a newer Debian.
+FILE has one package name per line; names that this Debian release does not have are skipped with a note. Killed and
+started again, the command continues: what is finished is in FOLDER/parts. Delete that folder to read all packages
+again, with other rules or a newer Debian.
 """
 
 import argparse
 import errno
-import gzip
 import json
 import lzma
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
 from hark.atomic import claim, clear, replace_file
 from hark.errors import HarkError, UserError
 from tools.catalogues import Pair, Tidy, read_catalogue
+from tools.debian import Package, download, find_licence, group, look_up, read_package
 
 LANGUAGES = ("de", "fr", "es", "it", "nl", "pt")
 FALLBACKS = {"pt": ("pt_BR",)}
 """Locales that are read only where the language itself has no translation."""
 PACKAGES = Path(__file__).with_name("debian_packages.txt")
-GROUP, GROUP_BYTES = 10, 50_000_000
-"""Packages that one call of apt downloads: it takes a second to start, and all of them lie on the disk together."""
 MOST_TRANSLATIONS = 4
-
-MAIN = re.compile(r"pool/(?:updates/)?main/")
-CATALOGUE = re.compile(r"(?:^|/)(\w\w(?:[_-]\w\w)?)(?:\.[\w-]+)?/LC_MESSAGES/[^/]+\.mo$")
-COPYRIGHT = re.compile(r"usr/share/doc/[^/]+/copyright(?:\.gz)?$")
-LICENCE = re.compile(r"^Files:[ \n]*\*[ \n][\s\S]*?^License:[ \t]*(\S.*)$", re.MULTILINE)
-NAMED_LICENCES = {  # in free text
-    "AGPL": r"Affero General Public",
-    "LGPL": r"(?:Lesser|Library) General Public",
-    "GPL": r"(?<!Affero )(?<!Lesser )(?<!Library )General Public Licen[cs]e|\bGPL\b",
-    "MPL": r"Mozilla Public",
-    "Apache": r"Apache Licen[cs]e",
-    "BSD": r"Redistribution and use in source and binary forms|\bBSD\b",
-    "MIT": r"Permission is hereby granted, free of charge",
-    "Artistic": r"Artistic Licen[cs]e",
-    "public domain": r"public domain",
-}
-UNKNOWN = "?"
-
-
-@dataclass(frozen=True)
-class Package:
-    name: str
-    version: str
-    source: str
-    size: int
 
 
 @dataclass(frozen=True)
@@ -89,117 +59,16 @@ class Part:
         return cls(**tree)
 
 
-def apt(command: str, *words: str, folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    try:
-        return subprocess.run(
-            [command, *words],
-            cwd=folder,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except FileNotFoundError:
-        raise UserError(f"{command} is missing: run this on Debian, or in a container of it") from None
-
-
 def read_names(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UserError(f"{path}: {reason}; name a file with a package name a line") from None
+        raise UserError(f"{path}: {reason}; name a file with one package name per line") from None
     names = [name for line in lines if (name := line.partition("#")[0].strip())]
     if wrong := next((name for name in names if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", name)), None):
-        raise UserError(f"{path}: {wrong!r} is not the name of a package; write one name a line")
+        raise UserError(f"{path}: {wrong!r} is not a package name; write one name per line")
     return list(dict.fromkeys(names))
-
-
-def look_up(names: Sequence[str]) -> dict[str, Package]:
-    """The packages of Debian's main that apt knows, by name."""
-    found = {}
-    for paragraph in apt("apt-cache", "show", "--no-all-versions", *names).stdout.split("\n\n"):
-        fields: dict[str, str] = dict(
-            re.findall(r"^(Package|Version|Source|Size|Filename): (.*)$", paragraph, re.MULTILINE)
-        )
-        if MAIN.match(fields.get("Filename", "")):
-            name = fields["Package"]
-            source = fields.get("Source", name).split()[0]
-            found[name] = Package(name, fields["Version"], source, int(fields["Size"]))
-    return found
-
-
-def group(packages: Iterable[Package]) -> Iterator[list[Package]]:
-    some: list[Package] = []
-    for package in packages:
-        if some and (len(some) == GROUP or sum(each.size for each in some) + package.size > GROUP_BYTES):
-            yield some
-            some = []
-        some.append(package)
-    if some:
-        yield some
-
-
-def download(packages: Sequence[Package], folder: Path) -> dict[str, Path]:
-    """Download packages to an empty folder; return their files by name."""
-    done = apt("apt-get", "download", *(f"{each.name}={each.version}" for each in packages), folder=folder)
-    files = {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
-    if done.returncode or not all(each.name in files for each in packages):
-        reason = next((line for line in done.stderr.splitlines() if line.startswith("E: ")), "E: apt-get failed")
-        raise HarkError(
-            f"cannot download packages ({reason[3:]}): check the network, the free space, and `apt-get update`"
-        )
-    return files
-
-
-def open_package(file: BinaryIO) -> tarfile.TarFile:
-    """The files of a .deb: an ar archive that ends with data.tar.*."""
-    if file.read(8) != b"!<arch>\n":
-        raise tarfile.ReadError("not a Debian package")
-    while len(header := file.read(60)) == 60:
-        if header.startswith(b"data.tar"):
-            return tarfile.open(fileobj=file, mode="r|*")
-        length = int(header[48:58])
-        file.seek(length + length % 2, os.SEEK_CUR)
-    raise tarfile.ReadError("no data in the package")
-
-
-def read_package(path: Path, locales: set[str]) -> tuple[str, dict[str, list[bytes]]]:
-    """The copyright file of a package, and its catalogues by locale."""
-    copyright_text = ""
-    catalogues: dict[str, list[bytes]] = defaultdict(list)
-    try:
-        with path.open("rb") as file, open_package(file) as archive:
-            for member in archive:
-                if not member.isfile():
-                    continue
-                content = archive.extractfile(member)
-                if content and COPYRIGHT.search(member.name):
-                    text = content.read()
-                    text = gzip.decompress(text) if member.name.endswith(".gz") else text
-                    copyright_text = copyright_text or text.decode("utf-8", "replace")
-                found = CATALOGUE.search(member.name)
-                if content and found and (locale := plain_locale(found[1])) in locales:
-                    catalogues[locale].append(content.read())
-    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        raise HarkError(f"{path.name}: cannot be read ({error}); check the free space") from None
-    return copyright_text, catalogues
-
-
-def plain_locale(name: str) -> str:
-    """The locale without the language's own country: it for it_IT, but pt_BR."""
-    language, _, country = name.replace("-", "_").partition("_")
-    return language if country.lower() in ("", language) else f"{language}_{country.upper()}"
-
-
-def find_licence(text: str) -> str:
-    """The licence of all files which have no other, or the ones that a copyright file without fields names."""
-    if found := LICENCE.search(text):
-        return " ".join(found[1].split())
-    words = " ".join(text.split())
-    return "/".join(name for name, pattern in NAMED_LICENCES.items() if re.search(pattern, words)) or UNKNOWN
 
 
 def read_pairs(catalogues: Iterable[bytes], tidy: Tidy) -> Iterator[Pair]:
