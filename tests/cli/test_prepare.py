@@ -191,11 +191,17 @@ def test_the_sample_of_a_recipe_is_refused_for_other_languages(hark, tmp_path):
     result = hark("fine-tune", "train.from=de-en", *own, "-o", "dataset")
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1] == (
-        "hark: hark:sample/dev.en.xz is not in de: a recipe's sample is English and German; name text in de and en "
-        "with --dev, --test, or leave it out with data.dev=[] data.test=[]"
+        "hark: hark:sample/dev.en.xz is English-German text, not de-en; give text of your own with --dev and --test, "
+        "or leave it out with data.dev=[] data.test=[]"
     )
     result = hark("fine-tune", "train.from=de-en", "-o", "dataset")
-    assert result.stderr.endswith("name text in de and en with --train, --dev, --test\n")
+    assert result.stderr.endswith("give text of your own with --train and --dev and --test\n")
     reversed_sides = ["--dev", "hark:sample/dev.de.xz", "hark:sample/dev.en.xz"]
     result = hark("fine-tune", "train.from=de-en", *own, *reversed_sides, "data.test=[]", "-o", "dataset")
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_sample_is_text_of_every_kind_of_english(hark):
+    sides = ["--train", "hark:sample/dev.en.xz", "hark:sample/dev.de.xz"]
+    result = hark("--pair", "en-GB", "de_AT", *sides, "--vocab", "400", "-o", "dataset")
     assert result.returncode == 0, result.stderr

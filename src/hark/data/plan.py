@@ -206,26 +206,31 @@ def refuse_repeated_names(role: Role, corpora: Sequence[NamedCorpus]) -> None:
 
 
 def refuse_sample_of_other_languages(corpora: Sequence[NamedCorpus]) -> None:
-    """Raise an error if the built-in sample, which recipes name, is left in for languages that it does not have."""
-    wrong = [each for each in corpora if not_in_languages(each)]
+    """Raise an error if a recipe's built-in sample is still there for languages that it does not have."""
+    wrong = [each for each in corpora if is_sample_of_other_languages(each)]
     if not wrong:
         return
     roles = list(dict.fromkeys(each.role for each in wrong))
-    named, empty = ", ".join(f"--{role}" for role in roles), " ".join(f"data.{role}=[]" for role in roles)
+    options = " and ".join(f"--{role}" for role in roles)
+    empty = " ".join(f"data.{role}=[]" for role in roles)
     otherwise = "" if "train" in roles else f", or leave it out with {empty}"
     raise UserError(
-        f"{wrong[0].config.source} is not in {wrong[0].languages[0]}: a recipe's sample is English and German; "
-        f"name text in {' and '.join(wrong[0].languages)} with {named}{otherwise}"
+        f"{wrong[0].config.source} is English-German text, not {'-'.join(wrong[0].languages)}; give text of your own "
+        f"with {options}{otherwise}"
     )
 
 
-def not_in_languages(corpus: NamedCorpus) -> bool:
-    """Whether the corpus is built in, and its files are of other languages than those that it is used for."""
+def is_sample_of_other_languages(corpus: NamedCorpus) -> bool:
+    """Whether the files of a corpus are built in, and in other languages than it is used for; en-GB is no other."""
     files = corpus.config.source, corpus.config.target
     return any(
-        file.startswith(BUNDLED) and not plain_name(Path(file)).endswith(f".{language}")
+        file.startswith(BUNDLED) and not plain_name(Path(file)).endswith(f".{base_language(language)}")
         for file, language in zip(files, corpus.languages, strict=True)
     )
+
+
+def base_language(code: str) -> str:
+    return code.replace("_", "-").partition("-")[0].lower()
 
 
 def directions_of(corpus: CorpusConfig, role: Role) -> tuple[LanguagePair, ...]:
