@@ -20,7 +20,7 @@ test: $(INSTALLED) browser office
 
 # On a machine with a GPU: CUDA graphs and compiled kernels, which `make test` cannot see.
 test-gpu: $(INSTALLED)
-	@# Four threads: with 16, the small products that a GPU is compared with mostly wait for each other.
+	@# Four threads: with 16, beside other programs, the CPU's side of the first test took more than seven minutes.
 	TRITON_INTERPRET=0 OMP_NUM_THREADS=4 $(BIN)/python -m pytest tests/gpu
 
 # Programs that some tests need: installed where they are missing and that is possible, else those tests are skipped.

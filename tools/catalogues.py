@@ -2,7 +2,7 @@
 
 Programs write messages in their own ways: with marks for keyboard shortcuts ("_Open", "&Open", "~Open"), contexts
 before the text ("menu|Open"), tags, hard line breaks and placeholders. `Tidy` takes marks, contexts and most tags off
-both sides, splits paragraphs and sentences where both sides have as many, and drops what does not fit together.
+both sides, splits paragraphs and sentences where both sides have the same number, and drops what does not match.
 """
 
 import html
@@ -44,13 +44,13 @@ BLOCKS = {
 KEPT_TAGS = 15
 """Percentage of messages that keep their tags, so that a model sees some."""
 LAYOUT = re.compile(r"\S {2,}\S|^[ \t]+\S|^[-*•·#>] ?|\t|\\[nt]", re.MULTILINE)
-"""Tables, lists, usage texts: their lines are no sentences."""
+"""Tables, lists, usage texts: their lines are not sentences."""
 SENTENCE_END = re.compile(r"[.!?:;]\W*$")
 INNER_END = re.compile(r"[.!?]\W?\s")
 COPIED = re.compile(r"%\w+|~[a-z%](?!\w)|\$\(?\w+|@\w+|(?<!\S)--?\w[\w-]*|\w+://\S+|\\\w")
 """What a translation must repeat, besides the placeholders of programming languages."""
 NOT_TEXT = re.compile(r"[A-Z][A-Z\d._]+\(|(?:[^;]+;){2,}$")
-"""Formulas of spreadsheets, and the search words of programs ("folder;manager;disk;"), which are no translations."""
+"""Formulas of spreadsheets, and lists of search words ("folder;manager;disk;"), which do not translate each other."""
 NUMBER = re.compile(r"\d+")
 OTHER_SCRIPT = re.compile(
     r"[\u0370-\u1dff\u2c00-\u2c5f\u2de0-\u2dff\u2e80-\ua71f\ua800-\uab2f\uabc0-\ufaff\ufb13-\ufefe]"
@@ -111,7 +111,7 @@ class Tidy:
         return [good for part in split_lines(*pair) for good in self.split(*part)] if pair else []
 
     def split(self, english: str, other: str) -> list[Pair]:
-        """The sentences of a paragraph if both sides have as many and all are fine, else the whole if that is fine."""
+        """The sentences of a paragraph if both sides have as many and all pass; otherwise the whole, if that passes."""
         if INNER_END.search(english) and INNER_END.search(other):
             sides = split_sentences(english, "en"), split_sentences(other, self.language)
             if 1 < len(sides[0]) == len(sides[1]):
@@ -188,7 +188,7 @@ def drop_tags(english: str, other: str) -> Pair | None:
 
 
 def split_lines(english: str, other: str) -> Iterator[Pair]:
-    """Yield paragraphs, and lines that end like sentences; nothing if the two sides have not as many."""
+    """Yield paragraphs, and lines that end like sentences; nothing if the two sides differ in number."""
     if "\n" not in english and "\n" not in other and "\t" not in english:
         yield english, other
         return

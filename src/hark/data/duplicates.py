@@ -37,7 +37,7 @@ def pair_hash(source: str, target: str, directions: Sequence[LanguagePair] = ())
 
 
 class DuplicateFinder:
-    """Collects the hashes of pairs, if they are many in files of a folder, then finds those that repeat an earlier."""
+    """Collects the hashes of pairs, in files once they are many, then finds the pairs that repeat an earlier one."""
 
     def __init__(self, folder: Path, partitions: int = PARTITIONS, buffer: int = BUFFER) -> None:
         self.folder, self.partitions, self.buffer = folder, partitions, buffer

@@ -53,7 +53,7 @@ def log_probs(model: Transformer, source: Sequence[int], target: Sequence[int]) 
 
 
 def uncached(model: Transformer, source: Sequence[int]) -> Logits:
-    """The whole decoder at every step. What it said after a text is kept, as several searches come by the same ones."""
+    """The whole decoder at every step. Results are kept for later searches, so the model must not change."""
     return _uncached(model, tuple(source))
 
 
