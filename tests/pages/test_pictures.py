@@ -1,12 +1,13 @@
 """Pictures of figures: well-formed, with every name and value in them."""
 
+from itertools import combinations
 from xml.etree import ElementTree
 
 from hark.pages.attention import HeadView, draw_heads
 from hark.pages.bars import BarRow, draw_bars
 from hark.pages.cells import draw_cells
 from hark.pages.loglog import LogPanel, draw_panels
-from hark.pages.scatter import Dot, draw_scatter
+from hark.pages.scatter import Dot, draw_scatter, place_labels
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -59,3 +60,15 @@ def test_panels_have_a_curve_for_each_name() -> None:
     svg = draw_panels(("a", "b"), [LogPanel("Time", "ms", "n", [[(8, 1.0), (16, 4.0)], [(8, 2.0), (16, 4.0)]])], "CPU")
     assert count(svg, "path") == 2
     assert count(svg, "circle") == 4
+
+
+def test_labels_of_close_dots_do_not_overlap() -> None:
+    dots = [Dot(f"a long name {i}", 1e18 * (1 + i / 10), 20.0 + i / 50, 0) for i in range(4)]
+    places = [(100.0 + 9 * i, 100.0 - i) for i in range(4)]
+    boxes = place_labels(dots, places)
+    assert not any(one.meets(other) for one, other in combinations(boxes, 2))
+
+
+def test_a_label_stands_right_of_its_dot_if_nothing_is_in_the_way() -> None:
+    dots = [Dot("a", 1e18, 20.0, 0), Dot("b", 1e20, 28.0, 0)]
+    assert [box.x for box in place_labels(dots, [(100.0, 90.0), (300.0, 50.0)])] == [108.0, 308.0]

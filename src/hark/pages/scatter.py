@@ -10,6 +10,7 @@ from hark.pages.picture import picture, swatches
 
 WIDTH, HEIGHT, MARGIN, LEFT, RIGHT, BOTTOM = 760, 420, 20, 60, 150, 52  # in SVG units
 TITLE, LINE = 36, 20
+LETTER, ASCENT, RADIUS = 6.2, 10, 4  # of a label's font, estimated, and of a dot
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,44 @@ def draw_scatter(title: str, x_title: str, y_title: str, series: Sequence[str], 
     for tick in range(first, last + 1):
         parts.append(f'<text class="middle" x="{x(tick):.1f}" y="{floor + 17}">1e{tick}</text>\n')
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{end}" y1="{floor}" y2="{floor}"/>\n')
-    for dot, power in zip(dots, powers, strict=True):
+    places = [(x(power), y(dot.y)) for dot, power in zip(dots, powers, strict=True)]
+    for dot, (at_x, at_y), box in zip(dots, places, place_labels(dots, places), strict=True):
         parts.append(
-            f'<circle cx="{x(power):.1f}" cy="{y(dot.y):.1f}" r="4" style="fill:var(--run{dot.colour % 8})"/>'
-            f'<text x="{x(power) + 8:.1f}" y="{y(dot.y) + 4:.1f}">{escape(dot.name)}</text>\n'
+            f'<circle cx="{at_x:.1f}" cy="{at_y:.1f}" r="{RADIUS}" style="fill:var(--run{dot.colour % 8})"/>'
+            f'<text x="{box.x:.1f}" y="{box.y + ASCENT:.1f}">{escape(dot.name)}</text>\n'
         )
     return picture(title, WIDTH, HEIGHT, "".join(parts))
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle, from its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def meets(self, other: "Box") -> bool:
+        return (
+            self.x < other.x + other.width
+            and other.x < self.x + self.width
+            and self.y < other.y + other.height
+            and other.y < self.y + self.height
+        )
+
+
+def place_labels(dots: Sequence[Dot], places: Sequence[tuple[float, float]]) -> list[Box]:
+    """A box for each label: right of its dot, or else left, above or below, where no dot or label is in the way."""
+    taken = [Box(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS) for x, y in places]
+    found = []
+    for dot, (x, y) in zip(dots, places, strict=True):
+        width = LETTER * len(dot.name)
+        beside, centred = y + 4 - ASCENT, x - width / 2
+        choices = [Box(x + 8, beside, width, ASCENT + 2), Box(x - 8 - width, beside, width, ASCENT + 2)]
+        choices += [Box(centred, beside + step, width, ASCENT + 2) for step in (-ASCENT - 4, ASCENT + 4)]
+        free = [each for each in choices if not any(each.meets(other) for other in taken)]
+        box = free[0] if free else choices[0]
+        found.append(box)
+        taken.append(box)
+    return found

@@ -90,7 +90,7 @@ TABLE_3 = (
     Variation(
         "big",
         "big",
-        "big: d_model = 1024, d_ff = 4096, 16 heads, dropout 0.3",
+        "big: d_model = 1024, d_ff = 4096, 16 heads",
         4.33,
         26.4,
         213,
