@@ -27,9 +27,10 @@ from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
-from hark.decode.engines.conversion import StoredType, convert
+from hark.decode.engines.conversion import convert
 from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.engines.ctranslate2_runtime import ComputeType
+from hark.decode.engines.ctranslate2_variables import StoredType
 from hark.decode.request import Request
 from hark.facts import Facts
 from hark.machine import available_cores

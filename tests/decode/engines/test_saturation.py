@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hark.decode.engines import saturation
-from hark.decode.engines.conversion import HALVES
+from hark.decode.engines.ctranslate2_variables import HALVES
 from hark.decode.engines.saturation import saturates
 
 

@@ -1,39 +1,28 @@
 """Converts a bundle's weights to a CTranslate2 model in memory, with numpy only, so that translating needs no torch.
 
 CTranslate2's own converter imports torch if it is installed, which takes longer than loading and translating. Its model
-file is a plain list of named arrays, so it is written here directly. The names of tokens are their ids ("17"), except
-in exports.
+file is a plain list of named arrays: they are named and arranged here, and `ctranslate2_variables` writes them. The
+names of tokens are their ids ("17"), except in exports.
 """
 
 import json
 import math
-import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from hark.config import ModelConfig
 from hark.decode.alignment_heads import AlignmentHeads
+from hark.decode.engines.ctranslate2_variables import StoredType, Variables
 from hark.text.vocabulary import SpecialIds
-from hark.weights import SCALE, Array, Weights, quantise, restore
+from hark.weights import SCALE, Array, Weights
 
 MODEL = "model.bin"
-BINARY_VERSION, SPEC, REVISION = 6, "TransformerSpec", 7
-TYPES = {np.dtype(name): number for number, name in enumerate(("float32", "int8", "int16", "int32", "float16"))}
 ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
 NORM_EPSILON = 1e-5
 """PyTorch's default, which the model was trained with."""
-INT16_LARGEST = 1 << 10
-"""The largest value of int16 weights. CTranslate2 uses ten bits, so that sums of products do not overflow."""
-
-HALVES = np.rint(np.arange(256, dtype=np.uint8).view(np.int8) / 2).astype(np.int8)
-"""Half of each 8-bit number, by its bits."""
-
-StoredType = Literal["float32", "float16", "int16", "int8", "int7"]
-"""int7: int8 with weights of at most 64, for CPUs that saturate larger products (`saturation`)."""
 TokenNames = tuple[Sequence[str], Sequence[str]]
 """The names of the source's and the target's tokens."""
 
@@ -74,8 +63,8 @@ def write_converted(
 
 def _variables(
     weights: Weights, config: ModelConfig, stored_type: StoredType, alignment: AlignmentHeads | None
-) -> "_Variables":
-    variables = _Variables(stored_type)
+) -> Variables:
+    variables = Variables(stored_type)
     _add_encoder(variables, weights, config)
     _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
     return variables
@@ -110,93 +99,7 @@ def _vocabulary(names: Sequence[str]) -> bytes:
     return json.dumps(list(names)).encode()
 
 
-@dataclass
-class _Variables:
-    """The named arrays of a CTranslate2 model, and their serialisation."""
-
-    stored_type: StoredType
-    arrays: dict[str, Array] = field(default_factory=dict)
-    matrices: dict[str, tuple[Array, Array | None]] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
-
-    def number(self, name: str, value: float, dtype: str = "int8") -> None:
-        self.arrays[name] = np.array(value, dtype)
-
-    def array(self, name: str, array: Array) -> None:
-        self.arrays[name] = np.ascontiguousarray(array, np.float32)
-
-    def matrix(self, name: str, matrix: Array, scale: Array | None) -> None:
-        """Add a weight matrix of a matrix product; it will be quantised, or already is if it has a `scale`."""
-        self.matrices[name] = matrix, scale
-
-    def stored(self, name: str, weights: Weights, stored: str) -> None:
-        """Add a weight matrix in its stored form."""
-        self.matrix(name, weights[stored], weights.get(stored + SCALE))
-
-    def alias(self, name: str, other: str) -> None:
-        """Add a second name for a shared matrix (paper, 3.4)."""
-        self.aliases[f"{name}/weight"] = f"{other}/weight"
-        if self.stored_type in ("int8", "int7", "int16"):
-            self.aliases[f"{name}/weight_scale"] = f"{other}/weight_scale"
-
-    def parts(self) -> Iterator[bytes | memoryview]:
-        """The parts of the file."""
-        arrays = dict(self.arrays)
-        match self.stored_type:
-            case "int8" | "int7":
-                wide = [name for name, (_, scale) in self.matrices.items() if scale is None]
-                quantised = dict(zip(wide, quantise([self.matrices[name][0] for name in wide]), strict=True))
-                for name, (matrix, scale) in self.matrices.items():
-                    whole = quantised[name] if scale is None else (matrix, scale)
-                    arrays[f"{name}/weight"], arrays[f"{name}/weight_scale"] = whole
-            case "int16":
-                for name, matrix in self._floats():
-                    factor = np.float32(INT16_LARGEST / max(np.abs(matrix).max(), np.finfo(np.float32).tiny))
-                    arrays[f"{name}/weight"] = np.rint(matrix * factor).astype(np.int16)
-                    arrays[f"{name}/weight_scale"] = np.array(factor)
-            case "float32" | "float16":
-                arrays |= {f"{name}/weight": matrix for name, matrix in self._floats()}
-        if self.stored_type == "float16":
-            arrays = {name: _to_half(array) for name, array in arrays.items()}
-        yield from self._parts(arrays)
-
-    def _is_quantised(self, name: str) -> bool:
-        """Whether an array is a quantised matrix, or its scales."""
-        return name.removesuffix("_scale").removesuffix("/weight") in self.matrices
-
-    def _floats(self) -> Iterator[tuple[str, Array]]:
-        """The matrices in float32."""
-        for name, (matrix, scale) in self.matrices.items():
-            yield name, np.ascontiguousarray(matrix) if scale is None else restore(matrix, scale)
-
-    def _parts(self, arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
-        """The parts of the file: version, specification and revision; variables; aliases."""
-        yield struct.pack("=I", BINARY_VERSION) + _string(SPEC) + struct.pack("=II", REVISION, len(arrays))
-        for name, full in arrays.items():
-            array = _halve(full) if self.stored_type == "int7" and self._is_quantised(name) else full
-            shape = struct.pack(f"={array.ndim}I", *array.shape)
-            size = struct.pack("=BI", TYPES[array.dtype], array.nbytes)
-            yield _string(name) + struct.pack("=B", array.ndim) + shape + size
-            yield array.reshape(-1).view(np.uint8).data
-        yield struct.pack("=I", len(self.aliases))
-        for name, other in self.aliases.items():
-            yield _string(name) + _string(other)
-
-
-def _halve(array: Array) -> Array:
-    return HALVES[array.view(np.uint8)] if array.dtype == np.int8 else array / 2
-
-
-def _to_half(array: Array) -> Array:
-    # Single numbers, such as the scale of queries, keep their type: CTranslate2 reads them as they are.
-    return array.astype(np.float16) if array.dtype == np.float32 and array.ndim else array
-
-
-def _string(text: str) -> bytes:
-    return struct.pack("=H", len(text) + 1) + text.encode() + b"\0"
-
-
-def _add_encoder(variables: _Variables, weights: Weights, config: ModelConfig) -> None:
+def _add_encoder(variables: Variables, weights: Weights, config: ModelConfig) -> None:
     _add_stack(variables, weights, config, "encoder")
     variables.number("encoder/embeddings_merge", 0)
     variables.number("encoder/multi_query_attention", 0)
@@ -208,7 +111,7 @@ def _add_encoder(variables: _Variables, weights: Weights, config: ModelConfig) -
         _add_feed_forward(variables, weights, ours, theirs)
 
 
-def _add_decoder(variables: _Variables, weights: Weights, config: ModelConfig, alignment: AlignmentHeads) -> None:
+def _add_decoder(variables: Variables, weights: Weights, config: ModelConfig, alignment: AlignmentHeads) -> None:
     layer, heads = alignment.layer, alignment.heads
     _add_stack(variables, weights, config, "decoder")
     variables.number("decoder/alignment_layer", layer, "int16")
@@ -233,7 +136,7 @@ def _add_decoder(variables: _Variables, weights: Weights, config: ModelConfig, a
         _add_feed_forward(variables, weights, ours, theirs)
 
 
-def _add_stack(variables: _Variables, weights: Weights, config: ModelConfig, stack: str) -> None:
+def _add_stack(variables: Variables, weights: Weights, config: ModelConfig, stack: str) -> None:
     variables.number(f"{stack}/num_heads", config.n_heads, "int16")
     variables.number(f"{stack}/pre_norm", config.norm == "pre")
     variables.number(f"{stack}/activation", ACTIVATIONS[config.activation])
@@ -271,12 +174,12 @@ def sinusoids(config: ModelConfig) -> Array:
     return np.stack((sines, cosines), axis=-1).reshape(-1, d_model).astype(np.float32)
 
 
-def _add_norm(variables: _Variables, weights: Weights, ours: str, theirs: str) -> None:
+def _add_norm(variables: Variables, weights: Weights, ours: str, theirs: str) -> None:
     variables.array(f"{theirs}/gamma", weights[f"{ours}.weight"])
     variables.array(f"{theirs}/beta", weights[f"{ours}.bias"])
 
 
-def _add_feed_forward(variables: _Variables, weights: Weights, ours: str, theirs: str) -> None:
+def _add_feed_forward(variables: Variables, weights: Weights, ours: str, theirs: str) -> None:
     _add_norm(variables, weights, f"{ours}.feed_forward_residual.norm", f"{theirs}/ffn/layer_norm")
     names = {"w_1": "linear_0", "w_2": "linear_1"}
     # CTranslate2 applies the activation to linear_0, hark to the gate.
@@ -287,7 +190,7 @@ def _add_feed_forward(variables: _Variables, weights: Weights, ours: str, theirs
         variables.array(f"{theirs}/ffn/{linear}/bias", weights[f"{ours}.feed_forward.{name}.bias"])
 
 
-def _add_self_attention(variables: _Variables, weights: Weights, config: ModelConfig, ours: str, theirs: str) -> None:
+def _add_self_attention(variables: Variables, weights: Weights, config: ModelConfig, ours: str, theirs: str) -> None:
     heads = _Heads(weights, config, f"{ours}.self_attention", range(config.n_heads))
     theirs += "/self_attention"
     _add_norm(variables, weights, f"{ours}.self_attention_residual.norm", f"{theirs}/layer_norm")
@@ -301,7 +204,7 @@ def _add_self_attention(variables: _Variables, weights: Weights, config: ModelCo
 
 
 def _add_cross_attention(
-    variables: _Variables, weights: Weights, config: ModelConfig, ours: str, theirs: str, first: Sequence[int]
+    variables: Variables, weights: Weights, config: ModelConfig, ours: str, theirs: str, first: Sequence[int]
 ) -> None:
     """Put the alignment heads first: CTranslate2 returns the attention of the first heads. Their order is otherwise
     irrelevant."""
@@ -315,7 +218,7 @@ def _add_cross_attention(
     heads.add_output(variables, f"{theirs}/linear_2")
 
 
-def _add_head_settings(variables: _Variables, config: ModelConfig, theirs: str) -> None:
+def _add_head_settings(variables: Variables, config: ModelConfig, theirs: str) -> None:
     width = max(config.k_width, config.v_width)
     variables.number(f"{theirs}/queries_scale", 1 / math.sqrt(config.k_width), "float32")
     if width * config.n_heads != config.d_model:
@@ -336,7 +239,7 @@ class _Heads:
     def width(self) -> int:
         return max(self.config.k_width, self.config.v_width)
 
-    def add(self, variables: _Variables, linear: str, *kinds: str) -> None:
+    def add(self, variables: Variables, linear: str, *kinds: str) -> None:
         """Add projections into heads, stacked along the rows."""
         weight, bias, scale = (self.joined(kinds, part) for part in ("weight", "bias", "weight" + SCALE))
         assert weight is not None
@@ -363,7 +266,7 @@ class _Heads:
         padded = np.pad(by_head[list(self.order)], padding, constant_values=fill)
         return padded.reshape(-1, *weight.shape[1:])
 
-    def add_output(self, variables: _Variables, linear: str) -> None:
+    def add_output(self, variables: Variables, linear: str) -> None:
         name = f"{self.name}.w_o"
         weight = np.ascontiguousarray(self.into_heads(self.weights[f"{name}.weight"].T).T)
         variables.matrix(linear, weight, self.weights.get(f"{name}.weight{SCALE}"))

@@ -14,7 +14,8 @@ from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import TokenPair
 from hark.decode.engines.batching import BATCH_TOKENS, QueuedRequest
 from hark.decode.engines.call import Call
-from hark.decode.engines.conversion import StoredType, convert, write_converted
+from hark.decode.engines.conversion import convert, write_converted
+from hark.decode.engines.ctranslate2_variables import StoredType
 from hark.decode.engines.saturation import saturates
 from hark.errors import UserError
 from hark.shortlist import Shortlist
