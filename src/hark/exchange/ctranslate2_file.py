@@ -36,6 +36,13 @@ class ModelFile:
     def __contains__(self, name: object) -> bool:
         return name in self.arrays
 
+    def first_name(self, *names: str) -> str:
+        """The first of these names that the model has."""
+        for name in names:
+            if name in self:
+                return name
+        raise UserError(f"{self.path}: the array {names[0]} is missing; the architecture is not supported")
+
     def number(self, name: str, default: float) -> float:
         """A scalar, such as a number of heads."""
         return float(self.arrays[name].reshape(-1)[0]) if name in self.arrays else default

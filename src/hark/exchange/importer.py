@@ -156,6 +156,6 @@ def open_side(foreign: ForeignModel, path: Path, kind: ImportKind) -> Side:
         from hark.exchange.transformers_side import transformers_side
 
         return transformers_side(path, foreign.table, foreign.language_tags, foreign.pairs[0])
-    from hark.exchange.import_ctranslate2 import original_side
+    from hark.exchange.ctranslate2_original import original_side
 
     return original_side(path / "model" if kind == "argos" else path, foreign)
