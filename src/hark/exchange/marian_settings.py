@@ -1,0 +1,122 @@
+"""Marian's settings as hark's: of the model, from the settings in its .npz file, and of decoding, from decoder.yml.
+
+Positions are Marian's own: sines, then cosines, with the wavelengths of tensor2tensor. Hugging Face and CTranslate2
+compute slightly different ones for the same models. Marian's layer norm has an epsilon of 1e-6, hark's 1e-5.
+"""
+
+import re
+from collections.abc import Mapping
+
+from hark.config import DecodeConfig, ModelConfig
+from hark.errors import UserError
+from hark.exchange.huggingface_settings import MAX_BEAM
+from hark.exchange.marian_yaml import Value
+from hark.settings import SettingError
+from hark.weights import Array
+
+POSITIONS = 1024
+"""Size of the table of positions; Marian computes them as needed."""
+ACTIVATIONS = {"relu": "relu", "swish": "swish"}
+
+
+def option(settings: Mapping[str, Value], name: str, default: str = "") -> str:
+    value = settings.get(name, default)
+    return value if isinstance(value, str) else default
+
+
+def check_settings(settings: Mapping[str, Value], where: object) -> None:
+    """Refuse what hark's layers cannot compute."""
+    kind = option(settings, "type", "transformer")
+    autoregression = option(settings, "transformer-decoder-autoreg", "self-attention")
+    refusals = {
+        f"is of the type {kind}; only transformer is supported": kind != "transformer",
+        f"has a decoder with {autoregression} (SSRU or RNN); only self-attention is supported": autoregression
+        != "self-attention",
+        "has factored vocabularies": any(
+            name.endswith(".fsv") for name in (*listed(settings, "vocabs"), option(settings, "factors-combine"))
+        )
+        or option(settings, "lemma-dim-emb", "0") not in ("0", "", "-1"),
+        "shares layers (transformer-tied-layers)": bool(listed(settings, "transformer-tied-layers")),
+        "has no output projections (transformer-no-projection)": option(settings, "transformer-no-projection")
+        == "true",
+        "has feed-forward networks of another depth than 2": {
+            option(settings, "transformer-ffn-depth", "2"),
+            option(settings, "transformer-decoder-ffn-depth", "2"),
+        }
+        - {"2", "0"}
+        != set(),
+        "has another activation than relu or swish (Marian's gelu is an approximation)": option(
+            settings, "transformer-ffn-activation", "swish"
+        )
+        not in ACTIVATIONS,
+    }
+    for reason, holds in refusals.items():
+        if holds:
+            raise UserError(f"{where}: {reason}")
+
+
+def norm_of(settings: Mapping[str, Value], where: object) -> str:
+    """post or pre, from strings such as dan: d is dropout, a the residual sum, n the norm."""
+    strings = [
+        option(settings, f"transformer-{name}").replace("d", "")
+        for name in ("preprocess", "postprocess", "postprocess-top")
+    ]
+    match strings:
+        case ["", "an", ""]:
+            return "post"
+        case ["n", "a", "n"]:
+            return "pre"
+    raise UserError(
+        f"{where}: the order of norms is not supported (preprocess {strings[0]!r}, postprocess {strings[1]!r}, "
+        f"top {strings[2]!r}, without dropout); hark has '', 'an', '' and 'n', 'a', 'n'"
+    )
+
+
+def model_config(settings: Mapping[str, Value], weights: Mapping[str, Array], where: object) -> ModelConfig:
+    embedding = option(settings, "transformer-postprocess-emb").replace("d", "")
+    if embedding not in ("", "n"):
+        raise UserError(f"{where}: transformer-postprocess-emb {embedding!r} is not supported")
+    shared, learned = "Wemb" in weights, "Wpos" in weights
+    tied = not any(f"decoder_ff_logit_out_W{suffix}" in weights for suffix in ("", "t"))
+    target = "Wemb" if shared else "decoder_Wemb"
+    if target not in weights or weights[target].ndim != 2:
+        raise UserError(f"{where}: the weight {target} is missing or not a matrix")
+    rows, width = weights[target].shape
+    source = weights.get("encoder_Wemb", weights[target]).shape[0]
+    tie = ("all" if shared else "target") if tied else "none"
+    try:
+        return ModelConfig(
+            d_model=int(width),
+            d_ff=number(settings, "transformer-dim-ffn", "2048"),
+            n_heads=number(settings, "transformer-heads", "8"),
+            n_encoder_layers=number(settings, "enc-depth", "6"),
+            n_decoder_layers=number(settings, "dec-depth", "6"),
+            norm=norm_of(settings, where),  # type: ignore[arg-type]
+            activation=ACTIVATIONS[option(settings, "transformer-ffn-activation", "swish")],  # type: ignore[arg-type]
+            positions="learned" if learned else "sinusoidal_t2t",
+            max_positions=len(weights["Wpos"]) if learned else POSITIONS,
+            scale_embedding=not learned,  # Marian scales embeddings only with sinusoids
+            vocab_size=int(rows) + 1,
+            source_vocab_size=None if shared else int(source),
+            tie=tie,  # type: ignore[arg-type]
+            output_bias=True,
+            embedding_norm=embedding == "n",
+        )
+    except (SettingError, ValueError) as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def number(settings: Mapping[str, Value], name: str, default: str) -> int:
+    return int(option(settings, name, default))
+
+
+def decode_config(decoder: Mapping[str, Value]) -> DecodeConfig:
+    """Beam and length penalty of decoder.yml; Marian divides by length^normalize."""
+    beam, penalty = option(decoder, "beam-size"), option(decoder, "normalize")
+    alpha = float(penalty) if re.fullmatch(r"[0-4](\.\d+)?", penalty) else 1.0
+    return DecodeConfig(beam=int(beam) if beam.isdigit() and 1 <= int(beam) <= MAX_BEAM else 6, alpha=alpha)
+
+
+def listed(settings: Mapping[str, Value], name: str) -> list[str]:
+    value = settings.get(name, [])
+    return value if isinstance(value, list) else [value] if value else []
