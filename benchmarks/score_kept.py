@@ -15,7 +15,8 @@ from benchmarks.quality_curves import ROWS, SCORES, Clock, Row, TestScore, read_
 from hark import configfile
 from hark.bundle import WEIGHTS
 from hark.config import Config
-from hark.data.dataset import Dataset, Shard
+from hark.data.dataset import Dataset
+from hark.data.manifest import Shard
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.errors import UserError

@@ -8,7 +8,7 @@ import pytest
 
 from hark.config import BatchConfig, CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, checksums, make_batches, prepare
-from hark.data.dataset import Manifest, is_dataset
+from hark.data.manifest import Manifest, is_dataset
 from hark.errors import UserError
 from hark.text.tokenizer import train_tokenizer
 

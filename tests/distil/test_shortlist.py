@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hark.bundle import TOKENIZER, Bundle, write_files
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, prepare
-from hark.data.dataset import Shard
+from hark.data.manifest import Shard
 from hark.decode.load import Loaded
 from hark.distil import shortlist as learning
 from hark.distil.shortlist import learn_shortlist

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from hark.data.checksums import compute_checksums
 from hark.data.corpus import PairReader, corpus_files
-from hark.data.dataset import ROLES, Manifest, Shard
 from hark.data.duplicates import DuplicateFinder
 from hark.data.held_out import HeldOutLanguages
 from hark.data.language import looks_swapped
 from hark.data.learning import learn_names, learn_tokenizers, learn_words
+from hark.data.manifest import ROLES, Manifest, Shard
 from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, directions_in, lead_ids
 from hark.data.progress import Progress
 from hark.data.report_page import write_report

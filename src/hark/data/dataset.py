@@ -1,182 +1,23 @@
-"""A prepared dataset: its manifest, its token stores and tokenizers, and their verification."""
+"""A prepared dataset: its token stores and tokenizers, and their verification."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Self
 
 from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
 from hark.data.batches import PackedBatches, PaddedBatches, make_batches
 from hark.data.checksums import verify_checksums
+from hark.data.manifest import Manifest, Role, Shard, text_file
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore
 from hark.errors import UserError
-from hark.facts import LanguagePair, LanguageTags
 from hark.text.detector import base_language
 from hark.text.opening import have_same_ids, load_vocabularies, vocabulary_path
 from hark.text.vocabulary import SideIds, SpecialIds, Vocabulary
-
-FORMAT = 1
-KIND = "hark dataset"
-Role = Literal["train", "dev", "test"]
-ROLES: tuple[Role, ...] = ("train", "dev", "test")
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """An input file of the dataset."""
-
-    path: str
-    size: int
-    sha256: str
-
-
-def direction_name(pair: LanguagePair) -> str:
-    """The name of a direction in file names: `en-fr`."""
-    return "-".join(pair)
-
-
-def text_file(role: Role, corpus: str, pair: LanguagePair | None, language: str) -> str:
-    """The file of the raw text of a dev or test set in one language; both directions of a pair share it."""
-    return f"{role}/{corpus}.{language}" if pair is None else f"{role}/{corpus}.{'-'.join(sorted(pair))}.{language}"
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One encoded corpus, or dev or test set."""
-
-    name: str
-    role: Role
-    weight: float
-    pairs: int
-    variants: int
-    source_tokens: int
-    target_tokens: int
-    languages: LanguagePair | None = None
-    """The direction, in a dataset with language tags: each source begins with one, and maybe each target."""
-
-    @property
-    def corpus(self) -> str:
-        """The name without the direction."""
-        return self.name if self.languages is None else self.name.removesuffix(f".{direction_name(self.languages)}")
-
-    @property
-    def lead(self) -> int:
-        """The number of ids before the text of each source: its language tag, or none."""
-        return 0 if self.languages is None else 1
-
-    def folder(self, variant: int = 0) -> str:
-        return f"{self.role}/{self.name}" + (f".{variant}" if variant else "")
-
-    def reversed(self) -> "Shard":
-        return replace(self, source_tokens=self.target_tokens, target_tokens=self.source_tokens)
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """Contents of a dataset. `key` hashes all inputs and settings: equal keys mean equal datasets."""
-
-    key: str
-    source: str
-    target: str
-    """The languages; both are empty in a dataset with language tags, whose shards have them."""
-    settings: Mapping[str, Any]
-    sources: tuple[SourceFile, ...]
-    tokenizer: str
-    source_tokenizer: str | None
-    shards: tuple[Shard, ...]
-    checksums: Mapping[str, str] = field(default_factory=dict)
-    """Checksums of every file in the shard folders; empty in older datasets."""
-
-    @property
-    def directions(self) -> tuple[LanguagePair, ...]:
-        """Every direction with training text, or else with any text."""
-        if not self.tagged:
-            return ((self.source, self.target),)
-        trained = [shard.languages for shard in self.shards if shard.languages and shard.role == "train"]
-        return tuple(dict.fromkeys(trained or [shard.languages for shard in self.shards if shard.languages]))
-
-    @property
-    def corpora(self) -> frozenset[str]:
-        """The names of the shards in the direction of their corpus, without those reversed."""
-        names = frozenset(each["name"] for each in self.settings["corpora"]) if self.tagged else None
-        return frozenset(shard.name for shard in self.shards if names is None or shard.name in names)
-
-    @property
-    def tagged(self) -> bool:
-        """Whether the text has language tags. All many-to-many datasets do."""
-        return any(shard.languages for shard in self.shards)
-
-    @property
-    def language_tags(self) -> LanguageTags:
-        """How a model is told the target language."""
-        if not self.tagged:
-            return "none"
-        return "target" if self.settings.get("language_tags") == "target" else "source"
-
-    def reversed(self) -> "Manifest":
-        """Return the manifest with source and target exchanged."""
-        separate = self.source_tokenizer is not None
-        return replace(
-            self,
-            source=self.target,
-            target=self.source,
-            tokenizer=self.source_tokenizer or self.tokenizer,
-            source_tokenizer=self.tokenizer if separate else None,
-            shards=tuple(shard.reversed() for shard in self.shards),
-        )
-
-    def to_json(self) -> str:
-        tree = {"kind": KIND, "format": FORMAT, **asdict(self)}
-        for shard in tree["shards"]:
-            if shard["languages"] is None:  # older versions of hark do not know it
-                del shard["languages"]
-        return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        path = folder / "manifest.json"
-        try:
-            tree = json.loads(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            raise UserError(f"{folder}: not a hark dataset; create one with hark prepare") from None
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path}: cannot be read: {error}") from None
-        if not isinstance(tree, dict) or tree.get("kind") != KIND:
-            raise UserError(f"{folder}: not a hark dataset; create one with hark prepare")
-        if tree.get("format") != FORMAT:
-            raise UserError(
-                f"{path}: format {tree.get('format')}; this version of hark reads format {FORMAT}; prepare it again"
-            )
-        try:
-            values = {each.name: tree[each.name] for each in fields(cls) if each.name != "checksums"}
-            values["checksums"] = dict(tree.get("checksums", {}))
-            values["sources"] = tuple(SourceFile(**each) for each in values["sources"])
-            values["shards"] = tuple(shard_from_tree(each) for each in values["shards"])
-            return cls(**values)
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{path}: damaged: {error}; prepare it again") from None
-
-
-def shard_from_tree(tree: Mapping[str, Any]) -> Shard:
-    shard = Shard(**tree)
-    if shard.languages is None:
-        return shard
-    source, target = shard.languages
-    return replace(shard, languages=(source, target))
-
-
-def is_dataset(folder: Path) -> bool:
-    """Whether a folder is a hark dataset, of any format version."""
-    try:
-        tree = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(tree, dict) and tree.get("kind") == KIND
 
 
 class Dataset:

@@ -11,7 +11,8 @@ from hark.atomic import new_folder, refuse_overlap
 from hark.config import Config
 from hark.data.build import DatasetBuild
 from hark.data.corpus import corpus_files
-from hark.data.dataset import ROLES, Dataset, Manifest, is_dataset
+from hark.data.dataset import Dataset
+from hark.data.manifest import ROLES, Manifest, is_dataset
 from hark.data.plan import make_plan
 from hark.data.progress import Progress, silent
 from hark.data.workers import available_processes

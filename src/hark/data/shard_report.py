@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hark.data.dataset import Role, Shard
+from hark.data.manifest import Role, Shard
 from hark.data.report import DirectionReport, HeldOutReport
 from hark.facts import LanguagePair
 

@@ -17,7 +17,8 @@ from hark import manifest
 from hark.atomic import refuse_overlap
 from hark.card import describe_pairs
 from hark.config import DecodeConfig
-from hark.data.dataset import Dataset, Shard
+from hark.data.dataset import Dataset
+from hark.data.manifest import Shard
 from hark.data.progress import Progress, silent
 from hark.data.workers import available_processes, run_jobs
 from hark.decode.load import Loaded

@@ -7,7 +7,8 @@ from pathlib import Path
 from hark.config import CorpusConfig
 from hark.data.compression import ByteStream, plain_name
 from hark.data.corpus import read_lines, read_pairs
-from hark.data.dataset import Dataset, direction_name
+from hark.data.dataset import Dataset
+from hark.data.manifest import direction_name
 from hark.data.names import name_corpora
 from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair

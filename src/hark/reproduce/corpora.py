@@ -5,7 +5,8 @@ from pathlib import Path
 
 from hark import configfile
 from hark.config import Config, CorpusConfig
-from hark.data.dataset import Dataset, is_dataset
+from hark.data.dataset import Dataset
+from hark.data.manifest import is_dataset
 from hark.data.prepare import prepare
 from hark.data.progress import Progress, silent
 from hark.data.sample import paths

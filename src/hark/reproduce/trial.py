@@ -13,7 +13,8 @@ from torch import Tensor
 
 from hark import configfile
 from hark.config import Config, DecodeConfig
-from hark.data.dataset import Dataset, Role
+from hark.data.dataset import Dataset
+from hark.data.manifest import Role
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.evaluate.measures import choose_tokenisation, make_measures
