@@ -16,7 +16,8 @@ from pathlib import Path
 
 from hark.data.filters import is_garbled
 from hark.data.held_out import essence
-from tools.cut_domains import HeldOutText, read_everyday, read_held_out, read_lines, read_table
+from tools.corpus_files import read_lines, read_table
+from tools.held_out_text import HeldOutText, read_everyday, read_held_out
 
 LANGUAGES = ("en", "de")
 SENTENCES = "tatoeba-seven"

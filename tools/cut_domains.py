@@ -16,22 +16,19 @@ nearly does (new corpora only), and where it repeats a pair of a corpus before i
 
 import argparse
 import json
-import lzma
-import math
 import random
 import re
 import sys
-import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from hark.config import CleanConfig
 from hark.data.filters import Cleaner
 from hark.data.held_out import essence
-
-Pair = tuple[str, str]
+from tools.corpus_files import Pair, read_pairs, read_table
+from tools.dictionary_entries import choose_entries
+from tools.held_out_text import MEASURED, HeldOutText, read_everyday, read_held_out, words
 
 DOMAINS = {
     # A pair that stands in several belongs to the first: sentences before strings, small corpora before large ones.
@@ -51,24 +48,6 @@ LARGE = 4
 WORDS = {"names": "github/names", "dictionary": "debian/dictionary"}
 KNOWN = {"tatoeba": "tatoeba-en-de/train", "europarl": "europarl-en-de/train"}
 """English-German corpora with test sets of their own."""
-CAPTIONS = tuple(
-    f"multi30k/{name}" for name in ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
-)
-MEASURED = {
-    "de": (
-        "europarl-en-de/dev", "europarl-en-de/test", "europarl-seven/dev", "europarl-seven/test", "tatoeba-en-de/test",
-        "news/newstest2013", "news/newstest2014", "alignment-de-en/test.uc", *CAPTIONS,
-    ),
-    "fr": (
-        "europarl-en-fr/dev", "europarl-en-fr/test", "europarl-seven/dev", "europarl-seven/test", "tatoeba-en-fr/test",
-        "news/newstest2014-fr", *CAPTIONS,
-    ),
-    **dict.fromkeys(("es", "it", "nl", "pt"), ("europarl-seven/dev", "europarl-seven/test")),
-}  # fmt: skip
-MEASURED_TABLE = "tatoeba-seven/en-{}.test.tsv.xz"
-EVERYDAY = Path(__file__).parent.parent / "benchmarks" / "everyday.toml"
-EVERYDAY_WORDS = 4
-"""Everyday lines of fewer words, such as greetings, stay: a translator that never read "hello" serves nobody."""
 
 BLOCK = 40
 """Consecutive lines that are held out together."""
@@ -76,129 +55,13 @@ MIXED = 100
 """Pairs of each domain in the mixed dev set."""
 SOURCE_WORDS, TARGET_WORDS, LETTERS = 3, 2, 12
 """What a pair has at least that is measured on."""
-NEAR, NEAR_WORDS = 0.8, 4
-"""Sides are nearly equal that share this part of their different words (Jaccard); of fewer words only equal ones."""
 
-DIGITS = b"0123456789"
-WORD = re.compile(r"[^\W\d_]+")
 CREDITS = re.compile(r"your (?:names?|emails?)\W*|translator-credits", re.IGNORECASE)
-NOTATION = re.compile(
-    r"[^\w\s'’-]|\d|\b(?:sth|sb|sby|smth|etw|jdn|jdm|jds|jmd|jmdn|jmdm|jdn|u|usw|etc)\b", re.IGNORECASE
-)
-SPECIES = {
-    "ornith.",
-    "bot.",
-    "zool.",
-    "min.",
-    "geol.",
-    "chem.",
-    "biochem.",
-    "astron.",
-    "obs.",
-    "hist.",
-    "slang",
-    "vulg.",
-}
-MOST_SENSES = 3
-
-
-def fold(text: str) -> bytes:
-    """What is left of a text without case, digits, punctuation and spaces."""
-    return essence(text).translate(None, DIGITS)
-
-
-def words(text: str) -> set[str]:
-    return set(WORD.findall(text.casefold()))
-
-
-@dataclass
-class HeldOutText:
-    """The text of one language that must not be trained on: equal lines are found, and nearly equal ones."""
-
-    folded: set[bytes] = field(default_factory=set)
-    lines: list[set[str]] = field(default_factory=list)
-    index: dict[str, list[int]] = field(default_factory=dict)
-
-    def add(self, text: str, nearly: bool = False) -> None:
-        self.folded.add(fold(text))
-        self.folded.discard(b"")
-        if nearly and len(found := words(text)) >= NEAR_WORDS:
-            self.lines.append(found)
-
-    def index_lines(self, frequency: Counter[str]) -> None:
-        """Note each line under its rarest words: as many as a nearly equal line cannot lack all of."""
-        index = defaultdict(list)
-        for number, line in enumerate(self.lines):
-            rarest = sorted(line, key=lambda word: (frequency[word], word))
-            for word in rarest[: len(line) - math.ceil(NEAR * len(line)) + 1]:
-                index[word].append(number)
-        self.index = dict(index)
-
-    def has(self, text: str) -> bool:
-        return fold(text) in self.folded
-
-    def has_nearly(self, text: str) -> bool:
-        found = words(text)
-        numbers = {number for word in found for number in self.index.get(word, ())}
-        return any(
-            len(found & self.lines[number]) >= NEAR * len(found | self.lines[number])
-            for number in numbers
-            if NEAR * len(found) <= len(self.lines[number]) <= len(found) / NEAR
-        )
-
-
-def read_table(path: Path) -> Iterator[list[str]]:
-    for line in read_lines(path):
-        yield line.split("\t")
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            yield line.rstrip("\n")
-
-
-def read_pairs(stem: Path, language: str = "de") -> Iterator[Pair]:
-    return zip(read_lines(Path(f"{stem}.en.xz")), read_lines(Path(f"{stem}.{language}.xz")), strict=True)
 
 
 def read_domain(path: Path) -> list[Pair]:
     """The pairs of a corpus, without the credits of translators, which differ by file and translate nothing."""
     return [(en, de) for en, de, *_ in read_table(path) if not CREDITS.fullmatch(en)]
-
-
-def read_everyday(language: str) -> Iterator[str]:
-    """The lines of one language in everyday.toml that are sentences."""
-    tree = tomllib.loads(EVERYDAY.read_text(encoding="utf-8"))
-    for kind in tree["en-de" if language == "en" else "de-en"].values():
-        for line in kind:
-            yield from (line[key] for key in ("text", "like") if len(line.get(key, "").split()) >= EVERYDAY_WORDS)
-
-
-def read_held_out(data: Path, language: str) -> tuple[HeldOutText, HeldOutText]:
-    """The English text that models are measured on already, and that of the other language."""
-    held_out = HeldOutText(), HeldOutText()
-    table = ((one, other) for one, other, *_ in read_table(data / MEASURED_TABLE.format(language)))
-    for pairs in (*(read_pairs(data / each, language) for each in MEASURED[language]), table):
-        for pair in pairs:
-            for side, text in zip(held_out, pair, strict=True):
-                side.add(text)
-    return held_out
-
-
-def choose_entries(rows: Iterable[Sequence[str]]) -> list[Pair]:
-    """Entries of a dictionary that teach what a word means: short, written as in a sentence, of few senses."""
-    chosen = [(row[0], row[1]) for row in rows if is_plain_entry(*row)]
-    senses = [Counter(essence(pair[side]) for pair in chosen) for side in (0, 1)]
-    return [pair for pair in chosen if all(senses[side][essence(pair[side])] <= MOST_SENSES for side in (0, 1))]
-
-
-def is_plain_entry(en: str, de: str, label: str = "") -> bool:
-    if label in SPECIES or NOTATION.search(en) or NOTATION.search(de):
-        return False
-    if len(en.removeprefix("to ").split()) > 3 or len(de.split()) > 3:
-        return False
-    return not (en.endswith("ing") and de.endswith("end"))  # most participles, of every verb
 
 
 class Cutter:

@@ -5,11 +5,11 @@
 #
 #   [MULTIWAY=FOLDER] tools/make_models.sh DATA FOLDER
 #
-# DATA has the corpora that tools/cut_domains.py names. Everything goes to FOLDER. Every step takes about ten minutes on an
-# H200, except the training of `seven` (24) and the cleaning of the text on few cores, and resumes where it stopped: kill the
-# script at any time and start it again; finished steps are skipped. HARK and PYTHON are the commands to run; TEACHER,
-# STUDENT and SEVEN hold settings for training, for experiments. The CPU prepares text for one student while the GPU works
-# for the other.
+# DATA has the corpora that tools/cut_domains.py and held_out_text.py name. Everything goes to FOLDER. Every step takes
+# about ten minutes on an H200, except the training of `seven` (24) and the cleaning of the text on few cores, and
+# resumes where it stopped: kill the script at any time and start it again; finished steps are skipped. HARK and PYTHON
+# are the commands to run; TEACHER, STUDENT and SEVEN hold settings for training, for experiments. The CPU prepares text
+# for one student while the GPU works for the other.
 set -euo pipefail
 data=$(realpath "$1")
 multiway=${MULTIWAY:+$(realpath "$MULTIWAY")}

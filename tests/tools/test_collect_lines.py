@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tools.collect_lines import MORE_SENTENCES, OTHERS, TABLES, collect_lines
-from tools.cut_domains import MEASURED_TABLE
+from tools.held_out_text import MEASURED_TABLE
 
 from tests.tools.test_cut_domains import SETS, write, write_sides, write_table
 
