@@ -9,18 +9,16 @@ the Tatoeba Challenge. The same input gives the same files, byte for byte.
 import argparse
 import lzma
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 from hark.config import CleanConfig
 from hark.data.filters import Cleaner
 from hark.data.held_out import HeldOut
+from tools.corpus_files import Pair, read_pairs
 
 SEED = 2017
 TRAIN, DEV, TEST = 20_000, 1_000, 1_000
 OUTPUT = Path(__file__).parent.parent / "src" / "hark" / "data" / "sample"
-
-Pair = tuple[str, str]
 
 
 def main() -> None:
@@ -30,11 +28,11 @@ def main() -> None:
     rng = random.Random(SEED)
 
     # No sentence of dev or test occurs twice, on either side, so the two sets are disjoint.
-    held_out_pairs = choose(read_pairs(folder, "test"), DEV + TEST, rng, distinct_sides=True)
+    held_out_pairs = choose(list(read_pairs(folder / "test")), DEV + TEST, rng, distinct_sides=True)
     held_out = HeldOut()
     for source, target in held_out_pairs:
         held_out.add(source, target)
-    train = choose(read_pairs(folder, "train"), TRAIN, rng, held_out=held_out)
+    train = choose(list(read_pairs(folder / "train")), TRAIN, rng, held_out=held_out)
 
     write_pairs("train", train)
     write_pairs("dev", held_out_pairs[:DEV])
@@ -59,16 +57,6 @@ def choose(
         if len(chosen) == number:
             return chosen
     raise SystemExit(f"only {len(chosen)} of {number} pairs found")
-
-
-def read_pairs(folder: Path, name: str) -> list[Pair]:
-    return list(zip(read_lines(folder / f"{name}.en.xz"), read_lines(folder / f"{name}.de.xz"), strict=True))
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            yield line.rstrip("\n")
 
 
 def write_pairs(name: str, pairs: list[Pair]) -> None:
