@@ -13,7 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from benchmarks.peers import Padded, Peer, Training
+from benchmarks.peer_training import Training
+from benchmarks.peers import Padded, Peer
 
 
 class Cosines(NamedTuple):

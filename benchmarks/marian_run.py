@@ -18,7 +18,8 @@ from torch._dynamo.utils import counters
 
 from benchmarks.gradient_check import agreement
 from benchmarks.marian_weights import to_ours, to_theirs
-from benchmarks.peers import VARIANTS, Marian, Padded, Training
+from benchmarks.peer_training import VARIANTS, Training
+from benchmarks.peers import Marian, Padded
 from benchmarks.quality_curves import ROWS, Row, read_lines, write_lines
 from benchmarks.rows import lay_out
 from hark import configfile

@@ -6,9 +6,9 @@ python -m benchmarks.time_to_quality --folder F --ours RUN --draw picture.svg   
 
 D is a dataset from `hark prepare`. Both systems have the same tokenizer, pairs in every step, initial weights, recipe
 (Adam, warmup, label smoothing, dropout) and precision (bfloat16 with float32 weights). RUN is a run of `hark train`; F
-is trained here, by a plain loop around transformers' MarianMTModel, as fast as we can make it: compiled (peers.py),
-with each batch in the fastest number of groups of padded rows (rows.py). So it learns the same per step, but not per
-second. A command trains for some minutes, and the next one resumes exactly there.
+is trained here, by a plain loop around transformers' MarianMTModel, as fast as we can make it: compiled
+(peer_training.py), with each batch in the fastest number of groups of padded rows (rows.py). So it learns the same per
+step, but not per second. A command trains for some minutes, and the next one resumes exactly there.
 
 Only training time counts, on both sides: not the start (compiling, capturing graphs, reading data), evaluating or
 saving. Dev losses are computed by the same code: Marian's weights are converted to ours (marian_weights.py) and
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.peers import VARIANTS
+from benchmarks.peer_training import VARIANTS
 from benchmarks.quality_curves import System, draw, read_rival, read_run, table
 from hark import configfile
 from hark.config import Config

@@ -5,7 +5,7 @@ python -m benchmarks.train_speed --sizes base --systems ours --profile      and 
 python -m benchmarks.train_speed --tiny                          on any machine, in seconds; checks correctness only
 
 The text is synthetic with the lengths of real text (workload.py, which also counts operations); only real target tokens
-count. peers.py defines the peers and how they are run.
+count. peers.py defines the peers, peer_training.py how they are run.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from typing import Any
 import torch
 
 from benchmarks.breakdown import break_down, record, table
-from benchmarks.peers import VARIANTS, Marian, Step, TorchTransformer, Variant, peer_step
+from benchmarks.peer_training import VARIANTS, Step, Variant, peer_step
+from benchmarks.peers import Marian, TorchTransformer
 from benchmarks.workload import VOCABULARY, Workload, lengths_of, make_workload, operations
 from hark import configfile
 from hark.config import Config

@@ -3,7 +3,8 @@
 import pytest
 import torch
 from benchmarks.gradient_check import Agreement, agreement
-from benchmarks.peers import VARIANTS, Padded, TorchTransformer, Training
+from benchmarks.peer_training import VARIANTS, Training
+from benchmarks.peers import Padded, TorchTransformer
 
 from hark.config import Config, ModelConfig
 from hark.text.tokenizer import SPECIAL
