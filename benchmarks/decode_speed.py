@@ -14,77 +14,36 @@ longest, and only the tokens of the workload count. Each system is timed from to
 warm-up on the same workload; the best of a few rounds counts.
 
 In a stream, every sentence may be 50 tokens longer than its source, as in real use, and ends by itself at about the
-length of the source (`EndingLane`), which the host learns only when it checks. Combine with `--norm`,
+length of the source (decode_stream.py), which the host learns only when it checks. Combine with `--norm`,
 `--steps-at-once`, and `--breakdown` for the host's time by part.
 """
 
 import argparse
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from benchmarks.decode_sources import Source, draw_sources, read_sources
+from benchmarks.decode_stream import EndingEngine, break_down_stream, measure_stream
+from benchmarks.decode_timing import Row, best_time, header, search_name, wait
 from benchmarks.marian_config import marian_config
 from hark.config import DecodeConfig, ModelConfig
 from hark.decode.engines.forced import PackedText, TokenTranslation
-from hark.decode.engines.lane import Lane
-from hark.decode.engines.lane_tables import LaneShape
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Hypotheses, Request
-from hark.decode.state import Candidates
 from hark.model import Transformer
-from hark.text.tokenizer import SPECIAL
+from hark.text.tokenizer import PAD, SPECIAL
 
 SENTENCES, VOCABULARY = 3003, 37_000
-PAD, BOS, EOS = SPECIAL.pad, SPECIAL.start, SPECIAL.end
 HF_BATCH = 256
-SPREAD, SURE = 9, 30.0
-"""The number of different lengths of translations of equally long sources; and the logit of EOS when it is due, far
-above those of random weights."""
 
 
 def forced(source: Source, beam: int) -> Request:
     """A request for a translation exactly as long as its source."""
     return Request(source, DecodeConfig(beam=beam, max_extra=0, min_length=len(source)))
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    name: str
-    seconds: float
-    sentences: int
-    tokens: int
-
-    def show(self) -> None:
-        rate, tokens = self.sentences / self.seconds, self.tokens / self.seconds
-        print(f"{self.name:<44} {self.seconds:>9.3f} {rate:>12,.0f} {tokens:>14,.0f}", flush=True)
-
-
-def header() -> None:
-    print(f"{'what':<44} {'seconds':>9} {'sentences/s':>12} {'tokens/s':>14}")
-
-
-def best_time(work: Callable[[], object], rounds: int) -> float:
-    times = []
-    for _ in range(rounds):
-        wait()
-        start = time.perf_counter()
-        work()
-        wait()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def wait() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
 
 
 def run_ours(engine: TorchEngine, requests: Sequence[Request]) -> dict[int, Hypotheses]:
@@ -100,66 +59,6 @@ def measure_ours(engine: TorchEngine, sources: list[Source], beam: int, rounds: 
     seconds = best_time(lambda: run_ours(engine, requests), rounds)
     tokens = sum(map(len, sources))
     return Row(f"hark, {engine.name}, {search_name(beam)}", seconds, len(sources), tokens)
-
-
-class EndingLane(Lane):
-    """A lane that ends each search at about the length of its source, which random weights would not: EOS is forbidden
-    before that, and then nearly certain. Adds a few small kernels to each step; the rest is the engine's own."""
-
-    def __init__(self, lane: Lane) -> None:
-        self.best = lane.context.choose
-        super().__init__(replace(lane.context, choose=self.choose), lane.shape, lane.slots, lane.quick_step)
-
-    def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
-        # The place of a memory serves as a random number.
-        more_B = self.memory_B[which_B] % SPREAD - SPREAD // 2
-        due_B = self.beams.position_B[which_B] + 1 >= self.memory_lengths_B[which_B] + more_B
-        self.end_B1 = torch.where(due_B, SURE, -torch.inf)[:, None]
-        super().step(which_B, positions, longest_memory)
-
-    def choose(self, logits_BWV: Tensor, log_prob_BW: Tensor) -> Candidates:
-        logits_BWV[..., EOS] = self.end_B1
-        return self.best(logits_BWV, log_prob_BW)
-
-
-class EndingEngine(TorchEngine):
-    def new_lane(self, shape: LaneShape) -> Lane:
-        return EndingLane(super().new_lane(shape))
-
-
-def run_stream(engine: TorchEngine, requests: Sequence[Request]) -> int:
-    """Decode a stream, and return the number of tokens."""
-    tokens = 0
-    for number, (best, *_) in engine.run(requests):
-        tokens += len(best.tokens) + 1
-        assert best.complete
-        assert abs(len(best.tokens) + 1 - len(requests[number].source)) <= SPREAD // 2
-    return tokens
-
-
-def measure_stream(engine: TorchEngine, sources: list[Source], beam: int, rounds: int) -> Row:
-    search = DecodeConfig(beam=beam)
-    requests = [Request(source, search) for source in sources]
-    tokens = run_stream(engine, requests)
-    seconds = best_time(lambda: run_stream(engine, requests), rounds)
-    steps = f"{engine.steps_at_once or 'default'} steps at once"
-    return Row(f"stream, {engine.config.norm}-norm, {search_name(beam)}, {steps}", seconds, len(sources), tokens)
-
-
-def break_down_stream(engine: TorchEngine, sources: list[Source], beam: int) -> None:
-    """Print the host's time by part, including waiting for the device."""
-    from benchmarks.decode_host import STEP, Clock, show_parts, watching
-
-    requests, clock = [Request(source, DecodeConfig(beam=beam)) for source in sources], Clock(time.perf_counter)
-    with watching(clock):
-        clock.start()
-        run_stream(engine, requests)
-        clock.stop()
-    show_parts(clock.seconds, clock.operations, len(sources), clock.calls[STEP])
-
-
-def search_name(beam: int) -> str:
-    return "greedy" if beam == 1 else f"beam {beam}"
 
 
 def measure_hugging_face(config: ModelConfig, sources: list[Source], beam: int, device: str, rounds: int) -> Row:
