@@ -1,6 +1,8 @@
 """Adam and Muon against PyTorch's implementations; clipping; the moving average."""
 
 import math
+import sys
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -9,6 +11,7 @@ from torch import nn
 
 from hark.config import ModelConfig, TrainConfig
 from hark.model import Transformer
+from hark.rundir import RunDir
 from hark.train import muon as muon_module
 from hark.train.muon import orthogonal
 from hark.train.optimiser import MovingAverage, Optimiser, build_optimiser
@@ -34,6 +37,27 @@ def test_steps_equal_torch_adam() -> None:
     run(mine, lambda: optimiser.step(0.01))
     run(other, adam.step)
     torch.testing.assert_close(mine.weight, other.weight)
+
+
+def test_steps_and_state_equal_the_fused_adam_of_torch() -> None:
+    """To the last bit, so that a run can be resumed that began with it."""
+    mine, other = small_net(), small_net()
+    optimiser = Optimiser(list(mine.parameters()), TrainConfig())
+    adam = torch.optim.Adam(other.parameters(), lr=0.01, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    run(mine, lambda: optimiser.step(0.01))
+    run(other, adam.step)
+    for ours, theirs in zip(mine.parameters(), other.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+        assert optimiser.state(ours).keys() == adam.state[theirs].keys()
+        assert all(torch.equal(value, adam.state[theirs][kind]) for kind, value in optimiser.state(ours).items())
+
+
+@pytest.mark.parametrize("kind", ["adam", "muon"])
+def test_training_does_not_import_the_compiler(
+    kind: str, trained: Callable[..., RunDir], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch._dynamo", None)  # importing it would fail
+    trained("run", "train.steps=1", f"train.optimiser={kind}", "train.ema=0.9")
 
 
 def test_clipping_equals_clip_grad_norm() -> None:

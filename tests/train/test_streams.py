@@ -11,6 +11,7 @@ from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.train.loss import to_tensors
 from hark.train.meter import Meter
+from hark.train.optimiser import Optimiser
 from hark.train.passes import EagerPasses
 from hark.train.processes import Processes
 from tests.train.one_stream import draw_sentences, model, packed_batch, padded_batch
@@ -21,15 +22,14 @@ HERE = Processes(0, 1, torch.device("cpu"))
 def test_an_objective_with_one_stream_learns() -> None:
     objective = model()
     passes, meter = EagerPasses(objective, HERE, Config()), Meter(HERE.device)
-    optimiser = torch.optim.Adam(objective.parameters(), lr=0.02)
+    optimiser = Optimiser(list(objective.parameters()), Config().train)
     losses = []
     for step in range(40):
         batch = packed_batch(draw_sentences(20, seed=step))
-        optimiser.zero_grad()
         loss, nll = passes(to_tensors(batch, HERE.device), 1 / batch.n_target_tokens, last=True)
         meter.add(loss, nll, batch)
         losses.append(loss.item() / batch.n_target_tokens)
-        optimiser.step()
+        optimiser.step(0.02)
     assert losses[-1] < 0.6 * losses[0]
     mean, _, fill, source_share = meter.read(HERE)
     assert mean == pytest.approx(sum(losses) / len(losses), rel=0.02)

@@ -1,5 +1,4 @@
-"""Optimisers: Adam (paper, 5.3), optionally with Muon for the matrices inside layers; and a moving average of the
-weights."""
+"""The optimiser: Adam, optionally with Muon for the matrices inside layers; and a moving average of the weights."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,9 +7,8 @@ from torch import Tensor, nn
 
 from hark.config import TrainConfig
 from hark.model import Transformer
+from hark.train.adam import Adam
 from hark.train.muon import Muon
-
-ADAM = ("exp_avg", "exp_avg_sq", "step")
 
 
 def build_optimiser(model: Transformer, config: TrainConfig) -> "Optimiser":
@@ -37,7 +35,7 @@ class Optimiser:
         self.clip_norm = config.clip_norm
         by_muon = {id(each) for each in matrices}
         others = [each for each in weights if id(each) not in by_muon]
-        self.adam = torch.optim.Adam(others, betas=(config.beta1, config.beta2), eps=config.eps, fused=True)
+        self.adam = Adam(others, config)
         self.muon = Muon(matrices)
         self.bad_in_a_row = torch.zeros((), device=weights[0].device)
         self.skipped = torch.zeros((), device=weights[0].device)
@@ -49,11 +47,7 @@ class Optimiser:
         bad = (~norm.isfinite()).float()
         if self.clip_norm is not None:
             torch._foreach_mul_(gradients, (self.clip_norm / (norm + 1e-6)).clamp(max=1.0))
-        # The fused kernel skips the update if this is 1, as it does for a gradient scaler.
-        self.adam.found_inf = bad  # type: ignore[attr-defined]
-        for group in self.adam.param_groups:
-            group["lr"] = rate
-        self.adam.step()
+        self.adam.step(rate, bad)
         self.muon.step(rate, bad)
         self.drop_gradients()
         self.skipped += bad
@@ -65,16 +59,15 @@ class Optimiser:
             weight.grad = None
 
     def allocate(self) -> None:
-        """Allocate the state that Adam otherwise creates at its first step. The weights must have gradients."""
-        self.adam.found_inf = torch.ones_like(self.skipped)  # type: ignore[attr-defined]
-        self.adam.step()
+        """Allocate the state that Adam otherwise creates at its first step, and drop the gradients."""
+        self.adam.allocate()
         self.drop_gradients()
 
     def state(self, weight: nn.Parameter) -> Mapping[str, Tensor]:
         """The optimiser state of a weight. It must have been allocated."""
         if weight in self.muon.momentum:
             return {"momentum": self.muon.momentum[weight]}
-        return {kind: self.adam.state[weight][kind] for kind in ADAM}
+        return self.adam.state[weight]
 
 
 def gather_norm(norm: Tensor) -> Tensor:
