@@ -75,7 +75,7 @@ def test_a_cpu_trains_a_small_model_unless_a_size_is_set(
     dataset: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = ["train.steps=1", "train.device=cpu", "train.warmup_steps=1"]
-    train(f"data.dataset={dataset}", words, output=tmp_path / "small")
+    train(f"data.dataset={dataset}", [*words, "batches.batch_tokens=256"], output=tmp_path / "small")
     lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith("no GPU and no [model] settings: training a small model (2 + 2 layers")
     assert lines[1].startswith("training on CPU: ")

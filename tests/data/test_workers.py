@@ -1,10 +1,8 @@
 """Worker processes: results in order, bounded look-ahead, no process left behind."""
 
 import multiprocessing
-import os
 import subprocess
 import sys
-import time
 from contextlib import closing
 from functools import partial
 
@@ -12,24 +10,7 @@ import pytest
 
 from hark.data.workers import run_jobs
 from hark.errors import HarkError, UserError
-
-
-class Square:
-    def __init__(self, poison=None):
-        self.poison = poison
-
-    def __call__(self, job):
-        if job == self.poison:
-            raise UserError("poison.txt:7: bad")
-        if job == "die":
-            os._exit(9)
-        if job == "sleep":
-            time.sleep(60)
-        return job * job
-
-
-def broken():
-    raise UserError("cannot be built")
+from tests.data.squares import Square, broken
 
 
 @pytest.mark.parametrize("processes", [1, 2])
