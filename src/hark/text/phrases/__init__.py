@@ -8,6 +8,7 @@ precedence.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from hark.errors import UserError
@@ -149,6 +150,13 @@ def find_table(folder: Path, source: str, target: str) -> Path | None:
 
 def open_phrases(source: str, target: str, folder: Path | None = None, files: Iterable[Path] = ()) -> Phrases:
     """Open the bundled table, the user's table in `folder`, and the given files; later ones take precedence."""
-    folders = [BUNDLED] if folder is None else [BUNDLED, folder]
-    tables = [find_table(each, source, target) for each in folders]
-    return Phrases(read_phrases(path) for path in (*tables, *files) if path)
+    bundled = find_table(BUNDLED, source, target)
+    own = find_table(folder, source, target) if folder is not None else None
+    paths = [path for path in (bundled, own, *files) if path]
+    return _open_bundled(bundled) if bundled and len(paths) == 1 else Phrases(map(read_phrases, paths))
+
+
+@cache
+def _open_bundled(path: Path) -> Phrases:
+    """A table that never changes, which several models of a process may use."""
+    return Phrases([read_phrases(path)])
