@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
-
-import torch
 
 from hark.config import Config, ModelConfig
 from hark.machine import available_memory
 from hark.model import Transformer
+from hark.model.weights import SkipMemory
 from hark.pages import formats
 
 SMALL: Mapping[str, Any] = {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 128, "d_ff": 512, "n_heads": 4}
@@ -39,8 +39,11 @@ def suit_cpu(config: Config, explicit: Mapping[str, Any]) -> tuple[Config, str |
     )
 
 
+@cache
 def count_weights(model: ModelConfig) -> int:
-    with torch.device("meta"):
+    """Count the weights without their memory. PyTorch's device "meta" does so too, but first imports sympy and much
+    else, which takes longer than everything that comes before the first step."""
+    with SkipMemory():
         return sum(weight.numel() for weight in Transformer(model).parameters())
 
 
