@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hark.errors import UserError
 from hark.text.normalise import normalise
-from hark.text.tokenizer import Tokenizer, train_symbols, train_tokenizer
+from hark.text.tokenizer import FEW, Tokenizer, train_symbols, train_tokenizer
 from hark.text.vocabulary import SpecialIds
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
@@ -105,6 +105,13 @@ def test_invalid_bytes_decode_to_the_replacement_character(tokenizer):
 
 def test_one_text_is_encoded_like_many(tokenizer):
     assert [tokenizer.encode_one(text) for text in ODD] == tokenizer.encode(ODD)
+
+
+def test_few_texts_are_encoded_like_many(tokenizer):
+    """Also those that sentencepiece gets one by one."""
+    ids, times = tokenizer.encode(ODD), FEW
+    assert tokenizer.encode(ODD * times) == ids * times
+    assert tokenizer.decode(ids * times) == tokenizer.decode(ids) * times
 
 
 def test_raw_text_and_normalised_text_have_the_same_ids(tokenizer):

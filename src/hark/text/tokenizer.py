@@ -26,6 +26,8 @@ SPECIAL = SpecialIds(pad=PAD, unknown=UNK, start=BOS, end=EOS)
 BYTES = 256
 CHARACTER_COVERAGE = 0.9999
 """Share of the characters in the text that get their own piece; the rest are encoded as bytes, so none is lost."""
+FEW = 32
+"""Texts that are encoded or decoded one by one. For a list, sentencepiece starts a thread, which takes as long."""
 
 
 class Tokenizer(Vocabulary):
@@ -115,7 +117,8 @@ class Tokenizer(Vocabulary):
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Normalise and encode texts to token ids, without BOS and EOS."""
-        ids: list[list[int]] = self._processor.encode([normalise(text) for text in texts], num_threads=1)
+        normal, encode = [normalise(text) for text in texts], self._processor.encode
+        ids: list[list[int]] = encode(normal, num_threads=1) if len(normal) > FEW else [encode(each) for each in normal]
         return ids
 
     def encode_one(self, text: str) -> list[int]:
@@ -129,11 +132,12 @@ class Tokenizer(Vocabulary):
         """Decode lists of ids; special ids are skipped, and invalid bytes become U+FFFD."""
         first = self.n_special
         known = [list(ids) if min(ids, default=first) >= first else [i for i in ids if i >= first] for ids in sentences]
-        texts: list[str] = self._processor.decode(known, num_threads=1)
+        decode = self._processor.decode
+        texts: list[str] = decode(known, num_threads=1) if len(known) > FEW else [decode(each) for each in known]
         return texts
 
     def decode_one(self, ids: Sequence[int]) -> str:
-        """Decode one list of ids, without the thread that sentencepiece starts per batch."""
+        """Decode one list of ids from a table of bytes, without sentencepiece."""
         text = b"".join([self._bytes[token] for token in ids]).decode(errors="replace")
         return text.replace(SPACE, " ").removeprefix(" ")
 
