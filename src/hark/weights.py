@@ -6,6 +6,7 @@ would choose on loading, so it computes the same from either.
 """
 
 import json
+import mmap
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -66,9 +67,10 @@ class WeightFile(Mapping[str, Array]):
                 raise UserError(f"{path}: not a valid weight file: {name} is int8, but {name + SCALE} is missing")
 
     def map(self) -> Array:
-        """Map the whole file."""
+        """Map the whole file. As a plain array: np.memmap, and every view of one, takes three times as long."""
         try:
-            return np.memmap(self.path, mode="r")
+            with self.path.open("rb") as file:
+                return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         except (OSError, ValueError) as error:
             raise UserError(f"{self.path}: not a valid weight file: {error}") from None
 
