@@ -1,10 +1,13 @@
 """Triton's interpreter, without what it repeats."""
 
+import inspect
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-NEEDED = ("GridExecutor", "_LangPatchScope", "_patch_lang", "_get_np_dtype", "interpreter_semantic")
+NEEDED = (
+    "GridExecutor", "_LangPatchScope", "_patch_builtin", "_patch_lang", "_get_np_dtype", "interpreter_semantic",
+)  # fmt: skip
 """What we replace or call. An interpreter of another version without it stays as it is."""
 
 
@@ -16,6 +19,9 @@ def hasten_interpreter() -> None:
         patch_language_once(interpreter)
         keep_types(interpreter)
         pass_equal_shapes(interpreter)
+        pass_equal_types(interpreter)
+        find_operations_once(interpreter)
+        drop_unused_checks(interpreter)
 
 
 def patch_language_once(interpreter: Any) -> None:
@@ -106,3 +112,54 @@ def pass_equal_shapes(interpreter: Any) -> None:
 
     semantic.broadcast_impl_value = broadcast_others
     kind.__eq__ = lambda self, other: self is other or equal(self, other)
+
+
+def pass_equal_types(interpreter: Any) -> None:
+    """An operation of two tensors of one type is computed in that type, without conversion."""
+    language, semantic = interpreter.tl, type(interpreter.interpreter_semantic)
+    check = semantic.binary_op_type_checking_impl
+    plain = {each.name for each in (language.float32, language.int32, language.int64, language.uint32)}
+
+    def check_others(self: Any, one: Any, other: Any, *options: Any, **named: Any) -> Any:
+        if type(one) is type(other) is language.tensor and one.dtype.name == other.dtype.name in plain:
+            return self.broadcast_impl_value(one, other)
+        return check(self, one, other, *options, **named)
+
+    semantic.binary_op_type_checking_impl = check_others
+
+
+def find_operations_once(interpreter: Any) -> None:
+    """For every kernel, the interpreter looks through `triton.language` for operations, and calls them by detours."""
+    semantic, is_operation = interpreter.interpreter_semantic, interpreter.tl.core.is_builtin
+    known: dict[Any, list[tuple[str, Any]]] = {}
+
+    def bind(member: Any) -> Any:
+        operation = getattr(member, "__wrapped__", member)  # without a test that it is called from a kernel
+
+        def run(*arguments: Any, **named: Any) -> Any:
+            named["_semantic"] = semantic
+            return operation(*arguments, **named)
+
+        return run
+
+    def patch_operations(package: Any, _: Any, scope: Any) -> None:
+        if package not in known:
+            found = inspect.getmembers(package, is_operation)
+            known[package] = [(name, bind(member)) for name, member in found]
+        for name, member in known[package]:
+            scope.set_attr(package, name, member)
+
+    interpreter._patch_builtin = patch_operations
+
+
+def drop_unused_checks(interpreter: Any) -> None:
+    """Unless it debugs, the interpreter repeats every sum and product of integers in 64 bits, compares the two, and
+    ignores what it found."""
+    semantic = type(interpreter.interpreter_semantic)
+    check = semantic.binary_op_sanitize_overflow_impl
+
+    def check_if_used(self: Any, *operation: Any) -> None:
+        if self.builder.options.debug:
+            check(self, *operation)
+
+    semantic.binary_op_sanitize_overflow_impl = check_if_used
