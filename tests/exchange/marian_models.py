@@ -2,8 +2,10 @@
 
 import io
 import json
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import sentencepiece
@@ -46,6 +48,27 @@ def pieces_of(model: bytes) -> list[str]:
     return [processor.id_to_piece(i) for i in range(processor.get_piece_size())]
 
 
+def written_once(write: Callable[..., Path]) -> Callable[..., Path]:
+    """Let a function that writes a folder for its arguments make it once, and only write its files the next time."""
+
+    @cache
+    def files(*settings: Any, **changes: Any) -> dict[str, bytes]:
+        with TemporaryDirectory() as made, torch.random.fork_rng(devices=[]):  # so that both leave the same seed
+            return {
+                each.name: each.read_bytes() for each in write(Path(made) / "model", *settings, **changes).iterdir()
+            }
+
+    @wraps(write)
+    def write_again(folder: Path, *settings: Any, **changes: Any) -> Path:
+        folder.mkdir(parents=True)
+        for name, content in files(*settings, **changes).items():
+            (folder / name).write_bytes(content)
+        return folder
+
+    return write_again
+
+
+@written_once
 def write_marian(folder: Path, tags: tuple[str, ...] = (), safe: bool = True, **changes: Any) -> Path:
     """Write a folder as OPUS-MT's are; `changes` are of MarianConfig."""
     from transformers import MarianConfig, MarianMTModel

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentencepiece_model
+from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentencepiece_model, written_once
 
 SHAPE: dict[str, Any] = {
     "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48,
@@ -23,6 +23,7 @@ def randomise(model: Any) -> None:
                 weight.add_(torch.randn_like(weight) * 0.1)
 
 
+@written_once
 def write_m2m100(folder: Path, language_codes: str = "m2m100") -> Path:
     from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
 
@@ -46,6 +47,7 @@ def write_m2m100(folder: Path, language_codes: str = "m2m100") -> Path:
     return folder
 
 
+@written_once
 def write_mbart50(folder: Path) -> Path:
     from transformers import MBartConfig, MBartForConditionalGeneration
     from transformers.models.mbart50.tokenization_mbart50 import FAIRSEQ_LANGUAGE_CODES
@@ -65,6 +67,7 @@ def write_mbart50(folder: Path) -> Path:
     return folder
 
 
+@written_once
 def write_nllb(folder: Path) -> Path:
     from transformers import M2M100Config, M2M100ForConditionalGeneration
 

@@ -43,7 +43,7 @@ PAIRS = [(f"{SENTENCES[i]} {n}", f"{TARGETS[i]} {n}") for n in (1, 2, 7, 12, 21,
 LONGEST = 40
 CLEANING = ("data.clean.language=1", "data.clean.max_ratio=99", "data.clean.held_out=false", "--processes", "1")
 TRAINING = (
-    "train.steps=8", "train.warmup_steps=2", "train.rate_scale=0.3", "train.eval_steps=4", "train.save_steps=4",
+    "train.steps=4", "train.warmup_steps=2", "train.rate_scale=0.3", "train.eval_steps=2", "train.save_steps=2",
     "train.log_steps=1", "batches.batch_tokens=120", "batches.max_length=40", "decode.max_extra=5",
 )  # fmt: skip
 
@@ -151,14 +151,14 @@ def test_fine_tuning_with_target_tags(nllb: Path, tmp_path: Path) -> None:
     for pair in best.facts.pairs:
         assert scores(best.folder, *pair) > scores(original.folder, *pair)
 
-    hark("train", *start, *TRAINING, "train.steps=4", "-o", tmp_path / "part")
-    hark("train", "--resume", tmp_path / "part", "train.steps=8", "--allow", "train.steps")
+    hark("train", *start, *TRAINING, "train.steps=2", "-o", tmp_path / "part")
+    hark("train", "--resume", tmp_path / "part", "train.steps=4", "--allow", "train.steps")
     whole = losses(RunDir(tmp_path / "run"))
     assert losses(RunDir(tmp_path / "part")) == whole
-    assert list(whole) == list(range(1, 9))
+    assert list(whole) == [1, 2, 3, 4]
     assert Bundle.open(tmp_path / "part" / "best").weights.read_bytes() == best.weights.read_bytes()
 
-    words = ("translate", "-m", best.folder, "-s", "en", "-t", "fr", "--precision", "float32", PAIRS[0][0])
+    words = ("translate", "-m", best.folder, "-s", "en", "-t", "fr", "--precision", "float32", PAIRS[1][0])
     assert hark(*words, "--engine", "torch") == hark(*words, "--engine", "ctranslate2") != ""
     for kind in ("ctranslate2", "huggingface"):
         files = []
@@ -362,10 +362,10 @@ def test_fine_tuning_without_eos_after_sources(imported: Callable[[str], Path], 
     assert best.vocabulary_files == original.vocabulary_files
     assert best.config.model == original.config.model
     assert scores(best.folder) > scores(original.folder)
-    words = ("translate", "-m", best.folder, "--precision", "float32", PAIRS[0][0])
+    words = ("translate", "-m", best.folder, "--precision", "float32", PAIRS[1][0])
     assert hark(*words, "--engine", "torch") == hark(*words, "--engine", "ctranslate2") != ""
-    hark("train", *start, *TRAINING, "train.steps=4", "-o", tmp_path / "part")
-    hark("train", "--resume", tmp_path / "part", "train.steps=8", "--allow", "train.steps")
+    hark("train", *start, *TRAINING, "train.steps=2", "-o", tmp_path / "part")
+    hark("train", "--resume", tmp_path / "part", "train.steps=4", "--allow", "train.steps")
     assert losses(RunDir(tmp_path / "part")) == losses(RunDir(tmp_path / "run"))
 
 
