@@ -24,9 +24,9 @@ def training() -> Training:
     """A model that has learnt to attend to the source."""
     torch.manual_seed(1)
     training = Training(TorchTransformer(MODEL), Config(model=MODEL), torch.device("cpu"), VARIANTS["eager"])
-    for _ in range(150):
+    for _ in range(80):
         padded, tokens = batch(32)
-        training.step([padded], tokens, rate=5e-3)
+        training.step([padded], tokens, rate=1e-2)
     return training
 
 
