@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,11 @@ class Trip:
         _, target = open_vocabularies(self.imported)
         assert isinstance(target, PieceVocabulary)
         return target
+
+    @cached_property
+    def models(self) -> list[Any]:
+        """The original and the export, in transformers."""
+        return [load("AutoModelForSeq2SeqLM", each) for each in (self.original, self.exported)]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -137,10 +143,7 @@ def test_the_tokenizer_is_that_of_the_original(trip: Trip) -> None:
 @pytest.mark.parametrize("beam", [1, 4])
 def test_generate_gives_the_tokens_of_hark(trip: Trip, beam: int) -> None:
     """Those of the original, too. The forced tag and the tokens that hark never produces are in the exported files."""
-    vocabulary, models = (
-        trip.vocabulary,
-        [load("AutoModelForSeq2SeqLM", each) for each in (trip.original, trip.exported)],
-    )
+    vocabulary, models = trip.vocabulary, trip.models
     assert type(models[1]).__name__ == trip.kind.model
     search = DecodeConfig(beam=beam, alpha=0.0, max_extra=5)
     requests = [Request(vocabulary.source_ids(text), search, vocabulary.prefix()) for text in TEXTS]

@@ -25,26 +25,26 @@ from tests.parse.parsers import treebank
 Reproduce = Callable[[Target], tuple[str, Path]]
 
 
+def run_target(target: Target, text: Dataset, folder: Path) -> tuple[str, Path]:
+    """Run a target; return its Markdown and the folder."""
+    needs_text, needs_trees = target.needs == "text", target.needs == "trees"
+    work = Work(TINY, folder / target.name, "cpu", text if needs_text else None, treebanks() if needs_trees else {})
+    files = write_report(target, work, run_parts(target, work))
+    for file in files:
+        if file.suffix == ".svg":
+            ElementTree.parse(file)  # well-formed
+    json.loads(files[1].read_text())
+    return files[0].read_text(), work.folder
+
+
 @pytest.fixture
 def reproduce(text: Dataset, tmp_path: Path) -> Reproduce:
-    """Runs a target; returns its Markdown and the folder."""
+    return lambda target: run_target(target, text, tmp_path)
 
-    def run(target: Target) -> tuple[str, Path]:
-        work = Work(
-            TINY,
-            tmp_path / target.name,
-            "cpu",
-            text if target.needs == "text" else None,
-            treebanks() if target.needs == "trees" else {},
-        )
-        files = write_report(target, work, run_parts(target, work))
-        for file in files:
-            if file.suffix == ".svg":
-                ElementTree.parse(file)  # well-formed
-        json.loads(files[1].read_text())
-        return files[0].read_text(), work.folder
 
-    return run
+@pytest.fixture(scope="module")
+def whole_table3(text: Dataset, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    return run_target(table3.TARGET, text, tmp_path_factory.mktemp("whole"))
 
 
 def treebanks() -> dict[str, Treebank]:
@@ -90,7 +90,7 @@ def test_table2_has_every_published_row_and_ours(reproduce: Reproduce) -> None:
     assert rows["base"]["averaged"] == TINY.averaged
 
 
-def test_rows_are_the_same_after_an_interruption(text: Dataset, tmp_path: Path) -> None:
+def test_rows_are_the_same_after_an_interruption(text: Dataset, whole_table3: tuple[str, Path], tmp_path: Path) -> None:
     """It stops in the last step of the second run, which has a checkpoint by then and is resumed."""
     parts = [part for part in table3.parts(TINY, None) if part.name in ("base", "A-1", "E")]
     target = Target("some", "", lambda _scale, _steps: parts, table3.report)
@@ -99,13 +99,15 @@ def test_rows_are_the_same_after_an_interruption(text: Dataset, tmp_path: Path) 
         if stage.startswith("2/3") and (share or 0) >= table3.TRAINING:
             raise KeyboardInterrupt
 
-    whole, stopped = (Work(TINY, tmp_path / name, "cpu", text) for name in ("whole", "stopped"))
+    stopped = Work(TINY, tmp_path, "cpu", text)
     with pytest.raises(KeyboardInterrupt):
         run_parts(target, stopped, stop)
     assert RunDir(stopped.run_folder("A-1")).saved_steps == [1]
     assert [part.name for part in missing_parts(target, stopped)] == ["A-1", "E"]
-    first, second = (run_parts(target, work) for work in (whole, stopped))
-    assert {name: scores(row) for name, row in first.items()} == {name: scores(row) for name, row in second.items()}
+    whole = json.loads((whole_table3[1] / "table3.json").read_text())["rows"]
+    rows = run_parts(target, stopped)
+    assert {name: scores(row) for name, row in rows.items()} == {name: scores(whole[name]) for name in rows}
+    assert list(rows) == ["base", "A-1", "E"]
     resumed = read_metrics(stopped.folder / "rows" / "A-1.metrics.jsonl").start
     assert isinstance(resumed, ResumeRecord)
 
@@ -114,8 +116,8 @@ def scores(row: Row) -> Row:
     return {name: row[name] for name in ("perplexity", "bleu", "weights", "target_tokens")}
 
 
-def test_table3_has_every_row(reproduce: Reproduce) -> None:
-    markdown, folder = reproduce(table3.TARGET)
+def test_table3_has_every_row(whole_table3: tuple[str, Path]) -> None:
+    markdown, folder = whole_table3
     for variation in TABLE_3:
         (row,) = cells(markdown, variation.about, column=1)
         assert row[2] == f"{variation.perplexity:.2f}"
