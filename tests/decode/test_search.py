@@ -44,7 +44,7 @@ def assert_same(ours: list[Ended], expected: list[Hypothesis]) -> None:
 
 
 @given(st.data(), st.integers(1, 4), SEEDS)
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_search_equals_the_naive_search(data: st.DataObject, width: int, seed: int) -> None:
     """The naive search does not stop early: so early stopping changes nothing."""
     request = data.draw(asked(width))

@@ -14,7 +14,7 @@ KINDS = st.fixed_dictionaries(
         "positions": st.sampled_from(["sinusoidal", "learned", "rotary"]),
     }
 )
-FEW = settings(max_examples=25)
+FEW = settings(max_examples=15)
 
 
 @given(KINDS, LENGTHS, st.data(), SEEDS)

@@ -66,14 +66,14 @@ def model() -> Transformer:
 @engines
 def test_a_bad_request_does_not_affect_others(make: Make, model: Transformer) -> None:
     engine = make(model, SPECIAL)
-    asked = good(240)
-    numbers = [engine.submit(each) for each in asked[:120]]
+    asked = good(120)
+    numbers = [engine.submit(each) for each in asked[:60]]
     bad = [engine.submit(each) for each in BAD]
-    numbers += [engine.submit(each) for each in asked[120:]]
+    numbers += [engine.submit(each) for each in asked[60:]]
     found = step_until(engine, len(asked) + len(BAD))
     assert set(found) == {*numbers, *bad}
     assert all(isinstance(found[number], UserError) for number in bad)
-    for place in random.Random(2).sample(range(240), 10):
+    for place in random.Random(2).sample(range(120), 10):
         ((_, alone),) = engine.run([asked[place]])
         answer = found[numbers[place]]
         assert not isinstance(answer, UserError)
@@ -104,7 +104,7 @@ def test_run_raises_the_error_of_a_request(make: Make, model: Transformer) -> No
 @engines
 def test_two_threads_submit_while_a_third_steps(make: Make, model: Transformer) -> None:
     engine = make(model, SPECIAL)
-    asked = [good(30, seed=seed) for seed in (3, 4)]
+    asked = [good(20, seed=seed) for seed in (3, 4)]
     numbers: list[list[int]] = [[], []]
 
     def client(which: int) -> None:
@@ -114,7 +114,7 @@ def test_two_threads_submit_while_a_third_steps(make: Make, model: Transformer) 
     clients = [Thread(target=client, args=(which,)) for which in range(2)]
     for thread in clients:
         thread.start()
-    found = step_until(engine, 60)
+    found = step_until(engine, 40)
     for thread in clients:
         thread.join()
     alone = [dict(engine.run(each)) for each in asked]
@@ -139,7 +139,7 @@ def test_urgent_requests_do_not_wait_for_bulk_and_bulk_finishes(
     # When they start, not when they finish: that depends on which of CTranslate2's threads the machine favours.
     monkeypatch.setattr(engine.intake, "take", note)
     if isinstance(engine, TorchEngine):
-        engine.scheduler.rows, count = 16, 100  # so that bulk has to wait
+        engine.scheduler.rows, count = 16, 60  # so that bulk has to wait
     bulk = [engine.submit(each) for each in good(count)]
     engine.step()
     urgent = [engine.submit(each) for each in good(10, urgent=True)]
