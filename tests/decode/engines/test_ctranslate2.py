@@ -180,12 +180,12 @@ def test_every_kind_of_model(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_many_sentences_equal_the_torch_engine(beam: int, learnt: Transformer) -> None:
-    requests = [Request(each, DecodeConfig(beam=beam)) for each in sentences(100, 5, 10, vocabulary=23)]
+def test_200_sentences_equal_the_torch_engine(beam: int, learnt: Transformer) -> None:
+    requests = [Request(each, DecodeConfig(beam=beam)) for each in sentences(200, 5, 10, vocabulary=23)]
     theirs = dict(CTranslate2Engine(weights_of(learnt), learnt.config, SPECIAL, "float32").run(requests))
     ours = dict(TorchEngine(learnt, SPECIAL, precision="float32").run(requests))
-    assert [theirs[i][0].tokens for i in range(100)] == [ours[i][0].tokens for i in range(100)]
-    for i in range(100):
+    assert [theirs[i][0].tokens for i in range(200)] == [ours[i][0].tokens for i in range(200)]
+    for i in range(200):
         assert theirs[i][0].score == pytest.approx(ours[i][0].score, abs=1e-3)
     assert np.mean([len(answer[0].tokens) for answer in ours.values()]) > 2
 
@@ -194,13 +194,13 @@ def test_int8_gives_nearly_the_same(learnt: Transformer) -> None:
     requests = [Request(each) for each in sentences(100, 6, 8, vocabulary=23)]
 
     def difference(whole: dict[int, list[Hypothesis]]) -> float:
-        return float(np.mean([abs(whole[i][0].score - floating[i][0].score) for i in range(100)]))
+        return float(np.mean([abs(whole[i][0].score - floating[i][0].score) for i in range(200)]))
 
     settings = weights_of(learnt), learnt.config, SPECIAL
     floating = dict(CTranslate2Engine(*settings, "float32").run(requests))
     whole = dict(CTranslate2Engine(*settings, "int8").run(requests))
     rounding = 2 if saturates() else 1  # one bit less doubles the error
-    assert np.mean([whole[i][0].tokens == floating[i][0].tokens for i in range(100)]) >= 1 - 0.1 * rounding
+    assert np.mean([whole[i][0].tokens == floating[i][0].tokens for i in range(200)]) >= 1 - 0.1 * rounding
     assert difference(whole) < 0.05 * rounding
     if saturates():
         assert difference(whole) < difference(dict(CTranslate2Engine(*settings, "int8", all_bits=True).run(requests)))
