@@ -28,58 +28,30 @@ def permute(x: ArrayLike, size: ArrayLike, key: ArrayLike) -> NDArray[np.int64]:
     which keeps the map a bijection.
     """
     shape = np.broadcast_shapes(np.shape(x), np.shape(size), np.shape(key))
-    if shape == ():
-        return np.asarray(_permute_one(int(np.asarray(x)), int(np.asarray(size)), int(np.asarray(key))))
     size = np.asarray(size, np.uint64)
     # The exponent of a float64 is the number of bits; exact up to 2**53.
-    bits = np.asarray(np.frexp((size - np.uint64(1)).astype(np.float64))[1]).astype(np.uint64)
-    mask = np.asarray((np.uint64(1) << bits) - np.uint64(1))
-    fold = np.asarray((bits + np.uint64(1)) // np.uint64(2))
-    keys = derive(key, np.arange(_ROUNDS, dtype=np.uint64).reshape(_ROUNDS, *[1] * len(shape)))
-    factors, terms = keys | np.uint64(1), keys >> np.uint64(32)
-    y = np.array(np.broadcast_to(_scramble(np.asarray(x, np.uint64), mask, fold, factors, terms), shape))
-    outside = np.flatnonzero(y >= size)
-    if outside.size:
-        flat = y.reshape(-1)
-        size, mask, fold = (_pick(each, shape, outside) for each in (size, mask, fold))
-        factors, terms = (
-            np.broadcast_to(each, (_ROUNDS, *shape)).reshape(_ROUNDS, -1)[:, outside] for each in (factors, terms)
-        )
-        while outside.size:
-            z = _scramble(flat[outside], mask, fold, factors, terms)
-            flat[outside] = z
-            still = z >= size
-            outside, factors, terms = outside[still], factors[:, still], terms[:, still]
-            size, mask, fold = (each[still] if each.ndim else each for each in (size, mask, fold))
-    return y.astype(np.int64)
-
-
-def _pick(each: NDArray[np.uint64], shape: tuple[int, ...], places: NDArray[np.intp]) -> NDArray[np.uint64]:
-    """Values at some places, or the one value of all places."""
-    return np.broadcast_to(each, shape).reshape(-1)[places] if each.ndim else each
+    bits = np.frexp((size - np.uint64(1)).astype(np.float64))[1].astype(np.uint64)
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    fold = (bits + np.uint64(1)) // np.uint64(2)
+    keys = [derive(key, r) for r in range(_ROUNDS)]
+    y = np.array(_scramble(np.asarray(x, np.uint64), mask, fold, keys), ndmin=1)
+    outside = np.nonzero(y >= size)
+    if outside[0].size:
+        size, mask, fold, *keys = (np.broadcast_to(each, y.shape)[outside] for each in (size, mask, fold, *keys))
+    while outside[0].size:
+        z = _scramble(y[outside], mask, fold, keys)
+        y[outside] = z
+        still = z >= size
+        outside = tuple(axis[still] for axis in outside)
+        size, mask, fold, *keys = (each[still] for each in (size, mask, fold, *keys))
+    return y.astype(np.int64).reshape(shape)
 
 
 def _scramble(
-    x: NDArray[np.uint64],
-    mask: NDArray[np.uint64],
-    fold: NDArray[np.uint64],
-    factors: NDArray[np.uint64],
-    terms: NDArray[np.uint64],
+    x: NDArray[np.uint64], mask: NDArray[np.uint64], fold: NDArray[np.uint64], keys: list[NDArray[np.uint64]]
 ) -> NDArray[np.uint64]:
-    for factor, term in zip(factors, terms, strict=True):
-        x = (x * factor + term) & mask
-        x ^= x >> fold
+    with np.errstate(over="ignore"):
+        for key in keys:
+            x = (x * (key | np.uint64(1)) + (key >> np.uint64(32))) & mask
+            x = x ^ (x >> fold)
     return x
-
-
-def _permute_one(x: int, size: int, key: int) -> int:
-    """The same for a single number, in Python's own integers, which take a tenth of the time."""
-    bits = (size - 1).bit_length()
-    mask, fold = (1 << bits) - 1, (bits + 1) // 2
-    keys = [int(each) for each in derive(key, np.arange(_ROUNDS, dtype=np.uint64))]
-    while True:
-        for each in keys:
-            x = (x * (each | 1) + (each >> 32)) & mask
-            x ^= x >> fold
-        if x < size:
-            return x
