@@ -18,6 +18,7 @@ from hark.data.names import name_corpora
 from hark.data.store import Side
 from hark.errors import UserError
 from hark.facts import LanguagePair, LanguageTags
+from hark.text.detector import base_language
 from hark.text.opening import load_vocabularies
 from hark.text.tokenizer import Tokenizer
 from hark.text.trees import TREES
@@ -227,10 +228,6 @@ def is_sample_of_other_languages(corpus: NamedCorpus) -> bool:
         file.startswith(BUNDLED) and not plain_name(Path(file)).endswith(f".{base_language(language)}")
         for file, language in zip(files, corpus.languages, strict=True)
     )
-
-
-def base_language(code: str) -> str:
-    return code.replace("_", "-").partition("-")[0].lower()
 
 
 def directions_of(corpus: CorpusConfig, role: Role) -> tuple[LanguagePair, ...]:
