@@ -67,7 +67,7 @@ class WeightFile(Mapping[str, Array]):
                 raise UserError(f"{path}: not a valid weight file: {name} is int8, but {name + SCALE} is missing")
 
     def map(self) -> Array:
-        """Map the whole file. As a plain array: np.memmap, and every view of one, takes three times as long."""
+        """Map the whole file, as a plain array: np.memmap and its views take three times as long to make."""
         try:
             with self.path.open("rb") as file:
                 return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)

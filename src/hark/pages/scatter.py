@@ -10,7 +10,7 @@ from hark.pages.picture import picture, swatches
 
 WIDTH, HEIGHT, MARGIN, LEFT, RIGHT, BOTTOM = 760, 420, 20, 60, 150, 52  # in SVG units
 TITLE, LINE = 36, 20
-LETTER, ASCENT, RADIUS = 6.2, 10, 4  # of a label's font, estimated, and of a dot
+LETTER, ASCENT, RADIUS = 6.2, 10, 4  # mean width of a letter (estimated), height of a label, radius of a dot
 
 
 @dataclass(frozen=True)

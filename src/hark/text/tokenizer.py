@@ -27,7 +27,7 @@ BYTES = 256
 CHARACTER_COVERAGE = 0.9999
 """Share of the characters in the text that get their own piece; the rest are encoded as bytes, so none is lost."""
 FEW = 32
-"""Texts that are encoded or decoded one by one. For a list, sentencepiece starts a thread, which takes as long."""
+"""Up to this many texts are encoded or decoded one by one; for a list, sentencepiece starts a thread first."""
 
 
 class Tokenizer(Vocabulary):

@@ -13,7 +13,7 @@ from hark.config import TrainConfig
 
 
 class Adam:
-    """Updates weights (possibly none), all of one type and on one device."""
+    """Updates weights of one type on one device. There may be none, if Muon updates all of them."""
 
     def __init__(self, weights: Sequence[nn.Parameter], config: TrainConfig) -> None:
         self.weights = weights
