@@ -40,5 +40,5 @@ def test_a_diverged_row_is_not_a_result() -> None:
 
 def test_a_conclusion_states_its_figures() -> None:
     first = draw_conclusions(PAPER, SEED)[0]
-    assert "4.91 against 5.29" in str(first)
+    assert "BLEU 25.8 against 24.9" in str(first)
     assert "**holds**" in str(first)
