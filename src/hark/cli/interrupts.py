@@ -22,7 +22,7 @@ class Interrupts:
     """A context in which signals raise `Interrupted`. Ignored signals stay ignored, as under nohup.
 
     Records the first signal: some C extensions turn an interrupt during import into an error of their own. Later
-    signals do not disturb the clean-up, except Ctrl-C.
+    signals do not disturb the clean-up, except Ctrl-C. A signal whose exception Python ignores is sent again.
     """
 
     def __init__(self) -> None:
@@ -30,6 +30,7 @@ class Interrupts:
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
+        self.hook_before, sys.unraisablehook = sys.unraisablehook, self.send_again
         for number in MESSAGES:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self.before[number] = signal.signal(number, self.handle)
@@ -41,9 +42,23 @@ class Interrupts:
         self.received = self.received or number
         raise Interrupted(self.received)
 
+    def send_again(self, ignored: "sys.UnraisableHookArgs") -> None:
+        """Python ignores exceptions in destructors and in callbacks of weak references, and each import calls one. A
+        thread sends the signal again, so that it arrives after the callback."""
+        if not isinstance(ignored.exc_value, Interrupted):
+            self.hook_before(ignored)
+            return
+        from threading import Timer  # rarely needed
+
+        self.received = 0
+        again = Timer(0.01, os.kill, (os.getpid(), ignored.exc_value.number))
+        again.daemon = True  # does not delay the exit
+        again.start()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        sys.unraisablehook = self.hook_before
         for number, handler in self.before.items():
             signal.signal(number, handler)
 
