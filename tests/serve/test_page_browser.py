@@ -455,6 +455,7 @@ def test_everything_works_from_the_keyboard(new_page: OpenedPage) -> None:
     assert new_page.page.inner_text("[role=status].unseen").endswith(": " + ", ".join(lit))
     keyboard.press("s")
     new_page.until("() => document.querySelector('.from').value === 'de'")
+    new_page.wait()  # without a translation, no word lights up at the caret
     keyboard.press("2")
     assert new_page.page.locator("#tab-document").get_attribute("aria-selected") == "true"
     keyboard.press("/")
