@@ -1,4 +1,4 @@
-"""Signals become exceptions that are not lost."""
+"""Every signal interrupts the command."""
 
 import os
 import signal

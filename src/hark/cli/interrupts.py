@@ -43,8 +43,8 @@ class Interrupts:
         raise Interrupted(self.received)
 
     def send_again(self, ignored: "sys.UnraisableHookArgs") -> None:
-        """Python ignores exceptions in destructors and in callbacks of weak references, and each import calls one. A
-        thread sends the signal again, so that it arrives after the callback."""
+        """Send a signal again if Python ignored its exception, as it does in destructors and in callbacks of weak
+        references; every import runs such a callback. A thread sends it, so that it arrives after the callback."""
         if not isinstance(ignored.exc_value, Interrupted):
             self.hook_before(ignored)
             return

@@ -69,7 +69,7 @@ def draw_conclusions(rows: Rows, second: Row) -> list[Conclusion]:
 
 
 def best_heads(c: Comparison) -> str:
-    """The best row but the extremes, by BLEU, in which the paper states both conclusions about heads."""
+    """The row with the highest BLEU among 4, 8 and 16 heads. The paper states both conclusions in BLEU."""
     return max(("A-4", "base", "A-16"), key=lambda name: c.rows[name]["bleu"])
 
 
