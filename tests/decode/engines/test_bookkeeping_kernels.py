@@ -32,7 +32,7 @@ def decoder() -> CachedDecoder:
 
 def lane(width: int, keep: int, arrivals: list[Arrival]) -> Lane:
     room = Cache.empty(decoder().model.config, 4000, "cpu", torch.float32)
-    context = DecodeContext(decoder(), room, candidates, SPECIAL, exact=False, graph_pool=None)
+    context = DecodeContext(decoder(), room, candidates, SPECIAL, exact=False, recorder=None)
     made = Lane(context, LaneShape(width, keep, COLUMNS, forced=16, banned=16, sampled=False), SLOTS)
     made.admit(arrivals)
     return made

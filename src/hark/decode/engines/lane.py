@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.decode.engines.lane_tables import PADDING, Arrival, LaneShape, ParamTables, power_of_two
+from hark.decode.engines.recorder import Recorder
 from hark.decode.engines.transfer import PendingCopy, send
 from hark.decode.engines.watch import SearchStep, Watch
 from hark.decode.rules import draw, forbid, force
@@ -45,9 +46,8 @@ class DecodeContext:
     special: SpecialIds
     exact: bool
     """Whether results must be independent of the batch, to the last bit."""
-    graph_pool: torch.cuda.MemPool | None
-    """Memory shared by captured steps, since only one runs at a time; None: steps are not captured. A MemPool outlives
-    the eviction of all of them, which a mere handle does not."""
+    recorder: Recorder | None
+    """Captures the steps; None: they are not captured."""
     watch: Watch | None = None
 
     @property
@@ -164,12 +164,12 @@ class Lane:
         which = np.full(size, self.slots, np.int64)
         which[: len(here)] = here
         which_B = send(which, self.context.device)
-        if self.context.graph_pool is None:
+        if self.context.recorder is None:
             for _ in range(times):
                 self.step(which_B, self.shape.columns, int(self.memory_lengths[here].max()))
             return
         if size not in self.recorded:
-            self.recorded[size] = RecordedStep(self, size, self.context.graph_pool)
+            self.recorded[size] = RecordedStep(self, size, self.context.recorder)
         self.recorded[size].replay(which_B, times)
 
     @torch.no_grad()
@@ -247,19 +247,9 @@ class Lane:
 class RecordedStep:
     """A lane's step for a fixed number of slots, captured as a CUDA graph; warm-up runs on the padding slot."""
 
-    def __init__(self, lane: Lane, size: int, pool: torch.cuda.MemPool) -> None:
+    def __init__(self, lane: Lane, size: int, recorder: Recorder) -> None:
         self.which_B = torch.full((size,), lane.slots, device=lane.context.device)
-        shape = (self.which_B, lane.shape.columns, lane.shape.columns)
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(2):
-                lane.step(*shape)
-        torch.cuda.current_stream().wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        # Other threads, such as a server's, may keep using the device.
-        with torch.cuda.graph(self.graph, pool=pool.id, capture_error_mode="thread_local"):  # type: ignore[arg-type]
-            lane.step(*shape)
+        self.graph = recorder.record(lambda: lane.step(self.which_B, lane.shape.columns, lane.shape.columns))
 
     def replay(self, which_B: Tensor, times: int) -> None:
         self.which_B.copy_(which_B)

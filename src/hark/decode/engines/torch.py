@@ -32,6 +32,7 @@ from hark.decode.engines.forced import PackedText, TokenTranslation, in_batches
 from hark.decode.engines.jobs import DecodeJob, OpenAnswer, branches_of, jobs_of, over, ranked
 from hark.decode.engines.lane import DecodeContext, Lane
 from hark.decode.engines.lane_tables import LaneShape
+from hark.decode.engines.recorder import Recorder
 from hark.decode.engines.transfer import PendingCopy
 from hark.decode.engines.watch import Watch
 from hark.decode.request import Answer, Hypotheses, Hypothesis, Request
@@ -129,14 +130,14 @@ class TorchEngine(Engine):
     def context(self) -> DecodeContext:
         """The decoder and its cache; created when first needed, because scoring does not need it."""
         cache = Cache.empty(self.config, self.places, self.device, self.dtype)
-        pool = torch.cuda.MemPool() if self.graphs else None
+        recorder = Recorder() if self.graphs else None
         operations, choose = (self.watch.operations() if self.watch is not None else None), candidates
         if self.kernels:
             from hark.decode.engines import decode_kernels
 
             operations, choose = decode_kernels.OPERATIONS, decode_kernels.choose
         decoder = CachedDecoder(self.model, operations)
-        return DecodeContext(decoder, cache, choose, self.special, self.exact, pool, self.watch)
+        return DecodeContext(decoder, cache, choose, self.special, self.exact, recorder, self.watch)
 
     def close(self) -> None:
         """Free the memory used for decoding; the weights belong to the model."""
