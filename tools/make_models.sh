@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Makes hark's models, on one GPU: for each direction a teacher, its translations of the training text,
 # a student trained on them, and the student's weights in int8; then the many-to-many model `seven`, if MULTIWAY names the
-# folder of seven-way text (train.en, train.de and so on, made by europarl_multiway.py).
+# folder of seven-way text (train.en.xz, train.de.xz and so on, made by europarl_multiway.py).
 #
 #   [MULTIWAY=FOLDER] tools/make_models.sh DATA FOLDER
 #
-# DATA has the corpora that tools/cut_domains.py and held_out_text.py name. Everything goes to FOLDER. Every step takes
+# DATA has the corpora that tools/cut_domains.py and held_out_text.py name; `python -m tools.debian_text DATA/debian --to
+# it nl pt` adds text of programs in three more languages, for `seven`. Everything goes to FOLDER. Every step takes
 # about ten minutes on an H200, except the training of `seven` (24) and the cleaning of the text on few cores, and
 # resumes where it stopped: kill the script at any time and start it again; finished steps are skipped. HARK and PYTHON
 # are the commands to run; TEACHER, STUDENT and SEVEN hold settings for training, for experiments. The CPU prepares text
@@ -72,7 +73,7 @@ done
 
 if [ -n "$multiway" ]; then
   for corpus in europarl-seven tatoeba-seven tatoeba-en-fr; do ln -sfn "$data/$corpus" "datasets/$corpus"; done
-  for language in fr es; do
+  for language in fr es it nl pt; do
     once "datasets/domains-en-$language/done" $python -m tools.cut_domains "$data" -o "datasets/domains-en-$language" --to "$language"
   done
   once datasets/seven-pairs/done $python -m tools.pair_languages "$multiway" datasets -o datasets/seven-pairs

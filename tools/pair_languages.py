@@ -2,14 +2,15 @@
 
     python -m tools.pair_languages MULTIWAY DOMAINS -o FOLDER
 
-MULTIWAY has train.en, train.de and so on: the same lines in seven languages (europarl_multiway.py makes them). All of
-them in all 21 pairs would be ten million pairs that repeat each other, so each pair draws lines of its own: many with
-English, fewer without. English-German draws few, since it has the teachers' translations of Parliament as well.
-DOMAINS has the folders domains-en-de, domains-en-fr and domains-en-es (cut_domains.py): lines with the same English are
-joined into pairs without English. FOLDER gets europarl.en-fr.en, europarl.en-fr.fr, joined.de-fr.de and so on.
+MULTIWAY has train.en.xz, train.de.xz and so on: the same lines in seven languages (europarl_multiway.py makes them).
+All of them in all 21 pairs would be ten million pairs that repeat each other, so each pair draws lines of its own: many
+with English, fewer without. English-German draws few, since it has the teachers' translations of Parliament as well.
+DOMAINS has the folders domains-en-de, domains-en-fr and so on (cut_domains.py): lines with the same English are joined
+into pairs without English. FOLDER gets europarl.en-fr.en, europarl.en-fr.fr, joined.de-fr.de and so on.
 """
 
 import argparse
+import lzma
 import random
 import sys
 from itertools import combinations
@@ -17,12 +18,13 @@ from pathlib import Path
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 WITH_ENGLISH, WITHOUT_ENGLISH = 250_000, 80_000
-JOINED = (("de", "fr"), ("de", "es"), ("fr", "es"))
 DOMAINS = ("prose", "manuals", "docs", "descriptions", "strings", "catalogues")
+MOST_JOINED = 120_000
 
 
 def read_lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
+    text = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    return text.decode().split("\n")[:-1]
 
 
 def write_lines(path: Path, lines: list[str]) -> None:
@@ -35,16 +37,20 @@ def draw_rows(pair: tuple[str, str], rows: int) -> list[int]:
     return random.Random(f"{pair}").sample(range(rows), min(rows, WITH_ENGLISH if many else WITHOUT_ENGLISH))
 
 
-def join_domains(folder: Path, one: str, other: str) -> list[tuple[str, str]]:
-    """Return pairs of lines with the same English translation, each pair once."""
-    pairs: dict[tuple[str, str], None] = {}
+def read_domains(folder: Path, language: str) -> dict[str, str]:
+    """Translations of English lines. A program's text may be in another domain in another language."""
+    found: dict[str, str] = {}
     for domain in DOMAINS:
-        sides = []
-        for language in (one, other):
-            stem = folder / f"domains-en-{language}" / f"{domain}.train"
-            sides.append(dict(zip(read_lines(Path(f"{stem}.en")), read_lines(Path(f"{stem}.{language}")), strict=True)))
-        pairs |= dict.fromkeys((text, sides[1][en]) for en, text in sides[0].items() if en in sides[1])
-    return list(pairs)
+        stem = folder / f"domains-en-{language}" / f"{domain}.train"
+        if Path(f"{stem}.en").exists():
+            found |= zip(read_lines(Path(f"{stem}.en")), read_lines(Path(f"{stem}.{language}")), strict=True)
+    return found
+
+
+def join(pair: tuple[str, str], one: dict[str, str], other: dict[str, str]) -> list[tuple[str, str]]:
+    """Return pairs of lines with the same English translation, each pair once; a sample if there are too many."""
+    joined = list(dict.fromkeys((text, other[english]) for english, text in one.items() if english in other))
+    return random.Random(f"{pair}").sample(joined, min(len(joined), MOST_JOINED))
 
 
 def main() -> None:
@@ -54,16 +60,17 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     said = parser.parse_args()
     said.output.mkdir(parents=True, exist_ok=True)
-    lines = {language: read_lines(said.multiway / f"train.{language}") for language in LANGUAGES}
+    lines = {language: read_lines(said.multiway / f"train.{language}.xz") for language in LANGUAGES}
     for pair in combinations(LANGUAGES, 2):
         rows = draw_rows(pair, len(lines["en"]))
         for language in pair:
             stem = said.output / f"europarl.{'-'.join(pair)}"
             write_lines(Path(f"{stem}.{language}"), [lines[language][row] for row in rows])
-    for pair in JOINED:
-        joined = join_domains(said.domains, *pair)
-        for language, side in zip(pair, zip(*joined, strict=True), strict=True):
-            write_lines(said.output / f"joined.{'-'.join(pair)}.{language}", list(side))
+    domains = {language: read_domains(said.domains, language) for language in LANGUAGES[1:]}
+    for pair in combinations(LANGUAGES[1:], 2):
+        joined = join(pair, domains[pair[0]], domains[pair[1]])
+        for place, language in enumerate(pair):
+            write_lines(said.output / f"joined.{'-'.join(pair)}.{language}", [each[place] for each in joined])
         sys.stdout.write(f"joined {'-'.join(pair)}: {len(joined):,} pairs\n")
 
 

@@ -1,5 +1,6 @@
 """Each pair of languages draws lines of its own, line by line the same; domains are joined by their English."""
 
+import lzma
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -17,16 +18,25 @@ def write(path: Path, lines: list[str]) -> None:
 
 @pytest.fixture
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The tool's output for 40 lines in seven languages, and three languages with one domain each in common."""
+    """The tool's output for 40 lines in seven languages, and six languages that share text of programs."""
     monkeypatch.setattr(pair_languages, "WITH_ENGLISH", 20)
     monkeypatch.setattr(pair_languages, "WITHOUT_ENGLISH", 10)
+    monkeypatch.setattr(pair_languages, "MOST_JOINED", 2)
+    (tmp_path / "multiway").mkdir()
     for language in LANGUAGES:
-        write(tmp_path / f"multiway/train.{language}", [f"{language} {row}" for row in range(40)])
-    for language, shared in (("de", ("Save", "Open")), ("fr", ("Open", "Quit")), ("es", ("Save", "Open"))):
-        for domain in pair_languages.DOMAINS:
-            stem = tmp_path / f"domains-en-{language}/{domain}.train"
-            write(Path(f"{stem}.en"), list(shared))
-            write(Path(f"{stem}.{language}"), [f"{language} {word}" for word in shared])
+        text = "".join(f"{language} {row}\n" for row in range(40))
+        (tmp_path / f"multiway/train.{language}.xz").write_bytes(lzma.compress(text.encode()))
+    for language, domain, shared in (
+        ("de", "strings", ("Save", "Open")),
+        ("fr", "catalogues", ("Open", "Quit")),
+        ("es", "catalogues", ("Save", "Open")),
+        ("it", "catalogues", ("Save", "Open", "Print", "Quit")),
+        ("nl", "catalogues", ("Print", "Quit", "Save")),
+        ("pt", "prose", ("Once",)),
+    ):
+        stem = tmp_path / f"domains-en-{language}/{domain}.train"
+        write(Path(f"{stem}.en"), list(shared))
+        write(Path(f"{stem}.{language}"), [f"{language} {word}" for word in shared])
     monkeypatch.setattr(sys, "argv", ["", str(tmp_path / "multiway"), str(tmp_path), "-o", str(tmp_path / "pairs")])
     main()
     return tmp_path / "pairs"
@@ -48,7 +58,18 @@ def test_both_sides_have_the_same_rows_and_pairs_have_different_ones(text: Path)
     assert len(set(drawn.values())) == 21
 
 
-def test_lines_with_the_same_english_become_pairs_once(text: Path) -> None:
-    assert (text / "joined.de-fr.de").read_text() == "de Open\n"
-    assert (text / "joined.de-fr.fr").read_text() == "fr Open\n"
-    assert (text / "joined.de-es.es").read_text() == "es Save\nes Open\n"
+def joined(text: Path, pair: str) -> set[tuple[str, ...]]:
+    sides = [(text / f"joined.{pair}.{language}").read_text().splitlines() for language in pair.split("-")]
+    return set(zip(*sides, strict=True))
+
+
+def test_lines_with_the_same_english_become_pairs_in_whatever_domain_they_are(text: Path) -> None:
+    assert joined(text, "de-fr") == {("de Open", "fr Open")}
+    assert joined(text, "de-es") == {("de Save", "es Save"), ("de Open", "es Open")}
+    assert joined(text, "de-pt") == set()
+
+
+def test_a_pair_with_many_such_lines_gets_a_sample(text: Path) -> None:
+    found = joined(text, "it-nl")
+    assert len(found) == 2
+    assert found < {(f"it {word}", f"nl {word}") for word in ("Save", "Print", "Quit")}
