@@ -71,6 +71,23 @@ def test_metrics_have_the_same_titles_as_in_evaluations() -> None:
     assert all(TITLES[measure] == title for measure, title in card_measures.TITLES.items())  # type: ignore[index]
 
 
+def test_sets_of_few_directions_share_a_table() -> None:
+    codes = ("de", "en", "fr")
+    pairs = [(one, other) for one in codes for other in codes if one != other]
+    scores = {"bleu": MeasuredScore(20.0), "chrf2": MeasuredScore(50.0)}
+    sets = [SetScores("europarl", 2000, scores, pair=pair) for pair in pairs]
+    sets += [SetScores("manuals", 1000, scores, pair=pair) for pair in pairs[:2]]
+    sets += [SetScores("news", 3003, {"bleu": MeasuredScore(25.5)}, pair=pairs[1])]
+    card = render(Facts(tuple(pairs), scores=ScoreFacts({"bleu": "signature"}, tuple(sets))), ModelConfig())
+    assert "europarl, chrF2, 2,000 sentences in each direction" in card
+    assert "manuals, BLEU" not in card
+    assert "| BLEU | sentences | de-en | de-fr |" in card
+    assert "| manuals | 1,000 | 20.0 | 20.0 |" in card
+    assert "| news | 3,003 |  | 25.5 |" in card
+    assert "| chrF2 | sentences | de-en | de-fr |" in card
+    assert "\n\n\n" not in card
+
+
 def test_scores_of_many_directions_are_matrices() -> None:
     codes = ("de", "en", "fr")
     pairs = [(one, other) for one in codes for other in codes if one != other]

@@ -100,7 +100,7 @@ CORPORA = {
         ),
         TextFacts(
             "joined",
-            what="Pairs of German, French and Spanish lines of software, manuals and guides with the same English",
+            what="Lines of software, manuals and guides in two languages that have the same English translation",
             licence="as `catalogues`, `manuals`, `docs`, `descriptions`, `strings` and `prose`",
             attribution="as for these",
         ),

@@ -3,11 +3,13 @@
 No figure is typed by hand:
 
     python -m tools.make_facts BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
+                                      [--start BUNDLE ...]
 
 --evaluation is the output of benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json`, with the model first;
---everyday that of benchmarks/everyday.py; --report the report.json of its training dataset. Other facts (alignment
-heads, weights, storage) are kept, and the manifest of the bundle is updated. With -o, facts.json and card.md are
-written to a folder instead.
+--everyday that of benchmarks/everyday.py; --report the report.json of its training dataset. --start names the models
+that training started from, the first one first: their text and steps are counted too. Other facts (alignment heads,
+weights, storage) are kept, and the manifest of the bundle is updated. With -o, facts.json and card.md are written to a
+folder instead.
 """
 
 import argparse
@@ -55,6 +57,10 @@ KINDS = {
 HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
 """Test sets in the summary, if the model was evaluated on them; the card has a table of all."""
 TOOL = "`tools/make_models.sh` makes it{teacher}."
+TOOL_OF_RUNS = (
+    "It was trained in {runs} runs, each from the result of the one before: {steps} steps. `tools/make_models.sh` "
+    "makes a model like it{teacher} in one run, on the text of all."
+)
 LICENCE = "Apache-2.0"
 TERMS = (
     "The model is licensed under Apache-2.0, like hark itself. If you pass it on, name the sources of the training "
@@ -71,6 +77,8 @@ class Measured:
     everyday: dict[str, Any] | None = None
     teacher: ParentModel | None = None
     report: dict[str, Any] | None = None
+    starts: tuple[Facts, ...] = ()
+    """Of the models that training started from, the first one first."""
 
 
 def count_weights(bundle: Bundle) -> int:
@@ -81,14 +89,15 @@ def describe_teacher(bundle: Bundle) -> ParentModel:
     return ParentModel("teacher", name_of(bundle.folder), count_weights(bundle), describe_shape(bundle.config.model))
 
 
-def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFacts, ...]:
-    """The training corpora in the facts, which may differ from those in the recipe. All must be known, because each
-    must be attributed; those of a model that training started from are not known."""
+def training_text(bundle: Bundle, report: dict[str, Any] | None, starts: Sequence[Facts] = ()) -> tuple[TextFacts, ...]:
+    """The training corpora in the facts, which may differ from those in the recipe, and those of the models that
+    training started from. All must be known, because each must be attributed."""
     facts = bundle.facts
-    names = [each.name for each in facts.text]
+    names = list(dict.fromkeys(each.name for made in (*starts, facts) for each in made.text))
     known = {name: corpus for name in names if (corpus := describe_corpus(name))}
     unknown = [name for name in names if name not in known]
-    unknown += [f"the text of {each.name}" for each in facts.making.parents if each.role == "start"]
+    first = starts[0] if starts else facts
+    unknown += [f"the text of {each.name}" for each in first.making.parents if each.role == "start"]
     if unknown or not names:
         raise UserError(
             f"{bundle.folder}: trained on {', '.join(unknown) or 'text that its facts do not name'}, whose licence is "
@@ -97,7 +106,7 @@ def training_text(bundle: Bundle, report: dict[str, Any] | None) -> tuple[TextFa
     kept: Counter[str] = Counter()
     for each in (report or {}).get("corpora", []):
         kept[without_languages(each["name"], facts.pairs) if bundle.config.data.many else each["name"]] += each["kept"]
-    counted = {each.name: kept.get(each.name, each.pairs) for each in facts.text}
+    counted = {each.name: kept.get(each.name, each.pairs) for made in (*starts, facts) for each in made.text}
     return tuple(
         replace(corpus, pairs=counted[name]) for name, corpus in sorted(known.items(), key=lambda each: rank(each[0]))
     )
@@ -187,22 +196,30 @@ def everyday_of(tree: dict[str, Any] | None) -> EverydayFacts | None:
     )
 
 
-def making_of(bundle: Bundle, teacher: ParentModel | None) -> MakingFacts:
+def making_of(bundle: Bundle, teacher: ParentModel | None, starts: Sequence[Facts] = ()) -> MakingFacts:
     config, making = bundle.config, bundle.facts.making
-    others = tuple(each for each in making.parents if each.role != "teacher")
+    known = ("teacher", "start") if starts else ("teacher",)
+    others = tuple(each for each in making.parents if each.role not in known)
+    steps = [*(each.making.steps or 0 for each in starts), config.train.steps]
+    template = TOOL_OF_RUNS if starts else TOOL
+    made_by = template.format(
+        runs=len(steps),
+        steps=join([f"{each:,}" for each in steps]),
+        teacher=" and its teacher, from the same text" if teacher else "",
+    )
     return replace(
         making,
         parameters=count_weights(bundle),
-        steps=config.train.steps,
+        steps=sum(steps),
         step_tokens=config.batches.batch_tokens * config.train.batches_per_step,
         variants={name: share for name, share in vars(config.data.augment).items() if share},
         parents=((teacher,) if teacher else ()) + others,
-        tool=making.tool or TOOL.format(teacher=" and its teacher, from the same text" if teacher else ""),
+        tool=making.tool or made_by,
     )
 
 
 def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
-    text = training_text(bundle, measured_facts.report)
+    text = training_text(bundle, measured_facts.report, measured_facts.starts)
     kinds, scores = kinds_of_text(text), scores_of(measured_facts.evaluation, measured_facts.report)
     return replace(
         bundle.facts,
@@ -220,7 +237,7 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
         scores=scores,
         speed=speed_of(measured_facts.evaluation),
         everyday=everyday_of(measured_facts.everyday),
-        making=making_of(bundle, measured_facts.teacher),
+        making=making_of(bundle, measured_facts.teacher, measured_facts.starts),
     )
 
 
@@ -253,6 +270,7 @@ def main() -> None:
     parser.add_argument("--everyday", type=Path, metavar="FILE.json")
     parser.add_argument("--teacher", metavar="BUNDLE", help="teacher of the model")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="report of its training dataset")
+    parser.add_argument("--start", action="append", default=[], metavar="BUNDLE", help="training started from it")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", help="write to this folder, and leave the bundle unchanged"
     )
@@ -264,6 +282,7 @@ def main() -> None:
             read_json(arguments.everyday, "hark everyday"),
             describe_teacher(Bundle.open(named_folder(arguments.teacher))) if arguments.teacher else None,
             read_json(arguments.report),
+            tuple(Bundle.open(named_folder(each)).facts for each in arguments.start),
         )
         facts = make_facts(bundle, measured_facts)
         if arguments.output:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hark.facts import EverydayFacts, MeasuredScore, ScoreFacts, SetScores, SpeedFacts
+from hark.facts import EverydayFacts, LanguagePair, MeasuredScore, ScoreFacts, SetScores, SpeedFacts
 
 TITLES = {"bleu": "BLEU", "chrf2": "chrF2", "ter": "TER", "comet": "COMET"}
 MAX_LISTED = 4
@@ -12,7 +12,7 @@ MAX_LISTED = 4
 def score_lines(scores: ScoreFacts) -> Iterator[str]:
     measures = [each for each in TITLES if any(each in of_set.scores for of_set in scores.sets)]
     if len({each.pair for each in scores.sets if each.pair}) > MAX_LISTED:
-        yield from matrix_lines(scores.sets, measures)
+        yield from direction_lines(scores.sets, measures)
     else:
         yield from score_table(scores, measures)
     if scores.resamples:
@@ -22,23 +22,49 @@ def score_lines(scores: ScoreFacts) -> Iterator[str]:
     yield from signature_lines({each: scores.signatures[each] for each in measures if each in scores.signatures})
 
 
-def matrix_lines(sets: Sequence[SetScores], measures: Sequence[str]) -> Iterator[str]:
-    """The scores of many directions: a table for each set and metric, with a row for each source."""
-    between = False
-    for name in dict.fromkeys(each.name for each in sets):
-        by_pair = {each.pair: each for each in sets if each.name == name and each.pair}
-        codes = sorted({code for pair in by_pair for code in pair})
-        sizes = sorted({each.sentences for each in by_pair.values()})
-        size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-        for measure in measures:
-            cells = {pair: show(each.scores, measure) for pair, each in by_pair.items()}
-            if not any(cells.values()):
-                continue
-            yield from [""] if between else []
-            between = True
-            yield f"{name}, {TITLES[measure]}, {size} sentences in each direction (rows: source, columns: target):"
-            yield ""
-            yield from table(["", *codes], [[one, *(cells.get((one, other), "") for other in codes)] for one in codes])
+def direction_lines(sets: Sequence[SetScores], measures: Sequence[str]) -> Iterator[str]:
+    """The scores of many directions: a matrix for each set and metric, then a table of the sets that have fewer."""
+    by_name: dict[str, dict[LanguagePair, SetScores]] = {}
+    for each in sets:
+        if each.pair:
+            by_name.setdefault(each.name, {})[each.pair] = each
+    most = max(map(len, by_name.values()))
+    wide = {name: of_set for name, of_set in by_name.items() if len(of_set) > most / 2}
+    blocks = [matrix(name, of_set, measure) for name, of_set in wide.items() for measure in measures]
+    few = {name: of_set for name, of_set in by_name.items() if name not in wide}
+    blocks += [sets_by_direction(few, measure) for measure in measures if few]
+    for number, block in enumerate(filter(None, blocks)):
+        yield from ["", *block] if number else block
+
+
+def matrix(name: str, of_set: Mapping[LanguagePair, SetScores], measure: str) -> list[str]:
+    """A set's scores, with a row for each source; empty if it lacks the metric."""
+    codes = sorted({code for pair in of_set for code in pair})
+    cells = {pair: show(each.scores, measure) for pair, each in of_set.items()}
+    if not any(cells.values()):
+        return []
+    rows = [[one, *(cells.get((one, other), "") for other in codes)] for one in codes]
+    title = f"{name}, {TITLES[measure]}, {sizes(of_set)} sentences in each direction (rows: source, columns: target):"
+    return [title, "", *table(["", *codes], rows)]
+
+
+def sets_by_direction(by_name: Mapping[str, Mapping[LanguagePair, SetScores]], measure: str) -> list[str]:
+    """A row for each set, and a column for each direction."""
+    pairs = list(dict.fromkeys(pair for of_set in by_name.values() for pair in of_set))
+    rows = [
+        [name, sizes(of_set), *(show(of_set[pair].scores, measure) if pair in of_set else "" for pair in pairs)]
+        for name, of_set in by_name.items()
+    ]
+    if not any("".join(row[2:]) for row in rows):
+        return []
+    heads = [TITLES[measure], "sentences", *(f"{source}-{target}" for source, target in pairs)]
+    return list(table(heads, rows))
+
+
+def sizes(of_set: Mapping[LanguagePair, SetScores]) -> str:
+    """The number of sentences in each direction."""
+    found = sorted({each.sentences for each in of_set.values()})
+    return f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
 
 
 def score_table(scores: ScoreFacts, measures: Sequence[str]) -> Iterator[str]:

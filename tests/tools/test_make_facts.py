@@ -127,6 +127,30 @@ def test_output_to_a_folder_leaves_the_bundle_unchanged(
     assert "no sentence of the test sets" not in card  # no report states it
 
 
+def test_text_and_steps_of_earlier_runs_are_counted(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+    assert evaluation["sets"]
+    first, second = (make_bundle(tmp_path / name, "en", "de") for name in ("first", "second"))
+    for folder, names, steps, parents in (
+        (first, ("medical",), 4000, ()),
+        (second, ("europarl", "games"), 500, (ParentModel("start", "first"),)),
+        (model, ("tatoeba",), None, (ParentModel("start", "second"),)),
+    ):
+        bundle = Bundle.open(folder)
+        making = MakingFacts(steps=steps, parents=parents)
+        write_facts(bundle, replace(bundle.facts, text=tuple(map(TextFacts, names)), making=making))
+    scores = ("--evaluation", str(tmp_path / "scores.json"))
+    done = make(str(model), *scores, "--start", str(second))
+    assert "the text of first, whose licence is not known" in done.stderr
+    done = make(str(model), *scores, "--start", str(first), "--start", str(second))
+    assert done.returncode == 0, done.stderr
+    bundle = Bundle.open(model)
+    assert [each.name for each in bundle.facts.text] == ["europarl", "tatoeba", "medical", "games"]
+    last = bundle.config.train.steps
+    assert bundle.facts.making.steps == 4500 + last
+    assert f"in 3 runs, each from the result of the one before: 4,000, 500 and {last:,} steps." in bundle.card
+    assert bundle.facts.making.parents == ()
+
+
 def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     bundle = Bundle.open(model)
     names = ("tatoeba-original", "tatoeba", "europarl")
