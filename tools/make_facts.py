@@ -58,7 +58,7 @@ HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
 """Test sets in the summary, if the model was evaluated on them; the card has a table of all."""
 TOOL = "`tools/make_models.sh` makes it{teacher}."
 TOOL_OF_RUNS = (
-    "It was trained in {runs} runs, each from the result of the one before: {steps} steps. `tools/make_models.sh` "
+    "There were {runs} runs, each from the result of the one before: {steps} steps. `tools/make_models.sh` "
     "makes a model like it{teacher} in one run, on the text of all."
 )
 LICENCE = "Apache-2.0"

@@ -147,7 +147,7 @@ def test_text_and_steps_of_earlier_runs_are_counted(model: Path, evaluation: dic
     assert [each.name for each in bundle.facts.text] == ["europarl", "tatoeba", "medical", "games"]
     last = bundle.config.train.steps
     assert bundle.facts.making.steps == 4500 + last
-    assert f"in 3 runs, each from the result of the one before: 4,000, 500 and {last:,} steps." in bundle.card
+    assert f"There were 3 runs, each from the result of the one before: 4,000, 500 and {last:,} steps." in bundle.card
     assert bundle.facts.making.parents == ()
 
 
