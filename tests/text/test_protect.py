@@ -92,3 +92,19 @@ def test_has_words() -> None:
 def test_restore(source: str, translation: str, text: str, repaired: bool, lost: list[str]) -> None:
     restored = restore(translation, find(source, UNKNOWN))
     assert (restored.text, restored.repaired, [item.text for item in restored.lost]) == (text, repaired, lost)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text", "translation", "expected"),
+    [
+        ("it", "de", "1.500 libri", "1,500 Bücher", "1.500 Bücher"),
+        ("it", "de", "1.500 libri", "1.500 Bücher", "1.500 Bücher"),
+        ("de", "nl", "3,75 Meter", "3.75 meter", "3,75 meter"),
+        ("de", "en", "1.500 Bücher", "1.500 books", "1,500 books"),
+        ("it", "de", "48 sedie e 2019", "48 Stühle und 2019", "48 Stühle und 2019"),
+    ],
+)
+def test_separators_of_numbers_are_those_of_the_target(
+    source: str, target: str, text: str, translation: str, expected: str
+) -> None:
+    assert restore(translation, find(text, UNKNOWN, source, target)).text == expected

@@ -85,7 +85,9 @@ def find(
             if not taken.is_free(span) or (kind == "number" and SPELLABLE.fullmatch(raw)):
                 continue
             written = localise(raw, source, target) if kind in _LOCAL and source and target else ""
-            found.append(Item(*span, raw, kind, written=written if written != raw else ""))
+            # A model may change a separator even where both languages have the same one: 1.500 must not become 1,500.
+            same = written == raw and (kind != "number" or raw.isdigit())
+            found.append(Item(*span, raw, kind, written="" if same else written))
         found.sort(key=lambda item: item.start)
     found += _marks(text, found)
     if strange := unknown(text):

@@ -1,0 +1,135 @@
+"""Names, numbers, units, dates and addresses: do they survive a translation, in every direction?
+
+    python -m benchmarks.survival [MODEL] [--json FILE]
+
+survival.toml has the same sentences in seven languages. MODEL (default: seven) translates each from every language into
+every other. What must survive *held*; was lost and the result carries a warning (*flagged*); or was lost without one
+(*silently wrong*).
+"""
+
+import argparse
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from benchmarks.lines import Line, has_warning
+from benchmarks.trust import Verdict, decide, head, row
+from hark.decode.load import Loaded
+from hark.errors import HarkError, UserError
+from hark.models import named_folder
+
+FILE = Path(__file__).with_name("survival.toml")
+KIND = "hark survival"
+LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
+SPACES = " \u00a0\u202f"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence in all languages, and what must survive its translation."""
+
+    kind: str
+    texts: dict[str, str]
+    keeps: tuple[str, ...] = ()
+    amounts: tuple[tuple[str, str], ...] = ()
+    """Numbers, with a point before decimals, and alternatives for their units."""
+    has: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, kind: str, tree: dict[str, Any]) -> "Sentence":
+        texts = {language: tree[language] for language in LANGUAGES}
+        amounts = tuple((number, unit) for number, unit in tree.get("amounts", ()))
+        return cls(kind, texts, tuple(tree.get("keeps", ())), amounts, tuple(tree.get("has", ())))
+
+    def lost(self, answer: str, source: str, target: str) -> str:
+        """What a translation has lost, or an empty string."""
+        wrong = Line(self.texts[source], keeps=self.keeps, has=self.has).wrong(answer)
+        lost = (
+            f"lost {number} {unit}".strip() for number, unit in self.amounts if not shows(answer, number, unit, target)
+        )
+        return wrong or next(lost, "")
+
+
+def shows(text: str, number: str, units: str, language: str) -> bool:
+    """Whether a text has a number, written as in a language, beside one of its units."""
+    whole, _, fraction = number.partition(".")
+    thousands, decimal = (",", r"\.") if language == "en" else (".'’", ",")
+    start = len(whole) % 3
+    groups = [whole[:start]] * bool(start) + [whole[at : at + 3] for at in range(start, len(whole), 3)]
+    digits = f"[{thousands}{SPACES}]?".join(groups) + (decimal + fraction if fraction else "")
+    pattern = rf"(?<![\d.,]){digits}(?!\d|[.,]\d)"
+    if units:
+        names = [
+            re.escape(each.rstrip("*")) + (r"\w*" if each.endswith("*") else r"\b" * each.isalpha())
+            for each in units.split("|")
+        ]
+        unit = f"(?:{'|'.join(names)})"
+        pattern = rf"{pattern}[{SPACES}]?{unit}|{unit}[{SPACES}]?{pattern}"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def read_sentences(file: Path) -> list[Sentence]:
+    tree = tomllib.loads(file.read_text(encoding="utf-8"))
+    return [Sentence.of(kind, each) for kind, sentences in tree.items() for each in sentences]
+
+
+def check(model: Loaded, sentences: Sequence[Sentence], source: str, target: str) -> Iterator[Verdict]:
+    answers = model.translate([each.texts[source] for each in sentences], source=source, target=target)
+    for sentence, answer in zip(sentences, answers, strict=True):
+        lost, warned = sentence.lost(answer.text, source, target), has_warning(answer)
+        outcome = decide(not lost, warned)
+        alarm = outcome == "held" and warned
+        pair = f"{source}-{target}"
+        yield Verdict(pair, sentence.kind, sentence.texts[source], answer.text, answer.flags, outcome, alarm, lost)
+
+
+def tabulate(found: Sequence[Verdict]) -> list[str]:
+    """Outcomes by kind, held and silently wrong sentences by direction, and what was lost without a warning."""
+    lines = head("what must survive")
+    for kind in dict.fromkeys(each.kind for each in found):
+        lines.append(row(kind, [each for each in found if each.kind == kind]))
+    lines += [row("all", found), ""]
+    for outcome, title in (("held", "held"), ("silent", "silently wrong")):
+        lines.append(f"{title}, of {len(found) // len({each.part for each in found})} in each direction")
+        lines.append("".join(f"{name:>5}" for name in ("", *LANGUAGES)))
+        for source in LANGUAGES:
+            counts = [
+                sum(each.part == f"{source}-{target}" and each.outcome == outcome for each in found)
+                for target in LANGUAGES
+            ]
+            cells = ("" if source == target else count for target, count in zip(LANGUAGES, counts, strict=True))
+            lines.append("".join(f"{cell:>5}" for cell in (source, *cells)))
+        lines.append("")
+    silent = [each for each in found if each.outcome == "silent"]
+    return [*lines, *(f"{each.part} {each.kind}: {each.text} -> {each.answer}   ({each.wrong})" for each in silent)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", default="seven", help="folder, run or name")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every translation with its outcome")
+    arguments = parser.parse_args()
+    sentences = read_sentences(FILE)
+    found: list[Verdict] = []
+    try:
+        model = Loaded(named_folder(arguments.model))
+        for source, target in permutations(LANGUAGES, 2):
+            found += check(model, sentences, source, target)
+            if sys.stderr.isatty():
+                print(f"\r{source}-{target}", end="", file=sys.stderr, flush=True)
+    except (UserError, HarkError) as error:
+        sys.exit(f"survival: {error}")
+    print("\n".join(tabulate(found)))
+    if arguments.json:
+        tree = {"kind": KIND, "model": arguments.model, "sentences": [asdict(each) for each in found]}
+        arguments.json.write_text(json.dumps(tree, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
