@@ -2,9 +2,9 @@
 
     python -m benchmarks.survival [MODEL] [--json FILE]
 
-survival.toml has the same sentences in seven languages. MODEL (default: seven) translates each from every language into
-every other. What must survive *held*; was lost and the result carries a warning (*flagged*); or was lost without one
-(*silently wrong*).
+survival.toml has the same sentences in seven languages. MODEL (default: seven) translates them in all directions that
+it knows. What must survive *held*; was lost and the result carries a warning (*flagged*); or was lost without one
+(*silently wrong*). A sentence that was not translated is wrong too.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import json
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import permutations
@@ -49,6 +50,8 @@ class Sentence:
 
     def lost(self, answer: str, source: str, target: str) -> str:
         """What a translation has lost, or an empty string."""
+        if answer == self.texts[source]:
+            return "is not translated"
         wrong = Line(self.texts[source], keeps=self.keeps, has=self.has).wrong(answer)
         lost = (
             f"lost {number} {unit}".strip() for number, unit in self.amounts if not shows(answer, number, unit, target)
@@ -95,15 +98,14 @@ def tabulate(found: Sequence[Verdict]) -> list[str]:
     for kind in dict.fromkeys(each.kind for each in found):
         lines.append(row(kind, [each for each in found if each.kind == kind]))
     lines += [row("all", found), ""]
+    directions = Counter(each.part for each in found)
     for outcome, title in (("held", "held"), ("silent", "silently wrong")):
-        lines.append(f"{title}, of {len(found) // len({each.part for each in found})} in each direction")
+        counts = Counter(each.part for each in found if each.outcome == outcome)
+        lines.append(f"{title}, of {max(directions.values())} in each direction")
         lines.append("".join(f"{name:>5}" for name in ("", *LANGUAGES)))
         for source in LANGUAGES:
-            counts = [
-                sum(each.part == f"{source}-{target}" and each.outcome == outcome for each in found)
-                for target in LANGUAGES
-            ]
-            cells = ("" if source == target else count for target, count in zip(LANGUAGES, counts, strict=True))
+            pairs = [f"{source}-{target}" for target in LANGUAGES]
+            cells = [counts[pair] if pair in directions else "" for pair in pairs]
             lines.append("".join(f"{cell:>5}" for cell in (source, *cells)))
         lines.append("")
     silent = [each for each in found if each.outcome == "silent"]
@@ -119,7 +121,10 @@ def main() -> None:
     found: list[Verdict] = []
     try:
         model = Loaded(named_folder(arguments.model))
-        for source, target in permutations(LANGUAGES, 2):
+        directions = [pair for pair in permutations(LANGUAGES, 2) if pair in model.facts.pairs]
+        if not directions:
+            raise UserError(f"{arguments.model}: translates none of the languages {', '.join(LANGUAGES)}")
+        for source, target in directions:
             found += check(model, sentences, source, target)
             if sys.stderr.isatty():
                 print(f"\r{source}-{target}", end="", file=sys.stderr, flush=True)
