@@ -1,10 +1,12 @@
 """The model card, rendered from facts."""
 
+import pytest
+
 from hark import card_measures
 from hark.card import describe_pairs, render
 from hark.config import ModelConfig
 from hark.evaluate.measures import TITLES
-from hark.facts import Facts, MakingFacts, MeasuredScore, ScoreFacts, SetScores, TextFacts
+from hark.facts import Facts, MakingFacts, MeasuredScore, ScoreFacts, SetScores, SetSpeed, SpeedFacts, TextFacts
 from tests.test_facts import FULL
 
 MODEL = ModelConfig(d_model=64, d_ff=128, n_heads=4, n_encoder_layers=3, n_decoder_layers=1, vocab_size=9000)
@@ -104,3 +106,11 @@ def test_scores_of_many_directions_are_matrices() -> None:
     assert "- BLEU: `signature`" in card
     assert "europarl (de to en)" not in card
     assert "\n\n\n" not in card
+
+
+@pytest.mark.parametrize(("repeats", "said"), [(1, "text to text, one run, at most"), (3, "best of 3 runs, at most")])
+def test_speed_of_one_or_several_runs(repeats: int, said: str) -> None:
+    speed = SpeedFacts("CTranslate2", 2, 300, repeats, (SetSpeed("europarl-test", 18.4),))
+    card = render(Facts((("en", "de"),), speed=speed), ModelConfig())
+    assert said in card
+    assert "| europarl-test | 18 |" in card

@@ -10,21 +10,24 @@ into pairs without English. FOLDER gets europarl.en-fr.en, europarl.en-fr.fr, jo
 """
 
 import argparse
-import lzma
 import random
 import sys
 from itertools import combinations
 from pathlib import Path
 
+from hark.data import corpus
+from hark.data.compression import ByteStream
+
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 WITH_ENGLISH, WITHOUT_ENGLISH = 250_000, 80_000
 DOMAINS = ("prose", "manuals", "docs", "descriptions", "strings", "catalogues")
 MOST_JOINED = 120_000
+"""Pairs of a pair of languages that share their English; more would outweigh its other text."""
 
 
 def read_lines(path: Path) -> list[str]:
-    text = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    return text.decode().split("\n")[:-1]
+    with ByteStream(path) as stream:
+        return list(corpus.read_lines(stream))
 
 
 def write_lines(path: Path, lines: list[str]) -> None:

@@ -112,10 +112,8 @@ def speed_lines(speed: SpeedFacts) -> Iterator[str]:
         rows.append(row + [""] * (len(heads) - len(row)))
     yield from table(heads, rows)
     yield ""
-    yield (
-        f"{speed.engine}, {speed.cores} cores, text to text, best of {speed.repeats} runs, at most "
-        f"{speed.sentences:,} sentences per set."
-    )
+    runs = "one run" if speed.repeats == 1 else f"best of {speed.repeats} runs"
+    yield (f"{speed.engine}, {speed.cores} cores, text to text, {runs}, at most {speed.sentences:,} sentences per set.")
 
 
 def everyday_lines(everyday: EverydayFacts) -> Iterator[str]:
