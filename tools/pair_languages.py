@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hark.data import corpus
 from hark.data.compression import ByteStream
+from hark.errors import UserError
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 WITH_ENGLISH, WITHOUT_ENGLISH = 250_000, 80_000
@@ -47,6 +48,8 @@ def read_domains(folder: Path, language: str) -> dict[str, str]:
         stem = folder / f"domains-en-{language}" / f"{domain}.train"
         if Path(f"{stem}.en").exists():
             found |= zip(read_lines(Path(f"{stem}.en")), read_lines(Path(f"{stem}.{language}")), strict=True)
+    if not found:
+        raise UserError(f"{folder}/domains-en-{language}: no text; tools.cut_domains makes it")
     return found
 
 
@@ -56,25 +59,32 @@ def join(pair: tuple[str, str], one: dict[str, str], other: dict[str, str]) -> l
     return random.Random(f"{pair}").sample(joined, min(len(joined), MOST_JOINED))
 
 
+def pair_languages(multiway: Path, domains: Path, output: Path) -> None:
+    lines = {language: read_lines(multiway / f"train.{language}.xz") for language in LANGUAGES}
+    translations = {language: read_domains(domains, language) for language in LANGUAGES[1:]}
+    output.mkdir(parents=True, exist_ok=True)
+    for pair in combinations(LANGUAGES, 2):
+        rows = draw_rows(pair, len(lines["en"]))
+        for language in pair:
+            stem = output / f"europarl.{'-'.join(pair)}"
+            write_lines(Path(f"{stem}.{language}"), [lines[language][row] for row in rows])
+    for pair in combinations(LANGUAGES[1:], 2):
+        joined = join(pair, translations[pair[0]], translations[pair[1]])
+        for place, language in enumerate(pair):
+            write_lines(output / f"joined.{'-'.join(pair)}.{language}", [each[place] for each in joined])
+        sys.stdout.write(f"joined {'-'.join(pair)}: {len(joined):,} pairs\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("multiway", type=Path)
     parser.add_argument("domains", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     said = parser.parse_args()
-    said.output.mkdir(parents=True, exist_ok=True)
-    lines = {language: read_lines(said.multiway / f"train.{language}.xz") for language in LANGUAGES}
-    for pair in combinations(LANGUAGES, 2):
-        rows = draw_rows(pair, len(lines["en"]))
-        for language in pair:
-            stem = said.output / f"europarl.{'-'.join(pair)}"
-            write_lines(Path(f"{stem}.{language}"), [lines[language][row] for row in rows])
-    domains = {language: read_domains(said.domains, language) for language in LANGUAGES[1:]}
-    for pair in combinations(LANGUAGES[1:], 2):
-        joined = join(pair, domains[pair[0]], domains[pair[1]])
-        for place, language in enumerate(pair):
-            write_lines(said.output / f"joined.{'-'.join(pair)}.{language}", [each[place] for each in joined])
-        sys.stdout.write(f"joined {'-'.join(pair)}: {len(joined):,} pairs\n")
+    try:
+        pair_languages(said.multiway, said.domains, said.output)
+    except UserError as error:
+        sys.exit(f"pair_languages: {error}")
 
 
 if __name__ == "__main__":

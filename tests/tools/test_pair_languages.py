@@ -73,3 +73,15 @@ def test_a_pair_with_many_such_lines_gets_a_sample(text: Path) -> None:
     found = joined(text, "it-nl")
     assert len(found) == 2
     assert found < {(f"it {word}", f"nl {word}") for word in ("Save", "Print", "Quit")}
+
+
+def test_missing_text_is_one_line(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = text.parent
+    for multiway, domains, message in (
+        (folder / "nowhere", folder, "nowhere/train.en.xz: no such file"),
+        (folder / "multiway", text, "domains-en-de: no text; tools.cut_domains makes it"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["", str(multiway), str(domains), "-o", str(folder / "other")])
+        with pytest.raises(SystemExit, match=message):
+            main()
+        assert not (folder / "other").exists()
