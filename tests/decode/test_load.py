@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,32 @@ def test_text_to_text_with_a_real_engine(bundle: Path, engine: str) -> None:
         assert result.text.count(item) == 1
     stream = loaded.translate((line for line in TEXT.splitlines(True)), beam=2, align=True)
     assert len(list(stream)) == 3
+    loaded.close()
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
+def test_eight_threads_share_a_model(bundle: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+    open_engine = load.open_engine
+    monkeypatch.setattr(load, "open_engine", lambda *given: opened.append(given) or open_engine(*given))  # type: ignore[func-returns-value]
+    loaded = hark.load(bundle, engine=engine, device="cpu", precision="float32", threads=2)
+
+    def work(number: int) -> None:
+        texts = [f"The cat sees {{name{number}x{i}}}." for i in range(6)]
+        for text, done in zip(texts, loaded.translate(texts, beam=1, max_extra=2), strict=True):
+            assert text[13:-1] in done.text
+            assert text[13:-1] in loaded.translate(text, beam=1, max_extra=2).text
+            assert len(list(loaded.score([(text, done.text)]))) == 1
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for each in [pool.submit(work, number) for number in range(8)]:
+                each.result(600)
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(opened) == 1
     loaded.close()
 
 

@@ -167,6 +167,23 @@ def test_a_task_waiting_for_a_cancelled_one_runs_on_its_own() -> None:
     assert second.result() == [alone(1, [2])]
 
 
+def test_a_task_like_an_interrupted_one_runs_on_its_own() -> None:
+    def interrupted() -> Task[str]:
+        yield [ask("house")]
+        raise KeyboardInterrupt
+
+    for begun in (0, 1):  # while it is begun, and while it is resumed
+        tasks: Tasks[str] = Tasks(Stub())
+        task = interrupted()
+        if not begun:
+            next(task)
+        with pytest.raises(KeyboardInterrupt):
+            finish(tasks, [tasks.begin([task], list, keys=["same"])])
+        future = tasks.begin([conversation(0, [1])], list, keys=["same"])
+        finish(tasks, [future])
+        assert future.result() == [alone(0, [1])]
+
+
 def test_a_long_group_starts_as_the_engine_has_room() -> None:
     """So that a small group that comes later need not wait until thousands of tasks have started."""
     started: list[int] = []

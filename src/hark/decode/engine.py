@@ -15,11 +15,15 @@ TokenPair = tuple[Sequence[int], Sequence[int]]
 """Source tokens, EOS included, and target tokens without it."""
 
 
+class EngineError(HarkError):
+    """The engine failed. The requests that it was working on are not at fault."""
+
+
 class Engine(ABC):
     """Decodes requests for all clients: the CLI, the server, documents and distillation.
 
-    Any thread may submit and cancel; only one thread at a time may step. A request that fails is answered with its
-    error, and does not affect other requests.
+    Any thread may submit, cancel and score; only one thread at a time may step. A request that fails is answered with
+    its error, and does not affect other requests.
     """
 
     name: str
@@ -29,7 +33,7 @@ class Engine(ABC):
     builds_trees: bool = False
     """Whether it can restrict output to trees."""
     scores_meanwhile: bool = False
-    """Whether one thread may score while another one steps."""
+    """Whether it is faster to score in one thread while another one steps."""
 
     def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
         """`positions`: the maximum sequence length of the model; None: no limit."""

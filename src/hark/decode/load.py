@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from hark.bundle import Bundle
 from hark.config import Config, DecodeConfig, Precision
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hark.decode.engines.ctranslate2_runtime import ComputeType
     from hark.model import Transformer
 
+Value = TypeVar("Value")
 EngineName = Literal["auto", "ctranslate2", "torch"]
 ComputePrecision = Literal["auto", "int8", "int16", "float32", "bfloat16"]
 
@@ -101,10 +103,24 @@ def torch_device(device: str) -> str:
     return device
 
 
+class computed_once(cached_property[Value]):  # noqa: N801  # a decorator
+    """A cached property of a `Loaded` that is computed once, also if several threads need it at the same time."""
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Value:  # type: ignore[override]
+        with instance._lock:
+            value: Value = super().__get__(instance, owner)
+            return value
+
+
 class Loaded:
     """A loaded model, as returned by `hark.load`: translates, and gives access to settings, facts and vocabularies.
 
     The engine is created at the first translation. `model` creates the network at first access and requires torch.
+
+    Any number of threads may translate and score with one `Loaded` at the same time; their texts share its batches. An
+    iterator that `translate` returns belongs to one thread at a time, `close` must come last, and who uses `engine`
+    directly must be its only user. Ctrl-C, or an error of the engine, stops what all threads are translating with this
+    model; texts that come later are translated.
     """
 
     def __init__(
@@ -119,6 +135,7 @@ class Loaded:
         self.bundle = Bundle.open(path)
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
+        self._lock = RLock()
         self._phrases: dict[LanguagePair, Phrases] = {}
         self._reverse: dict[LanguagePair, Loaded | None] = {}
 
@@ -134,16 +151,16 @@ class Loaded:
     def card(self) -> str:
         return self.bundle.card
 
-    @cached_property
+    @computed_once
     def languages(self) -> LanguageChoice:
         data = self.config.data
         return LanguageChoice(self.source_vocabulary.scheme, (data.source, data.target))
 
-    @cached_property
+    @computed_once
     def engine(self) -> Engine:
         return open_engine(self.bundle, self.target_vocabulary.special, *self._chosen)
 
-    @cached_property
+    @computed_once
     def translator(self) -> Translator:
         return Translator(
             self.engine,
@@ -157,11 +174,12 @@ class Loaded:
 
     def phrases(self, source: str, target: str) -> Phrases:
         """The phrase table of a language pair: hark's entries, overridden by the user's."""
-        if (source, target) not in self._phrases:
-            self._phrases[source, target] = open_phrases(source, target, folder=phrases_folder())
-        return self._phrases[source, target]
+        with self._lock:
+            if (source, target) not in self._phrases:
+                self._phrases[source, target] = open_phrases(source, target, folder=phrases_folder())
+            return self._phrases[source, target]
 
-    @cached_property
+    @computed_once
     def model(self) -> "Transformer":
         """The network, on the CPU and in float32."""
         require("torch", "train", "the network of a model")
@@ -250,10 +268,11 @@ class Loaded:
         """The installed model of the opposite direction, this one if it has both; None if there is none."""
         if self.languages.several:
             return self if source in self.languages.scheme.sources_of(target) else None
-        if (source, target) not in self._reverse:
-            folder = find_exact((target, source), beside=self.bundle.folder)
-            self._reverse[source, target] = Loaded(folder, *self._chosen) if folder else None
-        return self._reverse[source, target]
+        with self._lock:
+            if (source, target) not in self._reverse:
+                folder = find_exact((target, source), beside=self.bundle.folder)
+                self._reverse[source, target] = Loaded(folder, *self._chosen) if folder else None
+            return self._reverse[source, target]
 
     def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
         """Have the model of the reverse direction, if one is installed, check the sentences that are not certain."""

@@ -12,7 +12,7 @@ from itertools import repeat
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
-from hark.decode.engine import Engine
+from hark.decode.engine import Engine, EngineError
 from hark.decode.request import Answer, Hypotheses, Request
 from hark.errors import HarkError
 
@@ -73,6 +73,8 @@ class Tasks(Generic[Outcome]):
         self._outcomes: dict[Hashable, Outcome] = {}
         self._unstarted: dict[_Group[Outcome], None] = {}
         """Groups with tasks that have not started, the one that started some longest ago first."""
+        self._open: set[_Group[Outcome]] = set()
+        """Groups whose futures are not done."""
         self._lock = RLock()
 
     @property
@@ -100,10 +102,20 @@ class Tasks(Generic[Outcome]):
         """
         future: Future[Result] = Future()
         group = _Group[Outcome](zip(keys or repeat(None), tasks, strict=False), finish, future, urgent, report)
-        future.add_done_callback(lambda done: self._abandon(group) if done.cancelled() else None)
-        with self._lock:
-            self._start_more(group, AT_ONCE)
+        self._open.add(group)
+        future.add_done_callback(lambda done: self._close(group, done.cancelled()))
+        try:
+            with self._lock:
+                self._start_more(group, AT_ONCE)
+        except BaseException:  # Ctrl-C: other tasks must not wait for these
+            future.cancel()
+            raise
         return future
+
+    def _close(self, group: _Group[Outcome], cancelled: bool) -> None:
+        self._open.discard(group)
+        if cancelled:
+            self._abandon(group)
 
     def _start(self, running: _Running[Outcome]) -> None:
         """Run a task, or make it wait for one with the same key."""
@@ -127,16 +139,34 @@ class Tasks(Generic[Outcome]):
         if group.report is not None:
             group.report(running.place, outcome)
 
-    def step(self) -> None:
-        """Start tasks, step the engine and resume the tasks that have all their answers."""
+    def step(self) -> bool:
+        """Start tasks, step the engine and resume the tasks that have all their answers; return whether there were any.
+
+        If it raises, the engine is in an unknown state, and all open futures fail: other threads may wait for them.
+        """
+        try:
+            return self._step()
+        except BaseException as error:
+            failure = f"the engine failed: {type(error).__name__}: {error}"
+            if isinstance(error, KeyboardInterrupt):
+                failure = "interrupted in another thread"
+            with self._lock:
+                for group in list(self._open):
+                    self._fail(group, EngineError(failure))
+            raise
+
+    def _step(self) -> bool:
+        answered = False
         if self._unstarted:
             with self._lock:
                 group = next(iter(self._unstarted), None)
                 if group is not None and (self.engine.room > 0 or not group.open):
                     self._start_more(group, AT_ONCE)
         for number, answer in self.engine.step():
+            answered = True
             with self._lock:
                 self._receive(number, answer)
+        return answered
 
     def _start_more(self, group: _Group[Outcome], most: int) -> None:
         """Start up to `most` tasks of a group; conclude the group after its last."""

@@ -23,6 +23,7 @@ from hark.decode.reasons import Reason
 from hark.decode.second_look import SecondLook
 from hark.decode.tasks import Task, Tasks
 from hark.decode.translation import Sentence, Translation
+from hark.decode.turns import Turns
 from hark.text import clauses
 from hark.text.detector import base_language
 from hark.text.foreign import other_language
@@ -51,7 +52,11 @@ class Arriving(Protocol):
 
 
 class Translator:
-    """Translates texts with one engine: `submit` and `step`, or `stream`. Options are per text."""
+    """Translates texts with one engine: `submit` and `step`, or `stream`. Options are per text.
+
+    Safe for threads: those that wait for translations take turns to step the engine, with the texts of all in its
+    batches. If a step fails or is interrupted, all of them get an error.
+    """
 
     def __init__(
         self,
@@ -68,6 +73,7 @@ class Translator:
         flag, by language pair; None: the default."""
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
+        self._turns = Turns(self._tasks.step)
         self.languages = LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
@@ -135,8 +141,8 @@ class Translator:
         return UNSURE if own is None else own
 
     def step(self) -> None:
-        """Advance all submitted texts; only one thread at a time may call it."""
-        self._tasks.step()
+        """Advance all submitted texts; while another thread does, wait for it."""
+        self._turns.once()
 
     def stream(
         self,
@@ -158,12 +164,17 @@ class Translator:
         pending: deque[Future[Translation]] = deque()
         error: Exception | None = None
         ended = False
+
+        def may_submit() -> bool:
+            # One text always: other threads may leave no room.
+            return not ended and (not pending or (len(pending) < window and self.room > 0 and ready()))
+
         try:
             while not ended or pending:
                 while pending and pending[0].done():
                     finished = take_finished(pending)
                     yield from review(finished) if review else finished
-                if not ended and len(pending) < window and self.room > 0 and (not pending or ready()):
+                if may_submit():
                     try:
                         text = next(rest)
                         place += 1
@@ -175,7 +186,7 @@ class Translator:
                     except Exception as raised:
                         ended, error = True, raised
                 elif pending:
-                    self.step()
+                    self._turns.until(lambda: pending[0].done() or may_submit())
         finally:
             for future in pending:
                 future.cancel()

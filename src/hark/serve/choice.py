@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hark import models
+from hark.decode.engine import EngineError
 from hark.decode.piece import Options
 from hark.decode.source_language import (
     CHECKED,
@@ -22,7 +23,6 @@ from hark.decode.source_language import (
 from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
 from hark.serve.refusal import Refusal
-from hark.serve.running import EngineError
 from hark.serve.shelf import Shelf
 
 Result = TypeVar("Result")

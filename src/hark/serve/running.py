@@ -8,10 +8,10 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
+from hark.decode.engine import EngineError
 from hark.decode.load import Loaded
 from hark.decode.piece import Options
 from hark.decode.translation import Sentence, Translation
-from hark.errors import HarkError
 from hark.facts import LanguagePair
 from hark.machine import available_cores
 from hark.serve.scoring import Pairs, Scoring, Surprises
@@ -25,10 +25,6 @@ LONG = 4_000
 
 BETWEEN_STEPS = 64
 """Maximum orders that are taken from the inbox before the next step of the engine, which must not run dry meanwhile."""
-
-
-class EngineError(HarkError):
-    """The engine failed. The requests that it was working on are not at fault."""
 
 
 class RunningModel:
@@ -164,6 +160,9 @@ class RunningModel:
         error = inner.exception()
         if error is None:
             future.set_result(inner.result())
+        elif isinstance(error, EngineError):
+            self.failed = True  # before a client knows
+            future.set_exception(EngineError(f"{self.name}: {error}"))
         else:
             future.set_exception(error)
 

@@ -88,8 +88,7 @@ class TorchEngine(Engine):
         super().__init__(config, special, config.max_positions if config.positions != "none" else None)
         self.device = torch.empty(0, device=device).device  # with its index, if there may be several
         on_gpu = self.device.type == "cuda"
-        if on_gpu:
-            torch.cuda.set_device(self.device)  # Triton and CUDA graphs use the current device
+        self.use_device()
         self.dtype = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and on_gpu) else torch.float32
         self.model = model.eval()
         if (self.device, self.dtype) != (model.output_weight.device, model.output_weight.dtype):
@@ -117,6 +116,11 @@ class TorchEngine(Engine):
         """The running search in each slot."""
         self.flags: deque[list[tuple[Lane, NDArray[np.int64], PendingCopy]]] = deque()
         self.fetched: deque[tuple[list[Entered[DecodeJob]], PendingCopy]] = deque()
+
+    def use_device(self) -> None:
+        """Make the device the thread's current one, which Triton and CUDA graphs use."""
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)
 
     def affordable(self) -> int:
         """The number of places that fit in 40% of the free memory; the rest is for logits and the encoder."""
@@ -163,6 +167,7 @@ class TorchEngine(Engine):
         return jobs
 
     def step(self) -> list[tuple[int, Answer]]:
+        self.use_device()
         rejected, cancelled = self.intake.changes()
         if cancelled:
             self.drop(cancelled)
@@ -324,6 +329,7 @@ class TorchEngine(Engine):
 
     def score(self, pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
         for batch in in_batches(pairs, lambda pair: len(pair[1]) + 1, self.exact):
+            self.use_device()
             for pair in batch:
                 self.check_pair(*pair)
             yield from forced.score(self.model, self.special, batch, self.device)
