@@ -136,3 +136,30 @@ def test_closing_does_not_wait_for_cancelled_texts() -> None:
     future.cancel()
     closing.join(WAIT)
     assert not closing.is_alive()
+
+
+def test_what_is_submitted_after_closing_fails() -> None:
+    model = running(Stub(shout))
+    model.close()
+    later = [
+        model.submit("the cat", OPTIONS),
+        model.submit("the cat. " * LONG, OPTIONS),
+        model.call(lambda _: None),
+        model.surprise([("die Katze", "the cat")], ("de", "en"), urgent=True),
+    ]
+    for future in later:
+        with pytest.raises(EngineError, match="en-de: the model is closed"):
+            future.result(WAIT)
+    assert model.open == 0
+
+
+def test_no_future_hangs_that_is_submitted_while_the_model_closes() -> None:
+    for _ in range(30):
+        model = running(Stub(shout))
+        futures = [model.call(lambda _: "done")]
+        closing = close_in_background(model)
+        while closing.is_alive():
+            futures.append(model.call(lambda _: "done"))
+            futures.append(model.submit("the cat", OPTIONS))
+        for future in futures:
+            assert future.exception(WAIT) is None or isinstance(future.exception(), EngineError)

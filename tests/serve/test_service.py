@@ -16,11 +16,12 @@ from hark.serve.refusal import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
-from hark.serve.shelf import Shelf
-from tests.decode.stub import Stub
+from hark.serve.shelf import OVERHEAD, Shelf
+from tests.decode.stub import WORDS, Stub
 from tests.loops import run as run_in_thread
 from tests.serve.stubs import Gate, installed, loaded, service, shout
 
+WAIT = 600
 JOB = Job(("the cat",), "en", "de")
 
 
@@ -347,3 +348,34 @@ def test_short_words_are_tried_by_both_models() -> None:
         assert run(use, "en-de", "fr-de") == "fr-de"
         doubts["fr-de"] = 2.0
         assert run(use, "en-de", "fr-de") == "en-de"
+
+
+def test_no_request_hangs_while_models_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short words are tried by models in turn, and there is memory for two of four. Nobody waits for a closed model."""
+    from hark.serve import choice
+
+    monkeypatch.setattr(choice, "detect_source", lambda *_: None)
+    monkeypatch.setattr(choice, "doubt_of", lambda loaded, **_: float(len(loaded.facts.pairs[0][0])))
+    monkeypatch.setattr(choice, "doubt_per_token", lambda *_, **__: 0.0)
+    statuses: list[int] = []
+
+    async def ask(each: Service, number: int) -> None:
+        source, target = [(None, "de"), ("en", "de"), ("de", "en"), ("fr", "de"), ("de", "fr"), (None, "de")][
+            number % 6
+        ]
+        for attempt in range(5):
+            try:
+                word = WORDS[number % len(WORDS)]
+                (done,) = await each.translate(Job((f"{word} {number} {attempt}",), source, target))
+            except Refusal as refusal:
+                statuses.append(refusal.status)
+            else:
+                assert done.translation.text == f"{word} {number} {attempt}".upper()
+                statuses.append(200)
+
+    async def use(each: Service) -> None:
+        await asyncio.wait_for(asyncio.gather(*(ask(each, number) for number in range(80))), WAIT)
+
+    run(use, "en-de", "de-en", "fr-de", "de-fr", memory=2 * OVERHEAD)
+    assert len(statuses) == 400
+    assert set(statuses) == {200, 503}  # some find no memory; none meets a closed model

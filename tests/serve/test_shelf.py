@@ -91,6 +91,51 @@ def test_a_model_with_open_work_is_not_evicted() -> None:
     run_in_thread(use())
 
 
+def test_a_leased_model_is_not_evicted() -> None:
+    opened = Opened()
+    one, two = models = [installed("en-de"), installed("de-en")]
+
+    async def use() -> None:
+        shelf = Shelf(models, OVERHEAD, opened)
+        async with shelf.lease(one) as running, shelf.lease(one) as again:
+            assert running is again
+            with pytest.raises(Refusal) as refused:
+                await shelf.take(two)
+            assert refused.value.status == 503
+            assert shelf.is_loaded(one)
+        async with shelf.lease(two):
+            assert not shelf.is_loaded(one)
+        await shelf.close()
+        with pytest.raises(Refusal, match="shutting down"):
+            await shelf.take(one)
+
+    run_in_thread(use())
+    assert opened.names == ["en-de", "de-en"]
+
+
+def test_a_lease_that_cannot_be_had_is_released() -> None:
+    opened = Opened(gated=True)
+    one, two = models = [installed("en-de"), installed("de-en")]
+
+    async def use() -> None:
+        shelf = Shelf(models, OVERHEAD, opened)
+        async with shelf.lease(one):
+            with pytest.raises(Refusal):
+                async with shelf.lease(two):
+                    raise AssertionError
+        waiting = asyncio.create_task(shelf.lease(two).__aenter__())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await shelf.take(two)  # which goes on loading
+        async with shelf.lease(one):
+            assert not shelf.is_loaded(two)
+        await shelf.close()
+
+    run_in_thread(use())
+
+
 def test_a_failed_model_is_loaded_again() -> None:
     opened = Opened()
     model = installed("en-de")

@@ -1,6 +1,7 @@
 """A second look at translations by the model of the reverse direction, if the server has it loaded."""
 
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from hark.decode.piece import Options
 from hark.decode.translation import Translation
@@ -15,20 +16,28 @@ async def check(translation: Translation, options: Options, running: RunningMode
     look = running.loaded.translator.second_look(options)
     pairs = look.uncertain([translation])
     source, target = running.loaded.languages.of(options)
-    reverse = find_reverse(running, options, shelf) if pairs else None
-    if reverse is not None:
-        with suppress(Refusal):  # the translation is as good as without a second look
-            found = await answer(reverse.surprise(tuple(pairs.values()), (target, source), options.urgent))
-            [translation] = look.flag([translation], dict(zip(pairs, found, strict=True)))
+    if not pairs:
+        return translation
+    async with lease_reverse(running, options, shelf) as reverse:
+        if reverse is not None:
+            with suppress(Refusal):  # the translation is as good as without a second look
+                found = await answer(reverse.surprise(tuple(pairs.values()), (target, source), options.urgent))
+                [translation] = look.flag([translation], dict(zip(pairs, found, strict=True)))
     return translation
 
 
-def find_reverse(running: RunningModel, options: Options, shelf: Shelf) -> RunningModel | None:
+@asynccontextmanager
+async def lease_reverse(running: RunningModel, options: Options, shelf: Shelf) -> AsyncIterator[RunningModel | None]:
     """The loaded model of the reverse direction: none is loaded, or evicted, for a second look."""
     languages = running.loaded.languages
     source, target = languages.of(options)
     if languages.several:
         known = options.source is not None and source in languages.scheme.sources_of(target)
-        return running if known else None
-    wanted = ((target, source),)
-    return next((each for each in shelf.running if not each.failed and each.loaded.facts.pairs == wanted), None)
+        yield running if known else None
+        return
+    reverse = [each for each in shelf.offered if each.pairs == ((target, source),) and shelf.is_loaded(each)]
+    if not reverse:
+        yield None
+        return
+    async with shelf.lease(reverse[0]) as model:
+        yield model

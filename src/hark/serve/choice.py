@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, TypeVar
 
@@ -106,17 +107,18 @@ class ModelChoice:
         general = next((each for each in self._shelf.offered if (other, target) in each.pairs), None)
         if general is None:
             return None
-        try:
-            running = await self._shelf.take(general)
-        except (HarkError, Refusal):  # no memory for it, or damaged: what the preferred models say stands
-            return None
-        beginning = text.strip()[:CHECKED]
-        search = running.loaded.config.decode
-        options = Options(search, target=target, urgent=True, detect=False, tidy=False)
-        translation = (await answer(running.submit(beginning, options))).text
-        codes = back_languages(running.loaded, target)
-        pair = [(translation, beginning)]
-        found = await gather([answer(running.surprise(pair, (target, code), urgent=True)) for code in codes])
+        async with AsyncExitStack() as leases:
+            try:
+                running = await leases.enter_async_context(self._shelf.lease(general))
+            except (HarkError, Refusal):  # no memory for it, or damaged: what the preferred models say stands
+                return None
+            beginning = text.strip()[:CHECKED]
+            search = running.loaded.config.decode
+            options = Options(search, target=target, urgent=True, detect=False, tidy=False)
+            translation = (await answer(running.submit(beginning, options))).text
+            codes = back_languages(running.loaded, target)
+            pair = [(translation, beginning)]
+            found = await gather([answer(running.surprise(pair, (target, code), urgent=True)) for code in codes])
         return likely_other(
             {code: math.inf if each is None else each for code, (each,) in zip(codes, found, strict=True)}, preferred
         )
@@ -130,15 +132,16 @@ class ModelChoice:
         return min(zip(doubts, candidates, strict=True))[1]
 
     async def _doubt(self, text: str, model: InstalledModel) -> float:
-        running = await self._shelf.take(model)
-        options = Options(running.loaded.config.decode, urgent=True, detect=False, tidy=False)
-        translation = (await answer(running.submit(text, options))).text
-        doubt = await answer(running.call(partial(doubt_of, text=text, translation=translation)))
+        async with self._shelf.lease(model) as running:
+            options = Options(running.loaded.config.decode, urgent=True, detect=False, tidy=False)
+            translation = (await answer(running.submit(text, options))).text
+            doubt = await answer(running.call(partial(doubt_of, text=text, translation=translation)))
         (pair,) = model.pairs
         for back in self._shelf.offered:
             if back.pairs == (pair[::-1],):
-                reverse = await self._shelf.take(back)
-                doubt += await answer(reverse.call(partial(doubt_per_token, source=translation, translation=text)))
+                back_doubt = partial(doubt_per_token, source=translation, translation=text)
+                async with self._shelf.lease(back) as reverse:
+                    doubt += await answer(reverse.call(back_doubt))
                 break
         return doubt
 

@@ -48,13 +48,11 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
         model, source, target = await choice.choose(text, source, target)
         if waiting > WAITING:
             raise Refusal(503, "too many requests are waiting; try again", 5)
-        running = await service.shelf.take(model)
         waiting += 1
         try:
-            given = text, source, target, changes
-            return CompactJson(
-                await asyncio.get_running_loop().run_in_executor(recorder, record, running.loaded, *given)
-            )
+            async with service.shelf.lease(model) as running:
+                given = running.loaded, text, source, target, changes
+                return CompactJson(await asyncio.get_running_loop().run_in_executor(recorder, record, *given))
         finally:
             waiting -= 1
 

@@ -1,7 +1,7 @@
 """A loaded model and the thread that translates with it."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -46,6 +46,8 @@ class RunningModel:
         self._preparing = preparing
         self._inbox: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._open: set[Future[Any]] = set()
+        self._end: EngineError | None = None
+        """Why nothing may be submitted any more. Set before the thread may end, so that no future is left behind."""
         self._started: set[Future[Translation]] = set()
         """The translator's futures: while there are any, it must be stepped."""
         self._translator = loaded.translator
@@ -113,11 +115,12 @@ class RunningModel:
             try:
                 self._scorer.submit(self._scoring.score)
             except RuntimeError:  # it is shut down
-                self._fail(future, EngineError(f"{self.name}: the engine failed"))
+                fail(future, self._end or EngineError(f"{self.name}: the engine failed"))
         return future
 
     def close(self) -> None:
-        """Finish what is open, then free the memory. Nothing may be submitted after it."""
+        """Finish what is open, then free the memory. What is submitted meanwhile or later fails."""
+        self._end = self._end or EngineError(f"{self.name}: the model is closed")
         self._inbox.put(None)
         self._thread.join()
 
@@ -125,8 +128,8 @@ class RunningModel:
         future: Future[Any] = Future()
         self._open.add(future)
         future.add_done_callback(self._forget)
-        if self.failed:
-            self._fail(future, EngineError(f"{self.name}: the engine failed"))
+        if self._end is not None:
+            fail(future, self._end)
         return future
 
     def _forget(self, future: "Future[Any]") -> None:
@@ -141,7 +144,7 @@ class RunningModel:
         try:
             function()
         except Exception as error:
-            self._fail(future, error)
+            fail(future, error)
 
     def _start(
         self, future: "Future[Translation]", text: str, options: Options, on_sentence: OnSentence | None
@@ -174,10 +177,6 @@ class RunningModel:
         if inner.cancel():
             self._translator.step()  # frees its places in running batches
 
-    def _fail(self, future: "Future[Any]", error: Exception) -> None:
-        if not future.done() and future.set_running_or_notify_cancel():
-            future.set_exception(error)
-
     def _run(self) -> None:
         """Do what arrives in the inbox; step while texts are open; sleep otherwise."""
         closing, since_step = False, 0
@@ -200,10 +199,9 @@ class RunningModel:
         except Exception as error:  # only the engine raises here: it is in an unknown state
             self.failed = True
             self._stop_scoring()  # it completes some of the open futures
-            failure = EngineError(f"{self.name}: the engine failed: {type(error).__name__}: {error}")
-            while self._open:
-                for future in list(self._open):
-                    self._fail(future, failure)
+            self._end = EngineError(f"{self.name}: the engine failed: {type(error).__name__}: {error}")
+            for future in list(self._open):
+                fail(future, self._end)
         finally:
             self._stop_scoring()
             self.loaded.close()
@@ -215,3 +213,9 @@ class RunningModel:
 
 def do_nothing() -> None:
     pass
+
+
+def fail(future: "Future[Any]", error: Exception) -> None:
+    """Complete a future with an error, unless it is done."""
+    with suppress(InvalidStateError):
+        future.set_exception(error)

@@ -276,18 +276,20 @@ class Service:
 
     async def _translate(self, text: str, job: Job, on_sentence: OnSentence | None = None) -> Translated:
         model, source, target = await self._choice.choose(text, job.source, job.target)
-        running = await self.shelf.take(model)
-        search = search_settings(running.loaded.config.decode, {"nbest": job.nbest} if job.nbest > 1 else {})
-        options = Options(
-            search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join, terms=job.terms
-        )
-        translation = await answer(running.submit(text, options, on_sentence))
-        translation = await check(translation, options, running, self.shelf)
+        async with self.shelf.lease(model) as running:
+            languages = running.loaded.languages
+            search = search_settings(running.loaded.config.decode, {"nbest": job.nbest} if job.nbest > 1 else {})
+            options = Options(
+                search, job.split, job.align, job.protect, source, target,
+                urgent=job.urgent, join=job.join, terms=job.terms,
+            )  # fmt: skip
+            translation = await answer(running.submit(text, options, on_sentence))
+            translation = await check(translation, options, running, self.shelf)
         self.counts.texts += 1
         self.counts.characters += len(text)
         self.counts.tokens += sum(each.tokens for each in translation.sentences)
         if source is None:  # the model found those of the paragraphs
-            source, target = running.loaded.languages.pair(text, None, target)
+            source, target = languages.pair(text, None, target)
             found = (code for code, _ in await self.detect(text) if (code, target) in model.pairs)
             source = next(found, source)
         return Translated(translation, source, target, model.name)

@@ -3,9 +3,10 @@
 import asyncio
 import ctypes
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from hark import models
@@ -53,6 +54,9 @@ class Shelf:
         self._running: dict[str, RunningModel] = {}
         """By folder, the least recently used first."""
         self._loading: dict[str, asyncio.Task[RunningModel]] = {}
+        self._leases: Counter[str] = Counter()
+        """How many callers use each model, or wait for it, by folder."""
+        self._closing = False
         self._loader = ThreadPoolExecutor(1, "hark load")
         self._preparer = ThreadPoolExecutor(1, "hark prepare")
         self._to_load = self._fitting()
@@ -89,16 +93,34 @@ class Shelf:
         """Load the models that fit into memory together, one after another."""
         for each in self._to_load:
             try:
-                await self.take(each)
+                async with self.lease(each):
+                    pass
             except (HarkError, Refusal) as error:
                 self.problems[each.name] = str(error)
             else:
                 self._waited.add(str(each.folder))
 
+    @asynccontextmanager
+    async def lease(self, model: InstalledModel) -> AsyncIterator[RunningModel]:
+        """A running model, loaded if it is not yet. It is not evicted before it is released."""
+        key = str(model.folder)
+        self._leases[key] += 1
+        try:
+            yield await self.take(model)
+        finally:
+            self._leases[key] -= 1
+
+    def is_loaded(self, model: InstalledModel) -> bool:
+        """Whether a model can be leased without loading it."""
+        running = self._running.get(str(model.folder))
+        return running is not None and not running.failed
+
     async def take(self, model: InstalledModel) -> RunningModel:
-        """Return a running model, loaded if it is not yet. It stays loaded at least until the next await."""
+        """Return a running model, loaded if it is not yet. Without a lease, it may be evicted at the next await."""
         key = str(model.folder)
         while True:
+            if self._closing:
+                raise Refusal(503, "the server is shutting down", RETRY_AFTER)
             running = self._running.get(key)
             if running is not None and not running.failed:
                 self._running[key] = self._running.pop(key)  # now the most recently used
@@ -112,6 +134,7 @@ class Shelf:
 
     async def close(self) -> None:
         """Finish what is open and unload everything."""
+        self._closing = True
         for loading in list(self._loading.values()):
             await asyncio.wait([loading])
         loop = asyncio.get_running_loop()
@@ -145,7 +168,7 @@ class Shelf:
         for key, running in self._running.items():
             if used + memory_of(model) <= self.memory:
                 break
-            if not running.open:
+            if not running.open and not self._leases[key]:
                 leaving.append(key)
                 used -= costs[key]
         if used and used + memory_of(model) > self.memory:
