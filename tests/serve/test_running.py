@@ -2,6 +2,8 @@
 
 import threading
 import time
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
@@ -141,7 +143,7 @@ def test_closing_does_not_wait_for_cancelled_texts() -> None:
 def test_what_is_submitted_after_closing_fails() -> None:
     model = running(Stub(shout))
     model.close()
-    later = [
+    later: list[Future[Any]] = [
         model.submit("the cat", OPTIONS),
         model.submit("the cat. " * LONG, OPTIONS),
         model.call(lambda _: None),
@@ -156,7 +158,7 @@ def test_what_is_submitted_after_closing_fails() -> None:
 def test_no_future_hangs_that_is_submitted_while_the_model_closes() -> None:
     for _ in range(30):
         model = running(Stub(shout))
-        futures = [model.call(lambda _: "done")]
+        futures: list[Future[Any]] = [model.call(lambda _: "done")]
         closing = close_in_background(model)
         while closing.is_alive():
             futures.append(model.call(lambda _: "done"))

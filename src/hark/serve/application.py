@@ -20,6 +20,7 @@ from hark.serve.headers import SecurityHeaders
 from hark.serve.hosts import KnownHosts, known_hosts
 from hark.serve.log import Log
 from hark.serve.observation import Observation
+from hark.serve.origins import SAFE, refuse_foreign
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
@@ -36,12 +37,14 @@ class Api:
     admits: bool = True
     """Whether a request must have a valid key, in the header, and is counted for the rate of its client. False: the API
     is public, or calls `service.admission.admit(request, key)` itself, because the key is in the body."""
+    computes: bool = False
+    """Whether GET requests compute something, so that pages of other origins must not send them either."""
 
 
 APIS: tuple[Api, ...] = (
     Api(native.routes),
     Api(look.routes),
-    Api(run_attention.routes),
+    Api(run_attention.routes, computes=True),
     Api(runs.routes),
     Api(openapi.routes, admits=False),
     Api(libretranslate.routes, libretranslate.refuse, admits=False),
@@ -52,7 +55,7 @@ APIS: tuple[Api, ...] = (
 
 
 class Guarded:
-    """The application of one route: checks the key and the rate, and formats refusals in the dialect of its API."""
+    """The application of one route: checks origin, key and rate, and formats refusals in the dialect of its API."""
 
     def __init__(self, app: ASGIApp, path: str, api: Api, service: Service, log: Log) -> None:
         self._app, self._path, self._api, self._service, self._log = app, path, api, service, log
@@ -68,6 +71,8 @@ class Guarded:
             await send(message)
 
         try:
+            if self._api.computes or scope["method"] not in SAFE:
+                refuse_foreign(scope, self._service.settings)
             if self._api.admits:
                 self._service.admission.admit(Request(scope))
             await self._app(scope, receive, send_noted)

@@ -117,7 +117,8 @@ async def read_fields(request: Request) -> Fields:
         raise Refusal(400, "the form is not valid UTF-8") from None
     except ValueError:
         raise Refusal(400, "the form has too many fields") from None
-    if kind == "application/json" or body.lstrip()[:1] == b"{":
+    # Clients forget to say that they send JSON; plain text is what a page of another origin could send unasked.
+    if kind == "application/json" or (kind != "text/plain" and body.lstrip()[:1] == b"{"):
         values |= json_fields(body)._values if body.strip() else {}
     return Fields(values)
 

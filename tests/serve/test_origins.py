@@ -1,0 +1,183 @@
+"""Pages of other origins cannot change or compute anything; the own page and programs can, as before."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from hark.serve.origins import is_own
+from hark.serve.settings import ServeSettings
+from tests.serve.conftest import StartServer, TestServer
+from tests.serve.stubs import service
+
+TRANSLATE = {"q": "the cat", "source": "en", "target": "de"}
+GLOSSARY = {
+    "name": "stored", "source_lang": "en", "target_lang": "de", "entries": "cat\tKatze", "entries_format": "tsv",
+}  # fmt: skip
+ATTACK = """async (server) => {
+  const glossary = GLOSSARY;
+  const send = (body, headers) => fetch(`${server}/v2/glossaries`, { method: "POST", mode: "no-cors", body, headers });
+  for (let i = 0; i < 5; i++) {
+    await send(new URLSearchParams(glossary));
+    await send(JSON.stringify(glossary), { "content-type": "text/plain" });
+    const form = new FormData();
+    Object.entries(glossary).forEach((each) => form.append(...each));
+    await send(form);
+  }
+  navigator.sendBeacon(`${server}/v2/glossaries`, JSON.stringify(glossary));
+  const frame = document.createElement("iframe");
+  frame.name = "hidden";
+  const form = document.createElement("form");
+  Object.assign(form, { method: "POST", action: `${server}/v2/glossaries`, target: "hidden" });
+  for (const [name, value] of Object.entries(glossary)) {
+    form.append(Object.assign(document.createElement("input"), { name, value }));
+  }
+  document.body.append(frame, form);
+  const loaded = new Promise((done) => frame.addEventListener("load", done));
+  form.submit();
+  await loaded;
+  await fetch(`${server}/translate`, { method: "POST", mode: "no-cors", body: new URLSearchParams(TRANSLATE) });
+}""".replace("GLOSSARY", json.dumps(GLOSSARY)).replace("TRANSLATE", json.dumps(TRANSLATE))
+ASK = """async (server) => {
+  const body = new URLSearchParams(TRANSLATE);
+  try {
+    return (await (await fetch(`${server}/translate`, { method: "POST", body })).json()).translatedText;
+  } catch (error) {
+    return error.name;
+  }
+}""".replace("TRANSLATE", json.dumps(TRANSLATE))
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """Another site: one page without a policy."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>elsewhere</title><body></body>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[int]:
+    """The port of another site on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        yield site.server_port
+        site.shutdown()
+
+
+def stored(server: TestServer) -> list[Any]:
+    found: list[Any] = server.get("/v2/glossaries").json()["glossaries"]
+    return found
+
+
+def served(log: str, route: str) -> list[int]:
+    lines = [json.loads(line) for line in log.splitlines()]
+    return [each["status"] for each in lines if each.get("route") == route and each["method"] == "POST"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_page_of_another_origin_stores_and_computes_nothing(
+    browser: Any, start_server: StartServer, elsewhere: int, host: str, tmp_path: Path
+) -> None:
+    server = start_server(service(state=tmp_path))
+    page = browser.new_page()
+    page.goto(f"http://{host}:{elsewhere}/")
+    page.evaluate(ATTACK, server.url)
+    assert page.evaluate(ASK, server.url) == "TypeError"
+    page.close()
+    assert stored(server) == []
+    assert set(served(server.log, "/v2/glossaries")) == {403}
+    assert len(served(server.log, "/v2/glossaries")) >= 16
+    assert set(served(server.log, "/translate")) == {403}
+
+
+def test_a_page_of_an_allowed_origin_and_the_own_page_translate(
+    browser: Any, start_server: StartServer, elsewhere: int
+) -> None:
+    origin = f"http://127.0.0.1:{elsewhere}"
+    server = start_server(service(cors=(origin,)))
+    page = browser.new_page()
+    for site, found in ((origin, "THE CAT"), (server.url, "THE CAT"), (f"http://localhost:{elsewhere}", "TypeError")):
+        page.goto(site)
+        assert page.evaluate(ASK, server.url) == found
+    page.close()
+
+
+OWN: list[dict[str, str]] = [
+    {},
+    {"sec-fetch-site": "same-origin", "origin": "https://behind.a.proxy"},
+    {"sec-fetch-site": "none"},
+    {"origin": "http://127.0.0.1:7", "host": "127.0.0.1:7"},
+    {"origin": "chrome-extension://abc", "sec-fetch-site": "cross-site"},
+    {"origin": "moz-extension://abc"},
+    {"origin": "https://allowed.example", "sec-fetch-site": "cross-site"},
+]
+FOREIGN: list[dict[str, str]] = [
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://127.0.0.1:8", "host": "127.0.0.1:7"},
+    {"origin": "http://localhost:7", "host": "127.0.0.1:7"},
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site", "origin": "http://127.0.0.1:8"},
+    {"origin": "file://"},
+]
+
+
+def test_raw_requests(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(service(state=tmp_path, cors=("https://allowed.example",)))
+    native = {"text": "the cat", "source": "en", "target": "de"}
+    for headers in OWN:
+        assert server.post("/translate", data=TRANSLATE, headers=headers).status_code == 200, headers
+        assert server.post("/v2/translate", json={"text": ["the cat"], "target_lang": "DE"}, headers=headers).is_success
+        assert server.post("/api/v1/translate", json=native, headers=headers).is_success
+    for headers in FOREIGN:
+        refused = server.post("/translate", data=TRANSLATE, headers=headers)
+        assert refused.status_code == 403, headers
+        assert "--cors" in refused.json()["error"]  # in the words of LibreTranslate
+        assert "--cors" in server.post("/v2/glossaries", data=GLOSSARY, headers=headers).json()["message"]  # DeepL's
+        assert "--cors" in server.post("/api/v1/translate", json=native, headers=headers).json()["error"]["message"]
+        assert server.get("/languages", headers=headers).status_code == 200  # changes and computes nothing
+    assert stored(server) == []
+
+
+def test_json_sent_as_plain_text_is_not_read(start_server: StartServer) -> None:
+    """Only pages send it so, and old browsers do not say where they come from."""
+    server = start_server(service())
+    body = json.dumps(TRANSLATE)
+    assert server.post("/translate", content=body, headers={"content-type": "text/plain"}).status_code == 400
+    assert server.post("/translate", content=body).json() == {"translatedText": "THE CAT"}
+
+
+def test_a_get_that_computes_is_refused_too(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(runs=tmp_path, ready=False)
+    path = "/api/v1/runs/attention?run=x&step=1&sentence=0"
+    assert server.get(path).status_code == 404
+    assert server.get(path, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "names", "own"),
+    [
+        ("https://translate.example.org", "translate.example.org", (), True),
+        ("https://Translate.example.org", "translate.example.org:443", (), True),
+        ("http://translate.example.org", "translate.example.org:80", (), True),
+        ("http://[::1]:8000", "[::1]:8000", (), True),
+        ("http://translate.lan", "127.0.0.1:8000", (), False),
+        ("http://translate.lan", "127.0.0.1:8000", ("translate.lan",), True),  # a proxy hides the name
+        ("http://localhost:3000", "localhost:8000", ("localhost",), False),
+        ("http://evil.example:8000", "127.0.0.1:8000", ("translate.lan", "*"), False),
+        ("ftp://a", "a", (), False),
+        ("", "", (), False),
+    ],
+)
+def test_the_own_origin(origin: str, host: str, names: tuple[str, ...], own: bool) -> None:
+    assert is_own(origin, host, ServeSettings(allowed_hosts=names)) == own
