@@ -1,5 +1,8 @@
 """Finding models by name and by language pair."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +10,7 @@ import pytest
 import hark
 from hark import configfile
 from hark.bundle import Bundle, write_facts
-from hark.errors import UserError
+from hark.errors import HarkWarning, UserError
 from hark.facts import Facts
 from hark.models import InstalledModel, choose, list_models, named_folder, places, preferred_sources, user_folder
 from tests.decode.bundles import make_bundle
@@ -45,6 +48,65 @@ def test_only_bundles_are_listed(home: Path) -> None:
     assert second.name == "b"
     assert "not valid JSON" in second.problem
     assert [each.name for each in list_models([here / "a"])] == ["a"]
+
+
+def run_as_nobody(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python, as another user than root, who can read everything."""
+    nobody = 65534
+    user = {"user": nobody, "group": nobody, "extra_groups": []} if os.geteuid() == 0 else {}
+    inherited = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_DATA_HOME")}
+    environment = {**inherited, "PYTHONPATH": str(Path(hark.__file__).parents[1]), **environment}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=environment, cwd="/", text=True, capture_output=True, check=False, **user)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_home_that_cannot_be_read_is_skipped_with_one_line(tmp_path: Path) -> None:
+    try:
+        works = run_as_nobody("-c", "import hark.models").returncode == 0
+    except PermissionError:
+        works = False
+    if not works:
+        pytest.skip("another user cannot run this Python here")
+    barred = tmp_path / "home"
+    barred.mkdir(mode=0o000)
+    given = "-m", "hark", "translate", "-s", "en", "-t", "de", "Where is the station?"
+    done = run_as_nobody(*given, HOME=str(barred))
+    assert (done.returncode, done.stdout) == (0, "Wo ist der Bahnhof?\n")
+    (line,) = done.stderr.splitlines()
+    assert "cannot be read: Permission denied; going on without it" in line
+    barred.chmod(0o700)
+    for home in ("/nonexistent", str(Path(hark.__file__))):  # a file has no files in it either
+        done = run_as_nobody(*given, HOME=home)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "Wo ist der Bahnhof?\n", "")
+    nowhere = run_as_nobody("-m", "hark", "translate", "-m", f"{barred}/model", "Hello.", HOME="/nonexistent")
+    assert nowhere.returncode in (1, 2)
+    assert nowhere.stderr.count("\n") == 1
+    assert "unexpected" not in nowhere.stderr
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", fail)
+    assert not user_folder().exists()
+    assert [each for each in list_models() if each.name == "en-de"]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_folder_of_models_that_cannot_be_read_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    iterdir, barred = Path.iterdir, user_folder()
+    barred.mkdir(parents=True)
+
+    def refuse(path: Path) -> object:
+        if path == barred:
+            raise PermissionError(13, "Permission denied", str(path))
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.warns(HarkWarning, match=f"{barred}: cannot be read: Permission denied"):
+        assert [each for each in list_models() if each.name == "en-de"]
 
 
 def known(*pairs: str) -> list[InstalledModel]:

@@ -3,7 +3,9 @@
 Any other exception that reaches the command line is a bug in hark.
 """
 
+import os
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,6 +35,17 @@ class MissingExtraError(HarkError, ImportError):
 
 class HarkWarning(UserWarning):
     """A warning for users. The command line prints it as one line."""
+
+
+def warn_skipped(path: Path, error: OSError) -> None:
+    """Say, once, that an optional file or folder is skipped because it cannot be read; nothing if there is none.
+
+    The folder that bars the way is named, so that all that is in it takes one line.
+    """
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return
+    barred = next((each for each in reversed(path.parents) if not os.access(each, os.X_OK)), path)
+    warnings.warn(f"{barred}: cannot be read: {error.strerror}; going on without it", HarkWarning, stacklevel=1)
 
 
 def require(package: str, extra: str, needed_by: str) -> None:

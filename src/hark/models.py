@@ -11,7 +11,7 @@ from hark.atomic import new_folder
 from hark.bundle import KIND, Bundle, is_bundle, name_of, read_facts
 from hark.card import describe_pairs
 from hark.configfile import suggest
-from hark.errors import HarkError, UserError
+from hark.errors import HarkError, UserError, warn_skipped
 from hark.facts import LanguagePair
 from hark.rundir import RunDir
 from hark.text.detector import base_language
@@ -67,8 +67,13 @@ def phrases_folder() -> Path:
 def data_folder() -> Path:
     """Hark's data folder, by the XDG Base Directory Specification."""
     data_home = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(data_home) if os.path.isabs(data_home) else Path.home() / ".local" / "share"
-    return base / "hark"
+    if os.path.isabs(data_home):
+        return Path(data_home, "hark")
+    try:
+        home = Path.home()
+    except RuntimeError:  # the user has none, as in a container: nothing is found there, and nothing can be written
+        home = Path(os.sep, "nonexistent")
+    return home / ".local" / "share" / "hark"
 
 
 def places() -> list[Path]:
@@ -91,7 +96,8 @@ def list_models(folders: Sequence[Path] | None = None) -> list[InstalledModel]:
     for place in folders if folders is not None else places():
         try:
             inside = sorted(each for each in place.iterdir() if each.is_dir() and not each.name.startswith("."))
-        except OSError:
+        except OSError as error:
+            warn_skipped(place, error)
             continue
         found = [describe_model(each) for each in (place, *inside) if manifest.is_kind(each, KIND)]
         models += sorted(found, key=lambda each: len(each.pairs) > 1)

@@ -108,3 +108,9 @@ def test_a_missing_dictionary(tmp_path: Path) -> None:
     made = Glossaries(tmp_path).create("x", "", {PAIR: ENTRIES})
     with pytest.raises(Refusal, match="no dictionary from de to en"):
         get_dictionary(made, ("de", "en"))
+
+
+def test_a_folder_that_cannot_be_made_is_one_refusal(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Refusal, match="no folder for glossaries"):
+        Glossaries(tmp_path / "file" / "glossaries").create("a", "", {("en", "de"): (("cat", "Katze"),)})

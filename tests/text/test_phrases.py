@@ -1,10 +1,11 @@
 """Phrase tables: the bundled ones, how lines match them, and user tables."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hark.errors import UserError
+from hark.errors import HarkWarning, UserError
 from hark.text.phrases import BUNDLED, Phrases, find_table, open_phrases, read_phrases
 
 PAIRS = [("en", "de"), ("de", "en")]
@@ -134,6 +135,24 @@ def test_errors_in_a_table_name_the_line(tmp_path: Path, content: bytes, message
     path.write_bytes(content)
     with pytest.raises(UserError, match=message):
         read_phrases(path)
+
+
+def test_a_user_table_that_cannot_be_read_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "en-de.tsv"
+    own.write_text("Hello\tMoin\n")
+    open_file = Path.open
+
+    def refuse(path: Path, *given: Any) -> object:
+        if path == own:
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_file(path, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refuse)
+        with pytest.warns(HarkWarning, match=f"{own}: cannot be read: Permission denied"):
+            bundled = open_phrases("en", "de", tmp_path).lookup("Hello")
+    assert bundled == open_phrases("en", "de").lookup("Hello") != "Moin"
+    assert open_phrases("en", "de", tmp_path).lookup("Hello") == "Moin"
 
 
 def test_a_missing_table_is_an_error(tmp_path: Path) -> None:

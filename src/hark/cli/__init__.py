@@ -96,6 +96,8 @@ def describe(error: Exception) -> tuple[str, int]:
         return error.format_message() + dash_hint(error), 2
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return f"cannot write: {error.strerror}; free some space and try again", 1
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}", 1
     if isinstance(error, OSError) and error.errno == errno.EBADF and stdout_is_closed():
         drop_output()
         return "stdout is closed; leave it open or write to a file", 1

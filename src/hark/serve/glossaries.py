@@ -89,7 +89,12 @@ class Glossaries:
 
     def _write(self, glossary: Glossary) -> Glossary:
         known = self._all
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise Refusal(
+                500, "the server has no folder for glossaries; set XDG_DATA_HOME to one that it can write to"
+            ) from error
         path = self._path(glossary.id)
         partial = path.with_suffix(f".{secrets.token_hex(4)}.partial")
         try:

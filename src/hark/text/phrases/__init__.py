@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from hark.errors import UserError
+from hark.errors import UserError, warn_skipped
 from hark.text.detector import base_language
 
 BUNDLED = Path(__file__).parent
@@ -148,10 +148,22 @@ def find_table(folder: Path, source: str, target: str) -> Path | None:
     return None
 
 
+def find_own_table(folder: Path, source: str, target: str) -> Path | None:
+    """Return the user's table of a language pair, unless it cannot be read."""
+    try:
+        path = find_table(folder, source, target)
+        if path is not None:
+            path.open("rb").close()
+    except OSError as error:
+        warn_skipped(folder if error.filename is None else Path(error.filename), error)
+        return None
+    return path
+
+
 def open_phrases(source: str, target: str, folder: Path | None = None, files: Iterable[Path] = ()) -> Phrases:
     """Open the bundled table, the user's table in `folder`, and the given files; later ones take precedence."""
     bundled = find_table(BUNDLED, source, target)
-    own = find_table(folder, source, target) if folder is not None else None
+    own = find_own_table(folder, source, target) if folder is not None else None
     paths = [path for path in (bundled, own, *files) if path]
     return _open_bundled(bundled) if bundled and len(paths) == 1 else Phrases(map(read_phrases, paths))
 
