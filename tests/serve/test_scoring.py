@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hark.decode.intake import BULK_EVERY
 from hark.decode.piece import Options
 from hark.errors import HarkError
 from hark.serve.running import EngineError
@@ -54,6 +55,16 @@ def test_a_batch_is_bounded_and_has_one_pair_of_languages() -> None:
     for _ in range(4):
         model.queue.score()
     assert model.calls == [(["a"] * (AT_ONCE + 1), "de", "en"), (["b"], "de", "en"), (["c"], "fr", "en")]
+
+
+def test_a_document_is_scored_however_many_sentences_come() -> None:
+    model = Recorded()
+    document = [model.add("book", urgent=False) for _ in range(2)]
+    for _ in range(BULK_EVERY):
+        model.add(*["a"] * AT_ONCE)
+        model.queue.score()
+    assert [future.result(0) for future in document] == [[4.0], [4.0]]
+    assert sum(texts[0] == "book" for texts, _, _ in model.calls) == 1
 
 
 def test_cancelled_requests_are_dropped() -> None:

@@ -11,7 +11,7 @@ from hark.errors import HarkError, UserError
 Item = TypeVar("Item")
 
 BULK_EVERY = 8
-"""While both kinds wait, every eighth turn goes to a bulk request."""
+"""While both kinds wait, a bulk request has its turn after seven urgent ones have passed it."""
 
 
 class Intake(Generic[Item]):
@@ -29,7 +29,8 @@ class Intake(Generic[Item]):
         self._bulk: dict[int, Item] = {}
         self._rejected: list[tuple[int, HarkError]] = []
         self._cancelled: set[int] = set()
-        self._turns = 0
+        self._passed = 0
+        """Turns of urgent requests, while bulk ones waited, since the last one of these."""
 
     def __len__(self) -> int:
         return len(self._urgent) + len(self._bulk)
@@ -63,25 +64,27 @@ class Intake(Generic[Item]):
     def first(self) -> Item | None:
         """Return the next request without removing it."""
         with self._lock:
-            for item in (self._next_queue() if self._urgent else self._bulk).values():
+            for item in self._next_queue().values():
                 return item
             return None
 
     def take(self, number: int, *others: int) -> bool:
         """Remove a request, and `others` with it, in one turn; return whether it was still queued."""
         with self._lock:
-            self._turns += 1
+            self._passed = 0 if number in self._bulk or not self._bulk else self._passed + 1
             item = self._bulk.pop(number, None) or self._urgent.pop(number, None)
             for other in others:
                 self._bulk.pop(other, None) or self._urgent.pop(other, None)
         return item is not None
 
     def peek(self, most: int) -> list[Item]:
-        """Return up to `most` queued requests, urgent ones first, without removing them."""
+        """Return up to `most` queued requests, without removing them, those of the kind whose turn it is first."""
         with self._lock:
-            return list(islice(chain(self._urgent.values(), self._bulk.values()), most))
+            first = self._next_queue()
+            other = self._bulk if first is self._urgent else self._urgent
+            return list(islice(chain(first.values(), other.values()), most))
 
     def _next_queue(self) -> dict[int, Item]:
         if self._urgent and self._bulk:
-            return self._bulk if self._turns % BULK_EVERY == BULK_EVERY - 1 else self._urgent
+            return self._bulk if self._passed >= BULK_EVERY - 1 else self._urgent
         return self._urgent or self._bulk

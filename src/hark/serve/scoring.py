@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 
+from hark.decode.intake import BULK_EVERY
 from hark.decode.load import Loaded
 from hark.errors import HarkError
 
@@ -26,13 +27,18 @@ class Pairs:
 
 
 class Scoring:
-    """A queue of pairs to score with one model, urgent ones first. Any thread may add; one thread at a time scores."""
+    """A queue of pairs to score with one model. Any thread may add; one thread at a time scores.
+
+    Urgent ones come first, but every eighth batch begins with bulk ones, as in `Intake`.
+    """
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
         self._urgent: deque[Pairs] = deque()
         self._bulk: deque[Pairs] = deque()
         self._lock = Lock()
+        self._passed = 0
+        """Batches that began with urgent pairs, while bulk ones waited, since the last that began with these."""
 
     def add(self, pairs: Pairs, urgent: bool) -> None:
         with self._lock:
@@ -58,9 +64,12 @@ class Scoring:
     def _take(self) -> Iterator[Pairs]:
         """Remove the next requests: those that wait and have the same languages, up to the size of a batch."""
         count, languages = 0, None
+        with self._lock:
+            bulk_first = not self._urgent or self._passed >= BULK_EVERY - 1
+            self._passed = 0 if bulk_first or not self._bulk else self._passed + 1
         while count < AT_ONCE:
             with self._lock:
-                queue = self._urgent or self._bulk
+                queue = self._bulk or self._urgent if bulk_first else self._urgent or self._bulk
                 if not queue or queue[0].languages != (languages or queue[0].languages):
                     return
                 each = queue.popleft()

@@ -174,6 +174,20 @@ def test_fewer_workers_make_larger_batches() -> None:
     assert [len(batch) for batch in batches(chooser)] == [8]
 
 
+def test_a_small_document_is_not_starved_by_sentences() -> None:
+    """More sentences wait than a batch is chosen from. One bulk sentence in eight batches would be 320 for these 40."""
+    chooser, intake = batcher([Request([4] * (5 + number)) for number in range(40)])
+    taken = left = 0
+    while any(not each.request.urgent for each in intake.peek(10**6)):
+        while len(intake) < 1000:
+            intake.submit(Request([4] * (3 + taken % 50), urgent=True))
+        chooser.take()
+        taken += 1
+        left = sum(not each.request.urgent for each in intake.peek(10**6))
+    assert left == 0
+    assert taken <= BULK_EVERY * 4
+
+
 def test_urgent_requests_come_first_and_bulk_has_its_turn() -> None:
     bulk, urgent = Request([4] * 5), Request([4] * 9, DecodeConfig(beam=1), urgent=True)
     chooser, _ = batcher([bulk] * 40 + [urgent] * 2000)

@@ -150,13 +150,16 @@ class Batcher:
     def _choose_last(self, oldest: QueuedRequest, waiting: Sequence[QueuedRequest]) -> QueuedRequest:
         """Choose the next request towards the end: the longest one, so that no worker begins with it when the others
         finish. The first batch and urgent requests keep their order."""
-        in_order = self._size == FIRST or waiting[0].request.urgent or self._passed == OLDEST_EVERY - 1
+        some_urgent = waiting[0].request.urgent or waiting[-1].request.urgent  # the kinds are not mixed
+        in_order = self._size == FIRST or some_urgent or self._passed == OLDEST_EVERY - 1
         return oldest if in_order else max(waiting, key=lambda each: each.work)
 
     def _gather(self, first: QueuedRequest, waiting: Sequence[QueuedRequest], most: float) -> list[QueuedRequest]:
-        """Gather a batch of about as much work as `most`."""
+        """Gather a batch of about as much work as `most`. Requests of the same kind come first: otherwise a bulk
+        request would be alone in its turn, among urgent ones."""
         others = [each for each in waiting if each.options == first.options and each is not first]
-        others.sort(key=lambda each: abs(each.length - first.length))
+        urgent = first.request.urgent
+        others.sort(key=lambda each: (each.request.urgent != urgent, abs(each.length - first.length)))
         batch, width, work = [first], first.length, first.work
         for each in others[: self._most(first) - 1]:
             width = max(width, each.length)
