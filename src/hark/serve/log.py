@@ -2,11 +2,17 @@
 
 import json
 import logging
+import os
 import sys
+import threading
 import traceback
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
+
+from hark.errors import HarkWarning
 
 Level = Literal["info", "warning", "error"]
 
@@ -28,12 +34,17 @@ class Log:
     def write_failure(self, event: str, error: BaseException, **values: Any) -> None:
         """Write the kind of an error and the lines of code that raised it, without its message: it may quote text."""
         frames = traceback.extract_tb(error.__traceback__)[-8:]
-        where = [f"{frame.filename.rpartition('/site-packages/')[2]}:{frame.lineno}" for frame in frames]
+        where = [f"{short_path(frame.filename)}:{frame.lineno}" for frame in frames]
         self.write(event, "error", error=type(error).__name__, where=where, **values)
 
 
+def short_path(file: str) -> str:
+    """The path of a file of code, without the folder that packages are installed in."""
+    return file.rpartition("/site-packages/")[2]
+
+
 class ServerLog(logging.Handler):
-    """Passes on the warnings of uvicorn and asyncio, without their arguments, which may quote requests."""
+    """Passes on the warnings of all libraries, without their arguments, which may quote requests."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
@@ -46,3 +57,32 @@ class ServerLog(logging.Handler):
             self._log.write_failure("server", record.exc_info[1], message=message)
         else:
             self._log.write("server", level, message=message)
+
+
+@contextmanager
+def everything_in(log: Log) -> Iterator[None]:
+    """Write to the log what Python and libraries would otherwise write to stderr in formats of their own."""
+    os.environ.setdefault("CT2_VERBOSE", "-3")  # CTranslate2's own log; its errors are raised as well
+
+    def show_warning(message: Warning | str, category: type[Warning], file: str, line: int, *_: object) -> None:
+        if issubclass(category, HarkWarning):
+            log.write("warning", "warning", message=str(message))
+        else:  # it may quote text
+            log.write("warning", "warning", kind=category.__name__, where=[f"{short_path(file)}:{line}"])
+
+    def note(lost: "threading.ExceptHookArgs | sys.UnraisableHookArgs") -> None:
+        if lost.exc_value is not None and not isinstance(lost.exc_value, SystemExit):
+            log.write_failure("failure", lost.exc_value)
+
+    root, handler = logging.getLogger(), ServerLog(log)
+    before = root.handlers[:]
+    hooks = threading.excepthook, sys.unraisablehook
+    root.handlers[:] = [handler]
+    threading.excepthook = sys.unraisablehook = note
+    with warnings.catch_warnings():
+        warnings.showwarning = show_warning  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            root.handlers[:] = before
+            threading.excepthook, sys.unraisablehook = hooks

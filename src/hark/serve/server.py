@@ -1,7 +1,6 @@
 """Runs the application with uvicorn: sockets, signals, and the order of starting and stopping."""
 
 import asyncio
-import logging
 import resource
 import signal
 import socket
@@ -14,7 +13,7 @@ import uvicorn
 from hark.errors import UserError
 from hark.serve.application import build
 from hark.serve.connections import Connections
-from hark.serve.log import Log, ServerLog
+from hark.serve.log import Log, everything_in
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 
@@ -77,18 +76,14 @@ def make_server(settings: ServeSettings, service: Service | None = None, log: Lo
 def run(settings: ServeSettings, started: Callable[[str], object] = lambda _: None) -> None:
     """Serve until a signal comes. `started` is called with the address when the server listens."""
     log = Log()
-    handler = ServerLog(log)
-    for name in ("uvicorn.error", "asyncio"):
-        logger = logging.getLogger(name)
-        logger.addHandler(handler)
-        logger.propagate = False
-    listening = listen(settings)
-    server = make_server(settings, log=log)
-    address = url_of(settings, listening)
-    log.write("start", address=address)
-    started(address)
-    asyncio.run(server.serve(sockets=[listening]))
-    log.write("stop")
+    with everything_in(log):
+        listening = listen(settings)
+        server = make_server(settings, log=log)
+        address = url_of(settings, listening)
+        log.write("start", address=address)
+        started(address)
+        asyncio.run(server.serve(sockets=[listening]))
+        log.write("stop")
 
 
 def listen(settings: ServeSettings) -> socket.socket:
