@@ -1,7 +1,8 @@
 """Our engine on a GPU: CUDA graphs, compiled kernels, a host that is a round ahead."""
 
+import gc
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Thread
 
@@ -36,8 +37,10 @@ def model() -> Transformer:
 
 
 @pytest.fixture(scope="module")
-def engine(model: Transformer) -> TorchEngine:
-    return TorchEngine(model, SPECIAL, "cuda", "float32")
+def engine(model: Transformer) -> Iterator[TorchEngine]:
+    made = TorchEngine(model, SPECIAL, "cuda", "float32")
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +164,15 @@ def test_cancelling_frees_everything(engine: TorchEngine) -> None:
         assert all(len(lane.free) == lane.slots for lane in engine.lanes.values())
 
 
+def memory() -> int:
+    """Bytes that this process keeps on the GPU, without what it could give back at once."""
+    gc.collect()
+    torch.cuda.empty_cache()
+    return torch.cuda.memory_reserved()
+
+
 def test_40_widths_of_beam_do_not_fill_the_memory(model: Transformer) -> None:
+    before = memory()  # of whatever else lives in this process
     engine = TorchEngine(model, SPECIAL, "cuda")
     source = [5, 9, 14, EOS]
 
@@ -171,14 +182,32 @@ def test_40_widths_of_beam_do_not_fill_the_memory(model: Transformer) -> None:
     reserved = []
     for beam in range(1, 41):
         run(engine, [ask_for(beam)])
-        reserved.append(torch.cuda.memory_reserved())
+        reserved.append(memory())
     assert len(engine.lanes) == LANES
     assert reserved[-1] - reserved[LANES + 4] < 64 << 20  # a lane gives its memory to the one that replaces it
     run(engine, [ask_for(beam) for beam in range(1, 41)])
     assert len(engine.lanes) == LANES
     # Memory stays close to that of 8 lanes and their CUDA graphs, however many there were.
-    assert torch.cuda.memory_reserved() - reserved[0] < 2.0 * (reserved[LANES + 4] - reserved[0]) + (256 << 20)
+    assert memory() - reserved[0] < 2.0 * (reserved[LANES + 4] - reserved[0]) + (256 << 20)
+    cache = sum(each.nbytes for each in (engine.context.cache.keys_LPHK, engine.context.cache.values_LPHK))
+    assert memory() - before > cache > 512 << 20
     engine.close()
+    assert memory() - before < 128 << 20  # the weights, and the workspaces of cuBLAS
+
+
+def test_an_engine_that_nobody_uses_leaves_no_memory(model: Transformer) -> None:
+    """Also one that was never closed and is in the middle of its work."""
+    for _ in range(2):  # cuBLAS keeps a workspace for each stream
+        before = memory()
+        engine = TorchEngine(model, SPECIAL, "cuda")
+        engine.submit(Request([5, 9, 14, EOS]))
+        engine.step()
+        gc.disable()
+        del engine
+        gc.enable()
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        assert torch.cuda.memory_reserved() - before < 128 << 20
 
 
 def test_two_threads_submit_while_a_third_steps(engine: TorchEngine) -> None:

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
+from weakref import WeakMethod
 
 from hark.config import ModelConfig
 from hark.decode.intake import Intake
@@ -39,7 +40,8 @@ class Engine(ABC):
         """`positions`: the maximum sequence length of the model; None: no limit."""
         self.config, self.special, self.positions = config, special, positions
         self.source_size, self.target_size = config.source_vocab_size or config.vocab_size, config.vocab_size
-        self.intake: Intake[Any] = Intake(self.prepare)
+        prepare = WeakMethod(self.prepare)  # an engine that nobody uses is freed at once, with its memory on a GPU
+        self.intake: Intake[Any] = Intake(lambda number, request: cast(Any, prepare())(number, request))
 
     @abstractmethod
     def prepare(self, number: int, request: Request) -> Any:

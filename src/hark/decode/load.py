@@ -118,9 +118,9 @@ class Loaded:
     The engine is created at the first translation. `model` creates the network at first access and requires torch.
 
     Any number of threads may translate and score with one `Loaded` at the same time; their texts share its batches. An
-    iterator that `translate` returns belongs to one thread at a time, `close` must come last, and who uses `engine`
-    directly must be its only user. Ctrl-C, or an error of the engine, stops what all threads are translating with this
-    model; texts that come later are translated.
+    iterator that `translate` returns belongs to one thread at a time, nobody may translate during `close`, and who uses
+    `engine` directly must be its only user. Ctrl-C, or an error of the engine, stops what all threads are translating
+    with this model; texts that come later are translated.
     """
 
     def __init__(
@@ -286,9 +286,10 @@ class Loaded:
         return look.flag(translations, dict(zip(pairs, found, strict=True)))
 
     def close(self) -> None:
-        """Free the engine's memory."""
-        if "engine" in self.__dict__:
-            self.engine.close()
+        """Free the engine's memory. A later translation opens it again."""
+        self.__dict__.pop("translator", None)
+        if (engine := self.__dict__.pop("engine", None)) is not None:
+            engine.close()
         for each in self._reverse.values():
             if each is not None:
                 each.close()

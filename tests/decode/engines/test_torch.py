@@ -1,6 +1,8 @@
 """The torch engine: equal to a search without a cache, and independent of batch and order."""
 
+import gc
 import random
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -379,3 +381,28 @@ def test_bfloat16_on_a_cpu() -> None:
     assert found.log_prob != ours.log_prob
     assert model.output_weight.dtype == torch.float32
     rough.close()
+
+
+def test_an_engine_that_nobody_uses_is_freed_at_once() -> None:
+    """On a GPU, weights and caches of engines that wait for the garbage collector would fill the memory."""
+    engine = TorchEngine(lively(), SPECIAL)
+    engine.submit(Request([5, 9, EOS]))
+    engine.step()
+    left = [weakref.ref(each) for each in (engine, engine.model, engine.context, *engine.lanes.values())]
+    gc.disable()
+    try:
+        del engine
+        assert [each() for each in left] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_closing_in_the_middle_of_the_work_frees_all_of_it() -> None:
+    engine = TorchEngine(lively(), SPECIAL)
+    number = engine.submit(Request([5, 9, EOS]))
+    engine.step()
+    left = [weakref.ref(each) for each in (engine.context, *engine.lanes.values())]
+    engine.close()
+    assert [each() for each in left] == [None] * 2
+    assert engine.scheduler.places.free == engine.places
+    assert all(answered != number for answered, _ in engine.step())

@@ -144,10 +144,16 @@ class TorchEngine(Engine):
         return DecodeContext(decoder, cache, choose, self.special, self.exact, recorder, self.watch)
 
     def close(self) -> None:
-        """Free the memory used for decoding; the weights belong to the model."""
-        self.lanes.clear()
-        self.tenants.clear()
+        """Free the memory used for decoding, and drop what is running; the weights belong to the model."""
+        on_gpu = self.device.type == "cuda"
+        if on_gpu:
+            torch.cuda.synchronize(self.device)  # steps that are still running use the memory
+        self.scheduler = Scheduler(self.intake, self.places, self.rows)
+        for each in (self.open, self.lanes, self.tenants, self.flags, self.fetched):
+            each.clear()
         self.__dict__.pop("context", None)
+        if on_gpu:
+            torch.cuda.empty_cache()
 
     @property
     def room(self) -> int:
