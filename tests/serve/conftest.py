@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from starlette.routing import Route
 
 from hark.models import shipped_folder
 from hark.serve.log import Log
@@ -79,6 +80,14 @@ class TestServer:
         loop = self.server.servers[0].get_loop()
         assert isinstance(loop, asyncio.AbstractEventLoop)
         return loop
+
+    @property
+    def routes(self) -> list[Route]:
+        """All routes."""
+        app = self.server.config.loaded_app
+        while not hasattr(app, "routes"):
+            app = app.app
+        return [each for each in app.routes if isinstance(each, Route)]
 
     def stop(self) -> None:
         self.server.should_exit = True

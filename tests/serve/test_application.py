@@ -1,6 +1,7 @@
 """The application over real sockets: keys, rates, headers, log, metrics, hang-ups, slow and idle clients, shutdown."""
 
 import json
+import re
 import socket
 import struct
 import threading
@@ -307,3 +308,22 @@ def test_stopping_finishes_what_was_accepted(start_server: StartServer) -> None:
         assert b"THE CAT" in read_all(client)
     server.thread.join(PATIENCE)
     assert engine.closed
+
+
+def test_a_wrong_method_gets_405_and_allow_on_every_route(server: TestServer) -> None:
+    """In JSON, in the words of each API, and with all methods of the path, not only those of one route."""
+    methods: dict[str, set[str]] = {}
+    for route in server.routes:
+        if route.methods is not None:
+            methods.setdefault(re.sub(r"{\w+(:path)?}", "x", route.path), set()).update(route.methods)
+    dialects = ("/v2/", "/v3/")
+    paths = [path for path in methods if path not in ("/v2/x", "/v3/x")]  # these answer 404 to all methods
+    assert {"/v2/translate", "/v3/glossaries/x", "/translate", "/", "/docs", "/metrics", "/health/live"} <= {*paths}
+    with server.client() as client:
+        for path in paths:
+            for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} - methods[path]:
+                answer = client.request(method, path)
+                assert (answer.status_code, path) == (405, path)
+                assert set(answer.headers["allow"].split(", ")) == methods[path]
+                assert ("message" if path.startswith(dialects) else "error") in answer.json()
+    assert methods["/v3/glossaries/x"] == {"DELETE", "GET", "HEAD", "PATCH"}

@@ -17,10 +17,7 @@ from tests.serve.stubs import service
 
 def paths_of(server: TestServer) -> list[str]:
     """The paths of all routes."""
-    app = server.server.config.loaded_app
-    while not hasattr(app, "routes"):
-        app = app.app
-    return [route.path for route in app.routes]
+    return [route.path for route in server.routes]
 
 
 def test_every_route_of_the_api_is_described(server: TestServer) -> None:

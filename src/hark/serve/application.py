@@ -113,7 +113,7 @@ def build(service: Service, settings: ServeSettings, log: Log | None = None) -> 
     routes: list[BaseRoute] = []
     own = Api(lambda *_: [Route("/metrics", metrics)], admits=False)
     for api in (*APIS, public, own):
-        routes += [guard(route, api, service, log) for route in api.routes(service, settings)]
+        routes += [guard(route, api, service, log) for route in with_refusals(api.routes(service, settings), api.refuse)]
     middleware = [
         Middleware(Observation, log=log, figures=figures),
         Middleware(SecurityHeaders),
@@ -138,6 +138,35 @@ def guard(route: BaseRoute, api: Api, service: Service, log: Log) -> BaseRoute:
     if isinstance(route, Route | Mount):
         route.app = Guarded(route.app, route.path, api, service, log)
     return route
+
+
+def with_refusals(routes: Sequence[BaseRoute], refuse: Refuse) -> list[BaseRoute]:
+    """Follow the routes of each path by one that refuses all other methods in the words of its API, and names those
+    that the path has: the router knows only the methods of one route."""
+    methods: dict[str, set[str]] = {}
+    for each in routes:
+        if isinstance(each, Route) and each.methods is not None:
+            methods.setdefault(each.path, set()).update(each.methods)
+    found: list[BaseRoute] = []
+    last = {each.path: each for each in routes if isinstance(each, Route)}
+    for each in routes:
+        found.append(each)
+        if isinstance(each, Route) and last[each.path] is each and each.path in methods:
+            found.append(Route(each.path, OtherMethods(sorted(methods[each.path]), refuse)))
+    return found
+
+
+class OtherMethods:
+    """The endpoint of methods that a path does not have."""
+
+    def __init__(self, allowed: Sequence[str], refuse: Refuse) -> None:
+        self._allowed, self._refuse = ", ".join(allowed), refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = f"{scope['path']} does not support {scope['method']}, only {self._allowed}"
+        response = self._refuse(Refusal(405, message))
+        response.headers["allow"] = self._allowed
+        await response(scope, receive, send)
 
 
 def health(service: Service) -> list[BaseRoute]:

@@ -30,7 +30,6 @@ from hark.serve.uploads import (
     translated_name,
 )
 
-METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ID = 32
 """Characters of the random part of a download's name."""
 
@@ -148,13 +147,10 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
     async def health(_: Request) -> Response:
         return CompactJson({"status": "ok"})
 
-    async def wrong_method(request: Request) -> Response:
-        raise Refusal(405, f"{request.url.path} does not support {request.method}")
-
     async def spec(_: Request) -> Response:
         return CompactJson(describe(settings, service.languages()))
 
-    offered = [
+    return [
         Route("/translate", translate, methods=["POST"]),
         Route("/detect", detect, methods=["POST"]),
         Route("/languages", languages),
@@ -165,8 +161,6 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         Route("/health", health),
         Route("/spec", spec),
     ]
-    # Without these, the router would answer in words of its own.
-    return [*offered, *(Route(each.path, wrong_method, methods=METHODS) for each in offered)]
 
 
 def missing(name: str) -> Refusal:
