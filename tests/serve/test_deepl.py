@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,7 +75,7 @@ class TestText:
         )
         assert isinstance(result, deepl.TextResult)
         assert result.text == DE
-        assert result.model_type_used == "latency_optimized"
+        assert result.model_type_used == "quality_optimized"
 
     def test_text_in_the_target_language(self, client: deepl.DeepLClient) -> None:
         """Nextcloud detects languages by translating to English."""
@@ -107,14 +108,42 @@ class TestText:
         assert isinstance(result, deepl.TextResult)
         assert result.text == "Teh house"
 
+    @pytest.mark.parametrize("formality", ["default", "prefer_more", "PREFER_LESS", None, ""])
+    def test_formality_that_models_may_ignore(self, dialect: TestServer, formality: str | None) -> None:
+        wish = {"text": "House", "source_lang": "EN", "target_lang": "DE", "formality": formality}
+        assert post(dialect, "/v2/translate", json=wish).json()["translations"][0]["text"] == "Haus"
+
+    @pytest.mark.parametrize("kind", deepl.ModelType)
+    def test_one_model_serves_all_types(self, client: deepl.DeepLClient, kind: deepl.ModelType) -> None:
+        result = client.translate_text("House", source_lang="EN", target_lang="DE", model_type=kind)
+        assert isinstance(result, deepl.TextResult)
+        assert result.model_type_used == str(kind).removeprefix("prefer_")
+
+    def test_warnings_and_confidence(self, dialect: TestServer, client: deepl.DeepLClient) -> None:
+        """Fields that only hark sends; the client ignores them."""
+        doubtful = "Whisk the egg whites until they form stiff peaks."
+        assert isinstance(client.translate_text(doubtful, target_lang="DE"), deepl.TextResult)
+        for handling in ({}, {"tag_handling": "html"}):
+            wish = {"text": [EN, doubtful, "12345"], "source_lang": "EN", "target_lang": "DE", **handling}
+            sure, unsure, copied = post(dialect, "/v2/translate", json=wish).json()["translations"]
+            assert sure["warnings"] == []
+            assert unsure["warnings"][0] == f"low confidence ({unsure['confidence']:.0%})"
+            assert 0 < unsure["confidence"] < sure["confidence"] <= 1
+            assert (copied["warnings"], copied["confidence"]) == ([], None)
+
     @pytest.mark.parametrize(
         ("fields", "status", "words"),
         [
             ({"target_lang": "DE"}, 400, "text"),
             ({"text": [], "target_lang": "DE"}, 400, "text"),
             ({"text": ["a"]}, 400, "target_lang"),
-            ({"text": ["a"], "target_lang": "XX"}, 400, "XX is not supported"),
-            ({"text": ["a"], "target_lang": "DE", "source_lang": "XX"}, 400, "XX is not supported"),
+            ({"text": ["a"], "target_lang": "XX"}, 400, "target_lang XX is not supported"),
+            ({"text": ["a"], "target_lang": "DE", "source_lang": "XX"}, 400, "source_lang XX is not supported"),
+            ({"text": ["a"], "target_lang": "DE", "formality": "rude"}, 400, "formality must be default, more, less,"),
+            ({"text": ["a"], "target_lang": "DE", "formality": 1}, 400, "formality must be a string"),
+            ({"text": ["a"], "target_lang": "DE", "formality": "More"}, 400, "Target language DE does not support form"),
+            ({"text": ["a"], "target_lang": "en-gb", "formality": "less"}, 400, "Target language EN does not support"),
+            ({"text": ["a"], "target_lang": "DE", "model_type": "best"}, 400, "model_type must be latency_optimized or"),
             ({"text": ["a"], "target_lang": ["DE"]}, 400, "target_lang must be a string"),
             ({"text": [1], "target_lang": "DE"}, 400, "text must be a string"),
             ({"text": {"a": 1}, "target_lang": "DE"}, 400, "text must be a string"),
@@ -238,6 +267,19 @@ class TestDocuments:
         with pytest.raises(deepl.DeepLException, match="no such document"):
             client.translate_document_get_status(handle)
 
+    @pytest.mark.parametrize(("source", "text"), [(None, DE), (None, "Protonenstrahl"), ("DE", "House")])
+    def test_a_document_in_the_target_language(
+        self, client: deepl.DeepLClient, tmp_path: Path, source: str | None, text: str
+    ) -> None:
+        """The official client's tests expect an error with the handle, whose ids are in capitals."""
+        document = tmp_path / "a.txt"
+        document.write_text(text)
+        before = client.get_usage().character.count
+        with pytest.raises(deepl.DocumentTranslationException, match="Source and target language") as caught:
+            client.translate_document_from_filepath(document, tmp_path / "b.txt", source_lang=source, target_lang="DE")
+        assert re.search("ID: [0-9A-F]{32}, key: [0-9A-F]{64}", str(caught.value))
+        assert client.get_usage().character.count == before
+
     def test_the_key_of_a_document_is_needed(self, client: deepl.DeepLClient) -> None:
         handle = client.translate_document_upload(EN, filename="a.txt", target_lang="DE")
         for key in ("", "x", "ä", handle.document_key[:-1]):
@@ -258,7 +300,9 @@ class TestDocuments:
     @pytest.mark.parametrize(
         ("name", "content", "fields", "words"),
         [
-            ("a.exe", b"x", {}, ".exe are not supported"),
+            ("a.exe", b"x", {}, "file extension .exe is not supported"),
+            ("a", b"x", {}, "without a file extension is not supported"),
+            ("a.txt", b"House", {"formality": "more"}, "Target language DE does not support formality"),
             ("a.docx", b"x", {}, "a.docx: not a valid DOCX file"),
             ("a.txt", b"a\x00b", {}, "not text"),
             ("a.txt", b"House", {"output_format": "pdf"}, "cannot become pdf"),

@@ -35,7 +35,7 @@ def test_every_kind_of_request(server: TestServer, how: str) -> None:
     fields = {"q": EN, "source": "en", "target": "de"}
     sent = {name: (None, value) for name, value in fields.items()} if how == "files" else fields
     answer = server.post("/translate", **{how: sent})
-    assert (answer.status_code, answer.json()) == (200, {"translatedText": DE})
+    assert (answer.status_code, answer.json()["translatedText"]) == (200, DE)
 
 
 def test_lists_and_detection(server: TestServer) -> None:
@@ -45,9 +45,23 @@ def test_lists_and_detection(server: TestServer) -> None:
     assert [each["language"] for each in answer["detectedLanguage"]] == ["en", "de"]
     assert all(0 < each["confidence"] <= 100 for each in answer["detectedLanguage"])
     one = server.post("/translate", json={"q": [EN], "source": "en", "target": "de"}).json()
-    assert one == {"translatedText": [DE]}
+    assert one["translatedText"] == [DE]
     form = server.post("/translate", data={"q": [EN, "House"], "source": "en", "target": "de"}).json()
     assert form["translatedText"] == [DE, "Haus"]
+
+
+def test_warnings_and_confidence(server: TestServer) -> None:
+    """Fields that only hark sends; the client ignores them."""
+    doubtful = "Whisk the egg whites until they form stiff peaks."
+    assert LibreTranslateAPI(server.url).translate(doubtful, "en", "de")
+    wish = {"q": doubtful, "source": "en", "target": "de"}
+    one = server.post("/translate", json=wish).json()
+    assert one["warnings"][0] == f"low confidence ({one['confidence']:.0%})"
+    several = server.post("/translate", json={**wish, "q": [EN, doubtful, "12345"]}).json()
+    assert several["warnings"] == [[], one["warnings"], []]
+    sure, unsure, copied = several["confidence"]
+    assert (unsure, copied) == (one["confidence"], None)
+    assert unsure < sure <= 1
 
 
 def test_alternatives(server: TestServer) -> None:
@@ -81,7 +95,7 @@ def test_html(server: TestServer) -> None:
 
 def test_the_same_language_is_returned_as_it_is(server: TestServer) -> None:
     answer = server.post("/translate", json={"q": "Teh red  hous", "source": "en", "target": "en"})
-    assert answer.json() == {"translatedText": "Teh red  hous"}
+    assert answer.json() == {"translatedText": "Teh red  hous", "warnings": [], "confidence": None}
 
 
 @pytest.mark.parametrize(
@@ -228,7 +242,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("name", "content", "words"),
         [
-            ("a.exe", b"House", ".exe are not supported"),
+            ("a.exe", b"House", "the file extension .exe is not supported"),
             ("a", b"House", "not supported"),
             ("", b"House", ""),
             ("a.txt", b"\xff\xfe\xff", "a.txt: the file is not valid UTF-16"),
@@ -279,7 +293,7 @@ def test_keys(start_server: StartServer, tmp_path_factory: pytest.TempPathFactor
     key = add_key(keys, "me")
     server = start_server(service("en-de", api_keys=keys))
     wish = {"q": "house", "source": "en", "target": "de"}
-    assert server.post("/translate", json={**wish, "api_key": key}).json() == {"translatedText": "HOUSE"}
+    assert server.post("/translate", json={**wish, "api_key": key}).json()["translatedText"] == "HOUSE"
     assert server.post("/translate", data={**wish, "api_key": key}).status_code == 200
     assert server.post("/translate", json=wish, headers={"authorization": f"Bearer {key}"}).status_code == 200
     wrong = server.post("/translate", json={**wish, "api_key": "wrong"})

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from hark.decode.reasons import Reason
 from hark.decode.reasons import in_order as order_reasons
-from hark.decode.request import length_penalty
 from hark.decode.translation import Flag, Sentence, Translation, in_order
 
 DOUBT = 0.3
@@ -59,12 +58,12 @@ class SecondLook:
         return flagged
 
     def _is_uncertain(self, sentence: Sentence) -> bool:
-        if sentence.score is None or len(sentence.source) > LONGEST or not SETTLED.isdisjoint(sentence.flags):
+        if len(sentence.source) > LONGEST or not SETTLED.isdisjoint(sentence.flags):
             return False
-        doubt = -sentence.score * length_penalty(sentence.tokens, self._alpha) / sentence.tokens
+        doubt = sentence.doubt(self._alpha)
         # Any model finds carelessly typed text unlikely, however well it is translated.
         careless = sentence.source[:1].islower()
-        return doubt > DOUBT and not careless and not self._has_items(sentence.source)
+        return doubt is not None and doubt > DOUBT and not careless and not self._has_items(sentence.source)
 
 
 def warn(sentence: Sentence, surprise: float) -> Sentence:

@@ -1,5 +1,6 @@
 """The result of a translation: the text, its sentences, scores, flags and word links."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -8,6 +9,7 @@ from hark.decode.align import Link
 from hark.decode.faults import FAULTS, Fault
 from hark.decode.reasons import Reason
 from hark.decode.reasons import in_order as order_reasons
+from hark.decode.request import length_penalty
 from hark.text.segments import TextLayout
 
 Care = Literal["copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated"]
@@ -54,6 +56,13 @@ class Sentence:
     source_start: int = 0
     start: int = 0
 
+    def doubt(self, alpha: float) -> float | None:
+        """The mean negative log-probability per token; `alpha` is the length penalty of the search. None if nothing
+        was translated."""
+        if self.score is None or not self.tokens:
+            return None
+        return -self.score * length_penalty(self.tokens, alpha) / self.tokens
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -68,6 +77,12 @@ class Translation:
     def score(self) -> float | None:
         """The token-weighted mean of the sentence scores."""
         return mean((each.score, each.tokens) for each in self.sentences)
+
+    def confidence(self, alpha: float) -> float | None:
+        """The model's mean probability of a token in the sentence that it is least sure of, as in the warning `low
+        confidence`; None if nothing was translated."""
+        doubts = [doubt for each in self.sentences if (doubt := each.doubt(alpha)) is not None]
+        return math.exp(-max(doubts)) if doubts else None
 
     @property
     def flags(self) -> tuple[Flag, ...]:

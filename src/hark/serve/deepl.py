@@ -12,7 +12,7 @@ from hark.models import data_folder
 from hark.serve import deepl_documents, deepl_glossaries
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.deepl_glossaries import find_terms
-from hark.serve.deepl_requests import owner, read_languages, tag_names
+from hark.serve.deepl_requests import check_formality, owner, read_languages, tag_names
 from hark.serve.glossaries import Glossaries
 from hark.serve.language_names import language_name
 from hark.serve.native import CompactJson, refuse_with
@@ -32,6 +32,7 @@ VARIANTS = {
 """Target languages that DeepL's clients refuse without a region."""
 REFUSED = ("style_id", "translation_memory_id")
 """Parameters that would change the translation in a way that a client counts on."""
+MODEL_TYPES = ("latency_optimized", "quality_optimized", "prefer_quality_optimized")
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -54,8 +55,10 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
             if name in fields:
                 raise Refusal(400, f"{name} is not supported by this server")
         source, target = read_languages(fields, service)
+        check_formality(fields, target)
         split = split_mode(fields)
         terms = await find_terms(fields, glossaries, owner(request), source, target)
+        model = model_type(fields)
         wish = Wish(source, target, markup_rules(fields, split), split=split != "0", terms=terms)
         if wish.markup is None and split == "nonewlines":
             texts = [" ".join(text.splitlines()) for text in texts]
@@ -63,7 +66,6 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         async def work() -> dict[str, Any]:
             done = await translate_texts(service, texts, wish)
             used[owner(request)] += sum(map(len, texts))
-            model = {"model_type_used": "latency_optimized"} if "model_type" in fields else {}
             return {
                 "translations": [
                     {
@@ -71,6 +73,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
                         "text": each.text,
                         "billed_characters": len(text),
                         **model,
+                        **each.notes.fields(),
                     }
                     for text, each in zip(texts, done, strict=True)
                 ]
@@ -115,6 +118,17 @@ def list_targets(codes: dict[str, None]) -> list[dict[str, Any]]:
         exact = [each for each in regions if each[0] == code.upper()]
         found += exact or regions or [(code.upper(), language_name(code))]
     return [{"language": code, "name": name, "supports_formality": False} for code, name in dict.fromkeys(found)]
+
+
+def model_type(fields: Fields) -> dict[str, str]:
+    """The field that says which type of model was used, if the client chose one: each direction has one model, which
+    serves all types."""
+    kind = fields.text("model_type")
+    if not kind:
+        return {}
+    if kind not in MODEL_TYPES:
+        raise Refusal(400, f"model_type must be {' or '.join(MODEL_TYPES)}")
+    return {"model_type_used": kind.removeprefix("prefer_")}
 
 
 def split_mode(fields: Fields) -> str:

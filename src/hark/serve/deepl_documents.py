@@ -13,12 +13,13 @@ from starlette.routing import BaseRoute, Route
 
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.deepl_glossaries import find_terms
-from hark.serve.deepl_requests import owner, read_languages
+from hark.serve.deepl_requests import check_formality, owner, read_languages
 from hark.serve.glossaries import Glossaries
 from hark.serve.native import CompactJson
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
+from hark.serve.translating import GLANCE, is_written_in
 from hark.serve.uploads import (
     StoredFile,
     Uploads,
@@ -29,6 +30,7 @@ from hark.serve.uploads import (
     translate_file,
     translated_name,
 )
+from hark.text.detector import base_language
 
 
 @dataclass(eq=False)
@@ -64,23 +66,30 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         file_type(name)
         suffix = output_type(name, fields.text("output_format") or None)
         source, target = read_languages(fields, service)
+        check_formality(fields, target)
         terms = await find_terms(fields, glossaries, owner(request), source, target)
         forget_expired()
         stored = uploads.add(await file.read(), name)
+        same = source is not None and base_language(source) == base_language(target)
         try:
-            job = await read_file(service, stored, source, target, terms, suffix)
+            job = await read_file(service, stored, None if same else source, target, terms, suffix)
         except Refusal:
             uploads.remove(stored.id)
             raise
+        if source is None:
+            same = await is_written_in(service, "".join(job.document.sample(GLANCE)), target)
 
         async def work() -> None:
+            if same:
+                raise Refusal(400, f"Source and target language are the same ({target.upper()})")
             stored.path.write_bytes((await translate_file(service, job)).content)
 
         task = asyncio.create_task(work())
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, if nobody asks
-        document = DocumentTask(secrets.token_hex(32), owner(request), stored, target, suffix, job.characters, task)
+        size = 0 if same else job.characters
+        document = DocumentTask(secrets.token_hex(32).upper(), owner(request), stored, target, suffix, size, task)
         documents[stored.id] = document
-        used[document.owner] += job.characters
+        used[document.owner] += size
         return CompactJson({"document_id": stored.id, "document_key": document.key})
 
     def find(request: Request, fields: Fields) -> DocumentTask:

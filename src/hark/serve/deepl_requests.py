@@ -8,6 +8,8 @@ from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.text.detector import base_language
 
+FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
+
 
 def owner(request: Request) -> str:
     """Whose glossaries, documents and usage a request means: those of its API key; without keys, everybody's."""
@@ -21,13 +23,27 @@ def read_languages(fields: Fields, service: Service) -> tuple[str | None, str]:
         raise Refusal(400, "Parameter 'target_lang' not specified.")
     source = fields.text("source_lang")
     codes = service.languages()
-    return read_code(source, codes) if source else None, read_code(target, codes)
+    return read_code("source_lang", source, codes) if source else None, read_code("target_lang", target, codes)
 
 
-def read_code(code: str, known: tuple[str, ...]) -> str:
-    """The service's code of a language: `en` for EN-US. An unknown one is left for the service to refuse."""
+def read_code(name: str, code: str, known: tuple[str, ...]) -> str:
+    """The service's code of a language: `en` for EN-US. `name` is the field, which DeepL's clients look for in the
+    message if it is unknown."""
     exact = next((each for each in known if each.lower() == code.lower()), None)
-    return exact or next((each for each in known if matches(code, each)), code)
+    found = exact or next((each for each in known if matches(code, each)), None)
+    if found is None:
+        raise Refusal(400, f"{name} {code[:20]} is not supported")
+    return found
+
+
+def check_formality(fields: Fields, target: str) -> None:
+    """Refuse what the models cannot do, as DeepL does for languages without forms of address."""
+    value = (fields.text("formality") or "default").lower()
+    if value not in FORMALITIES:
+        raise Refusal(400, f"formality must be {', '.join(FORMALITIES[:-1])} or {FORMALITIES[-1]}")
+    if value in ("more", "less"):
+        words = f"Target language {target.upper()} does not support formality {value}"
+        raise Refusal(400, f"{words}; prefer_{value} is accepted, and ignored")
 
 
 def read_pair(fields: Fields, service: Service) -> tuple[str, str]:

@@ -196,7 +196,7 @@ def read_wish(fields: Fields, settings: ServeSettings) -> Wish:
 
 
 def answer(done: TranslatedText, wish: Wish) -> dict[str, Any]:
-    found: dict[str, Any] = {"translatedText": done.text}
+    found: dict[str, Any] = {"translatedText": done.text, **done.notes.fields()}
     if wish.source is None:
         found["detectedLanguage"] = language(done.source, done.confidence)
     if wish.nbest > 1:

@@ -23,6 +23,12 @@ REPORT = {
         "list": {"type": "array", "items": {"type": "object", "properties": _FLAGGED}},
     },
 }
+WARNINGS = "What may be wrong with the translation, worst first; only hark sends it."
+CONFIDENCE = {
+    "type": ["number", "null"],
+    "description": "How sure the model is of the least certain sentence, 0 to 1; null if no model was asked; only hark "
+    "sends it.",
+}
 KEY = {"type": "string", "description": "The API key, if the server needs one."}
 
 
@@ -50,6 +56,8 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
             "translatedText": one_or_more,
             "detectedLanguage": {"oneOf": [LANGUAGE, {"type": "array", "items": LANGUAGE}]},
             "alternatives": {"type": "array", "items": one_or_more},
+            "warnings": {"type": "array", "description": f"{WARNINGS} A list of lists for several texts."},
+            "confidence": {"oneOf": [CONFIDENCE, {"type": "array", "items": CONFIDENCE}]},
         },
     }
     detect = {"q": {"type": "string", "minLength": 1}, "api_key": KEY}

@@ -52,12 +52,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Translated:
-    """A translation, its languages, and the name of the model."""
+    """A translation, its languages, the name of the model, and how sure it is."""
 
     translation: Translation
     source: str
     target: str
     model: str
+    confidence: float | None = None
+    """See `Translation.confidence`."""
 
 
 @dataclass(frozen=True)
@@ -292,4 +294,4 @@ class Service:
             source, target = languages.pair(text, None, target)
             found = (code for code, _ in await self.detect(text) if (code, target) in model.pairs)
             source = next(found, source)
-        return Translated(translation, source, target, model.name)
+        return Translated(translation, source, target, model.name, translation.confidence(search.alpha))

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from hark.decode.reasons import in_order
 from hark.documents.markup import Markup
 from hark.documents.markup_rules import MarkupRules
 from hark.models import matches
 from hark.serve.choice import gather
 from hark.serve.refusal import Refusal
-from hark.serve.service import Job, Service
+from hark.serve.service import Job, Service, Translated
 from hark.text.detector import base_language, rank_languages
 from hark.text.terms import Terms
 
@@ -33,14 +35,37 @@ class Wish:
 
 
 @dataclass(frozen=True)
+class Notes:
+    """What the dialects add to each translation, beyond what LibreTranslate and DeepL say."""
+
+    warnings: tuple[str, ...] = ()
+    """The faults that were found, worst first."""
+    confidence: float | None = None
+    """The model's mean probability of a token in the least certain sentence; None: no model was asked."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Translated]) -> "Notes":
+        """The notes of a text that was translated in parts."""
+        reasons = in_order(reason for part in parts for reason in part.translation.reasons)
+        known = [part.confidence for part in parts if part.confidence is not None]
+        return cls(tuple(map(str, reasons)), min(known, default=None))
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of an answer."""
+        known = None if self.confidence is None else round(self.confidence, 4)
+        return {"warnings": list(self.warnings), "confidence": known}
+
+
+@dataclass(frozen=True)
 class TranslatedText:
-    """A translation, the language of its source, and further translations."""
+    """A translation, the language of its source, further translations, and what the client should know."""
 
     text: str
     source: str
     alternatives: tuple[str, ...] = ()
     confidence: float = 1.0
     """The probability of the source language, if it was detected."""
+    notes: Notes = Notes()
 
 
 async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) -> list[TranslatedText]:
@@ -59,7 +84,8 @@ async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) ->
     answers = []
     for text, done in zip(texts, await service.translate(job), strict=True):
         others = tuple(other.text for other in done.translation.alternatives)
-        answers.append(_answer(service, done.translation.text, done.source, text, wish, others))
+        found = _answer(service, done.translation.text, done.source, text, wish, others)
+        answers.append(replace(found, notes=Notes.of([done])))
     return answers
 
 
@@ -116,8 +142,14 @@ async def _translate_documents(
         parts = [next(done[source, align]) for align in document.tagged]
         text = document.join([(part.translation.text, part.translation.links) for part in parts])
         language = parts[0].source if parts else source or wish.target
-        answers.append(_answer(service, text, language, document.sample(GLANCE), wish))
+        answers.append(replace(_answer(service, text, language, document.sample(GLANCE), wish), notes=Notes.of(parts)))
     return answers
+
+
+async def is_written_in(service: Service, text: str, language: str) -> bool:
+    """Whether a text is more likely in a language than in all others together."""
+    found = await service.detect(text)
+    return bool(found) and base_language(found[0][0]) == base_language(language) and found[0][1] > 0.5
 
 
 async def detect_source(service: Service, beginning: str, target: str) -> str | None:

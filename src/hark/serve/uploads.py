@@ -54,7 +54,7 @@ class Uploads:
             raise Refusal(503, "too many files are waiting; try again later", 60)
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="hark-serve-")  # mkdtemp: mode 0700
-        number = secrets.token_hex(16)
+        number = secrets.token_hex(16).upper()  # as DeepL's clients print it
         path = Path(self._folder.name, number)
         path.write_bytes(content)
         self._files[number] = StoredFile(number, path, plain_name(name), len(content), self._now() + LIFETIME)
@@ -104,8 +104,9 @@ def file_type(name: str) -> str:
     """The type of a file by its name; refuse types that cannot be translated."""
     suffix = find_suffix(plain_name(name))
     if not suffix:
-        wrong = PurePosixPath(plain_name(name)).suffix.lower() or "unknown"
-        raise Refusal(400, f"files of type {wrong} are not supported; supported are {', '.join(FORMATS)}")
+        wrong = PurePosixPath(plain_name(name)).suffix.lower()
+        extension = f"the file extension {wrong}" if wrong else "a file without a file extension"
+        raise Refusal(400, f"{extension} is not supported; supported are {', '.join(FORMATS)}")
     return suffix
 
 
