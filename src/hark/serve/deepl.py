@@ -12,7 +12,7 @@ from hark.models import data_folder
 from hark.serve import deepl_documents, deepl_glossaries
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.deepl_glossaries import find_terms
-from hark.serve.deepl_requests import check_formality, owner, read_languages, tag_names
+from hark.serve.deepl_requests import MODEL_TYPES, check_formality, owner, read_languages, tag_names
 from hark.serve.glossaries import Glossaries
 from hark.serve.language_names import language_name
 from hark.serve.native import CompactJson, refuse_with
@@ -32,7 +32,6 @@ VARIANTS = {
 """Target languages that DeepL's clients refuse without a region."""
 REFUSED = ("style_id", "translation_memory_id")
 """Parameters that would change the translation in a way that a client counts on."""
-MODEL_TYPES = ("latency_optimized", "quality_optimized", "prefer_quality_optimized")
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 

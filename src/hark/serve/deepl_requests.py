@@ -9,6 +9,7 @@ from hark.serve.service import Service
 from hark.text.detector import base_language
 
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
+MODEL_TYPES = ("latency_optimized", "quality_optimized", "prefer_quality_optimized")
 
 
 def owner(request: Request) -> str:

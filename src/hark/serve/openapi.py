@@ -1,4 +1,4 @@
-"""The OpenAPI description of the native API."""
+"""The OpenAPI description of the native API, and of DeepL's."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from starlette.routing import BaseRoute, Route
 
 from hark import __version__
 from hark.pages.document import read_asset
+from hark.serve import deepl_spec
 from hark.serve.native import EVENTS, CompactJson
 from hark.serve.openapi_page import render
 from hark.serve.runs import MOST_RUNS
@@ -50,8 +51,8 @@ def describe(settings: ServeSettings) -> Schema:
         "openapi": "3.1.0",
         "info": {"title": "Hark", "version": __version__, "description": INTRODUCTION},
         "servers": [{"url": settings.root_path or "/"}],
-        "paths": paths(settings),
-        "components": {"schemas": schemas(), "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "paths": paths(settings) | deepl_spec.paths(settings),
+        "components": {"schemas": schemas() | deepl_spec.schemas(), "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         **({"security": [{"key": []}]} if settings.api_keys is not None else {}),
     }
 

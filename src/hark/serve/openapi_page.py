@@ -4,6 +4,8 @@ import json
 from html import escape
 from typing import Any
 
+from hark.serve.native import EVENTS
+
 Schema = dict[str, Any]
 
 
@@ -33,7 +35,8 @@ def fields_table(operation: Schema) -> str:
     """The fields of the body, or the parameters of a GET."""
     fields = {each["name"]: (each["schema"], each["required"]) for each in operation.get("parameters", ())}
     if "requestBody" in operation:
-        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        [content] = operation["requestBody"]["content"].values()
+        schema = content["schema"]
         fields |= {name: (field, name in schema["required"]) for name, field in schema["properties"].items()}
     if not fields:
         return ""
@@ -54,6 +57,8 @@ def answers_table(operation: Schema) -> str:
 
 
 def kind_of(field: Schema) -> str:
+    if "enum" in field:
+        return escape(" or ".join(field["enum"]))
     if "oneOf" in field:
         return " or ".join(kind_of(each) for each in field["oneOf"])
     if field.get("type") == "array":
@@ -63,7 +68,8 @@ def kind_of(field: Schema) -> str:
 
 
 def answer_type(answer: Schema) -> str:
-    if "application/json" not in answer["content"]:
-        return "events"
+    if "application/json" not in answer.get("content", {}):
+        [kind] = answer.get("content", {"nothing": {}})
+        return "events" if kind == EVENTS else escape(kind)
     name = answer["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     return f'<a href="#{name}">{name}</a>'
