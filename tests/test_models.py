@@ -160,8 +160,10 @@ def test_models_of_one_pair_come_first(home: Path) -> None:
     [
         ("en", "fr", r"^no model from en to fr; available: en to de, de to en; see hark models$"),
         ("en", "dee", r"^no model from en to dee; available: en to de, de to en; did you mean de\?$"),
-        ("eng", None, r"^no model from eng; available: en to de, de to en; did you mean en\?$"),
+        ("enx", None, r"^no model from enx; available: en to de, de to en; did you mean en\?$"),
         (None, "xx", r"^no model to xx; available: en to de, de to en;"),
+        (None, "germna", r"^no language 'germna'; did you mean german\?$"),
+        ("Klingon", "de", r"^no language 'Klingon'; see hark models$"),
     ],
 )
 def test_no_model_for_a_pair(source: str | None, target: str | None, message: str) -> None:

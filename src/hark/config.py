@@ -311,16 +311,20 @@ class TrainConfig(Section):
             )
 
 
+WIDEST = 200
+"""The largest beam, and the most translations of a sentence: larger ones take minutes and gigabytes."""
+
+
 @dataclass(frozen=True)
 class DecodeConfig(Section):
     """Beam search and sampling (paper, section 6.1)."""
 
-    beam: int = setting(4, "beam size; 1 is greedy", at_least(1))
+    beam: int = setting(4, "beam size; 1 is greedy", between(1, WIDEST))
     alpha: float = setting(0.6, "length penalty: 0 favours short output, larger favours long", between(0, 5))
     max_extra: int = setting(50, "maximum length of the output beyond that of the input, in tokens", at_least(0))
     patience: float = setting(1.0, "the search ends when this many times `beam` hypotheses are finished", at_least(1))
     min_length: int = setting(0, "minimum length of the output in tokens", at_least(0))
-    nbest: int = setting(1, "translations per sentence, best first", at_least(1))
+    nbest: int = setting(1, "translations per sentence, best first", between(1, WIDEST))
     diverse: bool = setting(False, "n-best translations that begin with different tokens, each from its own search")
     sample: bool = setting(False, "sample each token instead of searching")
     temperature: float = setting(1.0, "sampling: below 1 favours likely tokens", more_than(0))

@@ -15,6 +15,7 @@ from hark.errors import HarkError, UserError, warn_skipped
 from hark.facts import LanguagePair
 from hark.rundir import RunDir
 from hark.text.detector import base_language
+from hark.text.language_names import unknown_name
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,9 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
             return [narrow(each, pairs) for each, pairs in matching if pairs]
     if not usable:
         raise UserError(f"no models installed; put one into {user_folder()}, or name one with -m; see hark models")
+    for code in (source, target):
+        if code is not None and (problem := unknown_name(code)):
+            raise UserError(problem)
     requested = " ".join(part for part in (source and f"from {source}", target and f"to {target}") if part)
     every = [each for each in usable if not any({*each.pairs} < {*other.pairs} for other in usable)]
     available = ", ".join(dict.fromkeys(each.languages for each in every))

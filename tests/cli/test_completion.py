@@ -1,6 +1,7 @@
 """Shell completion, called as a shell calls it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,10 @@ OFFERED = {
     "hark translate --be": {"--beam"},
     "hark translate -m my": {"my-en-de"},
     "hark translate -t ": {"de", "en", "es", "fr", "it", "nl", "pt"},
+    "hark translate -t ger": {"german"},
+    "hark translate -t d": {"de", "dutch"},
+    "hark translate --re": {"--recursive", "--read", "--report"},  # the help of --read is long
+    "hark ver": {"version"},
     "hark translate --engine t": {"torch"},
     "hark train ti": {"tiny"},
     "hark train tiny model.dr": {"model.dropout="},
@@ -45,6 +50,18 @@ OFFERED = {
     "hark train no": set(),
     "hark translate -m nosuch": set(),
 }
+
+
+@pytest.mark.parametrize("line", ["hark translate --", "hark train data.", "hark ", "hark serve --"])
+def test_no_fragment_of_a_help_text_is_offered(home: Path, line: str) -> None:
+    """Rich wrapped help texts into lines, such as `ignore=code (XML), paths=items[*].title (JSON)`."""
+    asked = {"_HARK_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_ARGS": line}
+    command = [sys.executable, "-m", "hark"]
+    done = subprocess.run(command, env=environment(home) | asked, capture_output=True, text=True, check=True)
+    for each in done.stdout.splitlines():
+        assert re.fullmatch(r"(--)?[a-z][a-z_.-]*=?(\t.+)?", each), each
+    if line == "hark translate --":
+        assert "--search\tOverride a setting of [decode]; see" in done.stdout  # not taken for markup
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

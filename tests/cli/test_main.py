@@ -48,9 +48,16 @@ def test_waiting_threads_sleep_by_default(setting: str | None, expected: str) ->
     assert run("--version", code=code).stdout.splitlines()[-1] == expected
 
 
-def test_version() -> None:
-    result = run("--version")
+@pytest.mark.parametrize("word", ["version", "--version", "-V"])
+def test_version(word: str) -> None:
+    result = run(word)
     assert (result.returncode, result.stdout) == (0, f"hark {hark.__version__}\n")
+
+
+def test_help_begins_with_translating() -> None:
+    about, verbs = run("--help").stdout.split("Options:")[0], run("--help").stdout.split("Commands:\n")[1]
+    assert about.split("\n\n")[1].strip().startswith("Translate text")
+    assert [line.split()[0] for line in verbs.splitlines()[:3]] == ["translate", "serve", "models"]
 
 
 @pytest.mark.parametrize(

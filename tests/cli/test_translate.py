@@ -256,6 +256,20 @@ def test_a_file_is_announced_on_a_terminal(hark: Hark, tmp_path: Path, monkeypat
     assert hark("-t", "de", "letter.txt").stderr == b"translating the file letter.txt\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "setting"),
+    [
+        (("--beam", "100000"), "beam: 100000"),
+        (("--nbest", "100000"), "nbest: 100000"),
+        (("--nbest", "201"), "nbest: 201"),
+        (("--search", "beam=5000"), "beam: 5000"),
+    ],
+)
+def test_a_search_too_wide_for_any_machine(hark: Hark, words: tuple[str, str], setting: str) -> None:
+    line = refused(hark("-t", "de", *words, "The cat."))
+    assert line == f"hark: decode.{setting} is not allowed; must be a whole number, from 1 to 200"
+
+
 class TestWhichModel:
     def test_by_the_pair(self, hark: Hark) -> None:
         done = hark("-s", "de", "{a}")
@@ -265,6 +279,15 @@ class TestWhichModel:
         assert line.startswith(f"hark: no model from en to ja; available: {known}; see hark models")
         assert f"no model to dee; available: {known}; did you mean de?" in refused(hark("-t", "dee", "The cat."))
         assert hark("-t", "fr", "The cat.").stdout == b"Le chat.\n"  # the model that comes with hark
+
+    @pytest.mark.parametrize("name", ["german", "German", "DEUTSCH", "deu", "ger", "DE"])
+    def test_by_the_name_of_a_language(self, hark: Hark, name: str) -> None:
+        assert hark("-s", "English", "-t", name, "The cat.").stdout == hark("-t", "de", "The cat.").stdout
+
+    def test_a_language_that_is_mistyped(self, hark: Hark) -> None:
+        for model in ((), ("-m", "small-en-de")):
+            line = refused(hark(*model, "-t", "germna", "The cat."))
+            assert line == "hark: no language 'germna'; did you mean german?"
 
     def test_by_the_text(self, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
         english = "Where is the nearest station, please, and when does the next train leave?"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from hark import load
 from hark.cli import main
 from hark.data.sample import paths
 from tests.docs.pages import PAGES, ROOT, Block, blocks
@@ -122,6 +123,18 @@ def test_a_snippet_prints_what_its_comments_say(page: Path, block: Block) -> Non
         exec(compile(block.text, str(page), "exec"), {"__name__": "__main__"})
     printing = [line for line in block.text.splitlines() if line.startswith("print(")]
     assert out.getvalue().splitlines() == [EXPECTED.findall(line)[0] for line in printing]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md"])
+def test_the_model_answers_the_first_example_in_python(name: str) -> None:
+    """Not the phrase table, and not the rules for times and numbers."""
+    [block] = [block for page, block in SNIPPETS if page == ROOT / name]
+    sentences = re.findall(r'"([A-Z][^"]+[.?])"', block.text)
+    assert len(sentences) == 3
+    model = load("en-de")
+    for done in model.translate(sentences):
+        assert done.flags == ()
+        assert done.text == model.translate(done.source, protect=False, check=False).text
 
 
 def test_what_must_be_run_is_found() -> None:

@@ -33,7 +33,7 @@ def test_every_method_of_deepl_is_described(server: TestServer) -> None:
         routes = [route for route in server.routes if route.path == path and route.methods is not None]
         offered = {method.lower() for route in routes for method in route.methods or ()} - {"head"}
         if path.startswith(("/v2/", "/v3/")):
-            assert operations.keys() == offered or offered == {"get", "post"} and len(operations) == 1, path
+            assert operations.keys() == offered or (offered == {"get", "post"} and len(operations) == 1), path
 
 
 def test_runs_are_described_where_there_are_any(start_server: StartServer, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def root(
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    """Train Transformers on your own parallel text; translate, evaluate and look inside."""
+    """Translate text, files and folders; serve, train, evaluate and look inside models."""
 
 
 def main() -> None:

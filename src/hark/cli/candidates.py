@@ -31,12 +31,21 @@ def models_and_actions() -> Candidates:
     return [*models(), *((action, "") for action in ACTIONS)]
 
 
-def source_languages() -> Candidates:
-    return [(code, "") for code in sorted({pair[0] for each in usable_models() for pair in each.pairs})]
+def source_languages(incomplete: str = "") -> Candidates:
+    return languages({pair[0] for each in usable_models() for pair in each.pairs}, incomplete)
 
 
-def target_languages() -> Candidates:
-    return [(code, "") for code in sorted({pair[1] for each in usable_models() for pair in each.pairs})]
+def target_languages(incomplete: str = "") -> Candidates:
+    return languages({pair[1] for each in usable_models() for pair in each.pairs}, incomplete)
+
+
+def languages(codes: set[str], incomplete: str) -> Candidates:
+    """Codes, and for a word that has been begun also English names."""
+    from hark.text.language_names import language_name
+
+    named = {code: language_name(code) for code in sorted(codes)}
+    names = [(name.lower(), code) for code, name in named.items() if incomplete and name != code]
+    return [*named.items(), *names]
 
 
 def recipes() -> Candidates:

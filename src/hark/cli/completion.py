@@ -1,7 +1,7 @@
 """`hark completion`: shell completion of verbs, options, models, languages, recipes and settings."""
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -72,6 +72,15 @@ def completion(
 def answer_shell() -> None:
     """Answer a shell's request for completions. Imports typer's completion only then."""
     if ASK in os.environ:
+        from typer._completion_classes import FishComplete
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
+        # typer has rich wrap long help texts, and shells would offer each further line as a completion.
+        FishComplete.format_completion = format_completion  # type: ignore[method-assign]
         completion_init()
+
+
+def format_completion(_: Any, item: Any) -> str:
+    """A completion and its help in one line."""
+    about = " ".join((item.help or "").split())
+    return f"{item.value}\t{about}" if about else str(item.value)

@@ -134,6 +134,7 @@ def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tup
     """The model's codes for the requested languages: `pt` for `pt-BR`. Raise an error if it has no such pair."""
     from hark.card import describe_pairs
     from hark.models import fits
+    from hark.text.language_names import unknown_name
 
     pairs = loaded.facts.pairs
     fitting = [pair for pair in pairs if fits(source, target, pair)]
@@ -141,6 +142,9 @@ def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tup
         # Both languages may be known from other pairs (zero-shot translation).
         fitting = [(one, other) for one, _ in pairs for _, other in pairs if fits(source, target, (one, other))]
     if not fitting:
+        for code in (source, target):
+            if code is not None and (problem := unknown_name(code)):
+                raise UserError(problem)
         raise UserError(
             f"{loaded.bundle.folder}: translates {describe_pairs(pairs)}, "
             f"not {source or pairs[0][0]} to {target or pairs[0][1]}; choose another model"

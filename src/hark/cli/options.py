@@ -24,13 +24,22 @@ Model = Annotated[
 OneModel = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model: a folder, a run or a name.", autocompletion=candidates.models)
 ]
+
+
+def read_language(language: str | None) -> str | None:
+    from hark.text.language_names import read_language
+
+    return language and read_language(language)
+
+
 Source = Annotated[
     str | None,
     typer.Option(
         "-s",
         "--source",
         metavar="LANG",
-        help="Language of the text, e.g. en; detected by default.",
+        help="Language of the text, e.g. en or English; detected by default.",
+        callback=read_language,
         autocompletion=candidates.source_languages,
     ),
 ]
@@ -40,7 +49,8 @@ Target = Annotated[
         "-t",
         "--target",
         metavar="LANG",
-        help="Language to translate into, e.g. de.",
+        help="Language to translate into, e.g. de or German.",
+        callback=read_language,
         autocompletion=candidates.target_languages,
     ),
 ]

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from hark.bundle import Bundle
-from hark.config import Config, DecodeConfig, Precision
+from hark.config import WIDEST, Config, DecodeConfig, Precision
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engine import Engine
 from hark.decode.languages import LanguageChoice
@@ -298,7 +298,7 @@ class Loaded:
 def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
     """Return the settings with `changes` applied. `nbest` widens the beam if `beam` is not among the changes."""
     if "nbest" in changes and "beam" not in changes:
-        changes = {**changes, "beam": max(search.beam, changes["nbest"])}
+        changes = {**changes, "beam": max(search.beam, min(changes["nbest"], WIDEST))}
     try:
         return replace(search, **changes)
     except SettingError as error:

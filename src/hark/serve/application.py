@@ -113,7 +113,9 @@ def build(service: Service, settings: ServeSettings, log: Log | None = None) -> 
     routes: list[BaseRoute] = []
     own = Api(lambda *_: [Route("/metrics", metrics)], admits=False)
     for api in (*APIS, public, own):
-        routes += [guard(route, api, service, log) for route in with_refusals(api.routes(service, settings), api.refuse)]
+        routes += [
+            guard(route, api, service, log) for route in with_refusals(api.routes(service, settings), api.refuse)
+        ]
     middleware = [
         Middleware(Observation, log=log, figures=figures),
         Middleware(SecurityHeaders),

@@ -14,7 +14,6 @@ from hark.serve.bodies import Fields, read_fields
 from hark.serve.deepl_glossaries import find_terms
 from hark.serve.deepl_requests import MODEL_TYPES, check_formality, owner, read_languages, tag_names
 from hark.serve.glossaries import Glossaries
-from hark.serve.language_names import language_name
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal
@@ -22,6 +21,7 @@ from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.translating import Wish, translate_texts
 from hark.text.detector import base_language
+from hark.text.language_names import language_name
 
 UNLIMITED = 1_000_000_000_000
 """The limit that DeepL reports for unlimited use."""

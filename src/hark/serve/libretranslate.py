@@ -11,7 +11,6 @@ from starlette.routing import BaseRoute, Route
 from hark.documents.formats import FORMATS
 from hark.documents.markup_rules import MarkupRules
 from hark.serve.bodies import Fields, read_fields
-from hark.serve.language_names import language_name
 from hark.serve.libretranslate_spec import describe
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
@@ -29,6 +28,7 @@ from hark.serve.uploads import (
     translate_file,
     translated_name,
 )
+from hark.text.language_names import language_name
 
 ID = 32
 """Characters of the random part of a download's name."""

@@ -52,7 +52,10 @@ def describe(settings: ServeSettings) -> Schema:
         "info": {"title": "Hark", "version": __version__, "description": INTRODUCTION},
         "servers": [{"url": settings.root_path or "/"}],
         "paths": paths(settings) | deepl_spec.paths(settings),
-        "components": {"schemas": schemas() | deepl_spec.schemas(), "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "components": {
+            "schemas": schemas() | deepl_spec.schemas(),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
         **({"security": [{"key": []}]} if settings.api_keys is not None else {}),
     }
 

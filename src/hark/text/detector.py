@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hark.errors import HarkError
+from hark.text.language_names import longer_codes
 
 # Alternative codes of languages that the detector knows.
 ALIASES = {"nb": "no", "fil": "tl", "iw": "he", "in": "id", "cmn": "zh", "arb": "ar", "prs": "fa", "ji": "yi"}
@@ -19,8 +20,9 @@ Predict = Callable[[str, int, float, str], list[tuple[float, str]]]
 
 
 def base_language(code: str) -> str:
-    """Return the code without region or script: `pt` for `pt-BR`, `zh` for `zh-Hans`, `no` for `nb`."""
+    """Return the code without region or script: `pt` for `pt-BR`, `zh` for `zh-Hans`, `no` for `nb`, `de` for `deu`."""
     base = code.replace("_", "-").split("-")[0].lower()
+    base = longer_codes().get(base, base)
     return ALIASES.get(base, base)
 
 
