@@ -76,7 +76,7 @@ def answer_shell() -> None:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
         # typer has rich wrap long help texts, and shells would offer each further line as a completion.
-        FishComplete.format_completion = format_completion  # type: ignore[method-assign]
+        FishComplete.format_completion = format_completion  # type: ignore[assignment, method-assign]
         completion_init()
 
 
