@@ -294,4 +294,4 @@ class Service:
             source, target = languages.pair(text, None, target)
             found = (code for code, _ in await self.detect(text) if (code, target) in model.pairs)
             source = next(found, source)
-        return Translated(translation, source, target, model.name, translation.confidence(search.alpha))
+        return Translated(translation, source, target, model.name, confidence=translation.confidence(search.alpha))
