@@ -3,6 +3,7 @@
 from typing import Any
 
 from hark.serve.deepl_requests import FORMALITIES, MODEL_TYPES
+from hark.serve.libretranslate_spec import CONFIDENCE, WARNINGS
 from hark.serve.settings import ServeSettings
 
 Schema = dict[str, Any]
@@ -142,12 +143,8 @@ def schemas() -> Schema:
         "detected_source_language": STRING,
         "text": STRING,
         "billed_characters": COUNT,
-        "warnings": {**items(STRING), "description": "What may be wrong, worst first; only hark sends it."},
-        "confidence": {
-            "type": ["number", "null"],
-            "description": "How sure the model is of the least certain sentence, 0 to 1; null if no model was asked; "
-            "only hark sends it.",
-        },
+        "warnings": {**items(STRING), "description": WARNINGS},
+        "confidence": CONFIDENCE,
     }
     return {
         "DeepLTranslations": record({"translations": items(record(translation))}),
