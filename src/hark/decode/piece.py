@@ -189,7 +189,7 @@ def _rescue(
                 attempt = attempts.with_all_masked(first, figures, safe)
             case "parts" if lost:
                 attempt = attempts.around_items(text, items, safe, inner)
-            case "parts" if best.faults - {"changed", "number"}:
+            case "parts" if best.faults - {"changed", "number", "limit"}:
                 attempt = attempts.in_halves(text, items, safe, inner)
         if attempt is None or not attempt.queries:
             continue

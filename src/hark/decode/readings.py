@@ -14,6 +14,7 @@ from hark.decode.request import Hypothesis, Request
 from hark.decode.term_places import place_terms
 from hark.decode.translation import Alternative, mean, shift
 from hark.text import case, protect
+from hark.text.limits import LimitChange, compare_limits
 from hark.text.normalise import normalise
 from hark.text.numbers import NumberChange, compare_numbers
 from hark.text.protect import Item
@@ -50,6 +51,8 @@ class Candidate:
     """One for each query."""
     numbers: tuple[NumberChange, ...] = ()
     """Numbers that differ from those of the source."""
+    limits: tuple[LimitChange, ...] = ()
+    """Words of limit, order and negation that differ from those of the source."""
     alternatives: tuple[Alternative, ...] = ()
 
     @property
@@ -72,14 +75,19 @@ class Candidate:
     @property
     def faults(self) -> frozenset[Fault]:
         faults = {fault for reading in self.readings for fault in reading.faults}
-        return frozenset(faults | {"number"} if self.numbers else faults)
+        if self.numbers:
+            faults.add("number")
+        if self.limits:
+            faults.add("limit")
+        return frozenset(faults)
 
     @property
     def reasons(self) -> list[Reason]:
         """The faults, with the text that they concern."""
         details: dict[Fault, str] = {
             "changed": ", ".join(dict.fromkeys(item.text for item in self.lost)),
-            "number": ", ".join(f"{each.source or 'none'} -> {each.translation or 'none'}" for each in self.numbers),
+            "number": ", ".join(map(describe, self.numbers)),
+            "limit": ", ".join(map(describe, self.limits)),
         }
         return [Reason(fault, details.get(fault, "")) for fault in FAULTS if fault in self.faults]
 
@@ -105,6 +113,10 @@ class Candidate:
             links += [Link(each.source, shift(each.target, end), each.weight) for each in reading.links]
             end += len(reading.text)
         return tuple(links)
+
+
+def describe(change: NumberChange | LimitChange) -> str:
+    return f"{change.source or 'none'} -> {change.translation or 'none'}"
 
 
 def badness(faults: Collection[Fault]) -> int:
@@ -188,6 +200,28 @@ def clip(span: Span, length: int) -> Span:
     return min(span[0], length), min(span[1], length)
 
 
+def compare(candidate: Candidate, languages: tuple[str, str]) -> Candidate:
+    """Compare the numbers and limits of a candidate with those of the source."""
+    source = "".join(part if isinstance(part, str) else part.rewriting.before for part in candidate.attempt.parts)
+    text = candidate.text
+    numbers, limits = compare_numbers(source, text, *languages), compare_limits(source, text, *languages)
+    return replace(candidate, numbers=numbers, limits=limits)
+
+
+def choose_compared(best: Candidate, ranked: Sequence[Sequence[Reading]], languages: tuple[str, str]) -> Candidate:
+    """Compare the best candidate with the source; if a number or limit differs, prefer readings where none does."""
+    best = compare(best, languages)
+    for place, readings in enumerate(ranked):
+        for reading in readings[1:]:
+            if not best.numbers and not best.limits:
+                return best
+            chosen = (*best.readings[:place], reading, *best.readings[place + 1 :])
+            other = compare(replace(best, readings=chosen), languages)
+            if other.rank[:-1] < best.rank[:-1]:
+                best = other
+    return best
+
+
 def best_candidate(
     attempt: Attempt,
     requests: Sequence[Request],
@@ -198,7 +232,7 @@ def best_candidate(
 ) -> Candidate:
     """Choose the best reading for each query, and the next ones without faults as alternatives.
 
-    With `languages`, numbers are compared with those of the source.
+    With `languages`, numbers and limits are compared with those of the source.
     """
     ranked = []
     for query, request, hypotheses in zip(attempt.queries, requests, answers, strict=True):
@@ -208,8 +242,7 @@ def best_candidate(
         ranked.append([readings[0], *(reading for reading in readings[1:] if not reading.faults)])
     best = Candidate(attempt, tuple(readings[0] for readings in ranked))
     if languages is not None:
-        source_text = "".join(part if isinstance(part, str) else part.rewriting.before for part in attempt.parts)
-        best = replace(best, numbers=compare_numbers(source_text, best.text, *languages))
+        best = choose_compared(best, ranked, languages)
     others: dict[str, Alternative] = {}
     for rank in range(1, max(map(len, ranked), default=0)):
         other = Candidate(attempt, tuple(readings[min(rank, len(readings) - 1)] for readings in ranked))

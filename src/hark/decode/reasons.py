@@ -11,6 +11,7 @@ MESSAGES: dict[Fault, str] = {
     "truncated": "the translation was cut off",
     "changed": "protected text was changed",
     "number": "a number changed",
+    "limit": "a limit, an order or a negation changed",
     "lost": "words may be missing",
     "invented": "much longer than the source; words may be invented",
     "length": "implausible length for the source",
