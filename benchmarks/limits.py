@@ -25,7 +25,8 @@ Pair = tuple[str, str, str, str]
 TURNS: dict[str, dict[str, tuple[str, str]]] = {
     # kind: {language: (word, its opposite)}
     "at most": {
-        "en": (r"at most(?= [\w\d])", "at least"), "de": ("höchstens", "mindestens"), "fr": ("au (?:maximum|plus)", "au moins"),
+        "en": (r"at most(?= [\w\d])", "at least"),
+        "de": ("höchstens", "mindestens"), "fr": ("au (?:maximum|plus)", "au moins"),
         "es": ("como (?:máximo|mucho)", "como mínimo"), "it": ("al massimo", "almeno"),
         "nl": ("hooguit|hoogstens|maximaal", "minstens"), "pt": ("no máximo", "no mínimo"),
     },
@@ -35,25 +36,33 @@ TURNS: dict[str, dict[str, tuple[str, str]]] = {
         "nl": ("minstens|ten minste", "hooguit"), "pt": ("pelo menos", "no máximo"),
     },
     "more than": {
-        "en": (r"more than(?= \d)", "less than"), "de": (r"mehr als(?= \d)", "weniger als"), "fr": (r"plus de(?= \d)", "moins de"),
-        "es": (r"más de(?= \d)", "menos de"), "it": (r"più di(?= \d)", "meno di"), "nl": (r"meer dan(?= \d)", "minder dan"),
+        "en": (r"more than(?= \d)", "less than"),
+        "de": (r"mehr als(?= \d)", "weniger als"), "fr": (r"plus de(?= \d)", "moins de"),
+        "es": (r"más de(?= \d)", "menos de"),
+        "it": (r"più di(?= \d)", "meno di"), "nl": (r"meer dan(?= \d)", "minder dan"),
         "pt": (r"mais de(?= \d)", "menos de"),
     },
     "before": {
-        "en": (r"before(?= \w)", "after"), "de": (r"vor (?=dem|der|den)", "nach "), "fr": ("avant (?:de |que )?", "après "),
-        "es": ("antes de", "después de"), "it": ("prima d(?=i|el)", "dopo d"), "nl": ("voordat", "nadat"), "pt": ("antes d", "depois d"),
+        "en": (r"before(?= \w)", "after"),
+        "de": (r"vor (?=dem|der|den)", "nach "), "fr": ("avant (?:de |que )?", "après "),
+        "es": ("antes de", "después de"), "it": ("prima d(?=i|el)", "dopo d"),
+        "nl": ("voordat", "nadat"), "pt": ("antes d", "depois d"),
     },
     "after": {
         "en": (r"after(?= \w)", "before"), "de": (r"nach (?=dem|der|den)", "vor "), "fr": ("après ", "avant "),
-        "es": ("después de", "antes de"), "it": ("dopo ", "prima di "), "nl": ("nadat|na(?= d)", "voordat"), "pt": ("depois d", "antes d"),
+        "es": ("después de", "antes de"), "it": ("dopo ", "prima di "),
+        "nl": ("nadat|na(?= d)", "voordat"), "pt": ("depois d", "antes d"),
     },
     "without": {
-        "en": ("without", "with"), "de": ("ohne", "mit"), "fr": ("sans", "avec"), "es": ("sin", "con"), "it": ("senza", "con"),
+        "en": ("without", "with"), "de": ("ohne", "mit"),
+        "fr": ("sans", "avec"), "es": ("sin", "con"), "it": ("senza", "con"),
         "nl": ("zonder", "met"), "pt": ("sem", "com"),
     },
     "must not": {
-        "en": ("(?:do not|don't|must not|never) ", ""), "de": ("(?:nicht|nie) ", ""), "fr": ("ne (?:pas |jamais )?", ""),
-        "es": ("(?:no|nunca) ", ""), "it": ("(?:non|mai) ", ""), "nl": ("(?:niet|nooit) ", ""), "pt": ("(?:não|nunca) ", ""),
+        "en": ("(?:do not|don't|must not|never) ", ""),
+        "de": ("(?:nicht|nie) ", ""), "fr": ("ne (?:pas |jamais )?", ""),
+        "es": ("(?:no|nunca) ", ""), "it": ("(?:non|mai) ", ""),
+        "nl": ("(?:niet|nooit) ", ""), "pt": ("(?:não|nunca) ", ""),
     },
 }  # fmt: skip
 

@@ -190,6 +190,25 @@ def test_a_wider_search_may_find_a_translation_without_faults() -> None:
     assert (first.search.beam, second.search.beam, second.search.nbest) == (4, 8, 8)
 
 
+def test_a_limit_that_turns_round_is_flagged() -> None:
+    made, engine = translator(lambda text, _: text.replace("at most", "at least"))
+    result = made.translate("Take at most 4 g in 24 hours.")
+    assert result.text == "Take at least 4 g in 24 hours."
+    assert (result.flags, result.doubtful) == (("retried", "limit"), ("limit",))
+    assert [str(each) for each in result.reasons] == ["a limit, an order or a negation changed (at most -> at least)"]
+    assert len(engine.requests) == 2  # there is nothing to mask, and halves would lose the context
+    assert made.translate("Take at most 4 g in 24 hours.", Options(protect=False)).flags == ()
+
+
+def test_a_hypothesis_with_the_right_limit_or_number_wins_even_if_it_is_the_third() -> None:
+    def answer(text: str, request: Request) -> list[str]:
+        turned = [text.replace("at most", "at least"), text.replace("4", "5"), text.replace("Take", "Have")]
+        return turned[: request.search.nbest]
+
+    result = translator(answer)[0].translate("Take at most 4 g in 24 hours.")
+    assert (result.text, result.flags) == ("Have at most 4 g in 24 hours.", ("retried",))
+
+
 LONG = "the cat sees a red house, but it is not the old house of the committee"
 
 

@@ -32,7 +32,7 @@ def test_at_most_4_g_in_24_hours_does_not_become_at_least(pair: str, translation
 
 
 AT_MOST = {
-    "en": ["Take at most 4 g a day.", "Take no more than 4 g a day.", "Do not exceed 4 g a day.", "Take up to 4 g a day."],
+    "en": ["Take at most 4 g a day.", "Take no more than 4 g a day.", "Do not exceed 4 g a day.", "Up to 4 g a day."],
     "de": ["Höchstens 4 g am Tag.", "Nicht mehr als 4 g am Tag.", "Überschreiten Sie 4 g am Tag nicht.", "Bis zu 4 g."],
     "fr": ["Au plus 4 g par jour.", "Pas plus de 4 g par jour.", "Ne dépassez pas 4 g par jour.", "4 g au maximum."],
     "es": ["Como máximo 4 g al día.", "No más de 4 g al día.", "No supere los 4 g al día.", "Hasta 4 g al día."],
@@ -110,7 +110,7 @@ KEPT = [
     ("en-fr", "The card no longer works.", "La carte ne fonctionne plus."),
     ("fr-en", "un premier pas", "a first step"),
     ("de-nl", "ein hoffnungsloser Fall", "een geval zonder hoop"),
-    ("en-es", "The insulin can be kept for no longer than 28 days.", "La insulina no puede conservarse en casa más de 28 días."),
+    ("en-es", "The insulin can be kept for no longer than 28 days.", "No puede conservarse en casa más de 28 días."),
     ("en-ru", "Take at most 4 g.", "Принимайте не менее 4 г."),
 ]  # fmt: skip
 

@@ -10,10 +10,10 @@ Fault = Literal[
 """What is wrong with a translation.
 
 empty: no output. looped: the same words over and over. truncated: cut off at the length limit. changed: protected text
-is missing, altered or repeated. number: a number is missing, different or invented. limit: a word of limit, order or negation
-has turned round, is missing or was added. lost: source words have no
-counterpart. invented: words without a counterpart in the source. length: implausibly long or short. language: the
-source is not in the model's language. unsure: the model's confidence is low.
+is missing, altered or repeated. number: a number is missing, different or invented. limit: a word of limit, order or
+negation has turned round, is missing or was added. lost: source words have no counterpart. invented: words without a
+counterpart in the source. length: implausibly long or short. language: the source is not in the
+model's language. unsure: the model's confidence is low.
 """
 FAULTS: tuple[Fault, ...] = (
     "empty", "looped", "truncated", "changed", "number", "limit", "lost", "invented", "length", "language", "unsure",

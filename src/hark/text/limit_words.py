@@ -20,12 +20,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "least": r"at(?: the)?(?: very)? least, minimum, minimal, min #, at the(?: very)? earliest",
         "upto": r"up to #, up to (?:an? |half )",
         "not over": r"""
-            
-            (?:no|not|never)(?: be| take| use)? (?:more|longer|greater|higher|larger|bigger|older|further|later|heavier|wider|taller|deeper|faster|warmer) than ##,
+            (?:no|not|never)(?: be| take| use)? (?:more|longer|greater|higher|larger|bigger|older) than ##,
+            (?:no|not|never)(?: be| take| use)? (?:further|later|heavier|wider|taller|deeper|faster|warmer) than ##,
             not over #, not above #
         """,
         "not under": r"""
-            
             (?:no|not|never)(?: be)? (?:less|fewer|shorter|smaller|lower|younger|earlier|sooner|closer|nearer) than ##,
             not under #, not below #
         """,
@@ -43,7 +42,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             at most, almost, nearly, up to, as (?:much|many|long|far) as, underneath, smaller
         """,
         "before": r"""
-            
             before(?! (?:god|long|you|us|me|him|her|it|them|your|my|our|his|their|the (?:court|house|judge))\b)(?= \w),
             prior to
         """,
@@ -69,7 +67,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "lack": r"""
             no, not, none, nothing, nobody, nowhere, neither, nor, no one, no longer, hardly, barely, scarcely,
             rarely, seldom, unless, except\w*, un[a-z]{4,}, im(?:poss|prop|patien|polite|movab|mun|mob)\w*,
-            in(?:cap|abil|cor|vis|suff|dep|cred|appropr|adequ|accur|complete|finite|evit|tact|comp|val|signif|expens|diff|discr)\w*,
+            in(?:cap|abil|cor|vis|suff|dep|cred|appropr|adequ|accur)\w*,
+            in(?:complete|finite|evit|tact|comp|val|signif|expens|diff|discr)\w*,
             ir(?:res|rel|reg|rev)\w*, il(?:leg|leg|log)\w*, dis[a-z]{3,}, non\w*, \w{3,}less\w*, lack\w*, fail\w*,
             refus\w*, avoid\w*, den(?:y|ied|ies|ying), forb[ia]d\w*, prohibit\w*, ban(?:ned|s)?, stop\w*, prevent\w*,
             miss\w*, doubt\w*, far from, out of, free\w*, empty, wrong, ignor\w*, reject\w*, oppos\w*, absen\w*, quit,
@@ -91,8 +90,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "least": r"mindest\w*, wenigstens, zumindest, minimum, min #, frühestens, minimal(?:e[nrsm]?)?",
         "upto": r"bis zu #, bis zu ein\w*",
         "not over": r"""
-            
-            (?:nicht|nie|kein\w*) (?:mehr|länger|größer|höher|älter|später|weiter|schwerer|tiefer|schneller|wärmer) (?:als|wie) ##,
+            (?:nicht|nie|kein\w*) (?:mehr|länger|größer|höher|älter|später) (?:als|wie) ##,
+            (?:nicht|nie|kein\w*) (?:weiter|schwerer|tiefer|schneller|wärmer) (?:als|wie) ##,
             nicht über #, über(?:schr|st[ei])\w+(?: [^\s,;]+){0,6} (?:nicht|nie)
         """,
         "not under": r"""
@@ -189,7 +188,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "lack": r"""
             non, ni, rien, personne, nul\w*, pas, guère, point, aucun\w*, jamais, impos\w*,
             im(?:p[aeoruo]|mob|mat)\w+,
-            in(?:cap|suff|vis|compl|util|aud|conn|dép|dispo|terd|just|égal|accept|différ|ex|sens|act|adap|compr|con|dign|fin|évit|aper|certain)\w*,
+            in(?:cap|suff|vis|compl|util|aud|conn|dép|dispo|terd|just|égal|accept)\w*,
+            in(?:différ|ex|sens|act|adap|compr|con|dign|fin|évit|aper|certain)\w*,
             ir(?:r|ré)\w+, illé\w+, dé[a-z]{4, }, dés\w+, manqu\w*, refus\w*, évit\w*, interdi\w*, défend\w*,
             empêch\w*, cess\w*, arrêt\w*, rat\w*, dout\w*, au lieu, sinon, hors, vide\w*, faux, fausse\w*, ignor\w*,
             rejet\w*, oppos\w*, absen\w*, exclu\w*, sauf, peu, rarement, excepté, à moins, libre\w*, exempt\w*,
@@ -331,8 +331,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         """,
         "upto": r"tot maximaal, tot wel #",
         "not over": r"""
-            
-            (?:niet|geen|nooit)(?: \w+)? (?:meer|langer|groter|hoger|ouder|later|verder|zwaarder|dieper|warmer|harder|sneller) dan ##,
+            (?:niet|geen|nooit)(?: \w+)? (?:meer|langer|groter|hoger|ouder|later|verder) dan ##,
+            (?:niet|geen|nooit)(?: \w+)? (?:zwaarder|dieper|warmer|harder|sneller) dan ##,
             niet boven #, niet over #, over(?:schr[ei]|stijg)\w*(?: [^\s,;]+){0,6} (?:niet|nooit)
         """,
         "not under": r"(?:niet|geen) (?:minder|korter|kleiner|jonger|eerder|lager|dichter) dan ##, niet onder #",

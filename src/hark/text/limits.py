@@ -36,7 +36,8 @@ SIDES: Mapping[str, tuple[str, str]] = {
 }
 """What each kind of word says: for sure, and possibly. The kinds are those of `limit_words.py`."""
 OPPOSITES = (
-    ("low", "high"), ("high", "low"), ("before", "after"), ("after", "before"), ("without", "with"), ("with", "without"),
+    ("low", "high"), ("high", "low"), ("before", "after"), ("after", "before"),
+    ("without", "with"), ("with", "without"),
 )  # fmt: skip
 BOUNDS = (("most", "low"), ("least", "high"))
 LIKELY = {"before?": "before", "after?": "after"}
