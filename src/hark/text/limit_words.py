@@ -190,7 +190,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             im(?:p[aeoruo]|mob|mat)\w+,
             in(?:cap|suff|vis|compl|util|aud|conn|dép|dispo|terd|just|égal|accept)\w*,
             in(?:différ|ex|sens|act|adap|compr|con|dign|fin|évit|aper|certain)\w*,
-            ir(?:r|ré)\w+, illé\w+, dé[a-z]{4, }, dés\w+, manqu\w*, refus\w*, évit\w*, interdi\w*, défend\w*,
+            ir(?:r|ré)\w+, illé\w+, dé[a-z]{4,}, dés\w+, manqu\w*, refus\w*, évit\w*, interdi\w*, défend\w*,
             empêch\w*, cess\w*, arrêt\w*, rat\w*, dout\w*, au lieu, sinon, hors, vide\w*, faux, fausse\w*, ignor\w*,
             rejet\w*, oppos\w*, absen\w*, exclu\w*, sauf, peu, rarement, excepté, à moins, libre\w*, exempt\w*,
             dépourv\w*, priv\w*, non\w*, oubli\w*, échou\w*, échapp\w*, abst[ie]\w*, malgré, méconn\w*, quand même,
@@ -365,13 +365,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "without": r"zonder",
         "not": r"niet(?! (?:alleen|enkel|waar|zo|zozeer)\b), nooit, geen",
         "lack": r"""
-            niet, niets, niks, niemand, nergens, noch, zonder, nooit, geen, on[a-z]{4, }, \w{3, }loos, }loze, zeld\w*,
-            nauwelijks, amper, behalve, tenzij, gebrek\w*, ontbr\w+, miss?[et]?\w*, weiger\w*, vermijd\w*, vermeed,
-            verbod\w*, verbied\w*, verboden, voorkom\w*, belet\w*, stop\w*, ophoud\w*, twijfel\w*, betwijfel\w*,
-            in plaats, vrij\w*, leeg, lege, fout\w*, verkeerd\w*, valse?, negeer\w*, neger\w*, afw[ei]\w*,
-            verw[eo]rp\w*, afwezig\w*, uitgesl\w*, uitsl\w*, nee, vergeet\w*, vergat\w*, vergeten, kwijt, ondanks,
-            wars, niemand\w*, allerminst, evenmin, zelden, hekel, haat\w*, anti\w*, non\w*, in(?:cap|eff|com)\w*,
-            im(?:pop|mob|m)\w*, irr\w*, illeg\w*, vreemd\w*, vergeefs\w*, zeg nooit, weerlo\w*, \w{3,}lo\w*
+            niet, niets, niks, niemand, nergens, noch, zonder, nooit, geen, on[a-z]{4,}, \w{3,}loos, \w{3,}loze,
+            zeld\w*, nauwelijks, amper, behalve, tenzij, gebrek\w*, ontbr\w+, miss?[et]?\w*, weiger\w*, vermijd\w*,
+            vermeed, verbod\w*, verbied\w*, verboden, voorkom\w*, belet\w*, stop\w*, ophoud\w*, twijfel\w*,
+            betwijfel\w*, in plaats, vrij\w*, leeg, lege, fout\w*, verkeerd\w*, valse?, negeer\w*, neger\w*,
+            afw[ei]\w*, verw[eo]rp\w*, afwezig\w*, uitgesl\w*, uitsl\w*, nee, vergeet\w*, vergat\w*, vergeten, kwijt,
+            ondanks, wars, niemand\w*, allerminst, evenmin, zelden, hekel, haat\w*, anti\w*, non\w*,
+            in(?:cap|eff|com)\w*, im(?:pop|mob|m)\w*, irr\w*, illeg\w*, vreemd\w*, vergeefs\w*, zeg nooit,
+            weerlo\w*, \w{3,}lo\w*
         """,
         "hint": r"""
             te, maar, alleen, slechts, pas, nog, als, dan, tot, laat\w*, laten, uit, af, ver, weg, hou[d]?\w*,
