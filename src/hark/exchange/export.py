@@ -11,7 +11,8 @@ from hark.bundle import Bundle
 from hark.card import describe_proof
 from hark.errors import HarkError, UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
-from hark.exchange.hark_side import fitting_texts
+from hark.exchange.foreign import refuse_not_finite
+from hark.exchange.hark_side import fitted, fitting_texts
 from hark.exchange.parity import check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import EXPORT
 from hark.facts import ParityProof
@@ -53,6 +54,7 @@ def export_bundle(
     refuse_overlap(folder, [bundle.folder])
     exporter = open_exporter(bundle, kind, precision)
     exporter.refuse()
+    refuse_not_finite(exporter.weights, bundle.folder)
     sentences = check_sentences(bundle.facts.pairs[0][0], check_file) if check else []
     try:
         with new_folder(folder, is_export, force) as partial:
@@ -78,8 +80,10 @@ def prove(exporter: Exporter, folder: Path, sentences: Sequence[str]) -> ParityP
     what = f"export to {exporter.kind}, {exporter.storage}"
     if not sentences:
         return skipped(exporter.runtime, what)
-    ours = exporter.hark_side()
-    texts = fitting_texts(ours, sentences, exporter.bundle.config.model)
+    config = exporter.bundle.config.model
+    # What an untrained model writes may take more tokens when it is encoded again.
+    ours = fitted(exporter.hark_side(), config.max_positions - 1)
+    texts = fitting_texts(ours, sentences, config)
     theirs, held = exporter.open_side(folder), enough_logits(exporter.bundle.weights.stat().st_size)
     return compare(ours, theirs, texts, bound=exporter.bound, what=what, held=held)
 

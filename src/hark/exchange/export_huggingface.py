@@ -37,7 +37,7 @@ class MarianExporter(HuggingFaceExporter):
             "has a norm of embeddings": config.embedding_norm,
             "has separate embeddings": config.tie != "all" or not (self.is_shared or self.is_imported),
             "selects languages by tags": self.bundle.facts.vocabulary.language_tags
-            not in (("none", "source") if self.is_imported else ("none",)),
+            == "target",
         }
         classes = "MarianMTModel nor PegasusForConditionalGeneration"
         self.refuse_for(reasons, f"which neither {classes} has; export to ctranslate2 or onnx instead")
@@ -65,7 +65,7 @@ class MarianExporter(HuggingFaceExporter):
         source, target = self.vocabularies
         assert isinstance(source, Tokenizer | PieceVocabulary)
         assert isinstance(target, Tokenizer | PieceVocabulary)
-        pieces = target.pieces(range(target.vocab_size))
+        pieces = self.pieces
         languages = self.bundle.facts.pairs[0]
         settings = {
             "tokenizer_class": "MarianTokenizer",
@@ -83,6 +83,18 @@ class MarianExporter(HuggingFaceExporter):
             "tokenizer_config.json": settings,
             "vocab.json": {piece: token for token, piece in enumerate(pieces)},
         }
+
+    @property
+    def pieces(self) -> list[str]:
+        """All pieces by id. MarianTokenizer knows a language tag by its form."""
+        _, target = self.vocabularies
+        tags = {target.tag(language): tag_of(language) for language in target.languages} if not self.is_imported else {}
+        return [tags.get(token, piece) for token, piece in enumerate(target.pieces(range(target.vocab_size)))]
+
+    @property
+    def source_lead(self) -> list[str]:
+        lead = super().source_lead
+        return [tag_of(self.bundle.facts.pairs[0][1])] if lead and not self.is_imported else lead
 
     @cached_property
     def order(self) -> Array:
@@ -105,17 +117,26 @@ class MarianExporter(HuggingFaceExporter):
         lead = "".join(self.source_lead)
         return TransformersModel(folder, self.architecture, np.argsort(self.order), lead).side(self.runtime)
 
+    @property
+    def tag_advice(self) -> str:
+        lead = "".join(self.source_lead)
+        return f"The tag {lead} before the text names the target language, without a space. " if lead else ""
+
     def usage(self) -> str:
         return f"""```python
 from transformers import {self.architecture}, MarianTokenizer
 
 tokenizer = MarianTokenizer.from_pretrained(".")
 model = {self.architecture}.from_pretrained(".")
-inputs = tokenizer(["Text"], return_tensors="pt", padding=True)
+inputs = tokenizer(["{"".join(self.source_lead)}Text"], return_tensors="pt", padding=True)
 print(tokenizer.batch_decode(model.generate(**inputs), skip_special_tokens=True))
 ```
 
-Translate sentence by sentence. Hark normalises text first: Unicode NFC, single spaces, no invisible characters."""
+{self.tag_advice}Translate sentence by sentence. Hark normalises text first: Unicode NFC, single spaces, no invisible characters."""
+
+
+def tag_of(language: str) -> str:
+    return f">>{language}<<"
 
 
 def sine_first(d_model: int) -> Array:

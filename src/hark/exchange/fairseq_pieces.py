@@ -33,11 +33,16 @@ MBART50_TAGS = MBART50_CODES.split()
 
 def sentencepiece_pieces(model: bytes, where: object) -> list[str]:
     """The pieces before the languages of NLLB and mBART-50, by id."""
+    return [*FIRST, *all_pieces(model, where)[len(FIRST) - 1 :]]
+
+
+def all_pieces(model: bytes, where: object) -> list[str]:
+    """The pieces of a sentencepiece model, in its own order."""
     try:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     except RuntimeError:
         raise UserError(f"{where}: not a sentencepiece model, or damaged") from None
-    return [*FIRST, *(processor.id_to_piece(i) for i in range(len(FIRST) - 1, processor.get_piece_size()))]
+    return [processor.id_to_piece(i) for i in range(processor.get_piece_size())]
 
 
 def with_languages(pieces: Sequence[str], codes: Sequence[str], size: int, has_mask: bool) -> tuple[str, ...]:

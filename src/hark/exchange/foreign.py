@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from hark.bundle import write_bundle
 from hark.card import describe_shape
 from hark.config import BatchConfig, Config, DataConfig, DecodeConfig, ModelConfig
@@ -85,3 +87,12 @@ def check_weights(weights: Weights, config: ModelConfig, where: object) -> None:
     for name, shape in expected.items():
         if weights[name].shape != shape:
             raise UserError(f"{where}: {name} has the shape {weights[name].shape}, but the settings say {shape}")
+    refuse_not_finite(weights, where)
+
+
+def refuse_not_finite(weights: Weights, where: object) -> None:
+    """Name the first weight that contains NaN or infinity: a model with it translates nothing."""
+    for name, array in weights.items():
+        # Row by row, because a matrix of truth values for all rows takes a quarter of the embeddings' memory.
+        if array.dtype.kind == "f" and not all(np.isfinite(row).all() for row in array):
+            raise UserError(f"{where}: {name} contains NaN or infinity; the model is damaged, or its training diverged")

@@ -87,7 +87,11 @@ def hark_side(
 
 def fitting_side(bundle: Bundle) -> Side:
     """Hark's side, with targets of at most `LONGEST` tokens, and no more than the model has positions."""
-    side, most = hark_side(bundle), min(LONGEST, bundle.config.model.max_positions - 1)
+    return fitted(hark_side(bundle), min(LONGEST, bundle.config.model.max_positions - 1))
+
+
+def fitted(side: Side, most: int) -> Side:
+    """A side with targets of at most so many tokens."""
     whole = side.target_tokens
     return side if whole is None else replace(side, target_tokens=lambda text: whole(text)[:most])
 

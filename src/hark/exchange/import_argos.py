@@ -9,7 +9,7 @@ from hark.errors import UserError
 from hark.exchange.files import read_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.import_ctranslate2 import read_ctranslate2
-from hark.exchange.language_codes import Languages
+from hark.exchange.language_codes import Languages, refuse_others
 
 WANTED = ("metadata.json", "README.md", "sentencepiece.model", "bpe.model")
 MAX_ENTRIES = 10_000
@@ -69,5 +69,6 @@ def read_argos(folder: Path, languages: Languages, source: str) -> ForeignModel:
     codes = [metadata.get(name) for name in ("from_code", "to_code")]
     if not all(isinstance(code, str) and code for code in codes) and not all(languages):
         raise UserError(f"{source}: metadata.json has no language codes; name them with -s and -t")
+    refuse_others(languages, ((str(codes[0]),), (str(codes[1]),)), source)
     given = languages[0] or (str(codes[0]),), languages[1] or (str(codes[1]),)
     return read_ctranslate2(folder / "model", given, source, folder, "argos")

@@ -1,13 +1,22 @@
-"""Reading of Hugging Face folders: MarianMTModel, and through `import_multilingual` M2M100, NLLB and mBART-50."""
+"""Reading of Hugging Face folders: Marian, Pegasus and BART, and through `import_multilingual` those with many tags.
+
+All have the layout of BART. Marian is post-norm, Pegasus pre-norm, both with sinusoids; BART is post-norm with learned
+positions and a norm of embeddings."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from hark.config import ModelConfig
+from hark.decode.engines.conversion import sinusoids
 from hark.errors import UserError
+from hark.exchange.fairseq_pieces import all_pieces
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_layers import OUTPUT, convert
+from hark.exchange.huggingface_layers import OUTPUT, POSITIONS, convert
 from hark.exchange.huggingface_settings import (
     decode_config,
     model_config,
@@ -17,11 +26,18 @@ from hark.exchange.huggingface_settings import (
     vocabulary,
 )
 from hark.exchange.import_multilingual import read_multilingual
-from hark.exchange.language_codes import Languages, hark_codes, shortened
+from hark.exchange.language_codes import Languages, hark_codes, refuse_others, shortened
+from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
+from hark.weights import Array, Weights
 
+PEGASUS_MODEL = "spiece.model"
+PEGASUS_OFFSET = 103
+PEGASUS_SPECIAL = re.compile(r"<(?:mask_[12]|unk_\d+)>")
+POSITIONS_BOUND = 1e-3
+"""Largest difference from the computed table of positions: half precision rounds by less."""
 LANGUAGE_TAG = re.compile(r">>(.+)<<")
 OPUS_NAME = re.compile(r"opus-mt(?:-tc(?:-big|-base|-bible-big)?(?:[-_]\w+)?|-tatoeba|_?tiny\w*)?-([\w+]+)-([\w+]+)$")
 
@@ -32,9 +48,11 @@ def read_huggingface(folder: Path, languages: Languages, source: str) -> Foreign
     match kind:
         case "marian":
             return read_marian(folder, languages, source)
+        case "pegasus":
+            return read_pegasus(folder, languages, source)
         case "m2m_100" | "mbart":
             return read_multilingual(folder, kind, languages, source)
-    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has marian, m2m_100 and mbart")
+    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has marian, pegasus, m2m_100 and mbart")
 
 
 def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel:
@@ -59,11 +77,20 @@ def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel
         else setting(settings, "decoder_vocab_size", int, setting(settings, "vocab_size", int)),
         source_vocab_size=None if shared else setting(settings, "vocab_size", int),
     )
+    return marian_model(folder, settings, weights, config, languages, source)
+
+
+def marian_model(
+    folder: Path, settings: dict[str, Any], weights: Weights, config: ModelConfig, languages: Languages, source: str
+) -> ForeignModel:
+    """A model with the files of a MarianTokenizer: two sentencepiece models, and the pieces of each side by id."""
     pieces = vocabulary(folder / "vocab.json", config.source_vocab_size or config.vocab_size)
     own_target = folder / "target_vocab.json"
     target_pieces = vocabulary(own_target, config.vocab_size) if own_target.is_file() else pieces
-    default = default_languages(folder, settings, source)
+    facts = own_facts(folder)
+    default = facts_languages(facts) if facts else default_languages(folder, settings, source)
     table, pairs = marian_vocabulary(settings, folder, pieces, target_pieces, default, languages)
+    pairs = facts.pairs if facts and not any(languages) else pairs
     model = ForeignModel(
         config,
         convert(weights, config, folder),
@@ -78,6 +105,61 @@ def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel
     )
     model.check(folder)
     return model
+
+
+def read_pegasus(folder: Path, languages: Languages, source: str) -> ForeignModel:
+    """Read a PegasusForConditionalGeneration: with its own tokenizer, or that of Marian, as hark exports it."""
+    settings = read_json(folder / "config.json")
+    weights = read_huggingface_weights(folder)
+    size = setting(settings, "vocab_size", int)
+    config = model_config(settings, weights, folder, positions="sinusoidal_halves", norm="pre", vocab_size=size)
+    refuse_other_positions(weights, config, folder)
+    if (folder / "source.spm").is_file():
+        return marian_model(folder, settings, weights, config, languages, source)
+    if not (folder / PEGASUS_MODEL).is_file():  # transformers 5 saves it without
+        raise UserError(
+            f"{folder}: there is no {PEGASUS_MODEL}; copy it there from the model that this one was trained from"
+        )
+    model_file = read_bounded(folder / PEGASUS_MODEL)
+    pieces = pegasus_pieces(folder, model_file, size)
+    default = default_languages(folder, settings, source)
+    table, pairs = marian_vocabulary(settings, folder, pieces, pieces, default, languages)
+    model = ForeignModel(
+        config,
+        convert(weights, config, folder),
+        replace(table, silent=tuple(piece for piece in pieces if PEGASUS_SPECIAL.fullmatch(piece))),
+        model_file,
+        model_file,
+        pairs,
+        origin(folder, settings, source),
+        decode=decode_config(folder, settings),
+        weights_note=stored_as(settings),
+    )
+    model.check(folder)
+    return model
+
+
+def refuse_other_positions(weights: Weights, config: ModelConfig, folder: Path) -> None:
+    """Pegasus stores its table of positions, which is always computed by one formula."""
+    for name in (f"{each}.weight" for each in POSITIONS.values()):
+        stored = weights.get(name)
+        if stored is not None and (stored.shape != (known := sinusoids(config)).shape or not close(stored, known)):
+            raise UserError(f"{folder}: {name} is not Pegasus's table of sines and cosines, which hark computes itself")
+
+
+def close(one: Array, two: Array) -> bool:
+    return bool(np.abs(one - two).max() < POSITIONS_BOUND)
+
+
+def pegasus_pieces(folder: Path, model: bytes, size: int) -> tuple[str, ...]:
+    """All pieces by id: two special ones, masks and unused ones up to the offset, then those of sentencepiece."""
+    offset = setting(read_optional_json(folder / "tokenizer_config.json"), "offset", int, PEGASUS_OFFSET)
+    masks = ("<mask_1>", "<mask_2>") if offset else ()
+    first = ("<pad>", "</s>", *masks, *(f"<unk_{i}>" for i in range(2, offset)))
+    pieces = (*first, *all_pieces(model, folder / PEGASUS_MODEL)[2:])
+    if len(pieces) > size:
+        raise UserError(f"{folder}: its vocabulary has {len(pieces)} entries, but the weights are for {size}")
+    return (*pieces, *[""] * (size - len(pieces)))
 
 
 def marian_vocabulary(
@@ -106,9 +188,12 @@ def tagged_table(
     given: Languages,
     where: object,
 ) -> tuple[PieceTable, tuple[LanguagePair, ...]]:
-    """A vocabulary of both sides with its language pairs: tags such as >>fra<< among its pieces are languages."""
+    """A vocabulary of both sides with its language pairs: tags such as >>fra<< among its pieces are languages.
+
+    default: the languages in the model's files."""
     tagged = [match[1] for piece in pieces if (match := LANGUAGE_TAG.fullmatch(piece))]
     tags = {ours: f">>{theirs}<<" for theirs, ours in hark_codes(tagged).items()}
+    refuse_others(given, (default[0], () if tags else default[1]), where)
     if tags and given[1]:
         if missing := sorted(set(given[1]) - tags.keys()):
             raise UserError(f"{where}: no tag for {', '.join(missing)} in the vocabulary; it has {', '.join(tags)}")

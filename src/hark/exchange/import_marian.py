@@ -3,12 +3,11 @@
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import sentencepiece
 
 from hark.errors import UserError
+from hark.exchange.fairseq_pieces import all_pieces
 from hark.exchange.files import read_bounded
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_settings import licence_of
@@ -108,7 +107,7 @@ def vocabularies(folder: Path, decoder: Mapping[str, Value]) -> tuple[tuple[list
     sides = []
     for path, side in ((source, 0), (target, -1)):
         model = read_bounded(path)
-        sides.append((pieces_of_table(tables[side]) if tables else pieces_of_model(model, path), model))
+        sides.append((pieces_of_table(tables[side]) if tables else all_pieces(model, path), model))
     return sides[0], sides[1]
 
 
@@ -120,14 +119,6 @@ def pieces_of_table(path: Path) -> list[str]:
             raise UserError(f"{path}: ids are not the numbers from 0 to {len(ids) - 1} ({token})")
         pieces[token] = piece
     return pieces
-
-
-def pieces_of_model(model: bytes, path: Path) -> list[str]:
-    try:
-        processor: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
-    except RuntimeError:
-        raise UserError(f"{path}: not a sentencepiece model, or damaged") from None
-    return [processor.id_to_piece(i) for i in range(processor.get_piece_size())]
 
 
 def special_ids(pieces: tuple[str, ...], where: object) -> SpecialIds:

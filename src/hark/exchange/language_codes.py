@@ -24,6 +24,8 @@ wln:wa wol:wo xho:xh yid:yi ydd:yi yor:yo zha:za zho:zh zul:zu
 """
 TWO_LETTERS: dict[str, str] = dict(each.split(":", 1) for each in CODES.split())
 """ISO 639-3 codes, also of individual languages that models use for a macrolanguage, and their 639-1 codes."""
+SAME = {"zt": "zh", "pb": "pt", "nb": "no", "nn": "no", "iw": "he"}
+"""Codes of Argos and older ones for what others write as a region or with another code."""
 NO_REGION = "XX"
 """mBART's suffix of a language without a region."""
 
@@ -46,6 +48,23 @@ def hark_codes(codes: Iterable[str]) -> dict[str, str]:
                 found[code] = candidate
                 break
     return found
+
+
+def refuse_others(given: Languages, known: Languages, where: object) -> None:
+    """Refuse languages that contradict those in a model's files. Names of groups, such as `mul`, contradict nothing."""
+    for option, wanted, there in zip(("-s", "-t"), given, known, strict=True):
+        bases = {_comparable(code) for code in there}
+        if not bases or any(len(base) != 2 for base in bases):
+            continue
+        for code in wanted:
+            if _comparable(code) not in bases:
+                pairs = " to ".join(",".join(side) for side in known)
+                raise UserError(f"{where}: translates {pairs}, so that {option} {code} is wrong; leave out -s and -t")
+
+
+def _comparable(code: str) -> str:
+    base = shortened(code)[0].lower()
+    return SAME.get(base, base)
 
 
 def languages_of(text: str, option: str) -> tuple[str, ...]:

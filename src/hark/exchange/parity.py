@@ -211,6 +211,8 @@ def is_tie(ours: Side, text: str, mine: str, other: str, beam: int, bound: float
     if ours.log_probs is None or ours.source_tokens is None or ours.target_tokens is None:
         return False
     source, one, two = ours.source_tokens(text), ours.target_tokens(mine), ours.target_tokens(other)
+    if list(one) == list(two):  # the same tokens, read as different texts
+        return False
     one_T, two_T = np.asarray(ours.log_probs(source, one)), np.asarray(ours.log_probs(source, two))
     if beam > 1:
         return bool(abs(one_T.sum() - two_T.sum()) <= bound)

@@ -35,6 +35,8 @@ def recognise(path: Path) -> ImportKind:
         return "huggingface"
     if any(name.endswith(".npz") for name in names):
         return "marian"
+    if any("intgemm" in name for name in names):
+        raise UserError(f"{path}: is Marian's binary form in 8 bits, which hark does not read; import the .npz file")
     raise UserError(
         f"{path}: not a model that hark knows; expected config.json with weights (Hugging Face), model.npz (Marian), "
         "model.bin (CTranslate2) or an .argosmodel file"

@@ -35,7 +35,7 @@ def transformers_side(folder: Path, table: PieceTable, tags: LanguageTags, pair:
     forced: dict[str, Any] = {}
     before = ""
     if tags == "source":
-        before = table.tags[pair[1]] + " "
+        before = table.tags[pair[1]]
     elif tags == "target":
         tokenizer.src_lang = table.tags[pair[0]].strip("_")
         forced = {"forced_bos_token_id": table.target.index(table.tags[pair[1]])}
