@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.faults import find_faults, is_looped, repetition
+from hark.decode.faults import find_faults, is_long, is_looped, is_short, repetition
 
 
 def faults(source: list[int], target: list[int], complete: bool = True) -> set[str]:
@@ -69,3 +69,23 @@ def test_repeats_with_small_changes_are_loops() -> None:
 )
 def test_repetition(tokens: list[int], covered: int) -> None:
     assert repetition(tokens) == covered
+
+
+@pytest.mark.parametrize(
+    ("chinese", "english"),
+    [
+        ("他说今年的情况更加困难，因为原材料价格上涨了很多，而且工人的工资也提高了。",
+         "He said that this year's situation was even more difficult, as prices of raw materials had risen "
+         "considerably and workers' wages had gone up as well."),
+        ("中国是世界上人口最多的国家之一。", "China is one of the most populous countries in the world."),
+        ("お忙しいところ恐れ入りますが、よろしくお願いいたします。", "I know that you are busy, but thank you very much for your help."),
+    ],
+)  # fmt: skip
+def test_lengths_of_ideographs_and_letters_are_comparable(chinese: str, english: str) -> None:
+    assert not is_long(chinese, english)
+    assert not is_short(english, chinese)
+    assert is_long(chinese, english * 3)
+    assert is_short(english * 3, chinese)
+    tokens = list(range(100, 108)), list(range(200, 240))
+    assert "length" not in find_faults(*tokens, chinese, english, True)
+    assert "length" in find_faults(*tokens, "你好", english * 3, True)

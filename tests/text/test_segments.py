@@ -57,3 +57,14 @@ def test_join_replaces_sentences_by_translations() -> None:
     assert layout.join(["1", ""]) == " - 1 \n\n"
     with pytest.raises(ValueError, match="longer"):
         layout.join(["1"])
+
+
+def test_translations_are_joined_as_their_scripts_need() -> None:
+    text = "明天见。你呢？\n我很好。 谢谢！"
+    layout = lay_out(text, lambda line: split_sentences(line, "zh"))
+    assert layout.join() == text
+    assert layout.join(["See you tomorrow.", "And you?", "I am fine.", "Thanks!"]) == (
+        "See you tomorrow. And you?\nI am fine. Thanks!"
+    )
+    layout = lay_out("See you tomorrow. And you?\n\nI am fine. Thanks!", english)
+    assert layout.join(["明天见。", "你呢？", "我很好。", "谢谢！"]) == "明天见。你呢？\n\n我很好。谢谢！"

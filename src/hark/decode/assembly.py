@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 
 from hark.decode.align import Link
 from hark.decode.piece import Piece
@@ -30,7 +30,7 @@ def assemble(text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece]) -> T
     gaps, sources, sentences = [""], list[str](), list[Sentence]()
     translation, source_end = "", 0
     for plan in plans:
-        translated, layout = list(_sentences(plan, rest)), plan.layout
+        translated, layout = _sentences(plan, rest), plan.layout
         joined = layout.join([each.text for each in translated])
         wrapped = wrap(joined, plan.unit) if plan.unit.joined else None
         for each in translated:
@@ -102,13 +102,18 @@ class _Parts:
     pieces: list[Piece | None]
 
 
-def _sentences(plan: TextPlan, rest: Iterator[Piece]) -> Iterator[Sentence]:
-    source_start, start = len(plan.layout.gaps[0]), len(plan.layout.gaps[0])
-    for source, cut, gap in zip(plan.layout.sentences, plan.cuts, plan.layout.gaps[1:], strict=True):
-        sentence = join_pieces(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, start)
-        yield sentence
+def _sentences(plan: TextPlan, rest: Iterator[Piece]) -> list[Sentence]:
+    layout, found = plan.layout, list[Sentence]()
+    source_start = len(layout.gaps[0])
+    for source, cut, gap in zip(layout.sentences, plan.cuts, layout.gaps[1:], strict=True):
+        found.append(join_pieces(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, 0))
         source_start += len(source) + len(gap)
-        start += len(sentence.text) + len(gap)
+    # The gaps in the translation are known only when all sentences are.
+    starts = accumulate(
+        (len(each.text) + len(gap) for each, gap in zip(found, layout.around([each.text for each in found])[1:], strict=True)),
+        initial=len(layout.gaps[0]),
+    )
+    return [replace(each, start=start) for each, start in zip(found, starts, strict=False)]
 
 
 def join_pieces(source: str, gaps: Sequence[str], pieces: Sequence[Piece], source_start: int, start: int) -> Sentence:
@@ -129,27 +134,28 @@ def join_pieces(source: str, gaps: Sequence[str], pieces: Sequence[Piece], sourc
             start,
         )
     layout = TextLayout(("", *gaps, ""), tuple(piece.source for piece in pieces))
+    texts = [piece.text for piece in pieces]
     found: set[Flag] = {"split", *(flag for piece in pieces for flag in piece.flags)}
     if any("copied" not in piece.flags for piece in pieces):
         found.discard("copied")
     return Sentence(
         source,
-        layout.join([piece.text for piece in pieces]),
+        layout.join(texts),
         mean((piece.score, piece.tokens) for piece in pieces),
         sum(piece.tokens for piece in pieces),
         in_order(found),
         order_reasons(reason for piece in pieces for reason in piece.reasons),
-        tuple(joined_links(pieces, gaps)),
+        tuple(joined_links(pieces, gaps, layout.around(texts)[1:])),
         combine(layout, pieces),
         source_start,
         start,
     )
 
 
-def joined_links(pieces: Sequence[Piece], gaps: Sequence[str]) -> Iterator[Link]:
+def joined_links(pieces: Sequence[Piece], gaps: Sequence[str], target_gaps: Sequence[str]) -> Iterator[Link]:
     source = target = 0
-    for piece, gap in zip(pieces, [*gaps, ""], strict=True):
+    for piece, gap, target_gap in zip(pieces, [*gaps, ""], target_gaps, strict=True):
         for each in piece.links:
             yield Link(shift(each.source, source), shift(each.target, target), each.weight)
         source += len(piece.source) + len(gap)
-        target += len(piece.text) + len(gap)
+        target += len(piece.text) + len(target_gap)

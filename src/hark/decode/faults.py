@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
+from hark.text.scripts import letters
+
 Fault = Literal[
     "empty", "looped", "truncated", "changed", "number", "limit", "lost", "invented", "length", "language", "unsure"
 ]  # fmt: skip
@@ -28,8 +30,8 @@ RATIO, SLACK = 3.0, 12
 """Either side may have up to RATIO times the tokens of the other, plus SLACK."""
 CHARACTER_SLACK = 40
 SHORT, LONG, FEW = 0.5, 2.2, 12
-"""A translation with fewer than `SHORT` times the characters of its source may have lost words; one with more than
-`LONG` times may have invented some. Differences of `FEW` characters are ignored. docs/trust.md gives the rate at which
+"""A translation with fewer than `SHORT` times the letters of its source may have lost words; one with more than
+`LONG` times may have invented some. Differences of `FEW` letters are ignored. docs/trust.md gives the rate at which
 human translations exceed these limits."""
 UNSURE = 0.45
 """Mean negative log-probability per token above which a translation counts as unsure, unless the model's facts have a
@@ -45,7 +47,9 @@ def find_faults(
         faults.add("empty")
     if is_looped(source, target):
         faults.add("looped")
-    if is_absurd(len(source), len(target), SLACK) and is_absurd(len(source_text), len(target_text), CHARACTER_SLACK):
+    if is_absurd(len(source), len(target), SLACK) and is_absurd(
+        letters(source_text), letters(target_text), CHARACTER_SLACK
+    ):
         faults.add("length")
     if not complete:
         faults.add("truncated")
@@ -55,18 +59,18 @@ def find_faults(
 def is_absurd(one: int, other: int, slack: int) -> bool:
     """Whether two lengths differ implausibly.
 
-    Both tokens and characters are compared: tokens alone mislead where one side is encoded as bytes, characters alone
-    where the scripts differ.
+    Both tokens and letters are compared: tokens alone mislead where one side is encoded as bytes, letters alone where
+    the scripts differ in a way that `letters` does not know.
     """
     return max(one, other) > RATIO * min(one, other) + slack
 
 
 def is_short(source: str, translation: str) -> bool:
-    return len(translation) + FEW < SHORT * (len(source) + FEW)
+    return letters(translation) + FEW < SHORT * (letters(source) + FEW)
 
 
 def is_long(source: str, translation: str) -> bool:
-    return len(translation) > LONG * len(source) + FEW
+    return letters(translation) > LONG * letters(source) + FEW
 
 
 def is_looped(source: Sequence[int], target: Sequence[int]) -> bool:

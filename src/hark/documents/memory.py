@@ -76,8 +76,9 @@ def recall(memory: Memory, key: SegmentKey, translation: Translation) -> Segment
 
 
 def _links(translation: Translation, texts: Sequence[str]) -> Iterable[Link]:
-    start = len(translation.layout.gaps[0])
-    for sentence, text, gap in zip(translation.sentences, texts, translation.layout.gaps[1:], strict=True):
+    gaps = translation.layout.around(texts)
+    start = len(gaps[0])
+    for sentence, text, gap in zip(translation.sentences, texts, gaps[1:], strict=True):
         for each in _carried(sentence, text):
             yield Link(shift(each.source, sentence.source_start), shift(each.target, start), each.weight)
         start += len(text) + len(gap)

@@ -9,6 +9,7 @@ import ctranslate2  # type: ignore[import-untyped]
 import numpy as np
 import sentencepiece
 
+from hark.config import DecodeConfig
 from hark.decode.alignment_heads import AlignmentHeads
 from hark.decode.engines.conversion import convert
 from hark.decode.engines.ctranslate2_runtime import BY_LOG_PROB, ComputeType
@@ -105,13 +106,19 @@ def ctranslate2_side(exporter: CTranslate2Exporter, model: Path, vocabulary: Pat
         return [*lead, *source.encode(text, out_type=str)]
 
     def translate(texts: Sequence[str], beam: int) -> list[str]:
-        results = translator.translate_batch(
-            [encode(text) for text in texts],
-            target_prefix=[prefix] * len(texts) if prefix else None,
-            beam_size=beam,
-            length_penalty=BY_LOG_PROB,
-        )
-        return [target.decode(each.hypotheses[0][len(prefix) :]).strip() for each in results]
+        found = []
+        for text in texts:  # one by one, because each has a limit of its own
+            tokens = encode(text)
+            longest = len(tokens) + exporter.adds_end + DecodeConfig().max_extra
+            (result,) = translator.translate_batch(
+                [tokens],
+                target_prefix=[prefix] if prefix else None,
+                beam_size=beam,
+                length_penalty=BY_LOG_PROB,
+                max_decoding_length=min(longest, exporter.bundle.config.model.max_positions),
+            )
+            found.append(target.decode(result.hypotheses[0][len(prefix) :]).strip())
+        return found
 
     def source_tokens(text: str) -> Ids:
         """CTranslate2 looks up the pieces in its vocabulary and appends EOS, if the model expects it."""

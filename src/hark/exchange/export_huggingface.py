@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hark.config import DecodeConfig
 from hark.decode.engines.conversion import sinusoids
 from hark.exchange.huggingface_exporter import HuggingFaceExporter
 from hark.exchange.huggingface_layers import BIAS
@@ -170,12 +171,16 @@ class TransformersModel:
         )
 
     def translate(self, texts: Sequence[str], beam: int) -> list[str]:
-        inputs = self.tokenizer([self.lead + text for text in texts], return_tensors="pt", padding=True)
-        with self.torch.inference_mode(), silence():
-            search = {"length_penalty": 0.0, "early_stopping": True} if beam > 1 else {}
-            found = self.model.generate(**inputs, num_beams=beam, **search)
-        translations: list[str] = self.tokenizer.batch_decode(found, skip_special_tokens=True)
-        return translations
+        search = {"length_penalty": 0.0, "early_stopping": True} if beam > 1 else {}
+        found: list[str] = []
+        for text in texts:  # one by one, because each has a limit of its own
+            inputs = self.tokenizer([self.lead + text], return_tensors="pt")
+            longest = inputs["input_ids"].shape[1] + DecodeConfig().max_extra
+            limit = {"max_length": None, "max_new_tokens": min(longest, self.model.config.max_position_embeddings)}
+            with self.torch.inference_mode(), silence():
+                output = self.model.generate(**inputs, num_beams=beam, **search, **limit)
+            found += self.tokenizer.batch_decode(output, skip_special_tokens=True)
+        return found
 
     def run(self, source: Ids, target: Ids) -> dict[str, Array]:
         """The outputs of all layers, and the logits, of one sentence pair."""

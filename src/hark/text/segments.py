@@ -1,13 +1,16 @@
 """Text layout: splits a text into sentences to translate and the gaps between them (white space, list markers).
 
 `lay_out(text, split).join()` returns any text unchanged. The model never sees the gaps, so a translation keeps the
-blank lines, indentation, tabs and line endings of its source by construction.
+blank lines, indentation, tabs and line endings of its source by construction. Only whether a space separates two
+sentences depends on the scripts of both languages (`hark.text.scripts`).
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from hark.text.scripts import gap_between
 from hark.text.sentences import Split
 
 # White space, and invisible characters at the edge of a line: byte-order mark, zero-width space, word joiner.
@@ -37,8 +40,15 @@ class TextLayout:
 
     def join(self, translations: Sequence[str] | None = None) -> str:
         """Return the text with each sentence replaced by its translation."""
-        between = zip(translations if translations is not None else self.sentences, self.gaps[1:], strict=True)
-        return self.gaps[0] + "".join(text + gap for text, gap in between)
+        texts, gaps = (self.sentences, self.gaps) if translations is None else (translations, self.around(translations))
+        return gaps[0] + "".join(text + gap for text, gap in zip(texts, gaps[1:], strict=True))
+
+    def around(self, translations: Sequence[str]) -> tuple[str, ...]:
+        """The gaps around translations of the sentences, with the spaces that the scripts of both need."""
+        if len(translations) < 2:
+            return self.gaps
+        pairs = zip(pairwise(self.sentences), pairwise(translations), self.gaps[1:-1], strict=True)
+        return (self.gaps[0], *(gap_between(*each) for each in pairs), self.gaps[-1])
 
 
 def lay_out(text: str, split: Split) -> TextLayout:
