@@ -46,13 +46,13 @@ def test_reported_sentences_are_those_of_the_translation(text: str) -> None:
 def test_a_translation_into_another_script_is_joined_with_spaces() -> None:
     known = {"明天见。": "See you tomorrow.", "你呢？": "And you?", "好！": "Fine!"}
     translate, _ = translator(lambda text, _: known.get(text, text))
-    found = translate.translate("明天见。你呢？\n好！ 好！", Options(detect=False))
+    found = translate.translate("明天见。你呢？\n好！ 好！", Options(detect=False, protect=False))
     assert found.text == "See you tomorrow. And you?\nFine! Fine!"
     for each in found.sentences:
         assert found.text[each.start :].startswith(each.text)
         assert found.source[each.source_start :].startswith(each.source)
     known = {text: source for source, text in known.items()}
     translate, _ = translator(lambda text, _: known.get(text, text))
-    found = translate.translate("See you tomorrow. And you? Fine!", Options(detect=False))
+    found = translate.translate("See you tomorrow. And you? Fine!", Options(detect=False, protect=False))
     assert found.text == "明天见。你呢？好！"
     assert [each.start for each in found.sentences] == [0, 4, 7]

@@ -28,7 +28,7 @@ TARGETS = [
 
 
 @cache
-def sentencepiece_model(texts: tuple[str, ...], vocab_size: int = 90, model_type: str = "unigram") -> bytes:
+def sentencepiece_model(texts: tuple[str, ...], vocab_size: int = 90, model_type: str = "unigram", **ids: int) -> bytes:
     """A sentencepiece model: unigram, as OPUS-MT's are, or bpe."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -39,6 +39,7 @@ def sentencepiece_model(texts: tuple[str, ...], vocab_size: int = 90, model_type
         character_coverage=1.0,
         hard_vocab_limit=False,
         minloglevel=2,
+        **ids,
     )
     return model.getvalue()
 

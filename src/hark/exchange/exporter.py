@@ -112,9 +112,10 @@ class Exporter(ABC):
         """The vocabulary as sentencepiece models, under the given names."""
         models = []
         for vocabulary in self.vocabularies:
-            if not isinstance(vocabulary, Tokenizer | PieceVocabulary):
+            is_merges = isinstance(vocabulary, PieceVocabulary) and vocabulary.is_byte_pairs
+            if is_merges or not isinstance(vocabulary, Tokenizer | PieceVocabulary):
                 raise UserError(
-                    f"{self.bundle.folder}: has a vocabulary of the kind {self.bundle.facts.vocabulary.kind}; "
+                    f"{self.bundle.folder}: has a vocabulary of {'merges of bytes' if is_merges else 'another kind'}; "
                     f"export to {self.kind} supports sentencepiece only"
                 )
             models.append(vocabulary.model)

@@ -16,7 +16,7 @@ from hark.errors import HarkError, UserError, require
 from hark.exchange.files import BIN, BIN_SHARDS, SAFE, SHARDS
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-SMALL = ("*.json", "*.spm", "*.model", "*.yml", "README.md", "*vocabulary.txt", "LICENSE*")
+SMALL = ("*.json", "merges.txt", "*.spm", "*.model", "*.yml", "README.md", "*vocabulary.txt", "LICENSE*")
 
 
 def is_hub_name(source: str) -> bool:

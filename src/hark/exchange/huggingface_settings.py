@@ -60,8 +60,13 @@ def setting(settings: dict[str, Any], name: str, kind: Any, default: Any = None)
 
 def vocabulary(path: Path, size: int) -> tuple[str, ...]:
     """The pieces of a vocab.json by id; ids without a piece are empty."""
+    return by_id(read_json(path), size, path)
+
+
+def by_id(ids: dict[str, Any], size: int, path: Path) -> tuple[str, ...]:
+    """The pieces of a vocabulary by id; ids without a piece are empty."""
     pieces = [""] * size
-    for piece, token in read_json(path).items():
+    for piece, token in ids.items():
         if type(token) is not int or not 0 <= token < size:
             raise UserError(f"{path}: the id {token!r} of {piece!r} is not in the vocabulary of {size}")
         pieces[token] = piece

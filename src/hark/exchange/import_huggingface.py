@@ -48,11 +48,15 @@ def read_huggingface(folder: Path, languages: Languages, source: str) -> Foreign
     match kind:
         case "marian":
             return read_marian(folder, languages, source)
+        case "bart":
+            from hark.exchange.import_bart import read_bart
+
+            return read_bart(folder, languages, source)
         case "pegasus":
             return read_pegasus(folder, languages, source)
         case "m2m_100" | "mbart":
             return read_multilingual(folder, kind, languages, source)
-    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has marian, pegasus, m2m_100 and mbart")
+    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has marian, pegasus, bart, m2m_100 and mbart")
 
 
 def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel:

@@ -1,5 +1,7 @@
 """The vocabulary of an imported model: sentencepiece splits text into pieces, and a list assigns their ids.
 
+BART has merges of bytes instead of a sentencepiece model (`hark.text.byte_pairs`).
+
 Marian, M2M100, NLLB, mBART-50 and CTranslate2 number pieces in an order of their own, not in that of the sentencepiece
 model. Their text is passed to sentencepiece unchanged: its model has its own normalisation. Without byte fallback, text
 outside the alphabet becomes unknown; `Vocabulary.alphabet` lets the translator protect it.
@@ -17,10 +19,11 @@ from typing import Any
 import sentencepiece
 
 from hark.errors import UserError
+from hark.text.byte_pairs import BytePairs, is_byte_pairs
 from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
 
 PIECES = "pieces.json"
-SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
+SOURCE_MODEL, TARGET_MODEL, MERGES = "source.spm", "target.spm", "merges.txt"
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -83,15 +86,12 @@ class PieceVocabulary(Vocabulary):
         name: str = "vocabulary",
         scheme: TagScheme = UNTAGGED,
     ) -> None:
-        """`model`: the bytes of a sentencepiece model; `pieces`: those of this side; errors call it `name`."""
+        """`model`: the bytes of a sentencepiece model or of a list of merges; `pieces`: those of this side; errors call it `name`."""
         self.model, self.table, self.name, self.scheme = model, table, name, scheme
         self.languages = tuple(table.tags)
         self._pieces = tuple(pieces)
         self.vocab_size = len(self._pieces)
-        try:
-            self._processor: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError:
-            raise UserError(f"{name}: not a sentencepiece model, or damaged") from None
+        self._processor = _open_model(model, name)
         # If several ids have the same piece, the first is used, as in a list that is searched from its beginning.
         self._ids = {piece: token for token, piece in reversed(list(enumerate(self._pieces)))}
         self.special = table.special if self._pieces == table.target else self._own_special()
@@ -108,6 +108,11 @@ class PieceVocabulary(Vocabulary):
             raise UserError(f"{self.name}: the source vocabulary lacks EOS or the unknown token")
         pad, start = (self._ids.get(target[token], end) for token in (special.pad, special.start))
         return SpecialIds(pad=pad, unknown=unknown, start=start, end=end)
+
+    @property
+    def is_byte_pairs(self) -> bool:
+        """Whether the model is a list of merges."""
+        return is_byte_pairs(self.model)
 
     @cached_property
     def sha256(self) -> str:  # type: ignore[override]
@@ -159,14 +164,26 @@ class PieceVocabulary(Vocabulary):
 
     @cached_property
     def alphabet(self) -> frozenset[str]:
+        if self.is_byte_pairs:
+            pieces = (piece for token, piece in enumerate(self._pieces) if token not in self._silent)
+            return frozenset(text for piece in pieces if len(text := self._processor.decode_pieces([piece])) == 1)
         named = (piece.removeprefix(SPACE) for token, piece in enumerate(self._pieces) if token not in self._silent)
         return frozenset(piece for piece in named if len(piece) == 1)
+
+
+def _open_model(model: bytes, name: str) -> Any:
+    if is_byte_pairs(model):
+        return BytePairs(model, name)
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError:
+        raise UserError(f"{name}: not a sentencepiece model, or damaged") from None
 
 
 def open_pieces(folder: Path, scheme: TagScheme) -> tuple[PieceVocabulary, PieceVocabulary]:
     """Return the source and target vocabularies in a folder; the same object if shared."""
     table = PieceTable.load(folder / PIECES)
-    target_model = folder / TARGET_MODEL
+    target_model = folder / (MERGES if (folder / MERGES).is_file() else TARGET_MODEL)
     source_model = folder / SOURCE_MODEL if (folder / SOURCE_MODEL).is_file() else target_model
     try:
         target_bytes, source_bytes = target_model.read_bytes(), source_model.read_bytes()
@@ -182,4 +199,4 @@ def open_pieces(folder: Path, scheme: TagScheme) -> tuple[PieceVocabulary, Piece
 def piece_files(table: PieceTable, source_model: bytes, target_model: bytes) -> dict[str, bytes]:
     """The files of an imported vocabulary in a bundle."""
     own = {} if source_model == target_model else {SOURCE_MODEL: source_model}
-    return {PIECES: table.dump(), TARGET_MODEL: target_model, **own}
+    return {PIECES: table.dump(), MERGES if is_byte_pairs(target_model) else TARGET_MODEL: target_model, **own}
