@@ -78,7 +78,8 @@ def test_repetition(tokens: list[int], covered: int) -> None:
          "He said that this year's situation was even more difficult, as prices of raw materials had risen "
          "considerably and workers' wages had gone up as well."),
         ("中国是世界上人口最多的国家之一。", "China is one of the most populous countries in the world."),
-        ("お忙しいところ恐れ入りますが、よろしくお願いいたします。", "I know that you are busy, but thank you very much for your help."),
+        ("お忙しいところ恐れ入りますが、よろしくお願いいたします。",
+         "I know that you are busy, but thank you very much for your help."),
     ],
 )  # fmt: skip
 def test_lengths_of_ideographs_and_letters_are_comparable(chinese: str, english: str) -> None:

@@ -15,10 +15,11 @@ from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.config import ModelConfig
 from hark.errors import UserError
-from hark.exchange.export import export_bundle, open_exporter
+from hark.exchange.export import ExportKind, export_bundle, open_exporter
 from hark.exchange.exporter import Exporter
+from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.parity import ParityError, check_sentences, compare_numbers, compare_tokens
-from hark.weights import shrink
+from hark.weights import read_weights, rewrite, shrink
 from tests.decode.bundles import make_bundle
 
 TEXTS = check_sentences("en")[:4]
@@ -218,3 +219,31 @@ def test_interleaved_and_sine_first_orders() -> None:
     table = sinusoids(ModelConfig(d_model=8, max_positions=5))[:, sine_first(8)]
     angle = np.arange(5)[:, None] / 10000 ** (np.arange(0, 8, 2) / 8)
     assert np.allclose(table, np.concatenate([np.sin(angle), np.cos(angle)], axis=1), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["ctranslate2", "huggingface", "onnx", "argos"])
+def test_a_model_with_128_positions(kind: ExportKind, tmp_path: Path) -> None:
+    """An untrained model ends no translation, and what it writes may take more than 128 tokens when encoded again."""
+    for package in {"huggingface": ("transformers",), "onnx": ("onnx", "onnxruntime")}.get(kind, ()):
+        pytest.importorskip(package)
+    bundle = Bundle.open(make_bundle(tmp_path / "m", "en", "de", "model.max_positions=128"))
+    proof = export_bundle(bundle, kind, tmp_path / kind).proof
+    assert (proof.sentences, proof.equal) == (20, 20)
+    if kind != "onnx":
+        again = import_model(ImportRequest(str(find_export(tmp_path / kind))), tmp_path / "again")
+        assert (again.sentences, again.equal) == (20, 20)
+        if kind == "huggingface":
+            assert Bundle.open(tmp_path / "again").config.model.max_positions == 128
+
+
+def find_export(folder: Path) -> Path:
+    return next(folder.glob("*.argosmodel"), folder)
+
+
+def test_weights_that_are_not_numbers_are_not_exported(tmp_path: Path) -> None:
+    bundle = small(tmp_path)
+    weights = {name: np.array(each) for name, each in read_weights(bundle.weights).items()}
+    weights["encoder.layers.0.feed_forward.w_1.bias"][0] = np.nan
+    rewrite(bundle, tmp_path / "broken", weights, "float32", bundle.facts, False)
+    with pytest.raises(UserError, match=r"encoder.layers.0.feed_forward.w_1.bias contains NaN or infinity"):
+        export_bundle(Bundle.open(tmp_path / "broken"), "ctranslate2", tmp_path / "ct2", check=False)

@@ -46,8 +46,8 @@ def test_bart(tmp_path: Path, changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("offset", "changes"),
-    [(103, {}), (103, {"scale_embedding": False, "activation_function": "gelu"}), (0, {})],
-    ids=["as published", "another shape", "no offset"],
+    [(103, {}), (103, {"scale_embedding": False, "activation_function": "gelu"}), (50, {})],
+    ids=["as published", "another shape", "another offset"],
 )
 def test_pegasus(tmp_path: Path, offset: int, changes: dict[str, Any]) -> None:
     bundle = imported(write_pegasus(tmp_path / "pegasus", offset, **changes), tmp_path / "en-fr")
@@ -64,7 +64,7 @@ def test_the_tokens_of_bart_are_those_of_its_own_tokenizer(tmp_path: Path) -> No
         assert source.source_ids(text) == theirs(text).input_ids
         assert target.decode_one(target.encode_one(text)) == text.strip()
     assert target.prefix("fr") == (0,)
-    assert {"A", "é"[:0] or "e"} <= target.alphabet
+    assert {"A", "e"} <= target.alphabet
     assert target.decode_one(target.encode_one("</s><s><mask>")) == "</s><s><mask>"  # text, not special tokens
 
 
@@ -108,9 +108,9 @@ def test_pegasus_without_its_sentencepiece_model_or_with_other_positions(tmp_pat
     weights = {name: np.array(each) for name, each in read_weights(folder / "model.safetensors").items()}
     weights["model.encoder.embed_positions.weight"] = np.ones((128, 32), np.float32)
     write_weights(folder / "model.safetensors", weights, {"format": "pt"})
-    with pytest.raises(UserError, match="embed_positions.weight is not Pegasus's table of sines and cosines"):
+    with pytest.raises(UserError, match=r"embed_positions.weight is not Pegasus's table of sines and cosines"):
         imported(folder, tmp_path / "x")
     folder = write_pegasus(tmp_path / "other")
     (folder / "spiece.model").unlink()
-    with pytest.raises(UserError, match="there is no spiece.model; copy it there"):
+    with pytest.raises(UserError, match=r"there is no spiece.model; copy it there"):
         imported(folder, tmp_path / "x")

@@ -18,9 +18,11 @@ from hark.bundle import Bundle
 from hark.cli import app
 from hark.errors import HarkError, UserError
 from hark.exchange import hub, importer
+from hark.exchange.export import export_bundle
 from hark.exchange.importer import ImportRequest, import_model, read_foreign
 from hark.exchange.parity import ParityError
 from hark.exchange.recognition import recognise
+from hark.weights import read_weights, write_weights
 from tests.decode.bundles import make_bundle
 from tests.exchange.marian_models import SENTENCES, write_marian
 
@@ -110,7 +112,9 @@ def test_recognition(folder: Path, tmp_path: Path) -> None:
 def test_other_architectures_are_refused(folder: Path) -> None:
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**settings, "model_type": "t5"}))
-    with pytest.raises(UserError, match="the architecture 't5' is not supported; hark has marian, m2m_100 and mbart"):
+    with pytest.raises(
+        UserError, match="the architecture 't5' is not supported; hark has marian, pegasus, bart, m2m_100 and mbart"
+    ):
         read_foreign(folder, "huggingface", ImportRequest("x"))
 
 
@@ -199,3 +203,32 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     assert "Import from huggingface: not compared with transformers (--no-check)." in run.output
     assert Bundle.open(tmp_path / "m").facts.pairs == (("en", "fr-CA"),)
+
+
+@pytest.mark.parametrize(("given", "wrong"), [(("en", "fr"), "-t fr"), (("fr", "de"), "-s fr"), (("", "en"), "-t en")])
+def test_languages_that_contradict_a_package_are_refused(given: tuple[str, str], wrong: str, tmp_path: Path) -> None:
+    export_bundle(Bundle.open(make_bundle(tmp_path / "own")), "argos", tmp_path / "argos", "float32", check=False)
+    (package,) = (tmp_path / "argos").glob("*.argosmodel")
+    with pytest.raises(UserError, match=f"translates en to de, so that {wrong} is wrong; leave out -s and -t"):
+        import_model(ImportRequest(str(package), None, *given, check=False), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+    import_model(ImportRequest(str(package), None, "en-GB", "de", check=False), tmp_path / "x")
+    assert Bundle.open(tmp_path / "x").facts.pairs == (("en-GB", "de"),)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_numbers_are_named(value: float, tmp_path: Path) -> None:
+    folder = write_marian(tmp_path / "opus-mt-en-fr")
+    weights = {name: np.array(each) for name, each in read_weights(folder / "model.safetensors").items()}
+    weights["model.decoder.layers.1.fc2.weight"][3, 5] = value
+    write_weights(folder / "model.safetensors", weights, {"format": "pt"})
+    named = r"decoder.layers.1.feed_forward.w_2.weight contains NaN or infinity"
+    with pytest.raises(UserError, match=named):
+        import_model(ImportRequest(str(folder), check=False), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_marians_binary_form_is_named(tmp_path: Path) -> None:
+    (tmp_path / "model.enpt.intgemm.alphas.bin").write_bytes(b"\0" * 64)
+    with pytest.raises(UserError, match=r"is Marian's binary form in 8 bits, which hark does not read"):
+        import_model(ImportRequest(str(tmp_path)), tmp_path.parent / "x")

@@ -215,3 +215,11 @@ def test_the_sides_of_hark_load_again_after_a_release(tmp_path: Path) -> None:
     after = side.translate(["a house"], 2), side.logits(source, source[:1])
     assert before[0] == after[0]
     assert np.array_equal(before[1], after[1])
+
+
+def test_different_texts_of_equal_tokens_are_a_difference() -> None:
+    """Then one side decodes its tokens wrongly, which no rounding explains."""
+    other = replace(ONE, name="two", translate=lambda texts, beam: [text.capitalize() for text in texts])  # noqa: ARG005
+    assert compare(ONE, replace(other, translate=ONE.translate), TEXTS).equal == 2
+    with pytest.raises(ParityError, match=r"translations \(greedy\) differ from word 2 on: 'B' in one 1.0, 'b' in two"):
+        compare(ONE, other, TEXTS)

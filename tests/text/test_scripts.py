@@ -45,7 +45,17 @@ def test_gap_between(before: tuple[str, str], after: tuple[str, str], gap: str, 
 
 @pytest.mark.parametrize(
     ("text", "length"),
-    [("", 0), ("hello", 5), ("größer", 6), ("привет", 6), ("你好。", 7), ("ありがとう", 10), ("한국", 4), ("ตลาด", 4), ("a你", 4)],
+    [
+        ("", 0),
+        ("hello", 5),
+        ("größer", 6),
+        ("привет", 6),
+        ("你好。", 7),
+        ("ありがとう", 10),
+        ("한국", 4),
+        ("ตลาด", 4),
+        ("a你", 4),
+    ],
 )
 def test_letters(text: str, length: int) -> None:
     assert letters(text) == length

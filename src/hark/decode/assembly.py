@@ -109,10 +109,9 @@ def _sentences(plan: TextPlan, rest: Iterator[Piece]) -> list[Sentence]:
         found.append(join_pieces(source, cut[1::2], list(islice(rest, (len(cut) + 1) // 2)), source_start, 0))
         source_start += len(source) + len(gap)
     # The gaps in the translation are known only when all sentences are.
-    starts = accumulate(
-        (len(each.text) + len(gap) for each, gap in zip(found, layout.around([each.text for each in found])[1:], strict=True)),
-        initial=len(layout.gaps[0]),
-    )
+    texts = [each.text for each in found]
+    lengths = (len(text) + len(gap) for text, gap in zip(texts, layout.around(texts)[1:], strict=True))
+    starts = accumulate(lengths, initial=len(layout.gaps[0]))
     return [replace(each, start=start) for each, start in zip(found, starts, strict=False)]
 
 

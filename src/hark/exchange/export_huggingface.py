@@ -37,8 +37,7 @@ class MarianExporter(HuggingFaceExporter):
             or bool(config.position_offset),
             "has a norm of embeddings": config.embedding_norm,
             "has separate embeddings": config.tie != "all" or not (self.is_shared or self.is_imported),
-            "selects languages by tags": self.bundle.facts.vocabulary.language_tags
-            == "target",
+            "selects languages by tags": self.bundle.facts.vocabulary.language_tags == "target",
         }
         classes = "MarianMTModel nor PegasusForConditionalGeneration"
         self.refuse_for(reasons, f"which neither {classes} has; export to ctranslate2 or onnx instead")
@@ -133,7 +132,8 @@ inputs = tokenizer(["{"".join(self.source_lead)}Text"], return_tensors="pt", pad
 print(tokenizer.batch_decode(model.generate(**inputs), skip_special_tokens=True))
 ```
 
-{self.tag_advice}Translate sentence by sentence. Hark normalises text first: Unicode NFC, single spaces, no invisible characters."""
+{self.tag_advice}Translate sentence by sentence. Hark normalises text first: Unicode NFC, single spaces, no
+invisible characters."""
 
 
 def tag_of(language: str) -> str:

@@ -56,7 +56,8 @@ def read_huggingface(folder: Path, languages: Languages, source: str) -> Foreign
             return read_pegasus(folder, languages, source)
         case "m2m_100" | "mbart":
             return read_multilingual(folder, kind, languages, source)
-    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has marian, pegasus, bart, m2m_100 and mbart")
+    known = "marian, pegasus, bart, m2m_100 and mbart"
+    raise UserError(f"{folder}: the architecture {kind!r} is not supported; hark has {known}")
 
 
 def read_marian(folder: Path, languages: Languages, source: str) -> ForeignModel:

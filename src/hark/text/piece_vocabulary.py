@@ -86,7 +86,8 @@ class PieceVocabulary(Vocabulary):
         name: str = "vocabulary",
         scheme: TagScheme = UNTAGGED,
     ) -> None:
-        """`model`: the bytes of a sentencepiece model or of a list of merges; `pieces`: those of this side; errors call it `name`."""
+        """`model`: the bytes of a sentencepiece model or of a list of merges; `pieces`: those of this side; errors
+        call it `name`."""
         self.model, self.table, self.name, self.scheme = model, table, name, scheme
         self.languages = tuple(table.tags)
         self._pieces = tuple(pieces)

@@ -3,7 +3,9 @@
 import re
 
 # Ideographs, with the marks that repeat or number them.
-_HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_HAN = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+)
 _SYLLABLES = "\u3041-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9f\ua000-\ua4cf"
 """Kana, Bopomofo and Yi."""
 _HANGUL = "\uac00-\ud7a3"
