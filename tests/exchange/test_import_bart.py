@@ -93,7 +93,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     bundle = imported(folder, tmp_path / "en-fr", check=False)
     for kind in ("huggingface", "ctranslate2", "argos"):
         with pytest.raises(UserError):
-            export_bundle(bundle, kind, tmp_path / "x")  # type: ignore[arg-type]
+            export_bundle(bundle, kind, tmp_path / "x")
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(settings | {"forced_bos_token_id": None}))
     generation = json.loads((folder / "generation_config.json").read_text())

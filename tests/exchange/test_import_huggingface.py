@@ -16,7 +16,8 @@ from hark.decode.engines.ctranslate2 import CTranslate2Engine
 from hark.decode.engines.torch import TorchEngine
 from hark.decode.request import Request
 from hark.errors import UserError
-from hark.exchange.import_huggingface import default_languages, read_marian
+from hark.exchange.huggingface_settings import default_languages
+from hark.exchange.import_huggingface import read_marian
 from hark.exchange.shapes import weight_shapes
 from hark.model import Transformer, padded_layout
 from hark.model.weights import load_model

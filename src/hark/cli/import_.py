@@ -42,9 +42,9 @@ def import_(
 ) -> None:
     """Make a model of hark from another program's model.
 
-    Reads Marian, M2M100, NLLB and mBART-50 in Hugging Face's form, Marian's own files, CTranslate2 folders and Argos
-    packages, and executes nothing in them. The result is compared with the original in its own library, if that is
-    installed. With HARK_OFFLINE=1, nothing is downloaded.
+    Reads Marian, Pegasus, BART, M2M100, NLLB and mBART-50 in Hugging Face's form, Marian's own files, CTranslate2
+    folders and Argos packages, and executes nothing in them. The result is compared with the original in its own
+    library, if that is installed. With HARK_OFFLINE=1, nothing is downloaded.
     """
     from hark.card import describe_proof
     from hark.errors import UserError

@@ -88,7 +88,9 @@ class MarianExporter(HuggingFaceExporter):
     def pieces(self) -> list[str]:
         """All pieces by id. MarianTokenizer knows a language tag by its form."""
         _, target = self.vocabularies
-        tags = {target.tag(language): tag_of(language) for language in target.languages} if not self.is_imported else {}
+        tags: dict[int, str] = {}
+        if not self.is_imported and self.source_lead:  # a vocabulary may have tags that its model never uses
+            tags = {target.tag(language): tag_of(language) for language in target.languages}
         return [tags.get(token, piece) for token, piece in enumerate(target.pieces(range(target.vocab_size)))]
 
     @property

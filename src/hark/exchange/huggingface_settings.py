@@ -8,6 +8,7 @@ from hark.config import DecodeConfig, ModelConfig
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_json, read_optional_json
 from hark.exchange.huggingface_layers import BIAS
+from hark.exchange.language_codes import Languages, shortened
 from hark.exchange.own_exports import own_facts
 from hark.facts import OriginFacts
 from hark.settings import SettingError
@@ -15,6 +16,7 @@ from hark.weights import Weights
 
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 MAX_BEAM = 64
+OPUS_NAME = re.compile(r"opus-mt(?:-tc(?:-big|-base|-bible-big)?(?:[-_]\w+)?|-tatoeba|_?tiny\w*)?-([\w+]+)-([\w+]+)$")
 
 
 def model_config(settings: dict[str, Any], weights: Weights, folder: Path, **own: Any) -> ModelConfig:
@@ -109,3 +111,18 @@ def licence_of(readme: Path) -> str:
         if match := re.match(r"licen[sc]e:\s*['\"]?([\w.+ -]+)", line):
             return match[1].strip()
     return ""
+
+
+def default_languages(folder: Path, settings: dict[str, Any], source: str = "") -> Languages:
+    """The languages in tokenizer_config.json, or in a name such as opus-mt-en-fr."""
+    tokenizer = read_optional_json(folder / "tokenizer_config.json")
+    found = tokenizer.get("source_lang"), tokenizer.get("target_lang")
+    if not all(isinstance(each, str) and each for each in found):
+        for name in (str(settings.get("_name_or_path", "")), source, folder.resolve().name):
+            if match := OPUS_NAME.search(name):
+                found = match[1], match[2]
+                break
+        else:
+            return (), ()
+    sources, targets = (tuple(shortened(code)[0] for code in str(each).split("+")) for each in found)
+    return sources, targets

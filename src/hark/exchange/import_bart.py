@@ -14,13 +14,13 @@ from hark.exchange.huggingface_layers import OUTPUT, convert
 from hark.exchange.huggingface_settings import (
     by_id,
     decode_config,
+    default_languages,
     model_config,
     origin,
     setting,
     stored_as,
     vocabulary,
 )
-from hark.exchange.import_huggingface import default_languages
 from hark.exchange.language_codes import Languages, refuse_others
 from hark.exchange.own_exports import facts_languages, own_facts
 from hark.text.byte_pairs import HEADER, ORIGINAL_SPACE

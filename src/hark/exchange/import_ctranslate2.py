@@ -12,8 +12,8 @@ from hark.exchange.ctranslate2_settings import model_config
 from hark.exchange.ctranslate2_weights import convert
 from hark.exchange.files import read_bounded, read_optional_json
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import licence_of
-from hark.exchange.import_huggingface import default_languages, tagged_table
+from hark.exchange.huggingface_settings import default_languages, licence_of
+from hark.exchange.import_huggingface import tagged_table
 from hark.exchange.language_codes import Languages
 from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import OriginFacts

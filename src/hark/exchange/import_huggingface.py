@@ -19,14 +19,16 @@ from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import OUTPUT, POSITIONS, convert
 from hark.exchange.huggingface_settings import (
     decode_config,
+    default_languages,
     model_config,
     origin,
     setting,
     stored_as,
     vocabulary,
 )
+from hark.exchange.import_bart import read_bart
 from hark.exchange.import_multilingual import read_multilingual
-from hark.exchange.language_codes import Languages, hark_codes, refuse_others, shortened
+from hark.exchange.language_codes import Languages, hark_codes, refuse_others
 from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
@@ -39,7 +41,6 @@ PEGASUS_SPECIAL = re.compile(r"<(?:mask_[12]|unk_\d+)>")
 POSITIONS_BOUND = 1e-3
 """Largest difference from the computed table of positions: half precision rounds by less."""
 LANGUAGE_TAG = re.compile(r">>(.+)<<")
-OPUS_NAME = re.compile(r"opus-mt(?:-tc(?:-big|-base|-bible-big)?(?:[-_]\w+)?|-tatoeba|_?tiny\w*)?-([\w+]+)-([\w+]+)$")
 
 
 def read_huggingface(folder: Path, languages: Languages, source: str) -> ForeignModel:
@@ -49,8 +50,6 @@ def read_huggingface(folder: Path, languages: Languages, source: str) -> Foreign
         case "marian":
             return read_marian(folder, languages, source)
         case "bart":
-            from hark.exchange.import_bart import read_bart
-
             return read_bart(folder, languages, source)
         case "pegasus":
             return read_pegasus(folder, languages, source)
@@ -208,18 +207,3 @@ def tagged_table(
         raise UserError(f"{where}: its files do not tell the languages; name them with -s and -t")
     table = PieceTable(special, target_pieces, None if pieces == target_pieces else pieces, tags)
     return table, tuple((one, two) for one in sources for two in targets if one != two)
-
-
-def default_languages(folder: Path, settings: dict[str, Any], source: str = "") -> Languages:
-    """The languages in tokenizer_config.json, or in a name such as opus-mt-en-fr."""
-    tokenizer = read_optional_json(folder / "tokenizer_config.json")
-    found = tokenizer.get("source_lang"), tokenizer.get("target_lang")
-    if not all(isinstance(each, str) and each for each in found):
-        for name in (str(settings.get("_name_or_path", "")), source, folder.resolve().name):
-            if match := OPUS_NAME.search(name):
-                found = match[1], match[2]
-                break
-        else:
-            return (), ()
-    sources, targets = (tuple(shortened(code)[0] for code in str(each).split("+")) for each in found)
-    return sources, targets

@@ -10,8 +10,8 @@ from hark.errors import UserError
 from hark.exchange.fairseq_pieces import all_pieces
 from hark.exchange.files import read_bounded
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_settings import licence_of
-from hark.exchange.import_huggingface import default_languages, tagged_table
+from hark.exchange.huggingface_settings import default_languages, licence_of
+from hark.exchange.import_huggingface import tagged_table
 from hark.exchange.language_codes import Languages
 from hark.exchange.marian_settings import check_settings, decode_config, listed, model_config
 from hark.exchange.marian_weights import convert
