@@ -79,6 +79,11 @@ def test_bart_as_transformers_5_saves_it(tmp_path: Path) -> None:
     second = imported(folder, tmp_path / "two", check=False)
     one, two = (open_vocabularies(each)[1] for each in (first, second))
     assert one.encode([*SENTENCES, *MORE]) == two.encode([*SENTENCES, *MORE])
+    whole = json.loads((folder / "tokenizer.json").read_text())
+    whole["model"].pop("merges")
+    (folder / "tokenizer.json").write_text(json.dumps(whole))
+    with pytest.raises(UserError, match=r"has no byte-level BPE vocabulary"):
+        imported(folder, tmp_path / "three", check=False)
     (folder / "tokenizer.json").unlink()
     with pytest.raises(UserError, match=r"no tokenizer; vocab.json and merges.txt are needed, or tokenizer.json"):
         imported(folder, tmp_path / "three", check=False)

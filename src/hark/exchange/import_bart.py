@@ -1,4 +1,4 @@
-"""Reading of BART: post-norm, learned positions, a norm of embeddings, and byte-level pairs or sentencepiece.
+"""Reading of BART: post-norm, learned positions, a norm of embeddings, and byte-level BPE.
 
 Every source begins with <s>, and every translation is forced to begin with a token, usually <s>: as with M2M100, where
 these are the tags of languages. So both are the tags of the model's only languages.
@@ -73,7 +73,7 @@ def read_byte_pairs(folder: Path, size: int) -> tuple[tuple[str, ...], bytes]:
         if not path.is_file():
             raise UserError(f"{folder}: no tokenizer; vocab.json and {MERGES} are needed, or tokenizer.json")
         model = read_json(path).get("model", {})
-        if model.get("type") != "BPE" or not isinstance(model.get("vocab"), dict):
+        if model.get("type") != "BPE" or not (isinstance(model.get("vocab"), dict) and model.get("merges")):
             raise UserError(f"{path}: has no byte-level BPE vocabulary, which is all that hark reads of BART")
         pieces = by_id(model["vocab"], size, path)
         lines = [each if isinstance(each, str) else " ".join(each) for each in model["merges"]]

@@ -53,7 +53,7 @@ class BytePairs:
         return [piece for word in split_words(text) for piece in self._merge(word)]
 
     def decode_pieces(self, pieces: Sequence[str]) -> str:
-        """The text of pieces. What is no piece of this kind, such as a special token, has none."""
+        """The text of pieces. A character that stands for no byte adds nothing to it."""
         return bytes(_BYTES[each] for each in "".join(pieces) if each in _BYTES).decode("utf-8", errors="replace")
 
     def _merge_word(self, word: str) -> tuple[str, ...]:
