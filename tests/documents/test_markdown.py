@@ -1,7 +1,10 @@
 """Markdown: sentences come out whole, and everything around them stays."""
 
 import re
+import sys
 from collections import Counter
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +14,8 @@ from markdown_it import MarkdownIt
 from hark.documents.document import ReadingOptions, SegmentTranslation
 from tests.documents.test_markup import scrambled
 from tests.documents.translators import constant, is_unchanged, line_ends, read, shout, texts, translate
+
+TraceFunction = Any  # typeshed has no public name for it
 
 PAGE = """\
 ---
@@ -232,6 +237,34 @@ def test_every_tag_stays_once_and_well_nested(source: str, seed: int) -> None:
 def test_text_is_what_other_programs_show(source: str) -> None:
     shown = re.sub(r"<[^<>]+>", "", RENDERER.renderInline(source))
     assert texts("a.md", source) == [shown]
+
+
+def test_a_paragraph_of_any_length_is_translated() -> None:
+    paragraph = "The cat sees the house. " * 2_500
+    assert translate("a.md", paragraph) == paragraph.upper().encode()
+
+
+def lines_run(source: str) -> int:
+    """The lines of Python that are executed to translate a paragraph: work, whatever the machine."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _argument: object) -> TraceFunction:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        translate("a.md", source)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("part", ["*a* `x` ", "*a* <b>x</b> ", "[a](b) `x` "])
+def test_work_grows_with_the_length_of_a_paragraph_not_with_its_square(part: str) -> None:
+    assert lines_run(part * 400) < 2.3 * lines_run(part * 200)
 
 
 def test_time_is_bounded() -> None:

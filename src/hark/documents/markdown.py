@@ -12,8 +12,6 @@ from hark.documents.markup import Markup
 from hark.documents.markup_rules import BLOCKS, MarkupRules
 from hark.documents.splicing import Splice, SplicedDocument
 
-LONGEST = 50_000
-"""Characters of a paragraph; longer ones are not text written by people, and stay as they are."""
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _HEAD = re.compile(
     r"(?P<quote>[ \t]*(?:>[ \t]?)*)(?P<indent>[ \t]*)"
@@ -273,7 +271,7 @@ class _Blocks:
         self, raw: str, joined: str = "", prefix: str = "", width: int = 0, indent: int = 0, cell: bool = False
     ) -> str | Splice:
         """A text to translate; as it is if it has no words."""
-        if len(raw) > LONGEST or not any(map(str.isalpha, raw)):
+        if not any(map(str.isalpha, raw)):
             return raw
         inline = read_inline(joined or raw, self._labels, self._images)
         if not any(map(str.isalpha, re.sub(r"\{\{\w+\}\}", "", inline.text))):

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"|(?P<template>\{\{[^{}]{1,200}\}\}|\{%.{1,200}?%\}|\$(?=\S)[^$\n]{1,200}?(?<=\S)\$(?![\d\w])|:[a-z_+-]+\d*:(?!\w))"
     r"|(?P<auto><(?:[A-Za-z][A-Za-z\d+.-]{1,31}:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>)"
     r"|(?P<comment><!--.{0,2000}?-->)"
-    r"|(?P<footnote>\[\^[^\]\s]+\])"
+    r"|(?P<footnote>\[\^[^\]\s]{1,999}\])"
     r"|(?P<bracket>!?\[)"
     r"|(?P<end>\])"
     r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][\da-fA-F]{1,6}|[A-Za-z][A-Za-z\d]{1,31});)"
@@ -125,7 +125,8 @@ class _Scanner:
 
     def _run(self, found: re.Match[str]) -> _Node:
         """Delimiters: whether they can open or close emphasis depends on the characters around them."""
-        before, after = self._source[: found.start()][-1:] or " ", self._source[found.end() :][:1] or " "
+        start, end = found.span()
+        before, after = self._source[max(0, start - 1) : start] or " ", self._source[end : end + 1] or " "
         left = not after.isspace() and (not _is_sign(after) or before.isspace() or _is_sign(before))
         right = not before.isspace() and (not _is_sign(before) or after.isspace() or _is_sign(after))
         if found[0][0] == "_":

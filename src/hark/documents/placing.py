@@ -17,6 +17,7 @@ AS_SURE = 0.85
 """A word of the source belongs to those words of the translation whose links are at least this sure, relative to the
 surest. The last word of a sentence attracts weak links of other words, because the full stop is part of it."""
 _WORD = re.compile(r"\S+")
+_PLACEHOLDER = re.compile(r"\{\{[a-z]+\d+\}\}")
 
 
 @dataclass(eq=False)
@@ -105,8 +106,7 @@ def _take_out(root: Element, text: str) -> tuple[Rewriting, dict[Mark, int]]:
                 marks[child.placeholder] = child, around
     if not marks:
         return Rewriting(text, text), {}
-    found = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
-    matches = list(found.finditer(text))
+    matches = [found for found in _PLACEHOLDER.finditer(text) if found[0] in marks]
     plain = Rewriting.of(text, [(match.span(), "") for match in matches])
     pinned: dict[Mark, int] = {}
     for match, (_, (start, _)) in zip(matches, plain.edits, strict=True):
@@ -145,15 +145,17 @@ class _TagLayout:
                 at = child.pins[0] if child.pins else self._point(None, child.start, parent, span)
                 points.append((at, number, child))
         placed = list(self._side_by_side(wanted, span))
+        starts = [start for start, *_ in placed]
         latest = span[0]
         for at, number, child in points:
             at = min(max(at, span[0]), span[1])
             if isinstance(child, Mark) and child.ordered:
                 at = latest = max(at, latest)
             begins = child.at if isinstance(child, Mark) else child.start
-            for start, end, _, other in placed[: len(wanted)]:
-                if start < at < end:
-                    assert isinstance(other, Element)
+            if before := bisect_left(starts, at):
+                start, end, _, other = placed[before - 1]
+                assert isinstance(other, Element)
+                if at < end:
                     at = start if begins <= other.start else end
             placed.append((at, at, number, child))
         return sorted(placed, key=lambda each: each[:3])

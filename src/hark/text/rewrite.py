@@ -1,8 +1,9 @@
 """Text with replaced spans, and the mapping of positions between the old and the new text."""
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 Span = tuple[int, int]
 
@@ -30,24 +31,27 @@ class Rewriting:
 
     def back(self, span: Span) -> Span:
         """Map a span of the new text to the old text; part of a replacement maps to the whole replaced span."""
-        return _carry(span, [(after, before) for before, after in self.edits])
+        return _carry(span, self.edits, 1)
 
     def forth(self, span: Span) -> Span:
         """Map a span of the old text to the new text."""
-        return _carry(span, self.edits)
+        return _carry(span, self.edits, 0)
 
 
-def _carry(span: Span, edits: Iterable[tuple[Span, Span]]) -> Span:
+def _carry(span: Span, edits: Sequence[tuple[Span, Span]], side: Literal[0, 1]) -> Span:
+    """Map a span from one side of the edits to the other."""
+
+    def end_of(edit: tuple[Span, Span]) -> int:
+        return edit[side][1]
+
+    def move(offset: int, number: int, edge: Literal[0, 1]) -> int:
+        """Map an offset before or in the edit with this number; `edge` is where in its replacement it goes."""
+        if number < len(edits) and (offset > edits[number][side][0] or (edge == 0 and offset == edits[number][side][0])):
+            return edits[number][1 - side][edge]
+        return offset + (edits[number - 1][1 - side][1] - edits[number - 1][side][1] if number else 0)
+
     start, stop = span
-    shift, begin, end = 0, None, None
-    for (here, here_end), (there, there_end) in edits:
-        if begin is None and start < here:
-            begin = start + shift
-        if begin is None and start < here_end:
-            begin = there
-        if end is None and stop <= here:
-            end = stop + shift
-        if end is None and stop <= here_end:
-            end = there_end
-        shift = there_end - here_end
-    return (start + shift if begin is None else begin), (stop + shift if end is None else end)
+    return (
+        move(start, bisect_right(edits, start, key=end_of), 0),
+        move(stop, bisect_left(edits, stop, key=end_of), 1),
+    )
