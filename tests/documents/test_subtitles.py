@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.documents.cue_layout import READING_SPEED, CueSlot, break_lines, split_over_cues
-from hark.documents.document import DocumentError
-from tests.documents.translators import constant, dictionary, is_unchanged, line_ends, texts, translate
+from hark.decode.align import Link, word_spans
+from hark.documents.document import DocumentError, SegmentTranslation
+from tests.documents.translators import constant, dictionary, is_unchanged, line_ends, read, texts, translate
 
 SRT = """\
 1
@@ -160,17 +161,17 @@ def test_long_lines_are_broken() -> None:
 
 
 def test_pauses_voices_and_signs_end_a_sentence() -> None:
-    def subtitle(*cues: tuple[int, str]) -> str:
+    def at_times(*cues: tuple[int, str]) -> str:
         return "".join(
             f"{n}\n00:00:{at:02},000 --> 00:00:{at + 2:02},000\n{text}\n\n" for n, (at, text) in enumerate(cues)
         )
 
-    assert texts("a.srt", subtitle((1, "and then"), (10, "he left"))) == ["and then", "he left"]
-    assert texts("a.srt", subtitle((1, "I went to"), (3, "London."))) == ["I went to London."]
-    assert texts("a.srt", subtitle((1, "CHAPTER ONE"), (3, "The end"))) == ["CHAPTER ONE", "The end"]
-    assert texts("a.srt", subtitle((1, "He was..."), (3, "...late."))) == ["He was... ...late."]
-    assert texts("a.srt", subtitle((1, "He was..."), (3, "Really?"))) == ["He was...", "Really?"]
-    assert texts("a.srt", subtitle((1, "- No, I"), (3, "do not."))) == ["- No, I", "do not."]
+    assert texts("a.srt", at_times((1, "and then"), (10, "he left"))) == ["and then", "he left"]
+    assert texts("a.srt", at_times((1, "I went to"), (3, "London."))) == ["I went to London."]
+    assert texts("a.srt", at_times((1, "CHAPTER ONE"), (3, "The end"))) == ["CHAPTER ONE", "The end"]
+    assert texts("a.srt", at_times((1, "He was..."), (3, "...late."))) == ["He was... ...late."]
+    assert texts("a.srt", at_times((1, "He was..."), (3, "Really?"))) == ["He was...", "Really?"]
+    assert texts("a.srt", at_times((1, "- No, I"), (3, "do not."))) == ["- No, I", "do not."]
 
 
 def test_a_cue_is_not_read_faster_than_people_can() -> None:
@@ -179,6 +180,59 @@ def test_a_cue_is_not_read_faster_than_people_can() -> None:
         spans = split_over_cues(text, [CueSlot(30, each, False) for each in seconds])
         for (start, end), each in zip(spans, seconds, strict=True):
             assert end - start <= READING_SPEED * each + 5
+
+
+def subtitle(*shown: str) -> str:
+    """A SubRip file with a cue for each text, one after another."""
+    return "".join(
+        f"{n}\n00:00:{2 * n:02},000 --> 00:00:{2 * n + 2:02},000\n{text}\n\n" for n, text in enumerate(shown, start=1)
+    )
+
+
+def test_a_number_in_a_cue_of_its_own_stays_in_its_sentence() -> None:
+    """Without it the sentence lost a word, and its translation was laid out around the number."""
+    assert texts("a.srt", subtitle("I was born in", "1984", "in Rome.")) == ["I was born in 1984 in Rome."]
+    assert texts("a.srt", subtitle("3", "2", "1", "Go!")) == ["Go!"]
+
+
+def test_sentences_without_full_stops_are_not_joined() -> None:
+    """The model read them as one sentence, and left words out ("Come here Look at that It is beautiful")."""
+    shown = ["Come here", "Look at that", "It is beautiful", "and big", "Who is it", "The police"]
+    assert texts("a.srt", subtitle(*shown)) == [
+        "Come here", "Look at that", "It is beautiful and big", "Who is it", "The police",
+    ]  # fmt: skip
+    assert texts("a.srt", subtitle("I went to", "London.", "It rained.")) == ["I went to London.", "It rained."]
+
+
+TAGS = st.sampled_from(["<i>", "</i>", "<b>", "</b>", "{\\an8}", "<font color=red>", "</font>"])
+SPOKEN = st.sampled_from(["and", "the", "house,", "42", "No", "...", "{x}", "&", "-", "1984"])
+
+
+@given(
+    st.lists(st.lists(st.one_of(TAGS, SPOKEN), min_size=1, max_size=6), min_size=1, max_size=5),
+    st.sampled_from(["a.srt", "a.vtt", "a.ass"]),
+    st.data(),
+)
+def test_no_word_of_a_translation_is_lost(shown: list[list[str]], name: str, data: st.DataObject) -> None:
+    lines = [" ".join(words) for words in shown]
+    source = subtitle(*lines)
+    if name == "a.vtt":
+        source = "WEBVTT\n\n" + source.replace(",000", ".000")
+    elif name == "a.ass":
+        events = (f"Dialogue: 0:00:{2 * n:02}.00,0:00:{2 * n + 2:02}.00,{line}\n" for n, line in enumerate(lines))
+        source = "[Events]\nFormat: Start, End, Text\n" + "".join(events)
+    document = read(name, source)
+    done, expected = list[SegmentTranslation](), list[str]()
+    for segment in document.segments:
+        words = [f"w{len(expected) + n}w" for n in range(data.draw(st.sampled_from([1, 2, 9, 60])))]
+        if name == "a.ass":
+            words[0] = f"{{{words[0]}}}"
+        before, after = word_spans(segment.text), word_spans(" ".join(words))
+        pairs = data.draw(st.lists(st.tuples(st.sampled_from(before), st.sampled_from(after)), max_size=6))
+        done.append(SegmentTranslation(" ".join(words), [Link(*pair, 1.0) for pair in pairs]))
+        expected += [word.strip("{}") for word in words]
+    written = re.sub(r"<[^>]*>|\{[^}]*\}", "", document.write(done).decode())
+    assert re.findall(r"w\d+w", written) == expected
 
 
 @given(

@@ -17,11 +17,18 @@ _LEAD = re.compile(r"(?:\{[^{}]*\}|\s)*")
 _NEWLINE = re.compile(r"\\N")
 _SPACE = re.compile(r"[ \t]*(?:\\[Nn])+[ \t]*|\\h")
 
+_BRACES = str.maketrans("{}", "()")
+
 
 def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     """Read the dialogue of an ASS or SSA file."""
     file = decode(content)
-    return SubtitleDocument(file, list(_cues(file.text)), r"\N", str)
+    return SubtitleDocument(file, list(_cues(file.text)), r"\N", _escape)
+
+
+def _escape(text: str) -> str:
+    """What is in braces is not shown."""
+    return text.translate(_BRACES)
 
 
 def _cues(text: str) -> Iterator[Cue]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from hark.decode.align import Link
 from hark.documents.cue_layout import LINE, CueSlot, break_lines, split_over_cues
@@ -44,7 +45,8 @@ class SubtitleDocument:
 
     def __init__(self, file: DecodedText, cues: Sequence[Cue], newline: str, escape: Callable[[str], str]) -> None:
         self._file, self._newline, self._escape = file, newline, escape
-        self._groups = list(join_cues([cue for cue in cues if any(map(str.isalpha, cue.text))]))
+        spoken = [cue for cue in cues if any(map(str.isalnum, cue.text))]
+        self._groups = [group for group in join_cues(spoken) if any(map(str.isalpha, "".join(each.text for each in group)))]
 
     @property
     def segments(self) -> Sequence[Segment]:
@@ -104,9 +106,10 @@ def split_dialogue(raw: str, span: Span, newline: re.Pattern[str]) -> Iterator[S
 def join_cues(cues: Sequence[Cue]) -> Iterator[list[Cue]]:
     """Group cues whose sentences continue in the next cue."""
     group: list[Cue] = []
+    punctuated = is_punctuated(cues)
     for cue in cues:
         size = sum(len(each.text) for each in group)
-        if group and not (len(group) < MAX_CUES and size < MAX_CHARACTERS and continues(group[-1], cue)):
+        if group and not (len(group) < MAX_CUES and size < MAX_CHARACTERS and continues(group[-1], cue, punctuated)):
             yield group
             group = []
         group.append(cue)
@@ -114,19 +117,30 @@ def join_cues(cues: Sequence[Cue]) -> Iterator[list[Cue]]:
         yield group
 
 
-def continues(cue: Cue, following: Cue) -> bool:
+def is_punctuated(cues: Sequence[Cue]) -> bool:
+    """Whether sentences end with a full stop or the like, so that a cue without one is not the end of a sentence."""
+    stops = sum(bool(_FINAL.search(cue.text.strip())) for cue in cues)
+    ends = sum(not _is_lower(following.text) and cue.text.strip()[-1].isalpha() for cue, following in pairwise(cues))
+    return 2 * stops >= ends
+
+
+def _is_lower(text: str) -> bool:
+    return text.lstrip(".… \"'“„")[:1].islower()
+
+
+def continues(cue: Cue, following: Cue, punctuated: bool = True) -> bool:
     """Whether the sentence of a cue goes on in the following one."""
     if not -0.5 <= following.start - cue.end <= MAX_PAUSE or cue.voice != following.voice:
         return False
     text, next_text = cue.text.strip(), following.text.strip()
     if _DIALOGUE.match(text) or _DIALOGUE.match(next_text) or next_text[:1] in "♪[(":
         return False
-    lower = next_text.lstrip(".… \"'“„")[:1].islower()
+    lower = _is_lower(next_text)
     if _TRAILING_OFF.search(text):
         return lower
     if _FINAL.search(text):
         return False
     # Without a full stop: signs and titles are in capitals or have none either, so that a comma or case must tell.
-    return (
-        lower or text[-1] in ",;–—-" or (text[-1].isalpha() and any(map(str.islower, text)) and not next_text.isupper())
-    )
+    # Where no sentence has one, a capital begins a sentence; joined, the model would leave words out.
+    begins = next_text.isupper() if punctuated else next_text[:1].isupper()
+    return lower or text[-1] in ",;–—-" or (text[-1].isalpha() and any(map(str.islower, text)) and not begins)
