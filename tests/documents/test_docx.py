@@ -424,6 +424,25 @@ def test_the_language_is_the_target() -> None:
     assert body(localised(p(run("one", LANG)), "ja")) == p(run("ONE", '<w:lang w:eastAsia="ja-JP"/>'))
 
 
+def test_every_statement_of_a_language_is_the_target() -> None:
+    """Also those of paragraph marks, of text that is not translated, of styles and of text in another language."""
+    mark = f"<w:pPr><w:rPr>{LANG}</w:rPr></w:pPr>"
+    french = '<w:lang w:val="fr-FR" w:eastAsia="zh-CN" w:bidi="he-IL"/>'
+    unchecked = '<w:lang w:val="x-none"/>'
+    source = p(mark + run("one", french)) + p(mark) + p(run("1", LANG)) + p(run("2", unchecked))
+    styles = (
+        f"<w:docDefaults><w:rPrDefault><w:rPr>{LANG}</w:rPr></w:rPrDefault></w:docDefaults>"
+        f'<w:style w:styleId="a"><w:rPr>{french}</w:rPr></w:style><w:style w:styleId="b"><w:rPr>'
+        '<w:lang w:eastAsia="zh-CN"/></w:rPr></w:style>'
+    )
+    written = localised(source, "de", styles=styles)
+    new = LANG.replace("en-US", "de-DE")
+    assert body(written) == p(mark.replace(LANG, new) + run("ONE", new)) + p(mark.replace(LANG, new)) + p(
+        run("1", new)
+    ) + p(run("2", unchecked))
+    assert styles.replace("en-US", "de-DE").replace("fr-FR", "de-DE") in member(written, "word/styles.xml")
+
+
 def test_a_file_in_which_nothing_is_translated_keeps_its_language_and_direction() -> None:
     defaults = f"<w:docDefaults><w:rPrDefault><w:rPr>{LANG}</w:rPr></w:rPrDefault></w:docDefaults>"
     content = packed(p(run("one ", LANG)), styles=defaults)

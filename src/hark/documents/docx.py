@@ -18,7 +18,7 @@ from hark.documents.markup import MAX_DEPTH
 from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
 from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
 from hark.documents.paragraph_text import ParagraphText, pair_halves
-from hark.documents.word_language import DefaultLanguage, WordLanguage
+from hark.documents.word_language import LanguageTags, LocalisedPart, WordLanguage
 from hark.documents.xml_document import AttributeText, EditableText, XmlScheme
 from hark.documents.xml_nodes import Node, Source, find_nodes
 
@@ -35,6 +35,13 @@ _TYPES = (
     f"{_WORD}.footer+xml",
 )
 _STYLES = f"{_WORD}.styles+xml"
+_LANGUAGES = (
+    _STYLES,
+    f"{_WORD}.settings+xml",
+    f"{_WORD}.numbering+xml",
+    "application/vnd.ms-word.stylesWithEffects+xml",
+)
+"""Parts without text that state a language."""
 _CODE_STYLES = frozenset(("HTMLCode", "HTMLPreformatted", "HTMLKeyboard", "HTMLSample", "SourceCode", "VerbatimChar"))
 """Styles of code in Word, and in documents made by pandoc."""
 _RUN = RunNames("w:rPr", "t", frozenset(("w:lang", "w:noProof", "w:rPrChange")))
@@ -50,10 +57,17 @@ def read(content: bytes, options: ReadingOptions) -> Document:
     """Read a DOCX file."""
     archive = open_package(content, "DOCX", "word")
     scheme = WordScheme(frozenset(_hidden_styles(archive)), options)
+    types = parts_of(archive)
     schemes: dict[str, XmlScheme] = dict.fromkeys(_TYPES, scheme)
     if options.target:
-        schemes[_STYLES] = DefaultLanguage(options.target)
-    return ArchiveDocument(archive, read_parts(archive, schemes, DrawingScheme(options)))
+        schemes |= dict.fromkeys(_LANGUAGES, LanguageTags(options.target))
+    parts = read_parts(archive, schemes, DrawingScheme(options))
+    if options.target:
+        parts = {
+            name: LocalisedPart(part, options.target, name) if types[name] in _TYPES else part
+            for name, part in parts.items()
+        }
+    return ArchiveDocument(archive, parts)
 
 
 @dataclass

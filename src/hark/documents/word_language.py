@@ -5,11 +5,13 @@ runs by properties of their own (`w:bCs` for `w:b`).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from hark.documents.document import Document, Segment, SegmentTranslation
 from hark.documents.languages import EAST_ASIAN, is_right_to_left, with_region
 from hark.documents.ooxml import PREFIXES
-from hark.documents.xml_document import EditableText, FixedText, find_attribute
+from hark.documents.xml_document import EditableText, FixedText, XmlDocument, find_attribute
 from hark.documents.xml_nodes import Node, Source
 
 _COMPLEX = {"b": "bCs", "i": "iCs", "sz": "szCs"}
@@ -21,6 +23,8 @@ _AFTER_BIDI = frozenset(
     """.split()  # noqa: SIM905
 )
 _AFTER_RTL = frozenset(("cs", "em", "lang", "eastAsianLayout", "specVanish", "oMath", "rPrChange"))
+_NO_LANGUAGE = (b"", b"x-none", b"zxx")
+"""Attributes that are not there, and text that is not to be checked."""
 _AFTER_LANG = frozenset(("eastAsianLayout", "specVanish", "oMath", "rPrChange"))
 """The order of properties is fixed: those that come after the ones that are added here."""
 
@@ -71,21 +75,39 @@ class WordLanguage:
         yield FixedText(start, end, new)
 
 
-class DefaultLanguage:
-    """The language of the document's text, in its styles."""
+class LanguageTags:
+    """Every statement of a language in a part: of styles, numbers, empty paragraphs and text that stays as it is."""
 
     prefixes = PREFIXES
-    blocks = frozenset(("w:rPrDefault",))
+    blocks = frozenset(("w:lang", "w:themeFontLang"))
     skipped = frozenset[str]()
 
     def __init__(self, target: str) -> None:
         self._tag = with_region(target)
+        self._attributes = ("val", "bidi") if is_right_to_left(target) else ("val",)
 
     def texts(self, block: Node, source: Source) -> Iterator[EditableText]:
-        """The name of the language."""
-        for each in block.walk():
-            if each.name == "w:lang":
-                yield FixedText(*find_attribute(each, "val", source), self._tag)
+        """The names of the language."""
+        spans = [find_attribute(block, name, source) for name in self._attributes]
+        for start, end in sorted(spans):
+            if source.content[start:end] not in _NO_LANGUAGE:
+                yield FixedText(start, end, self._tag)
+
+
+@dataclass(frozen=True)
+class LocalisedPart:
+    """A part of a document whose statements of a language are those of the target when it is written."""
+
+    part: Document
+    target: str
+    name: str
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return self.part.segments
+
+    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
+        return XmlDocument(self.part.write(translations), LanguageTags(self.target), self.name).write([])
 
 
 def _local(node: Node) -> str:
