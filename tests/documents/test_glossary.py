@@ -57,6 +57,29 @@ def test_terms_are_counted_with_their_endings() -> None:
     assert summarise(count_terms(terms, texts)) == "terms held: 3 of 6"
 
 
+@pytest.mark.parametrize(
+    ("language", "translation", "checked"),
+    [
+        ("de", "Die Kaffeeautomat ist kaputt.", True),  # the model wrote "Die Kaffeemaschine"
+        ("de", "Ich sah eine sehr alte Kaffeeautomat.", True),
+        ("de-DE", "Am Kaffeeautomat, bitte.", True),
+        ("de", "Kaffeeautomat mit Mahlwerk", False),
+        ("de", "Das ist gut, Kaffeeautomat und alles.", False),
+        ("en", "The Kaffeeautomat is broken.", False),
+        ("fr", "La belle Kaffeeautomat", True),
+        ("it", "della Kaffeeautomat", True),
+        ("es", "aquella Kaffeeautomat", True),
+        ("pt", "às Kaffeeautomat", True),
+        ("nl", "het Kaffeeautomat", True),
+    ],
+)
+def test_a_term_after_an_article_is_held_but_to_be_checked(language: str, translation: str, checked: bool) -> None:
+    terms = Terms([("coffee machine", "Kaffeeautomat")])
+    uses = count_terms(terms, [("The coffee machine is broken.", translation)], language)
+    assert uses == [TermUse("coffee machine", "Kaffeeautomat", 1, 1, [], [1] if checked else [])]
+    assert summarise(uses) == "terms held: 1 of 1" + ("; check the article of 1" if checked else "")
+
+
 def test_a_term_that_ends_in_a_sign() -> None:
     assert count_terms(Terms([("sharp", "C#")]), [("sharp sharp", "C# und C#.")])[0].held == 2
     assert count_terms(Terms([("see", "sea")]), [("see", "overseas")])[0].held == 0

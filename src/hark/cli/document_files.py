@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from hark.documents.report import DocumentReport
 
 
-def is_document(path: Path) -> bool:
+def is_document(path: Path, suffix: str | None = None) -> bool:
     """Whether a file is a document: plain text, and what has no known suffix, is read line by line instead."""
     from hark.documents.formats import FORMATS, find_suffix
 
-    suffix = find_suffix(path.name)
+    suffix = find_suffix(path.name) if suffix is None else suffix
     return suffix != "" and FORMATS[suffix] != FORMATS[".txt"]
 
 
@@ -32,8 +32,12 @@ def translate_documents(path: Path, output: Path | None, choices: DocumentChoice
 
 def translate_file(path: Path, output: Path | None, choices: DocumentChoices) -> int:
     """Translate one file; return the number of flagged segments."""
-    opened = open_document(path, choices, output_suffix(path, output))
-    output = output or path.with_name(translated_name(path, *opened.pair))
+    from hark.cli.inputs import STDIN_FILE
+    from hark.cli.streams import STDOUT
+
+    opened = open_document(path, choices, output_suffix(path, output, choices.suffix))
+    if output is None:
+        output = STDOUT if path == STDIN_FILE else path.with_name(translated_name(path, *opened.pair, choices.suffix))
     report = translate_opened(opened, output, choices)
     if choices.report is not None:
         write_report(choices.report, [report])
@@ -46,6 +50,7 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
     Files that are there already are left alone without --force, so that an interrupted run continues.
     """
     from hark.atomic import refuse_overlap
+    from hark.documents.document import WrongKindError
     from hark.documents.formats import FORMATS, find_suffix
 
     if output is None:
@@ -53,12 +58,13 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
             raise UserError(f"{folder}: name the folder of the translations with -o")
         output = folder.resolve().with_name(f"{folder.resolve().name}.{choices.target}")
     refuse_overlap(output, [folder])
-    files = [each for each in sorted(folder.rglob("*")) if each.is_file() and not is_hidden(each, folder)]
+    found = [each for each in sorted(folder.rglob("*")) if each.is_file() and not is_hidden(each, folder)]
+    files = [each for each in found if each.resolve().is_relative_to(folder.resolve())]
     documents = [each for each in files if find_suffix(each.name)]
     if not documents:
         raise UserError(f"{folder}: has no files that can be translated: {', '.join(FORMATS)}")
     reports: list[DocumentReport] = []
-    skipped, failed = 0, 0
+    skipped, failed, others = 0, 0, len(files) - len(documents)
     for path, place in place_outputs(documents, folder, output):
         if place.exists() and not choices.force:
             skipped += 1
@@ -66,15 +72,18 @@ def translate_folder(folder: Path, output: Path | None, choices: DocumentChoices
         try:
             opened = open_document(path, choices, place.suffix)
             place.parent.mkdir(parents=True, exist_ok=True)
-            reports.append(translate_opened(opened, place, choices))
+            reports.append(translate_opened(opened, place, choices, f"{path}: "))
+        except WrongKindError:  # a film or a program whose suffix is that of Qt's messages
+            others += 1
         except UserError as error:  # a damaged file must not stop the others
             failed += 1
-            sys.stderr.write(f"{error}\n")
+            sys.stderr.write(f"{error}\n" if str(error).startswith(str(path)) else f"{path}: {error}\n")
     if choices.report is not None:
         write_report(choices.report, reports)
     summary = [f"{len(reports):,} translated"]
     summary += [f"{skipped:,} there already (--force translates them again)"] if skipped else []
-    summary += [f"{len(files) - len(documents):,} of other types"] if len(files) > len(documents) else []
+    summary += [f"{others:,} of other types"] if others else []
+    summary += [f"{outside:,} left out: links out of the folder"] if (outside := len(found) - len(files)) else []
     sys.stderr.write(f"{output}: {len(files):,} files: {', '.join(summary)}\n")
     if failed:
         raise HarkError(f"{failed:,} of {len(documents):,} files could not be translated")
@@ -104,14 +113,14 @@ def is_hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
-def output_suffix(path: Path, output: Path | None) -> str:
-    """The suffix of a translation: that of the file, but a PDF becomes HTML or DOCX."""
+def output_suffix(path: Path, output: Path | None, suffix: str | None = None) -> str:
+    """The suffix of a translation: that of the file, but a PDF becomes HTML or DOCX. `suffix`: its format."""
     from hark.documents.formats import find_outputs, find_suffix
 
-    possible = find_outputs(path.name)
+    possible = find_outputs(path.name if suffix is None else f"a{suffix}")
     wanted = find_suffix(output.name) if output is not None else ""
     if wanted and wanted not in possible:
-        raise UserError(f"{output}: a {path.suffix} file can become only {' or '.join(possible)}")
+        raise UserError(f"{output}: a {suffix or path.suffix} file can become only {' or '.join(possible)}")
     return wanted or (path.suffix if len(possible) == 1 else possible[0])
 
 
@@ -133,7 +142,7 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
         target=choices.target or "",
         output=suffix.removeprefix(".") if suffix != path.suffix else "",
     )
-    document = read_document(str(path), content, reading)
+    document = read_document(str(path), content, reading, choices.suffix)
     beginning = list(sample(document, DETECTED + 1))
     folder, source, target, _ = choose_model(choices.model, choices.source, choices.target, beginning)
     if folder not in choices.loaded:
@@ -144,14 +153,14 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     if pair[0] == UNKNOWN and beginning:  # a memory must know the language
         pair = (check_other("".join(beginning), loaded, (), pair[1]) or UNKNOWN, pair[1])
     if not reading.target:  # known only now; some formats state it in the file
-        document = read_document(str(path), content, replace(reading, target=pair[1]))
+        document = read_document(str(path), content, replace(reading, target=pair[1]), choices.suffix)
     return OpenedDocument(path, document, loaded, source, target, pair)
 
 
-def translated_name(path: Path, source: str, target: str) -> str:
+def translated_name(path: Path, source: str, target: str, suffix: str | None = None) -> str:
     """The name of a translation: letter.de.docx for letter.docx and for letter.en.docx."""
     stem = path.stem.removesuffix(f".{source}") or path.stem
-    return f"{stem}.{target}{output_suffix(path, None)}"
+    return f"{stem}.{target}{output_suffix(path, None, suffix)}"
 
 
 def write_report(path: Path, reports: "Sequence[DocumentReport]") -> None:

@@ -41,6 +41,8 @@ class DocumentChoices:
     memory: Path | None = None
     report: Path | None = None
     force: bool = False
+    suffix: str | None = None
+    """The format of the file; None: the one of its name."""
     loaded: "dict[Path, Loaded]" = field(default_factory=dict)
     """Models by folder: the files of a folder may be in several languages."""
 
@@ -59,8 +61,10 @@ class OpenedDocument:
     """The languages, detected if necessary."""
 
 
-def translate_opened(opened: OpenedDocument, output: Path, choices: DocumentChoices) -> "DocumentReport":
-    """Translate a document and write the output file; print warnings and a summary on stderr."""
+def translate_opened(
+    opened: OpenedDocument, output: Path, choices: DocumentChoices, before: str = ""
+) -> "DocumentReport":
+    """Translate a document and write the output file; print warnings, with what is `before` them, and a summary."""
     from hark.cli.streams import STDOUT, writer
     from hark.documents.memory_file import open_memory
     from hark.documents.report import make_report
@@ -76,12 +80,13 @@ def translate_opened(opened: OpenedDocument, output: Path, choices: DocumentChoi
         done = translate_segments(opened, choices, cache, memory)
         with writer(output) as file:
             file.write(done.content)
-    report = make_report(str(opened.path), done, choices.terms, memory if choices.report is not None else None)
+    known = memory if choices.report is not None else None
+    report = make_report(str(opened.path), done, choices.terms, known, opened.pair[1])
     for number, line in enumerate(report.warnings()):
         if number < MAX_WARNINGS:
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{before}{line}\n")
     if (more := report.counts["flagged"] - MAX_WARNINGS) > 0:
-        sys.stderr.write(f"{more:,} more flagged segments; --report lists all\n")
+        sys.stderr.write(f"{before}{more:,} more flagged segments; --report lists all\n")
     name = opened.path if output == STDOUT else output
     sys.stderr.write(f"{name}: {report.summary}\n")
     return report

@@ -10,11 +10,19 @@ from typing import Literal
 from hark.errors import UserError
 
 STDIN = "-"
+STDIN_FILE = Path("/dev/stdin")
+"""What is read as a document comes from a file."""
 LIKE_A_FILE = re.compile(
-    r"\S+\.(?:txt|md|rst|tex|x?html?|xml|csv|tsv|jsonl?|ya?ml|pot?|srt|vtt|ass|docx?|pptx?|xlsx?|od[tps]|epub|rtf|pdf"
-    r"|xliff?|xlf|tmx|properties|strings|log)",
+    r"\S+\.(?:txt|md|rst|tex|x?html?|xml|csv|tsv|jsonl?|ya?ml|toml|pot?|srt|vtt|ass|docx?|pptx?|xlsx?|f?od[tps]|epub"
+    r"|rtf|pdf|xliff?|xlf|tmx|properties|strings|stringsdict|ts|svg|log)",
     re.IGNORECASE,
 )
+TEXTS = frozenset((".log", ".src", ".trg", ".tgt", ".ref", ".hyp", ".out", ".in"))
+"""Suffixes of text without markup that are no format of documents."""
+LIKE_A_SUFFIX = re.compile(r"\.[a-z][\w+-]{0,11}", re.IGNORECASE)
+LIKE_A_LANGUAGE = re.compile(r"\.[a-z]{2,3}(?:[-_][a-z]{2,4})?", re.IGNORECASE)
+PROGRAMS = frozenset((".cs", ".ml", ".pl", ".ps", ".sh"))
+"""Suffixes that are languages, but more often those of programs."""
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
@@ -35,6 +43,24 @@ def find_input(words: list[str], verb: str = "translate") -> Path | str | None:
     if len(words) == 1 and LIKE_A_FILE.fullmatch(words[0]):
         raise UserError(f"{words[0]}: no such file; to {verb} this as text, pipe it in")
     return " ".join(words)
+
+
+def find_format(path: Path, source: str | None) -> str:
+    """The suffix of the format of a file. One that is neither a document nor text is refused: it would break."""
+    from hark.documents.formats import find_suffix, find_way_out
+
+    if known := find_suffix(path.name):
+        return known
+    suffix = path.suffix.lower()
+    if suffix in TEXTS or not LIKE_A_SUFFIX.fullmatch(suffix) or suffix == f".{source}":
+        return ".txt"
+    if LIKE_A_LANGUAGE.fullmatch(suffix) and suffix not in PROGRAMS:  # test.en
+        from hark.text.detector import base_language, known_languages
+
+        if base_language(suffix[1:].replace("_", "-")) in known_languages():
+            return ".txt"
+    way_out = find_way_out(path.name) or "if it is plain text, use --as txt"
+    raise UserError(f"{path}: files of type {suffix} cannot be translated; {way_out}")
 
 
 def read_lines(

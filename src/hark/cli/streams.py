@@ -1,5 +1,6 @@
 """Reading lines from files and pipes as they arrive, writing files atomically, and showing progress."""
 
+import codecs
 import os
 import select
 import sys
@@ -7,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from time import monotonic
 from typing import BinaryIO, Literal, Self
@@ -50,13 +52,41 @@ def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
 
 
 def file_lines(path: Path, errors: Errors) -> Iterator[str]:
-    """The lines of a file, with their line endings."""
+    """The lines of a file, with their line endings. A file in another encoding is decoded as a document is."""
+    if errors == "strict" and path.is_file() and not is_utf8(path):
+        yield from StringIO(decode_file(path), newline="\n")
+        return
     with open_file(path) as file:
         try:
             for number, raw in enumerate(file, start=1):
                 yield decode_line(raw, number, str(path), errors)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def is_utf8(path: Path) -> bool:
+    """Whether a file is text in UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with open_file(path) as file:
+        try:
+            while chunk := file.read(CHUNK):
+                if "\0" in decoder.decode(chunk):
+                    return False
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def decode_file(path: Path) -> str:
+    from hark.documents.document import DocumentError
+    from hark.documents.encoding import decode
+
+    with open_file(path) as file:
+        try:
+            return decode(file.read()).text
+        except DocumentError as error:
+            raise UserError(f"{path}: {error}") from None
 
 
 def open_file(path: Path) -> BinaryIO:

@@ -57,6 +57,12 @@ def translate(
     recursive: Annotated[
         bool, typer.Option("--recursive", help="Translate all documents in a folder; -o names another folder.")
     ] = False,
+    as_format: Annotated[
+        str | None,
+        typer.Option(
+            "--as", metavar="FORMAT", help="Read the file, or stdin, as txt, html, md, yaml or another format of documents."
+        ),
+    ] = None,
     read: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,11 +99,11 @@ def translate(
     Documents (DOCX, HTML, subtitles and more) keep their layout. Their translation is written beside them unless -o
     names a file. An interrupted run continues where it stopped.
     """
-    from hark.cli.inputs import find_input, group_lines, read_lines
+    from hark.cli.inputs import STDIN_FILE, find_format, find_input, group_lines, read_lines
     from hark.cli.interrupts import leave_at_once
     from hark.cli.model_choice import choose_model, model_codes
     from hark.cli.printing import write
-    from hark.cli.streams import shown_progress, writer
+    from hark.cli.streams import STDOUT, shown_progress, writer
     from hark.decode.load import Loaded
     from hark.documents.glossary import read_glossary_files
 
@@ -109,14 +115,21 @@ def translate(
     how = {"split": split, "protect": protect, "join": join, "check": check, **changes}
     machine = (engine, device, precision, threads)
     try:
-        if reads_documents(text, recursive, {"--memory": memory, "--report": report, "--read": read}):
+        suffix = format_suffix(as_format)
+        file_options = {"--memory": memory, "--report": report, "--read": read}
+        if isinstance(text, Path) and suffix is None and not text.is_dir():
+            suffix = find_format(text, source)
+        if text is None and suffix not in (None, ".txt"):
+            text = STDIN_FILE
+        plain = errors == "replace" or as_json or nbest > 1 or output in (None, STDOUT)
+        if reads_documents(text, recursive, file_options, suffix, plain):
             from hark.cli.document_files import reading_options, translate_documents
             from hark.cli.document_run import DocumentChoices
 
             if as_json or nbest > 1:
                 raise UserError("--json and --nbest are for plain text; for a document, use --report")
             reading = reading_options(read or [])
-            choices = DocumentChoices(model, source, target, machine, how, reading, terms, memory, report, force)
+            choices = DocumentChoices(model, source, target, machine, how, reading, terms, memory, report, force, suffix)
             assert isinstance(text, Path)
             doubtful = translate_documents(text, output, choices)
         else:
@@ -135,16 +148,45 @@ def translate(
         raise typer.Exit(3)
 
 
-def reads_documents(text: Path | str | None, recursive: bool, file_options: dict[str, object]) -> bool:
+def format_suffix(name: str | None) -> str | None:
+    """The suffix of a format of `--as`, which is written with or without its dot."""
+    from hark.configfile import suggest
+    from hark.documents.formats import FORMATS
+
+    if name is None:
+        return None
+    suffix = f".{name.lower().removeprefix('.')}"
+    if suffix not in FORMATS:
+        known = [each.removeprefix(".") for each in FORMATS]
+        raise UserError(f"--as {name}: no such format{suggest(name, known)}; the formats are {', '.join(known)}")
+    return suffix
+
+
+def reads_documents(
+    text: Path | str | None,
+    recursive: bool,
+    file_options: dict[str, object],
+    suffix: str | None,
+    plain: bool,
+) -> bool:
     """Whether the input is read as documents: folders, files of document formats, and plain text with options that
-    only documents have."""
+    only documents have, or in another encoding, which the output has too unless it is `plain`: lines in UTF-8."""
     from hark.cli.document_files import is_document
+    from hark.cli.streams import is_utf8
 
     given = [name for name, value in file_options.items() if value is not None]
     if not isinstance(text, Path):
         if given or recursive:
             raise UserError(f"{(*given, '--recursive')[0]} requires a file or a folder")
+        if isinstance(text, str) and suffix not in (None, ".txt"):
+            raise UserError("--as requires a file, or text on stdin")
         return False
-    if text.is_dir() and not recursive:
-        raise UserError(f"{text}: is a folder; translate all documents in it with --recursive")
-    return text.is_dir() or bool(given) or is_document(text)
+    if text.is_dir():
+        if not recursive:
+            raise UserError(f"{text}: is a folder; translate all documents in it with --recursive")
+        if suffix is not None:
+            raise UserError(f"{text}: is a folder; --as is for a file")
+        return True
+    if given or is_document(text, suffix):
+        return True
+    return not plain and text.is_file() and not is_utf8(text)

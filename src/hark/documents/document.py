@@ -12,6 +12,10 @@ class DocumentError(UserError):
     """A file that cannot be read: damaged, of another format, too large, or unsafe. The message is one line."""
 
 
+class WrongKindError(DocumentError):
+    """A file of another kind that has the suffix of this format."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A text to translate: a paragraph, a cell, a heading, a message."""

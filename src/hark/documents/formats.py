@@ -50,8 +50,25 @@ FORMATS = {
     ".xml": "XML",
     ".properties": "Java properties",
     ".strings": "Apple strings",
+    ".stringsdict": "Apple plurals",
+    ".yaml": "YAML",
+    ".yml": "YAML",
+    ".toml": "TOML",
+    ".rst": "reStructuredText",
+    ".ts": "Qt messages",
+    ".svg": "SVG",
+    ".fodt": "flat OpenDocument text",
+    ".fods": "flat OpenDocument spreadsheet",
+    ".fodp": "flat OpenDocument presentation",
 }
 """The suffixes, with the name of each format."""
+SAVE_AS = {
+    **dict.fromkeys((".doc", ".dot", ".rtf", ".pages", ".wpd", ".wps"), ".docx"),
+    **dict.fromkeys((".xls", ".xlsb", ".numbers"), ".xlsx"),
+    **dict.fromkeys((".ppt", ".pps", ".key"), ".pptx"),
+    **dict.fromkeys((".mobi", ".azw", ".azw3"), ".epub"),
+}
+"""Formats that cannot be read, and those that the programs that can read them also write."""
 
 Reader = Callable[[bytes, ReadingOptions], Document]
 
@@ -68,13 +85,15 @@ def find_outputs(name: str) -> tuple[str, ...]:
     return (".html", ".docx") if suffix == ".pdf" else (suffix,)
 
 
-def read_document(name: str, content: bytes, options: ReadingOptions | None = None) -> Document:
-    """Read a file of any supported format, chosen by its name."""
-    reader = find_reader(name)
+def read_document(
+    name: str, content: bytes, options: ReadingOptions | None = None, suffix: str | None = None
+) -> Document:
+    """Read a file of any supported format, chosen by its name or by another suffix."""
+    reader = find_reader(name if suffix is None else f"{name}{suffix}")
     try:
         return reader(content, options or ReadingOptions())
     except DocumentError as error:
-        raise DocumentError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
 
 
 def find_reader(name: str) -> Reader:
@@ -160,5 +179,40 @@ def find_reader(name: str) -> Reader:
             from hark.documents import strings
 
             return strings.read
+        case ".stringsdict":
+            from hark.documents import stringsdict
+
+            return stringsdict.read
+        case ".yaml" | ".yml":
+            from hark.documents import yaml
+
+            return yaml.read
+        case ".toml":
+            from hark.documents import toml
+
+            return toml.read
+        case ".rst":
+            from hark.documents import rst
+
+            return rst.read
+        case ".ts":
+            from hark.documents import qt
+
+            return qt.read
+        case ".svg":
+            from hark.documents import xml
+
+            return xml.read_svg
+        case ".fodt" | ".fods" | ".fodp":
+            from hark.documents import odf
+
+            return odf.read_flat
     known = ", ".join(FORMATS)
-    raise DocumentError(f"{name}: files of this type cannot be translated; supported are {known}")
+    way_out = find_way_out(name) or f"supported are {known}"
+    raise DocumentError(f"{name}: files of this type cannot be translated; {way_out}")
+
+
+def find_way_out(name: str) -> str:
+    """What to do with a file of a format that other programs can convert; empty if nothing is known."""
+    wanted = SAVE_AS.get(PurePath(name).suffix.lower())
+    return f"save it as {wanted} first" if wanted else ""

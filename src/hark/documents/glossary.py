@@ -2,12 +2,13 @@
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 
 from hark.errors import UserError
+from hark.text.detector import base_language
 from hark.text.terms import Terms, is_inflected
 
 Entries = tuple[tuple[str, str], ...]
@@ -79,6 +80,22 @@ def _read_text(path: Path) -> str:
         raise UserError(f"{path}: not UTF-8 text; convert it") from None
 
 
+_DETERMINERS = {
+    "de": r"d(?:er|ie|as|em|en|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur)(?:e[mnrs]?)?|"
+    r"(?:dies|jed|jen|welch|manch|solch)e[mnrs]?|[iav]m|vom|beim|ins|zu[mr]",
+    "fr": r"le|la|une?|du|au|cet?|cette|[mts](?:on|a)|quel(?:le)?s?|aucune?|toute?s?|chacune?|certaine?s?",
+    "es": r"el|l[ao]s?|un(?:[ao]s?)?|del|al|(?:est|es|nuestr|vuestr|otr|much|tod)[aeo]s?|aquel(?:l[ao]s?)?|ningun[ao]?",
+    "it": r"il|lo|la|i|gli|le|un[ao]?|(?:d|n|a|da|su)?e?l(?:l[aoe])?|(?:de|ne|a|da|su)(?:i|gli)|"
+    r"(?:quest|quell|mi|tu|su|nostr|vostr|tutt|altr)[aeio]",
+    "nl": r"de|het|di[te]|dat|deze|onze?|elke?|welke?|geen",
+    "pt": r"[oa]s?|uma?s?|uns|[dn][oa]s?|aos?|às?|pel[oa]s?|(?:est|ess|noss|voss|outr|tod)[aeo]s?|minhas?|meus?|"
+    r"[ts]uas?|[ts]eus?|aquel[ae]s?",
+}
+"""Words whose form depends on the gender of the noun after them."""
+_BEFORE = 3
+"""Words before a term among which its article is: adjectives may be between."""
+
+
 @dataclass
 class TermUse:
     """How often a term occurs in a text, and how often its translation has the term of the glossary."""
@@ -89,10 +106,18 @@ class TermUse:
     held: int = 0
     missing: list[int] = field(default_factory=list)
     """The numbers of the segments, from 1, whose translation lacks the term."""
+    check: list[int] = field(default_factory=list)
+    """The numbers of the segments in which an article or the like stands before the term. The model chose its gender
+    for a word of its own, so that it may be wrong: die Kaffeeautomat."""
 
 
-def count_terms(terms: Terms, texts: Iterable[tuple[str, str]]) -> list[TermUse]:
-    """Count the terms in texts and in their translations, also inflected ones; in the order of the first occurrence."""
+def count_terms(terms: Terms, texts: Iterable[tuple[str, str]], language: str = "") -> list[TermUse]:
+    """Count the terms in texts and in their translations, also inflected ones; in the order of the first occurrence.
+
+    `language` is that of the translations, whose articles may have a gender.
+    """
+    determiners = _DETERMINERS.get(base_language(language))
+    determiner = re.compile(determiners, re.IGNORECASE) if determiners else None
     uses: dict[tuple[str, str], TermUse] = {}
     for number, (text, translation) in enumerate(texts, start=1):
         wanted: dict[tuple[str, str], int] = {}
@@ -103,27 +128,38 @@ def count_terms(terms: Terms, texts: Iterable[tuple[str, str]]) -> list[TermUse]
             use = uses.setdefault((source, target), TermUse(source, target))
             # Another term may have the same translation.
             share = sum(times for (_, other), times in wanted.items() if other == target)
-            held = min(count, count * _count(translation, target) // share)
+            places = list(_find(translation, target))
+            held = min(count, count * len(places) // share)
             use.found += count
             use.held += held
             use.missing += [number] if held < count else []
+            if determiner and any(_has_before(translation.casefold()[:place], determiner) for place in places):
+                use.check.append(number)
     return list(uses.values())
 
 
-def _count(text: str, term: str) -> int:
-    """The number of times a term is in a text, as whole words or with an ending."""
-    found, place = 0, 0
+def _has_before(text: str, determiner: re.Pattern[str]) -> bool:
+    """Whether an article or the like is among the last words of a text."""
+    clause = re.split(r"[^\w\s'’-]", text)[-1]
+    return any(map(determiner.fullmatch, clause.split()[-_BEFORE:]))
+
+
+def _find(text: str, term: str) -> Iterator[int]:
+    """Yield where a term is in a text, as whole words or with an ending."""
+    place = 0
     lower, start = text.casefold(), term.casefold()
     while (place := lower.find(start, place)) >= 0:
         end = place + len(start)
         ending = _WORD.match(lower, end) if start[-1:].isalnum() else None
         words = lower[place : ending.end() if ending else end]
         begins = place == 0 or not (lower[place - 1].isalnum() and start[:1].isalnum())
-        found += begins and is_inflected(words, start)
+        if begins and is_inflected(words, start):
+            yield place
         place = end
-    return found
 
 
 def summarise(uses: Sequence[TermUse]) -> str:
-    """One line about terms: `terms held: 14 of 15`."""
-    return f"terms held: {sum(each.held for each in uses):,} of {sum(each.found for each in uses):,}"
+    """One line about terms: `terms held: 14 of 15; check the article of 2`."""
+    line = f"terms held: {sum(each.held for each in uses):,} of {sum(each.found for each in uses):,}"
+    check = sum(len(each.check) for each in uses)
+    return f"{line}; check the article of {check:,}" if check else line

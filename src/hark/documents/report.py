@@ -63,10 +63,15 @@ class DocumentReport:
                 yield f"segment {number} ({text}): {'; '.join(map(str, outcome.reasons))}"
 
 
-def make_report(name: str, done: TranslatedDocument, terms: Terms | None, memory: Memory | None) -> DocumentReport:
-    """Make the report on a document. With a memory, similar texts are found for segments that are not in it."""
+def make_report(
+    name: str, done: TranslatedDocument, terms: Terms | None, memory: Memory | None, target: str = ""
+) -> DocumentReport:
+    """Make the report on a document in the target language.
+
+    With a memory, similar texts are found for segments that are not in it.
+    """
     segments = tuple((segment.text, outcome) for segment, outcome in zip(done.segments, done.outcomes, strict=True))
-    uses = count_terms(terms, ((source, outcome.text) for source, outcome in segments)) if terms else []
+    uses = count_terms(terms, ((source, outcome.text) for source, outcome in segments), target) if terms else []
     found: dict[str, FuzzyMatch | None] = {}
     if memory is not None:
         texts = dict.fromkeys(each[0] for each in segments if state_of(*each) == "translated")
@@ -96,6 +101,7 @@ def _to_row(report: DocumentReport) -> dict[str, Any]:
         "terms": [
             {"source": each.source, "target": each.target, "found": each.found, "held": each.held}
             | ({"missing": each.missing} if each.missing else {})
+            | ({"check": each.check} if each.check else {})
             for each in report.terms
         ],
         "list": [_segment_row(report, number) for number in range(1, len(report.segments) + 1)],
@@ -152,11 +158,12 @@ def _section(report: DocumentReport) -> str:
     rows = "".join(_row(report, number) for number in range(1, len(report.segments) + 1))
     terms = "".join(
         f"<tr><td>{escape(each.source)}</td><td>{escape(each.target)}</td><td>{each.held:,} of {each.found:,}</td>"
-        f"<td>{', '.join(map(str, each.missing))}</td></tr>"
+        f"<td>{', '.join(map(str, each.missing))}</td><td>{', '.join(map(str, each.check))}</td></tr>"
         for each in report.terms
     )
     terms_table = (
-        f"<table><tr><th>Term</th><th>Translation</th><th>Held</th><th>Missing in segment</th></tr>{terms}</table>\n"
+        "<table><tr><th>Term</th><th>Translation</th><th>Held</th><th>Missing in segment</th>"
+        f"<th>Check the article in segment</th></tr>{terms}</table>\n"
     )
     return (
         f'<section><h2>{visible(report.name)}</h2>\n<p class="note">{escape(report.summary)}</p>\n'

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hark.documents.document import ReadingOptions
-from hark.documents.formats import FORMATS, find_outputs, find_suffix, read_document
+from hark.documents.formats import FORMATS, find_outputs, find_suffix, find_way_out, read_document
 from hark.documents.report import make_report, to_summary
 from hark.documents.translate import DocumentJob, TranslatedDocument
 from hark.errors import HarkError
@@ -106,7 +106,8 @@ def file_type(name: str) -> str:
     if not suffix:
         wrong = PurePosixPath(plain_name(name)).suffix.lower()
         extension = f"the file extension {wrong}" if wrong else "a file without a file extension"
-        raise Refusal(400, f"{extension} is not supported; supported are {', '.join(FORMATS)}")
+        way_out = find_way_out(plain_name(name)) or f"supported are {', '.join(FORMATS)}"
+        raise Refusal(400, f"{extension} is not supported; {way_out}")
     return suffix
 
 
