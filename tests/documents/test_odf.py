@@ -6,6 +6,7 @@ import pytest
 
 from hark.documents import odf
 from hark.documents.document import Document, DocumentError, ReadingOptions
+from tests.documents import translators as plain
 from tests.documents.office import archive, backwards, keep, member, texts, translated
 
 SPACES = " ".join(
@@ -176,3 +177,20 @@ def test_language_and_direction() -> None:
     assert 'fo:language="en" style:language-complex="ar" style:country-complex="SA"' in arabic
     assert '<style:page-layout-properties style:writing-mode="rl-tb"/>' in arabic
     assert 'style:writing-mode="page"' in arabic
+
+
+FLAT = f"""<?xml version="1.0" encoding="UTF-8"?>
+<office:document {SPACES} office:mimetype="application/vnd.oasis.opendocument.text">{STYLES}
+<office:body><office:text><text:p>The <text:span text:style-name="T1">old</text:span> house</text:p></office:text>
+</office:body></office:document>
+"""
+
+
+def test_flat_files() -> None:
+    assert plain.is_unchanged("a.fodt", FLAT, ReadingOptions(target="de"))
+    assert plain.texts("a.fodt", FLAT) == ["The old house"]
+    written = plain.translate("a.fodt", FLAT).decode()
+    assert re.sub(r"<[^>]*>", "", written).split() == ["THE", "OLD", "HOUSE"]
+    assert re.findall(r"<[^>]*>", written) == re.findall(r"<[^>]*>", FLAT)
+    with pytest.raises(DocumentError, match=r"^a\.fodt: the file is not flat OpenDocument"):
+        plain.texts("a.fodt", "<office/>")

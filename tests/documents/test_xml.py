@@ -133,3 +133,18 @@ def test_any_tree_stays_well_formed(inner: str, elements: tuple[str, ...], seed:
     document = read("a.xml", source, options)
     done = [SegmentTranslation(*scrambled(segment.text, seed)) for segment in document.segments]
     check_xml(document.write(done).decode())
+
+
+PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" width="9"><title>A small house</title>
+<style>text { fill: red }</style><defs><path d="M 1 2"/></defs>
+<text x="1">The <tspan font-weight="bold">old</tspan> house</text>
+<metadata>not this</metadata><g><text>42</text></g></svg>
+"""
+
+
+def test_pictures() -> None:
+    assert is_unchanged("a.svg", PICTURE)
+    assert texts("a.svg", PICTURE) == ["A small house", "The old house"]
+    written = translate("a.svg", PICTURE).decode()
+    assert '<text x="1">THE <tspan font-weight="bold">OLD</tspan> HOUSE</text>' in written
+    assert written.replace("A SMALL HOUSE", "").count("text { fill: red }") == 1

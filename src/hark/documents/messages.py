@@ -52,6 +52,8 @@ class Message:
     tree: InlineTree
     lead: str
     tail: str
+    write: Callable[[str], str] = str
+    """Escapes text between the tags."""
 
     @property
     def text(self) -> str:
@@ -71,7 +73,7 @@ class Message:
             return self.raw
         if not keeps_placeholders(self.text, translation):
             return None
-        return self.lead + place(self.tree.root, self.text, translation, links, str) + self.tail
+        return self.lead + place(self.tree.root, self.text, translation, links, self.write) + self.tail
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,17 @@ class EncodedMessage:
         return self.raw if filled is None or filled == self.message.raw else self.encode(filled)
 
 
-def read_message(raw: str) -> Message:
-    """Read a message: HTML tags are placed by alignment, ICU plurals and selections are placeholders."""
+def read_message(raw: str, kept: re.Pattern[str] | None = None) -> Message:
+    """Read a message: HTML tags are placed by alignment, ICU plurals and selections are placeholders.
+
+    So is what matches `kept`, for placeholders that only one kind of file has.
+    """
     inner = raw.strip()
     start = raw.find(inner)
     tree, end = InlineTree(raw), 0
-    for span in _find_choices(inner):
+    for span in sorted((*_find_choices(inner), *(found.span() for found in (kept.finditer(inner) if kept else ())))):
+        if span[0] < end:
+            continue
         _add_tags(tree, inner[end : span[0]])
         tree.add_placeholder(inner[slice(*span)])
         end = span[1]

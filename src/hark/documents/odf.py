@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 
 from hark.documents.archives import Archive, ArchiveDocument
-from hark.documents.document import Document, DocumentError, ReadingOptions
+from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.languages import EAST_ASIAN, is_right_to_left, with_region
 from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap
 from hark.documents.paragraph_text import ParagraphText, pair_halves
@@ -67,6 +67,30 @@ def read(content: bytes, options: ReadingOptions) -> Document:
         scheme = OpenScheme(_read_styles(member, name), name == "styles.xml", options)
         parts[name] = XmlDocument(member, scheme, name)
     return ArchiveDocument(archive, parts)
+
+
+@dataclass(frozen=True)
+class FlatDocument:
+    """A file of one XML document, without an archive; as it was if nothing is translated."""
+
+    content: bytes
+    xml: XmlDocument
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return self.xml.segments
+
+    def write(self, translations: Sequence[SegmentTranslation]) -> bytes:
+        same = all(new.text == old.text for new, old in zip(translations, self.segments, strict=True))
+        return self.content if same else self.xml.write(translations)
+
+
+def read_flat(content: bytes, options: ReadingOptions) -> Document:
+    """Read an FODT, FODS or FODP file."""
+    if b"office:document" not in content[:4096].replace(b"\0", b""):
+        raise DocumentError("the file is not flat OpenDocument")
+    scheme = OpenScheme(_read_styles(content, "it"), False, options)
+    return FlatDocument(content, XmlDocument(content, scheme, "it"))
 
 
 @dataclass(frozen=True)
