@@ -334,26 +334,38 @@ class TestWhichModel:
 
 class TestBadInput:
     def test_not_utf8(self, hark: Hark, tmp_path: Path) -> None:
+        """A file is decoded as documents are; bytes that come through a pipe cannot be."""
+        pytest.importorskip("charset_normalizer", reason="charset_normalizer is in the extra documents")
         (tmp_path / "latin.txt").write_bytes(b"5 %\n7 %\n\tf\xfcr\n")
+        (tmp_path / "utf8.txt").write_text("5 %\n7 %\n\tf\xfcr\n", encoding="utf-8")
         done = hark("-t", "de", "latin.txt")
-        assert done.returncode == 2
-        assert done.stdout == b"5 %\n7 %\n"  # lines before it are translated
-        line = done.stderr.decode().splitlines()[-1]
-        assert line == "hark: latin.txt: line 3: not UTF-8 text (byte 3); convert it, or use --errors replace"
+        assert (done.returncode, done.stdout) == (0, hark("-t", "de", "utf8.txt").stdout)
         replaced = hark("-t", "de", "latin.txt", "--errors", "replace")
         assert replaced.returncode == 0
         assert "\ufffd" in replaced.stdout.decode()
         assert "stdin: line 1: not UTF-8" in refused(hark("-t", "de", stdin=b"\xff\n"))
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "cp1252", "utf-8-sig"])
+    def test_text_in_any_encoding_with_and_without_a_report(self, hark: Hark, tmp_path: Path, encoding: str) -> None:
+        pytest.importorskip("charset_normalizer", reason="charset_normalizer is in the extra documents")
+        (tmp_path / "a.txt").write_bytes("5 % für 7 €\n\nThe cat sees it.\n".encode(encoding))
+        assert hark("-t", "de", "a.txt", "-o", "plain.txt").returncode == 0
+        assert hark("-t", "de", "a.txt", "-o", "reported.txt", "--report", "r.json").returncode == 0
+        assert (tmp_path / "plain.txt").read_bytes() == (tmp_path / "reported.txt").read_bytes()
+        assert (tmp_path / "plain.txt").read_text(encoding)
 
     def test_binary(self, hark: Hark, tmp_path: Path) -> None:
         (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n"[1:] + bytes(100))
         done = hark("-t", "de", "picture.png")
         assert done.returncode == 2
         assert done.stderr.decode().splitlines()[-1] == (
-            "hark: picture.png: line 2 is binary, not text; name another file, or use --errors replace"
+            "hark: picture.png: files of type .png cannot be translated; if it is plain text, use --as txt"
+        )
+        assert "picture.png: the file is not text, or in an unknown encoding" in refused(
+            hark("-t", "de", "picture.png", "--as", "txt")
         )
         (tmp_path / "wide.txt").write_bytes("The cat.\n".encode("utf-16"))
-        assert "line 1 is UTF-16 text; convert it to UTF-8" in refused(hark("-t", "de", "wide.txt"))
+        assert hark("-t", "de", "wide.txt").stdout == hark("-t", "de", stdin=b"The cat.\n").stdout
 
     def test_nothing(self, hark: Hark, tmp_path: Path) -> None:
         (tmp_path / "empty").write_bytes(b"")

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,78 @@ def test_terms_of_a_glossary_in_text_and_documents(hark: Hark) -> None:
     assert re.search(r"; terms held: \d of 3$", done.stderr.strip())
     assert "Gebäude" in Path("page.de.html").read_text(encoding="utf-8")
     assert "<td>house</td><td>Gebäude</td>" in Path("r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("app.py", "if it is plain text, use --as txt"),
+        ("style.css", "if it is plain text, use --as txt"),
+        ("letter.doc", "save it as .docx first"),
+        ("letter.rtf", "save it as .docx first"),
+        ("sheet.xls", "save it as .xlsx first"),
+        ("talk.ppt", "save it as .pptx first"),
+    ],
+)
+def test_a_file_of_an_unknown_type_is_refused_with_a_way_out(hark: Hark, name: str, way_out: str) -> None:
+    Path(name).write_text("The cat sees it.\n")
+    suffix = Path(name).suffix
+    for options in ((), ("--report", "r.json")):
+        line = refused(hark("-t", "de", name, *options))
+        assert f"{name}: files of type {suffix} cannot be translated; {way_out}" in line
+    assert hark("-t", "de", name, "--as", "txt").stdout == hark("-t", "de", "The cat sees it.").stdout
+    assert files() == sorted([name, "page.html"])
+
+
+@pytest.mark.parametrize("name", ["README", "notes.txt", "test.en", "test.de-DE", "v1.2", "server.log", "newstest.src"])
+def test_text_of_any_name_is_read_as_before(hark: Hark, name: str) -> None:
+    Path(name).write_text("The cat sees it.\n")
+    assert hark("-t", "de", name).stdout == hark("-t", "de", "The cat sees it.").stdout
+
+
+def test_toml_and_yaml_are_no_longer_broken(hark: Hark) -> None:
+    """As plain text, keys were translated, and 19.99 became 19,99."""
+    Path("a.toml").write_text('price = 19.99\ntitle = "The old house"\n')
+    Path("a.yaml").write_text("price: 19.99\ntitle: The old house\n")
+    for name in ("a.toml", "a.yaml"):
+        assert hark("-t", "de", name).returncode == 0
+    written = tomllib.loads(Path("a.de.toml").read_text(encoding="utf-8"))
+    assert (written["price"], list(written)) == (19.99, ["price", "title"])
+    assert written["title"] != "The old house"
+    assert Path("a.de.yaml").read_text(encoding="utf-8").startswith("price: 19.99\ntitle: ")
+
+
+def test_the_format_of_a_file_or_of_stdin_can_be_given(hark: Hark) -> None:
+    Path("page.tpl").write_text(PAGE)
+    assert hark("-t", "de", "page.html").returncode == 0
+    translated = Path("page.de.html").read_text(encoding="utf-8")
+    assert hark("-t", "de", "page.tpl", "--as", "html").returncode == 0
+    assert Path("page.de.tpl").read_text(encoding="utf-8") == translated
+    command = [sys.executable, "-m", "hark", "translate", "-t", "de", "--as", "html"]
+    with Path("page.html").open() as page:
+        done = subprocess.run(command, stdin=page, capture_output=True, check=True, timeout=600)
+    assert done.stdout.decode() == translated
+    assert "--as yaaml: no such format; did you mean yaml?" in refused(hark("-t", "de", "page.tpl", "--as", "yaaml"))
+    assert "is a folder; --as is for a file" in refused(hark("-t", "de", ".", "--recursive", "--as", "html"))
+    assert "--as requires a file" in refused(hark("-t", "de", "Some text", "--as", "html"))
+
+
+def test_a_folder_names_the_file_first_and_stays_inside(hark: Hark) -> None:
+    Path("in").mkdir()
+    Path("secret.html").write_text(PAGE)
+    Path("in/a.html").write_text(PAGE)
+    Path("in/b.html").write_bytes(b"\x00\x01" * 400)
+    Path("in/main.ts").write_text("const a = 1;\n")
+    Path("in/link.html").symlink_to(Path("secret.html").resolve())
+    Path("in/inner.html").symlink_to("a.html")
+    done = hark("-t", "de", "in", "--recursive", "-o", "in.de")
+    assert done.returncode == 1
+    *lines, summary, _ = done.stderr.splitlines()
+    assert [line for line in lines if not line.startswith(("in/", "in.de/"))] == []
+    assert any(line.startswith("in/a.html: segment 1 (The old house): ") for line in lines)
+    assert any(line.startswith("in/b.html: the file is not text") for line in lines)
+    assert summary == "in.de: 4 files: 2 translated, 1 of other types, 1 left out: links out of the folder"
+    assert [each for each in files() if each.startswith("in.de")] == ["in.de/a.html", "in.de/inner.html"]
 
 
 def test_a_folder(hark: Hark) -> None:

@@ -7,18 +7,24 @@ import pytest
 
 from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
 from tests.documents import (
+    test_android,
     test_csv,
     test_html,
     test_json,
     test_markdown,
     test_po,
     test_properties,
+    test_qt,
+    test_rst,
     test_strings,
+    test_stringsdict,
     test_subtitles,
     test_tmx,
+    test_toml,
     test_txt,
     test_xliff,
     test_xml,
+    test_yaml,
 )
 from tests.documents.test_markup import scrambled
 from tests.documents.translators import copy, read
@@ -40,6 +46,13 @@ FILES = {
     "a.xml": test_xml.BOOK,
     "a.properties": test_properties.MESSAGES,
     "a.strings": test_strings.MESSAGES,
+    "strings.xml": test_android.STRINGS,
+    "a.ts": test_qt.TS,
+    "a.stringsdict": test_stringsdict.PLURALS,
+    "a.rst": test_rst.PAGE,
+    "a.toml": test_toml.MESSAGES,
+    "a.yaml": test_yaml.MESSAGES,
+    "a.svg": test_xml.PICTURE,
 }
 ROUNDS = 40
 

@@ -23,6 +23,16 @@ def test_other_files_are_refused(name: str) -> None:
         find_reader(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "other"), [("a.doc", ".docx"), ("a.RTF", ".docx"), ("a.xls", ".xlsx"), ("a.ppt", ".pptx")]
+)
+def test_files_that_other_programs_can_convert(name: str, other: str) -> None:
+    with pytest.raises(
+        DocumentError, match=rf"^{name}: files of this type cannot be translated; save it as \{other} first$"
+    ):
+        find_reader(name)
+
+
 def test_translations_of_pdf_files_are_other_files() -> None:
     assert find_outputs("a.DOCX") == (".docx",)
     assert find_outputs("a.pdf") == (".html", ".docx")

@@ -157,7 +157,14 @@ def test_translation() -> None:
     assert ".. note:: MIND THE GAP, AND THE\n   SECOND LINE OF IT.\n" in written
     assert "   :param path: THE PATH OF THE FILE.\n   :type path: str\n" in written
     assert ".. versionchanged:: 3.3 SOMETHING ELSE NOW.\n" in written
-    for kept in ("   :alt: A house\n", "not/translated", "| Not | These  |", "Cell  Other", ">>> not_this()", ":orphan:"):
+    for kept in (
+        "   :alt: A house\n",
+        "not/translated",
+        "| Not | These  |",
+        "Cell  Other",
+        ">>> not_this()",
+        ":orphan:",
+    ):
         assert kept in written
 
 
@@ -215,7 +222,9 @@ def test_code_and_addresses_stay_once(source: str, seed: int) -> None:
         assert written.count(part) == source.count(part)
 
 
-@pytest.mark.parametrize("part", ["*", "`", "`a", "*a ", ":a", "a_ ", "|a", "[a", "\\", "- ", "a::\n", "_`a", "a:b", "``a "])
+@pytest.mark.parametrize(
+    "part", ["*", "`", "`a", "*a ", ":a", "a_ ", "|a", "[a", "\\", "- ", "a::\n", "_`a", "a:b", "``a "]
+)
 def test_time_is_bounded(part: str) -> None:
     source = part * (20_000 // len(part))
     document = read("a.rst", source)

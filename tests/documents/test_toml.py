@@ -108,7 +108,9 @@ def test_other_files_are_refused(source: str) -> None:
 
 @given(
     st.text("ab \"'\\\n\té;#[]=\x00\x7f", min_size=1, max_size=30),
-    st.sampled_from(["'Hello there'", '"Hello there"', '"""Hello there"""', "'''Hello there'''", '"""\nHello there"""']),
+    st.sampled_from(
+        ["'Hello there'", '"Hello there"', '"""Hello there"""', "'''Hello there'''", '"""\nHello there"""']
+    ),
 )
 def test_any_translation_can_be_read_back(text: str, value: str) -> None:
     written = translate("a.toml", f"a = {value} # b\nb = 1", constant(text)).decode()

@@ -184,7 +184,9 @@ def test_nesting_is_bounded() -> None:
 
 LEAF = st.one_of(
     st.text("ab cDé'\"\\:#-,[]{}&*!|>%@`?~\n\t=0.😀", max_size=40),
-    st.sampled_from(["yes", "12", "1:30", "2024-01-01", "word " * 40, "a\n\nb", " a", "a ", "a\n b\nc\n", "<<", "\x85"]),
+    st.sampled_from(
+        ["yes", "12", "1:30", "2024-01-01", "word " * 40, "a\n\nb", " a", "a ", "a\n b\nc\n", "<<", "\x85"]
+    ),
     st.integers(-5, 5),
     st.none(),
     st.booleans(),

@@ -60,7 +60,9 @@ def translate(
     as_format: Annotated[
         str | None,
         typer.Option(
-            "--as", metavar="FORMAT", help="Read the file, or stdin, as txt, html, md, yaml or another format of documents."
+            "--as",
+            metavar="FORMAT",
+            help="Read the file, or stdin, as txt, html, md, yaml or another format of documents.",
         ),
     ] = None,
     read: Annotated[
@@ -69,7 +71,7 @@ def translate(
             "--read",
             metavar="SETTING=VALUE",
             help="What to translate in a document: attributes=true (HTML), elements=p,li or ignore=code (XML), "
-            "paths=items[*].title (JSON), columns=title,3 (CSV). Repeatable.",
+            "paths=items[*].title (JSON, YAML, TOML), columns=title,3 (CSV). Repeatable.",
         ),
     ] = None,
     force: options.Force = False,
@@ -96,8 +98,8 @@ def translate(
     Keeps lines, blank lines, indentation, list marks and order. Prints each line as soon as it is ready. Warns of
     doubtful translations on stderr, or in the JSON object of the line with --json.
 
-    Documents (DOCX, HTML, subtitles and more) keep their layout. Their translation is written beside them unless -o
-    names a file. An interrupted run continues where it stopped.
+    Documents (DOCX, HTML, subtitles, YAML and more) keep their layout. Their translation is written beside them unless
+    -o names a file. An interrupted run continues where it stopped. Files of other types need --as.
     """
     from hark.cli.inputs import STDIN_FILE, find_format, find_input, group_lines, read_lines
     from hark.cli.interrupts import leave_at_once
@@ -129,7 +131,9 @@ def translate(
             if as_json or nbest > 1:
                 raise UserError("--json and --nbest are for plain text; for a document, use --report")
             reading = reading_options(read or [])
-            choices = DocumentChoices(model, source, target, machine, how, reading, terms, memory, report, force, suffix)
+            choices = DocumentChoices(
+                model, source, target, machine, how, reading, terms, memory, report, force, suffix
+            )
             assert isinstance(text, Path)
             doubtful = translate_documents(text, output, choices)
         else:

@@ -26,7 +26,9 @@ _LOOSE_QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
 
 def is_android(text: str) -> bool:
     """Whether an XML file is one of resources."""
-    return bool(re.match(r"(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[[^\]]*\])?\s*>)*+<resources[\s>]", text, re.DOTALL))
+    return bool(
+        re.match(r"(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[[^\]]*\])?\s*>)*+<resources[\s>]", text, re.DOTALL)
+    )
 
 
 def read_resources(file: DecodedText) -> Document:
@@ -44,7 +46,9 @@ def read_resources(file: DecodedText) -> Document:
 
 def _find_values(elements: XmlElements) -> Iterator[tuple[int, int]]:
     """Yield the spans of the contents that are translated."""
-    root = next((n for n, token in enumerate(elements.tokens) if token.name == "resources" and token.kind == "open"), None)
+    root = next(
+        (n for n, token in enumerate(elements.tokens) if token.name == "resources" and token.kind == "open"), None
+    )
     for number in elements.children(root) if root is not None else ():
         token = elements.tokens[number]
         if attributes(token.raw).get("translatable") == "false":

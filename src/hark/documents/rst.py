@@ -35,7 +35,9 @@ _HOLDING = frozenset(
     """.split()  # noqa: SIM905
 )
 """Directives whose argument stays and whose content is text; so are those of domains, such as py:function."""
-_NOT_FIRST = re.compile(r"(?:[-*+•‣⁃|]|\(?(?:\d{1,9}|[a-zA-Z#]|[ivxlcdmIVXLCDM]{2,6})[.)]|\.\.|>>>|::|:[^:\s]+:|[!-/:-@\[-`{-~]{2,})$")
+_NOT_FIRST = re.compile(
+    r"(?:[-*+•‣⁃|]|\(?(?:\d{1,9}|[a-zA-Z#]|[ivxlcdmIVXLCDM]{2,6})[.)]|\.\.|>>>|::|:[^:\s]+:|[!-/:-@\[-`{-~]{2,})$"
+)
 """Words that would begin something else at the start of a line."""
 
 

@@ -95,7 +95,12 @@ def _add(tree: InlineTree, found: re.Match[str]) -> None:
         case "link":
             # The text is the name of what is meant, which a translation would break.
             name = f" <{found['text']}_>" if found["end"] == "_" else ""
-            _wrap(tree, "`", found["text"], f" {found['url'].strip()}`{found['end']}" if found["url"] else f"{name}`{found['end']}")
+            _wrap(
+                tree,
+                "`",
+                found["text"],
+                f" {found['url'].strip()}`{found['end']}" if found["url"] else f"{name}`{found['end']}",
+            )
         case "target":
             _wrap(tree, "_`", found["anchor"], "`")
         case "strong":
@@ -117,7 +122,9 @@ def _wrap(tree: InlineTree, opening: str, text: str, closing: str) -> None:
 def references(source: str) -> set[str]:
     """The names that links without an address refer to, as they are compared."""
     found: set[str] = set()
-    for token in re.finditer(r"`([^`<>]+)`_(?![\w_])|(?<![\w`])([A-Za-z\d](?:[\w.+:-]*[A-Za-z\d])?)_(?![\w])", source):
+    for token in re.finditer(
+        r"`([^`<>]+)`_(?![\w_])|(?<![\w`])([A-Za-z\d](?:[\w.+:-]{0,100}[A-Za-z\d])?)_(?!\w)", source
+    ):
         found.add(name_key(token[1] or token[2]))
     return found
 

@@ -46,7 +46,9 @@ class SubtitleDocument:
     def __init__(self, file: DecodedText, cues: Sequence[Cue], newline: str, escape: Callable[[str], str]) -> None:
         self._file, self._newline, self._escape = file, newline, escape
         spoken = [cue for cue in cues if any(map(str.isalnum, cue.text))]
-        self._groups = [group for group in join_cues(spoken) if any(map(str.isalpha, "".join(each.text for each in group)))]
+        self._groups = [
+            group for group in join_cues(spoken) if any(map(str.isalpha, "".join(each.text for each in group)))
+        ]
 
     @property
     def segments(self) -> Sequence[Segment]:

@@ -75,7 +75,12 @@ def _encode(like: str, value: str) -> str:
         return f'"{_escape(value)}"'
     newline = "\r\n" if "\r\n" in like else "\n"
     head = newline if re.match(r"...\r?\n", like, re.DOTALL) or value.startswith("\n") else ""
-    if like.startswith("'''") and "''" not in value and value[-1:] != "'" and not _CONTROL.search(value.replace("\n", "")):
+    if (
+        like.startswith("'''")
+        and "''" not in value
+        and value[-1:] != "'"
+        and not _CONTROL.search(value.replace("\n", ""))
+    ):
         return f"'''{head}{value.replace(chr(10), newline)}'''"
     body = newline.join(map(_escape, value.split("\n")))
     if '\\"' not in like:  # quotes need no escapes here, but three of them do

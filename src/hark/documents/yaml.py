@@ -18,7 +18,9 @@ _CODE_KEYS = frozenset("run script before_script after_script command cmd entryp
 """Keys whose text on several lines is a program, as in the files of build servers."""
 
 _ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[\x85\u2028\u2029]")
+_UNPRINTABLE = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[\x85\u2028\u2029]"
+)
 _INDICATOR = re.compile(r"[-?:,\[\]{}#&*!|>'\"%@`\s]|\.\.\.")
 _BREAKS_PLAIN = re.compile(r":(?:\s|$)|\s#|[\n\r\t]|\s$")
 

@@ -26,7 +26,9 @@ _CONTINUATION = re.compile(r"(?:(?![ \t]+\#|:(?:\s|\Z))[^\r\n])*+")
 _SPACE = re.compile(r"(?:\s|(?<=\s)\#[^\r\n]*)*+")
 _FLOW_PROPERTY = re.compile(r"[&!*][^\s,\[\]{}]*")
 _PLAIN = re.compile(r"(?![-?:](?:\s|\Z))[^\s,\[\]{}#&*!|>'\"%@`](?:(?![ \t]+\#|:(?:\s|\Z))[^\r\n])*+")
-_FLOW_PLAIN = re.compile(r"(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]\#)[^,\[\]{}\r\n\"'#&*!|>%@`\s])(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]+\#)[^,\[\]{}\r\n])*+")
+_FLOW_PLAIN = re.compile(
+    r"(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]\#)[^,\[\]{}\r\n\"'#&*!|>%@`\s])(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]+\#)[^,\[\]{}\r\n])*+"
+)
 _FOLDS = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*((?:(?:\r\n|\r|\n)[ \t]*)*)")
 _ESCAPE = re.compile(r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))", re.DOTALL)
 _NOT_STRING = re.compile(

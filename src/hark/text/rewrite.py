@@ -46,7 +46,9 @@ def _carry(span: Span, edits: Sequence[tuple[Span, Span]], side: Literal[0, 1]) 
 
     def move(offset: int, number: int, edge: Literal[0, 1]) -> int:
         """Map an offset before or in the edit with this number; `edge` is where in its replacement it goes."""
-        if number < len(edits) and (offset > edits[number][side][0] or (edge == 0 and offset == edits[number][side][0])):
+        if number < len(edits) and (
+            offset > edits[number][side][0] or (edge == 0 and offset == edits[number][side][0])
+        ):
             return edits[number][1 - side][edge]
         return offset + (edits[number - 1][1 - side][1] - edits[number - 1][side][1] if number else 0)
 
