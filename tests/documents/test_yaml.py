@@ -103,11 +103,11 @@ class Loader(yaml.SafeLoader):
     """Reads tags of any kind."""
 
 
-Loader.add_multi_constructor("!", lambda loader, suffix, node: node.value)  # type: ignore[no-untyped-call]
+Loader.add_multi_constructor("!", lambda _loader, _suffix, node: node.value)  # type: ignore[no-untyped-call]
 
 
 def load(text: str | bytes) -> Any:
-    return yaml.load(text, Loader)  # noqa: S506  # a safe loader
+    return yaml.load(text, Loader)  # a safe loader
 
 
 @pytest.mark.parametrize("content", line_ends(MESSAGES))
@@ -130,8 +130,12 @@ def test_a_yaml_library_reads_the_translations_under_the_same_keys() -> None:
     assert shop["folded"] == "A PARAGRAPH THAT IS FOLDED OVER TWO LINES.\nANOTHER # PARAGRAPH."
     assert shop["plain"] == before["en"]["plain"].upper()
     assert shop["flow"] == {
-        "a": "THE FIRST", "b": "THE SECOND", "c": ["THE THIRD", 4, "THE FOURTH, TOO"], "d": "THE ANCHORED TEXT", "e": None,
-    }  # fmt: skip
+        "a": "THE FIRST",
+        "b": "THE SECOND",
+        "c": ["THE THIRD", 4, "THE FOURTH, TOO"],
+        "d": "THE ANCHORED TEXT",
+        "e": None,
+    }
     for key in ("empty", "nothing", "count", "price", "day", "time", "url", "id", "tagged", "run", "complex key"):
         assert shop[key] == before["en"][key]
     assert list(shop) == [key for key in before["en"] if key != "title"]
@@ -231,10 +235,8 @@ def test_every_string_is_found(data: Any, style: dict[str, Any]) -> None:
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=3), DATA, min_size=1, max_size=3), STYLES)
 def test_anything_comes_back(data: Any, style: dict[str, Any]) -> None:
     source = yaml.dump(data, **style)
-    try:
+    if words(data):
         assert is_unchanged("a.yaml", source, ALL)
-    except DocumentError as error:
-        assert "no string is at" in str(error)
 
 
 @given(
@@ -245,12 +247,8 @@ def test_anything_comes_back(data: Any, style: dict[str, Any]) -> None:
 def test_any_translation_can_be_read_back(data: Any, style: dict[str, Any], new: str) -> None:
     """Of what PyYAML writes, with any translation, PyYAML reads the same structure with only strings changed."""
     source = yaml.dump(data, **style)
-    try:
-        written = translate("a.yaml", source, constant(new), ALL).decode()
-    except DocumentError as error:
-        assert "no string is at" in str(error)
-        return
-    same_shape(load(source), load(written))
+    if words(data):
+        same_shape(load(source), load(translate("a.yaml", source, constant(new), ALL).decode()))
 
 
 def same_shape(before: Any, after: Any) -> None:

@@ -1,5 +1,6 @@
 """`hark translate`: translate text."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -169,7 +170,7 @@ def format_suffix(name: str | None) -> str | None:
 def reads_documents(
     text: Path | str | None,
     recursive: bool,
-    file_options: dict[str, object],
+    file_options: Mapping[str, object],
     suffix: str | None,
     plain: bool,
 ) -> bool:

@@ -35,6 +35,7 @@ _HOLDING = frozenset(
     """.split()  # noqa: SIM905
 )
 """Directives whose argument stays and whose content is text; so are those of domains, such as py:function."""
+_WORD = re.compile(r"(?:``.+?``|\S)+")
 _NOT_FIRST = re.compile(
     r"(?:[-*+•‣⁃|]|\(?(?:\d{1,9}|[a-zA-Z#]|[ivxlcdmIVXLCDM]{2,6})[.)]|\.\.|>>>|::|:[^:\s]+:|[!-/:-@\[-`{-~]{2,})$"
 )
@@ -42,7 +43,7 @@ _NOT_FIRST = re.compile(
 
 
 @dataclass(frozen=True)
-class _Line:
+class _RstLine:
     space: str
     body: str
     end: str
@@ -87,7 +88,7 @@ class RstText:
         elif filled.endswith("::"):
             filled = filled[:-1]
         lines, column = list[str](), self.indent
-        for word in filled.split(" "):
+        for word in _WORD.findall(filled) or [""]:
             wide = not self.prefix or column + 1 + len(word) <= self.width
             if lines and (wide or _NOT_FIRST.match(word)):
                 lines[-1] += f" {word}"
@@ -128,6 +129,8 @@ class RstHeading:
         if translation == self.text:
             return self.raw
         title = " ".join(self.inline.fill(translation, links).split())
+        if not title:
+            return self.raw
         if not self.above and _MARK.match(title + " x"):
             title = "\\" + title
         old, new = _width(self.title), _width(title)
@@ -146,14 +149,14 @@ def _width(text: str) -> int:
 def read(content: bytes, options: ReadingOptions) -> Document:  # noqa: ARG001
     """Read reStructuredText, also with the directives of Sphinx."""
     file = decode(content)
-    lines = [_Line(*found.groups()) for found in _LINE.finditer(file.text) if found[0]]
-    return SplicedDocument(file, tuple(_Blocks(lines, references(file.text)).read()))
+    lines = [_RstLine(*found.groups()) for found in _LINE.finditer(file.text) if found[0]]
+    return SplicedDocument(file, tuple(_RstBlocks(lines, references(file.text)).read()))
 
 
-class _Blocks:
+class _RstBlocks:
     """Reads the blocks of a document, of any indentation: what is kept ends where the indentation does."""
 
-    def __init__(self, lines: Sequence[_Line], names: Collection[str]) -> None:
+    def __init__(self, lines: Sequence[_RstLine], names: Collection[str]) -> None:
         self._lines, self._names, self._at = lines, names, 0
 
     def read(self) -> Iterator[str | Splice]:
@@ -174,11 +177,11 @@ class _Blocks:
             else:
                 yield from self._text(line)
 
-    def _take(self) -> _Line:
+    def _take(self) -> _RstLine:
         self._at += 1
         return self._lines[self._at - 1]
 
-    def _peek(self, number: int) -> _Line | None:
+    def _peek(self, number: int) -> _RstLine | None:
         return self._lines[self._at + number] if self._at + number < len(self._lines) else None
 
     def _heading(self) -> Sequence[str | Splice]:
@@ -204,7 +207,7 @@ class _Blocks:
         above = lines[0].raw if over else ""
         return (RstHeading(raw, inline, title.body.strip(), above, title.space, under.body, title.end, label), tail)
 
-    def _explicit(self, line: _Line) -> Iterator[str | Splice]:
+    def _explicit(self, line: _RstLine) -> Iterator[str | Splice]:
         """A directive, a note, a target or a comment."""
         if note := _NOTE.match(line.body):
             yield from self._paragraph(line.space + note[0], line.indent + 1, exact=False)
@@ -266,7 +269,7 @@ class _Blocks:
             if border and borders > 1 and (following is None or not following.body.strip()):
                 return
 
-    def _text(self, line: _Line) -> Iterator[str | Splice]:
+    def _text(self, line: _RstLine) -> Iterator[str | Splice]:
         """A paragraph, perhaps with the mark of a list item, a field or a line of a poem before it."""
         head, rest = line.space, line.body
         while mark := _MARK.match(rest):
@@ -314,7 +317,7 @@ class _Blocks:
         if literal:
             yield from self._literal(indent if exact else lines[-1].indent)
 
-    def _continues(self, line: _Line, lines: Sequence[_Line], indent: int, exact: bool) -> bool:
+    def _continues(self, line: _RstLine, lines: Sequence[_RstLine], indent: int, exact: bool) -> bool:
         if _EXPLICIT.match(line.body) and lines[-1].body.rstrip().endswith("::"):
             return False
         if not exact:

@@ -14,7 +14,8 @@ _INDENT = re.compile(r" *")
 _DASH = re.compile(r"-([ \t]+|(?=[\r\n]|\Z))")
 _KEY = re.compile(
     r"(?:(?P<double>\"(?:[^\"\\\r\n]|\\[^\r\n])*+\")|(?P<single>'(?:[^'\r\n]|'')*+')|"
-    r"(?P<plain>(?![-?:](?:\s|\Z))[^\s,\[\]{}#&*!|>'\"%@`](?:(?!:(?:[\s]|\Z)|[ \t]\#)[^\r\n])*+))[ \t]*:(?=[\s]|\Z)[ \t]*"
+    r"(?P<plain>(?![-?:](?:\s|\Z))[^\s,\[\]{}#&*!|>'\"%@`](?:(?!:(?:\s|\Z)|[ \t]\#)[^\r\n])*+))"
+    r"[ \t]*:(?=\s|\Z)[ \t]*"
 )
 _PROPERTY = re.compile(r"([&!])\S*[ \t]*")
 _BLOCK = re.compile(r"[|>][+-]?([1-9])?[+-]?[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n|\Z)")
@@ -27,7 +28,8 @@ _SPACE = re.compile(r"(?:\s|(?<=\s)\#[^\r\n]*)*+")
 _FLOW_PROPERTY = re.compile(r"[&!*][^\s,\[\]{}]*")
 _PLAIN = re.compile(r"(?![-?:](?:\s|\Z))[^\s,\[\]{}#&*!|>'\"%@`](?:(?![ \t]+\#|:(?:\s|\Z))[^\r\n])*+")
 _FLOW_PLAIN = re.compile(
-    r"(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]\#)[^,\[\]{}\r\n\"'#&*!|>%@`\s])(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]+\#)[^,\[\]{}\r\n])*+"
+    r"(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]\#)[^,\[\]{}\r\n\"'#&*!|>%@`\s])"
+    r"(?:(?!:(?:[\s,\[\]{}]|\Z)|[ \t]+\#)[^,\[\]{}\r\n])*+"
 )
 _FOLDS = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*((?:(?:\r\n|\r|\n)[ \t]*)*)")
 _ESCAPE = re.compile(r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))", re.DOTALL)
@@ -60,7 +62,7 @@ class YamlScalar:
 
 
 @dataclass(slots=True)
-class _Level:
+class _YamlLevel:
     """A collection in blocks: its column, and the key or the index that was read last."""
 
     column: int
@@ -68,7 +70,7 @@ class _Level:
 
 
 @dataclass(slots=True)
-class _FlowLevel:
+class _YamlFlowLevel:
     """A collection in brackets, and whether the next scalar is a value."""
 
     opening: str
@@ -78,7 +80,7 @@ class _FlowLevel:
 
 def find_scalars(text: str) -> Sequence[YamlScalar]:
     """The string values of a file, in order."""
-    return _Reader(text).read()
+    return _YamlReader(text).read()
 
 
 def is_string(plain: str) -> bool:
@@ -107,12 +109,12 @@ def _unfold(text: str) -> str:
     return _FOLDS.sub(lambda found: "\n" * len(re.findall(_NEWLINE, found[1])) or " ", text)
 
 
-class _Reader:
+class _YamlReader:
     """Reads a file line by line. What it does not understand for certain, it passes over."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._levels: list[_Level] = []
+        self._levels: list[_YamlLevel] = []
         self._pending = False
         """Whether the last key or dash had no value on its line."""
         self._found: list[YamlScalar] = []
@@ -154,7 +156,7 @@ class _Reader:
             if self._levels and self._levels[-1].column == dash and isinstance(step := self._levels[-1].step, int):
                 self._levels[-1].step = step + 1
             else:
-                self._levels.append(_Level(dash, 0))
+                self._levels.append(_YamlLevel(dash, 0))
             at = dash_found.end()
         if key := _KEY.match(text, at, end):
             column = at - begin
@@ -167,7 +169,7 @@ class _Reader:
             if self._levels and self._levels[-1].column == column:
                 self._levels[-1].step = name
             else:
-                self._levels.append(_Level(column, name))
+                self._levels.append(_YamlLevel(column, name))
             return self._value(key.end(), column, end)
         if dash is not None:
             return self._value(at, dash, end)
@@ -279,7 +281,7 @@ class _Reader:
     def _flow(self, at: int, parent: int) -> int:
         """Read a collection in brackets; return where the line after it begins."""
         text = self._text
-        opened: list[_FlowLevel] = []
+        opened: list[_YamlFlowLevel] = []
         tagged = False
         while at < len(text):
             space = _SPACE.match(text, at)
@@ -291,7 +293,7 @@ class _Reader:
             if sign in "[{":
                 if len(opened) >= MAX_DEPTH:
                     raise DocumentError(f"the YAML is nested more than {MAX_DEPTH} levels deep")
-                opened.append(_FlowLevel(sign, 0 if sign == "[" else "", sign == "["))
+                opened.append(_YamlFlowLevel(sign, 0 if sign == "[" else "", sign == "["))
                 at += 1
             elif sign in "]}":
                 opened.pop()
@@ -316,7 +318,7 @@ class _Reader:
                 return self._line_end(at)
         return at
 
-    def _flow_scalar(self, found: re.Match[str], opened: list[_FlowLevel], parent: int, tagged: bool) -> None:
+    def _flow_scalar(self, found: re.Match[str], opened: list[_YamlFlowLevel], parent: int, tagged: bool) -> None:
         """Take a scalar in brackets: a key, or a value."""
         text, raw = self._text, found[0].rstrip()
         space = _SPACE.match(text, found.end())
