@@ -14,10 +14,10 @@ from hark.recipes import split_arguments
 
 ROOT: Any = typer.main.get_command(app)
 PLACEHOLDERS = {
-    "ACTION", "ACTION|MODEL", "AXIS", "DATASET", "DEVICE", "ENGINE", "FILE", "FILE FILE", "FOLDER", "HOST", "KIND",
-    "LANG", "LANG LANG", "LANGS", "METRIC", "MODEL", "MODEL...", "N", "NAME", "NUMBER", "PATH", "RECIPE", "RUN",
-    "RUN...", "RUN|MODEL...", "SETTING", "SETTING=VALUE", "SETTING=VALUE...", "SHELL", "SIZE", "SOURCE", "TEXT|FILE|-",
-    "TOKENISER", "TYPE", "URL", "VERB", "[NAME=]FILE",
+    "ACTION", "ACTION|MODEL", "AXIS", "DATASET", "DEVICE", "ENGINE", "FILE", "FILE FILE", "FOLDER", "FORMAT",
+    "HOST", "KIND", "LANG", "LANG LANG", "LANGS", "METRIC", "MODEL", "MODEL...", "N", "NAME", "NUMBER", "PATH",
+    "RECIPE", "RUN", "RUN...", "RUN|MODEL...", "SETTING", "SETTING=VALUE", "SETTING=VALUE...", "SHELL", "SIZE",
+    "SOURCE", "TEXT|FILE|-", "TOKENISER", "TYPE", "URL", "VERB", "[NAME=]FILE",
 }  # fmt: skip
 """The metavariables that all verbs share."""
 
