@@ -57,6 +57,8 @@ class Shelf:
         self._leases: Counter[str] = Counter()
         """How many callers use each model, or wait for it, by folder."""
         self._closing = False
+        self._reserved: set[str] = set()
+        """The models that are being loaded and have room. Others that wait for it must not take it from each other."""
         self._loader = ThreadPoolExecutor(1, "hark load")
         self._preparer = ThreadPoolExecutor(1, "hark prepare")
         self._to_load = self._fitting()
@@ -147,10 +149,14 @@ class Shelf:
         self._running.pop(key, None)  # one whose engine failed, and which has closed itself
         loop = asyncio.get_running_loop()
         leaving = self._make_room(model)
-        if leaving:
-            await loop.run_in_executor(self._loader, close_models, leaving)
-            await loop.run_in_executor(self._loader, release_memory)
-        running = await loop.run_in_executor(self._loader, self._opener, model, self._preparer)
+        self._reserved.add(key)
+        try:
+            if leaving:
+                await loop.run_in_executor(self._loader, close_models, leaving)
+                await loop.run_in_executor(self._loader, release_memory)
+            running = await loop.run_in_executor(self._loader, self._opener, model, self._preparer)
+        finally:
+            self._reserved.discard(key)
         running.sharing = self._busy
         self._running[key] = running
         return running
@@ -162,8 +168,7 @@ class Shelf:
     def _make_room(self, model: InstalledModel) -> list[RunningModel]:
         """Remove the least recently used models until another one fits; return them, to be closed."""
         costs = {str(each.folder): memory_of(each) for each in self.offered}
-        busy = [key for key in self._loading if key != str(model.folder)]
-        used = sum(costs[key] for key in {*self._running, *busy})
+        used = sum(costs[key] for key in {*self._running, *self._reserved})
         leaving: list[str] = []
         for key, running in self._running.items():
             if used + memory_of(model) <= self.memory:
