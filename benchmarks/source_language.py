@@ -1,26 +1,31 @@
-"""How often the source language of a short sentence is found, with the models that come with hark.
+"""How often the language of a short text is found, with the models that come with hark.
 
     python -m benchmarks.source_language FOLDER
 
-FOLDER has sentence pairs of Tatoeba, EN-XX.test.tsv.xz. For each language, sentences of up to 60 characters are drawn
-and their language is found as `hark translate -t en` does (-t de for English): *found* counts the right languages,
-*right model* those that go to the right model, *checked* those that the general model was asked about, and *detector
-alone* what the detector would find among all languages, and get wrong.
+FOLDER has sentence pairs of Tatoeba, EN-XX.test.tsv.xz, of which sentences of up to 60 characters are drawn; and
+`source_language.toml` has everyday lines in languages that models know and in others. Their language is found as
+`hark translate` does, with each target. *Found* counts the right languages, *model* those that go to the right model,
+*asked* those for which models were asked, and *foreign* those taken for a language that no model knows. Texts in the
+target language, and in languages that no model knows, are right if they are not translated: *kept* counts these.
 """
 
 import argparse
 import lzma
 import random
-from functools import cache
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from hark.cli.model_choice import find_source
-from hark.decode import load, source_language
-from hark.models import choose, list_models, shipped_folder
-from hark.text.detector import guess_language
+from hark.decode.choice import Choice, LoadedModels, choose
+from hark.decode.source_language import SHORT, Answer, Question, resolve
+from hark.models import choose as choose_model
+from hark.models import list_models, shipped_folder
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
+TARGETS = ("en", "de", "fr")
 SENTENCES, SEED = 200, 7
+LINES = Path(__file__).with_suffix(".toml")
+HEADS = ("lines", "found", "model", "kept", "foreign", "asked")
 
 
 def read_side(folder: Path, language: str) -> list[str]:
@@ -30,46 +35,57 @@ def read_side(folder: Path, language: str) -> list[str]:
         return [line.rstrip("\n").split("\t")[side] for line in file]
 
 
-def measure(sentences: list[str], language: str) -> str:
-    checked = 0
-    check = source_language.check_other
+class Measure:
+    """Finds languages, and counts the texts for which models are asked."""
 
-    def counted(*given: object) -> str | None:
-        nonlocal checked
-        checked += 1
-        return check(*given)  # type: ignore[arg-type]
+    def __init__(self) -> None:
+        self.models = list_models([shipped_folder()])
+        self.loaded = LoadedModels()
+        self.asked = False
 
-    target = "de" if language == "en" else "en"
-    models = choose(None, target, list_models([shipped_folder()]))
-    sources = sorted({source for each in models for source, _ in each.pairs})
-    right = choose(language, target, models)[0]
-    source_language.check_other = counted
-    try:
-        found = [find_source(each, models, target) for each in sentences]
-    finally:
-        source_language.check_other = check
-    routed = [choose(each, target, models)[0].folder for each in found]
-    alone = [guess_language(each, sources) for each in sentences]
-    counts = (
-        found.count(language),
-        routed.count(right.folder),
-        checked,
-        alone.count(language),
-        sum(each not in (language, None) for each in alone),
-    )
-    return f"{language:<10}{len(sentences):>9}" + "".join(f"{count:>15}" for count in counts)
+    def answer(self, question: Question) -> Answer:
+        self.asked = True
+        return self.loaded(question)
+
+    def choose(self, text: str, target: str) -> Choice:
+        self.asked = False
+        return resolve(choose(text, None, target, self.models), self.answer)
+
+    def row(self, texts: Iterable[str], language: str, target: str) -> str:
+        known = language in LANGUAGES
+        right = choose_model(language, target, self.models)[0].folder if known and language != target else None
+        counts = dict.fromkeys(HEADS, 0)
+        for text in texts:
+            found = self.choose(text, target)
+            counts["lines"] += 1
+            counts["found"] += (found.written_in or found.source) == language
+            counts["model"] += found.written_in is None and found.model.folder == right
+            counts["kept"] += found.written_in is not None
+            counts["foreign"] += found.written_in is not None and found.written_in not in LANGUAGES
+            counts["asked"] += self.asked
+        shown = [f"{count:>9}" if right or name != "model" else f"{'':>9}" for name, count in counts.items()]
+        return f"{language:<10}{target:<8}" + "".join(shown)
+
+    def rows(self, texts: dict[str, list[str]]) -> Iterator[str]:
+        for language, lines in texts.items():
+            for target in TARGETS:
+                yield self.row(lines, language, target)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    load.Loaded = cache(load.Loaded)  # type: ignore[assignment,misc]
-    heads = ("found", "right model", "checked", "detector alone", "and wrong")
-    print(f"{'language':<10}{'sentences':>9}" + "".join(f"{head:>15}" for head in heads))
+    sentences = {}
     for language in LANGUAGES:
-        short = [each for each in read_side(folder, language) if len(each) <= source_language.SHORT]
-        print(measure(random.Random(SEED).sample(short, min(SENTENCES, len(short))), language), flush=True)
+        short = [each for each in read_side(folder, language) if len(each) <= SHORT]
+        sentences[language] = random.Random(SEED).sample(short, min(SENTENCES, len(short)))
+    everyday = tomllib.loads(LINES.read_text(encoding="utf-8"))
+    measure = Measure()
+    for name, texts in (("Tatoeba", sentences), ("known", everyday["known"]), ("unknown", everyday["unknown"])):
+        print(f"{name:<10}{'into':<8}" + "".join(f"{head:>9}" for head in HEADS))
+        for row in measure.rows(texts):
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import pytest
 
 from hark.cli import main
 from hark.cli.inputs import find_input
-from hark.cli.model_choice import choose_model, read_source
-from hark.decode.source_language import DETECTED
+from hark.cli.model_choice import choose_model, read_beginning
+from hark.decode.choice import DETECTED
 from hark.errors import UserError
 from hark.models import InstalledModel
 from tests.decode.bundles import make_bundle
@@ -295,9 +295,43 @@ class TestWhichModel:
         german = "Wo ist denn bitte der nächste Bahnhof, und wann fährt der nächste Zug ab?"
         assert hark(german).stdout == hark("-t", "en", german).stdout
         assert hark(stdin=german.encode()).stdout == hark("-t", "en", stdin=german.encode()).stdout
-        assert hark("2014").stdout == b"2014\n"  # too short for the detector; the models are tried
-        monkeypatch.setattr("hark.decode.source_language.guess_language", lambda *_: None)
-        assert "cannot detect the language (de or en); set it with -s" in refused(hark("2014 " * 20))
+        assert hark("2014").stdout == b"2014\n"  # in any language
+        monkeypatch.setattr("hark.decode.source_language.clearly_best", lambda *_: None)
+        assert "cannot detect the language (de or en); set it with -s" in refused(hark(f"{english} {german}"))
+
+    @pytest.mark.parametrize(
+        ("target", "text", "name"),
+        [
+            ("de", "Danke", "already German"),
+            ("en", "Hello", "already English"),
+            ("de", "Dziękuję", "Polish"),
+            ("en", "Tack", "Swedish"),
+            ("de", "Mange tak", "Danish"),
+            ("en", "Teşekkürler", "Turkish"),
+            ("de", "ありがとう", "Japanese"),
+            ("fr", "Bonjour", "already French"),
+            ("de", "Gdzie jest dworzec? Pociąg odjeżdża o piątej.", "Polish"),
+        ],
+    )
+    def test_what_no_model_translates_is_kept(self, hark: Hark, target: str, text: str, name: str) -> None:
+        for model in ([], ["-m", f"small-{'de-en' if target == 'en' else 'en-de'}"] if target != "fr" else []):
+            done = hark(*model, "-t", target, "--strict", text)
+            assert (done.returncode, done.stdout.decode()) == (3, f"{text}\n")
+            assert done.stderr.decode() == f"line 1: not translated: not in the source language ({name})\n"
+
+    def test_what_a_doubtful_text_is_taken_for_is_said(self, hark: Hark, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("hark.cli.streams.is_interactive", lambda: True)
+        note = "taken for English; if it is not, say with -s what it is"
+        assert note in hark("-t", "de", "hotel").stderr.decode()
+        assert note not in hark("-t", "de", "The hotel is old.").stderr.decode()
+        assert note not in hark("-s", "en", "-t", "de", "hotel").stderr.decode()
+
+    def test_a_line_in_a_source_language_is_translated_whatever_the_first_one_is_in(self, hark: Hark) -> None:
+        lines = "Dziękuję\nThe cat sees the house and the tree.\nTeşekkürler\n"
+        done = hark("-t", "de", stdin=lines.encode())
+        first, second, third = done.stdout.decode().splitlines()
+        assert (first, third) == ("Dziękuję", "Teşekkürler")
+        assert second != "The cat sees the house and the tree."
 
     def test_by_its_folder_or_name(self, hark: Hark, home: Path) -> None:
         one = hark("-m", "small-en-de", "The cat.")
@@ -453,12 +487,12 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     assert choose_model(None, None, "en", french)[0] == Path("many")
     assert choose_model(None, None, "en", ["Guten Tag, wo ist bitte der Bahnhof?\n"])[0] == Path("small")
     assert choose_model(None, "fr", None, iter([]))[0] == Path("many")  # nothing to translate, so no choice is needed
-    folder, *_, lines = choose_model(None, "fr", "de", french)
-    assert (folder, list(lines)) == (Path("many"), french)
+    chosen = choose_model(None, "fr", "de", french)
+    assert (chosen.folder, list(chosen.lines)) == (Path("many"), french)
     # Without a target, a model of one pair takes precedence; one of several translates to English.
     assert choose_model(None, None, None, ["Guten Tag, wo ist bitte der Bahnhof?\n"])[:3] == (Path("small"), "de", None)
-    folder, *languages, lines = choose_model(None, None, None, iter(french))
-    assert (folder, languages, list(lines)) == (Path("many"), ["fr", "en"], french)
+    chosen = choose_model(None, None, None, iter(french))
+    assert (chosen[:3], list(chosen.lines)) == ((Path("many"), "fr", "en"), french)
     assert choose_model(None, "fr", None, french)[:3] == (Path("many"), "fr", "en")
     with pytest.raises(UserError, match=r"^models from en translate to de, fr; choose with -t$"):
         choose_model(None, "en", None, ["Where is the station, please?\n"])
@@ -471,16 +505,8 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
     assert choose_model(None, None, "en", ["zzz zzz\n"])[:2] == (Path("small"), "de")
 
 
-def test_the_language_of_a_huge_line_is_detected_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-
-    def guess(text: str, candidates: list[str]) -> str:
-        seen.append(len(text))
-        return candidates[0]
-
-    monkeypatch.setattr("hark.decode.source_language.guess_language", guess)
+def test_the_language_of_a_huge_line_is_detected_from_its_beginning() -> None:
     line = "x" * 5_000_000 + "\n"
-    models = [InstalledModel(Path("a"), (("de", "en"),)), InstalledModel(Path("b"), (("en", "de"),))]
-    guessed, lines = read_source([line, "more\n"], models, None)
-    assert (guessed, seen) == ("de", [DETECTED])
+    text, lines = read_beginning([line, "more\n"])
+    assert text == "x" * DETECTED
     assert list(lines) == [line, "more\n"]  # nothing is lost

@@ -40,6 +40,32 @@ def test_text_to_text_with_a_real_engine(bundle: Path, engine: str) -> None:
     loaded.close()
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Danke", "already German"),
+        ("Dziękuję", "Polish"),
+        ("ありがとう", "Japanese"),
+        ("Tack", "Swedish"),
+        ("Mange tak", "Danish"),
+        ("Teşekkürler", "Turkish"),
+        ("Tåget avgår klockan fem på eftermiddagen från spår tre.", "Swedish"),
+    ],
+)
+def test_what_the_model_cannot_translate_is_kept(bundle: Path, text: str, name: str) -> None:
+    result = hark.load(bundle).translate(text)
+    assert result.text == text
+    assert {"copied", "language"} <= set(result.flags)
+    assert str(result.reasons[0]) == f"not translated: not in the source language ({name})"
+
+
+def test_the_user_knows_the_language_of_a_word_better(bundle: Path) -> None:
+    loaded = hark.load(bundle)
+    assert "language" not in loaded.translate("Danke", source="en").flags
+    assert "language" not in loaded.translate("Danke", detect=False).flags
+    assert "language" in loaded.translate("Dziękuję bardzo za wszystko, do jutra.", source="en").flags
+
+
 @pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
 def test_eight_threads_share_a_model(bundle: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[object] = []

@@ -1,31 +1,31 @@
 """The language of a text among those of the models that come with hark: everyday lines, and other languages."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 from benchmarks.lines import read_lines
 
-from hark.cli.model_choice import find_source
-from hark.decode.load import Loaded
-from hark.decode.source_language import OtherLanguage, detect_other, likely_other
-from hark.models import InstalledModel, choose, list_models, shipped_folder
+from hark.decode.choice import LoadedModels, choose
+from hark.decode.source_language import Answer, Draft, Question, likely_other, no_answer, resolve
+from hark.models import list_models, shipped_folder
 
 EVERYDAY = Path(__file__).parents[2] / "benchmarks" / "everyday.toml"
-OTHERS = ("es", "fr", "it", "nl", "pt")
-
-
-@pytest.fixture(autouse=True)
-def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hark.decode.load.Loaded", _loaded)
-
-
-_loaded = cache(Loaded)
 
 
 @cache
-def shipped(target: str | None = None) -> list[InstalledModel]:
-    return choose(None, target, list_models([shipped_folder()]))
+def loaded() -> LoadedModels:
+    return LoadedModels()
+
+
+def find(
+    text: str, target: str | None, answer: Callable[[Question], Answer] | None = None, bilingual: bool = False
+) -> str | None:
+    """The language of a text, with the models that come with hark."""
+    shipped = [each for each in list_models([shipped_folder()]) if each.bilingual or not bilingual]
+    chosen = resolve(choose(text, None, target, shipped), answer or loaded())
+    return chosen.written_in or chosen.source
 
 
 def everyday(pair: str) -> list[str]:
@@ -38,15 +38,14 @@ def test_everyday_lines_go_to_the_model_of_one_pair(pair: str) -> None:
     source, target = pair.split("-")
     lines = everyday(pair)
     assert len(lines) >= 90
-    assert {line: found for line in lines if (found := find_source(line, shipped(target), target)) != source} == {}
+    assert {line: found for line in lines if (found := find(line, target)) != source} == {}
 
 
 @pytest.mark.parametrize("pair", ["en-de", "de-en"])
 def test_everyday_lines_without_a_target_are_found_as_without_the_model_of_seven_languages(pair: str) -> None:
     source, _ = pair.split("-")
-    bilingual = [each for each in shipped() if each.bilingual]
-    before = {line for line in everyday(pair) if find_source(line, bilingual, None) == source}
-    after = {line for line in everyday(pair) if find_source(line, shipped(), None) == source}
+    before = {line for line in everyday(pair) if find(line, None, bilingual=True) == source}
+    after = {line for line in everyday(pair) if find(line, None) == source}
     assert len(before) >= 85
     assert before <= after
 
@@ -68,20 +67,79 @@ def test_everyday_lines_without_a_target_are_found_as_without_the_model_of_seven
     ],
 )
 def test_short_texts_in_other_languages_are_found(text: str, source: str) -> None:
-    assert find_source(text, shipped("en"), "en") == source
+    assert find(text, "en") == source
 
 
-def test_a_text_in_the_target_language_is_left_to_the_model_of_one_pair() -> None:
-    """It keeps the sentences as they are: German must not be taken for Dutch."""
-    assert find_source("Das Haus ist alt.", shipped("de"), "de") == "en"
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [("Hello", "en"), ("Danke", "de"), ("Bonjour", "fr"), ("Das Haus ist alt.", "de"), ("The house is old.", "en")],
+)
+def test_a_text_in_the_target_language_is_not_to_be_translated(text: str, target: str) -> None:
+    """ "Hello" became "Light", and "Danke" "Stirn"; and German must not be taken for Dutch."""
+    assert find(text, target, pytest.fail) == target
 
 
-def test_detection_prefers_languages_of_models_of_one_pair() -> None:
-    assert detect_other("It costs 25 euros.", {"en", "de"}, OTHERS) == OtherLanguage("es", clear=False)
-    assert detect_other("Où est la gare la plus proche ?", {"en", "de"}, OTHERS) == OtherLanguage("fr", clear=True)
-    assert detect_other("Where is the nearest station?", {"en", "de"}, OTHERS) is None
-    assert detect_other("Où est la gare la plus proche ?", {"en", "de"}, ()) is None
-    assert detect_other(" \n", {"en", "de"}, OTHERS) is None
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Dziękuję", "pl"), ("Tak", "pl"), ("ありがとう", "ja"), ("Tack", "sv"), ("Mange tak", "da"),
+        ("Teşekkürler", "tr"), ("Děkuji", "cs"), ("Kiitos", "fi"), ("Спасибо", "ru"),
+        ("Pociąg odjeżdża o piątej po południu z peronu trzeciego.", "pl"),
+        ("電車は午後五時に三番線から出発します。", "ja"),
+        ("Tåget avgår klockan fem på eftermiddagen från spår tre.", "sv"),
+        ("Toget afgår klokken fem om eftermiddagen fra spor tre.", "da"),
+        ("Tren öğleden sonra saat beşte üçüncü perondan kalkıyor.", "tr"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("target", ["en", "de", "pt", None])
+def test_a_language_that_no_model_knows_is_found_without_a_model(text: str, language: str, target: str | None) -> None:
+    assert find(text, target, pytest.fail) == language
+
+
+@pytest.mark.parametrize("text", ["arm", "fast", "Name", "hotel", "taxi"])
+def test_a_word_of_both_languages_is_translated(text: str) -> None:
+    """Returning it as it is would be of no use to whoever means the other language."""
+    assert find(text, "de") == "en"
+
+
+@pytest.mark.parametrize("text", ["Brief", "Kind", "bald", "Handy"])
+def test_a_word_of_both_languages_is_of_the_likelier_one(text: str) -> None:
+    assert find(text, "en") == "de"
+
+
+def test_models_are_asked_only_if_the_text_cannot_tell() -> None:
+    asked: list[str] = []
+
+    def answer(question: Question) -> Answer:
+        asked.append(question.model.name)
+        return loaded()(question)
+
+    for text in ("Hello", "Where is the station?", "Cancel", "The train leaves at 5 pm.", "House"):
+        assert find(text, "de", answer) == "en"
+    assert asked == []
+    assert find("hotel", "de", answer) == "en"
+    assert {*asked} == {"en-de", "de-en"}
+
+
+def test_without_answers_the_model_of_one_pair_is_assumed() -> None:
+    assert find("hotel", "de", no_answer) == "en"
+    assert find("Es kostet 25 Euro.", "en", no_answer) == "de"
+
+
+def test_a_text_without_words_may_be_in_any_language() -> None:
+    assert find("12345 !!!", "de", pytest.fail) == "en"
+    assert find(" \n", "en", pytest.fail) == "de"
+
+
+def test_the_model_is_asked_about_the_beginning() -> None:
+    drafts: list[str] = []
+
+    def answer(question: Question) -> Answer:
+        drafts.extend([question.text] if isinstance(question, Draft) else [])
+
+    find("Es kostet 25 Euro. " * 3, "en", answer)
+    find("Es kostet 25 Euro. " * 100, "en", answer)
+    assert all(len(each) <= 200 for each in drafts)
 
 
 def test_another_language_must_be_clearly_more_likely() -> None:

@@ -188,6 +188,27 @@ class TestText:
         with pytest.raises(deepl.DeepLException, match="not supported by this server"):
             client.translate_text("a", target_lang="DE", style_rule="x")
 
+    @pytest.mark.parametrize(
+        ("text", "target", "language"),
+        [
+            ("Hello", "EN-GB", "EN"),
+            ("Danke", "DE", "DE"),
+            ("Dziękuję", "DE", "PL"),
+            ("Tack", "EN-US", "SV"),
+            ("Mange tak", "DE", "DA"),
+            ("Teşekkürler", "DE", "TR"),
+            ("ありがとう", "FR", "JA"),
+            ("電車は午後五時に三番線から出発します。", "DE", "JA"),
+        ],
+    )
+    def test_what_cannot_be_translated_comes_back_unchanged(
+        self, client: deepl.DeepLClient, text: str, target: str, language: str
+    ) -> None:
+        for given, handling in ((text, None), (f"<p>{text}</p>", "html")):
+            result = client.translate_text(given, target_lang=target, tag_handling=handling)
+            assert isinstance(result, deepl.TextResult)
+            assert (result.text, result.detected_source_lang) == (given, language)
+
 
 class TestMarkup:
     def test_html(self, client: deepl.DeepLClient) -> None:

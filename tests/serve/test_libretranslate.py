@@ -93,6 +93,33 @@ def test_html(server: TestServer) -> None:
     assert empty["translatedText"] == "<br>"
 
 
+KEPT = [
+    ("Danke", "de", "de"),
+    ("Hello", "en", "en"),
+    ("Dziękuję", "en", "pl"),
+    ("Dziękuję za pomoc, spotkamy się jutro na dworcu.", "de", "pl"),
+    ("ありがとう", "en", "ja"),
+    ("Tack", "de", "sv"),
+    ("Mange tak", "en", "da"),
+    ("Teşekkürler", "de", "tr"),
+]
+"""Texts, a target, and their language, which is the target or one that no model knows."""
+
+
+@pytest.mark.parametrize(("text", "target", "language"), KEPT)
+def test_what_cannot_be_translated_comes_back_unchanged(
+    server: TestServer, text: str, target: str, language: str
+) -> None:
+    for wish in ({"q": text}, {"q": f"<p>{text}</p>", "format": "html"}):
+        answer = server.post("/translate", json={**wish, "source": "auto", "target": target}).json()
+        assert answer["translatedText"] == wish["q"]
+        assert answer["detectedLanguage"]["language"] == language
+        assert answer["detectedLanguage"]["confidence"] > 40
+    found = server.post("/detect", json={"q": text}).json()
+    assert found[0]["language"] == language
+    assert found[0]["confidence"] > 40
+
+
 def test_the_same_language_is_returned_as_it_is(server: TestServer) -> None:
     answer = server.post("/translate", json={"q": "Teh red  hous", "source": "en", "target": "en"})
     assert answer.json() == {"translatedText": "Teh red  hous", "warnings": [], "confidence": None}

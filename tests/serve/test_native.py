@@ -62,6 +62,32 @@ def test_the_source_is_detected(server: TestServer) -> None:
     assert "station" in done["text"]
 
 
+@pytest.mark.parametrize(
+    ("text", "target", "source", "name"),
+    [
+        ("Danke", "de", "de", "already German"),
+        ("Hello", "en", "en", "already English"),
+        ("Dziękuję", "de", "pl", "Polish"),
+        ("Teşekkürler", "en", "tr", "Turkish"),
+    ],
+)
+def test_what_cannot_be_translated_says_so(server: TestServer, text: str, target: str, source: str, name: str) -> None:
+    (done,) = translate(server, text=text, target=target, source=None)
+    assert (done["text"], done["source"], done["flags"]) == (text, source, ["copied", "language"])
+    assert done["warnings"] == [f"not translated: not in the source language ({name})"]
+    detected = server.post("/api/v1/detect", json={"text": text}).json()["detections"][0][0]
+    assert detected["language"] == source
+
+
+def test_the_user_knows_the_source_better(server: TestServer) -> None:
+    (done,) = translate(server, text="Danke", target="de", source="en")
+    assert done["source"] == "en"
+    assert "language" not in done["flags"]
+    polish = "Dziękuję za pomoc, spotkamy się jutro na dworcu."
+    (kept,) = translate(server, text=polish, target="de", source="en")
+    assert (kept["text"], kept["warnings"]) == (polish, ["not translated: not in the source language (Polish)"])
+
+
 def read_events(response: httpx.Response) -> list[tuple[str, Any]]:
     blocks = response.read().decode().split("\n\n")
     pairs = [block.split("\n") for block in blocks if block]
@@ -116,7 +142,7 @@ def test_models_languages_and_detection(server: TestServer) -> None:
         ("It costs 25 euros.", "de", "en", "en-de"),
         ("Es kostet 25 Euro.", "en", "de", "de-en"),
         ("Montag", "en", "de", "de-en"),
-        ("Das Haus ist alt.", "de", "en", "en-de"),  # as without the model of seven languages
+        ("Das Haus ist alt.", "de", "de", "en-de"),  # it keeps it as it is
         ("Bonjour !", "de", "fr", "seven"),
         ("Me quedé quieto.", "en", "es", "seven"),
         ("It costs 25 euros.", "fr", "en", "seven"),

@@ -299,7 +299,7 @@ def test_flagged_segments_of_a_document_are_listed(page: OpenedPage) -> None:
     assert page.page.inner_text(".job .summary") == f"{counts} Check the flagged ones:"
     assert page.page.inner_text(".job .row .from") == polish
     assert page.page.inner_text(".job .row .into p") == polish
-    assert page.page.inner_text(".job .row .warning") == "not translated: not in the source language (pl)"
+    assert page.page.inner_text(".job .row .warning") == "not translated: not in the source language (Polish)"
     assert page.wrong == []
 
 
@@ -319,6 +319,41 @@ def test_text_in_a_third_language_keeps_the_target(page: OpenedPage) -> None:
     assert page.page.locator("#panel-translate .from option:checked").inner_text() == "French (detected)"
     assert page.page.input_value("#panel-translate .into") == "de"
     assert "Bahnhof" in page.result
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Dziękuję", "Polish"),
+        ("Tack", "Swedish"),
+        ("ありがとう", "Japanese"),
+        ("Tren öğleden sonra saat beşte üçüncü perondan kalkıyor.", "Turkish"),
+    ],
+)
+def test_text_in_a_language_that_no_model_knows_says_so(page: OpenedPage, text: str, language: str) -> None:
+    page.type(text)
+    assert page.page.locator("#panel-translate .from option:checked").inner_text() == f"{language} (detected)"
+    assert page.page.input_value("#panel-translate .into") == "de"
+    warning = page.page.inner_text("#panel-translate .warning")
+    assert warning == f"not translated: not in the source language ({language})"
+    assert page.result == text + warning
+    assert page.wrong == []
+
+
+def test_text_in_the_target_that_the_user_insists_on_says_so(page: OpenedPage) -> None:
+    page.type("Danke")
+    assert page.result == "Thank you"
+    page.page.select_option("#panel-translate .into", "de")
+    page.wait()
+    assert page.page.locator("#panel-translate .from option:checked").inner_text() == "German (detected)"
+    assert page.page.input_value("#panel-translate .into") == "de"
+    warning = page.page.inner_text("#panel-translate .warning")
+    assert warning == "not translated: not in the source language (already German)"
+    assert page.result == f"Danke{warning}"
+    page.page.click("[aria-label=Clear]")
+    page.type("Guten Morgen!")
+    assert page.page.input_value("#panel-translate .into") == "en"
+    assert page.wrong == []
 
 
 @pytest.mark.parametrize(

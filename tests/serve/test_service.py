@@ -1,7 +1,7 @@
 """The service: limits, languages, joining of identical requests, cancelling, streaming, closing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hark.decode.engine import Engine
+from hark.decode.load import Loaded
 from hark.decode.translation import Sentence
 from hark.errors import UserError
 from hark.models import InstalledModel
@@ -17,6 +18,7 @@ from hark.serve.running import RunningModel
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Shelf
+from hark.text.identification import Ranking
 from tests.decode.stub import WORDS, Stub
 from tests.loops import run as run_in_thread
 from tests.serve.stubs import Gate, installed, loaded, service, shout
@@ -312,7 +314,7 @@ def test_an_urgent_request_is_not_stuck_behind_a_book() -> None:
 
 
 def test_a_general_model_that_cannot_be_loaded_leaves_the_choice_to_the_others() -> None:
-    """ "It costs 25 euros." looks Spanish, so the model of several pairs is asked."""
+    """ "Es kostet 25 Euro." looks Spanish, so the model of several pairs is asked."""
     opened: list[str] = []
 
     def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
@@ -322,41 +324,70 @@ def test_a_general_model_that_cannot_be_loaded_leaves_the_choice_to_the_others()
         return RunningModel(model.name, loaded(Stub(shout), *model.pairs[0]), preparing)
 
     async def use() -> None:
-        offered = [installed("en-de"), installed("many", ("en", "de"), ("es", "de"), ("de", "en"))]
+        offered = [installed("de-en"), installed("many", ("de", "en"), ("es", "en"), ("en", "de"))]
         each = Service(ServeSettings(), Shelf(offered, None, opener))
-        done = await each.translate(Job(("It costs 25 euros.", "Where is the station?"), None, "de"))
-        assert [result.model for result in done] == ["en-de", "en-de"]
-        assert opened == ["many", "en-de"]
+        done = await each.translate(Job(("Es kostet 25 Euro.", "Wo ist der Bahnhof?"), None, "en"))
+        assert [result.model for result in done] == ["de-en", "de-en"]
+        assert opened == ["many", "de-en"]
         await each.close()
 
     run_in_thread(use())
 
 
 def test_short_words_are_tried_by_both_models() -> None:
-    """As `choose_source`: the detector cannot tell, so the model with less doubt wins."""
-    from hark.serve import choice
+    """Identification cannot tell, so the model with less doubt wins; a text that is too long for one is not its."""
+    doubts: dict[str, float | None] = {"en-de": 1.0, "fr-de": 0.5}
 
-    doubts = {"en-de": 1.0, "fr-de": 0.5}
+    def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
+        each = loaded(Stub(shout), *model.pairs[0])
+        each.surprise = lambda *_, **__: [doubts[model.name]]  # type: ignore[method-assign]
+        return RunningModel(model.name, each, preparing)
 
-    async def use(each: Service) -> str:
-        done = await each.translate(Job(("ok",), None, "de"))
-        return done[0].model
+    async def use() -> None:
+        each = Service(ServeSettings(), Shelf([installed("en-de"), installed("fr-de")], None, opener))
+        for doubt, chosen in ((0.5, "fr-de"), (2.0, "en-de"), (None, "en-de")):
+            doubts["fr-de"] = doubt
+            (done,) = await each.translate(Job(("hotel",), None, "de"))
+            assert (done.model, done.source) == (chosen, chosen[:2])
+        await each.close()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choice, "detect_source", lambda *_: None)
-        patch.setattr(choice, "doubt_of", lambda loaded, **_: doubts["-".join(loaded.facts.pairs[0])])
-        assert run(use, "en-de", "fr-de") == "fr-de"
-        doubts["fr-de"] = 2.0
-        assert run(use, "en-de", "fr-de") == "en-de"
+    run_in_thread(use())
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "name"),
+    [
+        ("Danke", "de", "already German"),
+        ("Dziękuję", "pl", "Polish"),
+        ("Dziękuję bardzo za wszystko, do zobaczenia jutro rano.", "pl", "Polish"),
+        ("ありがとう", "ja", "Japanese"),
+        ("Tack", "sv", "Swedish"),
+        ("Tak", "pl", "Polish"),
+        ("Teşekkürler", "tr", "Turkish"),
+    ],
+)
+def test_what_no_model_translates_is_kept_and_flagged(text: str, language: str, name: str) -> None:
+    (done,) = run(lambda each: each.translate(Job((text,), None, "de")), "en-de", "fr-de")
+    assert (done.translation.text, done.source, done.target) == (text, language, "de")
+    (reason,) = done.translation.reasons
+    assert str(reason) == f"not translated: not in the source language ({name})"
+    (asked,) = run(lambda each: each.translate(Job((text,), "en", "de")), "en-de", "fr-de")
+    assert asked.source == "en"  # the user knows better
 
 
 def test_no_request_hangs_while_models_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short words are tried by models in turn, and there is memory for two of four. Nobody waits for a closed model."""
-    from hark.serve import choice
 
-    monkeypatch.setattr(choice, "detect_source", lambda *_: None)
-    monkeypatch.setattr(choice, "doubt_of", lambda loaded, **_: float(len(loaded.facts.pairs[0][0])))
-    monkeypatch.setattr(choice, "doubt_per_token", lambda *_, **__: 0.0)
+    def undecided(_: str, expected: Collection[str]) -> Ranking:
+        return Ranking(tuple((code, 1 / len(expected)) for code in sorted(expected)))
+
+    def equally_doubtful(engine: Engine, *languages: str) -> Loaded:
+        each = loaded(engine, *languages)
+        each.surprise = lambda pairs, **_: [1.0] * len(pairs)  # type: ignore[method-assign]
+        return each
+
+    monkeypatch.setattr("hark.decode.source_language.rank", undecided)
+    monkeypatch.setattr("tests.serve.stubs.loaded", equally_doubtful)
     statuses: list[int] = []
 
     async def ask(each: Service, number: int) -> None:

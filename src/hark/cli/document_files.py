@@ -128,11 +128,13 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     """Read a file, and choose the model for it."""
     from hark.cli.model_choice import choose_model, model_codes
     from hark.cli.streams import open_file
+    from hark.decode.choice import DETECTED, LoadedModels
     from hark.decode.languages import UNKNOWN
     from hark.decode.load import Loaded
-    from hark.decode.source_language import DETECTED, check_other
+    from hark.decode.source_language import check_other, resolve
     from hark.documents.formats import read_document
     from hark.documents.translate import sample
+    from hark.models import describe_model
 
     with open_file(path) as file:
         content = file.read()
@@ -144,17 +146,18 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     )
     document = read_document(str(path), content, reading, choices.suffix)
     beginning = list(sample(document, DETECTED + 1))
-    folder, source, target, _ = choose_model(choices.model, choices.source, choices.target, beginning)
+    folder, source, target, _, written_in = choose_model(choices.model, choices.source, choices.target, beginning)
     if folder not in choices.loaded:
         choices.loaded[folder] = Loaded(folder, *choices.engine)
     loaded = choices.loaded[folder]
     source, target = model_codes(loaded, source, target)
     pair = loaded.languages.pair("".join(beginning), source, target)
     if pair[0] == UNKNOWN and beginning:  # a memory must know the language
-        pair = (check_other("".join(beginning), loaded, (), pair[1]) or UNKNOWN, pair[1])
+        inquiry = check_other("".join(beginning), describe_model(folder), (), pair[1])
+        pair = (resolve(inquiry, LoadedModels({folder: loaded})) or UNKNOWN, pair[1])
     if not reading.target:  # known only now; some formats state it in the file
         document = read_document(str(path), content, replace(reading, target=pair[1]), choices.suffix)
-    return OpenedDocument(path, document, loaded, source, target, pair)
+    return OpenedDocument(path, document, loaded, source, target, pair, written_in)
 
 
 def translated_name(path: Path, source: str, target: str, suffix: str | None = None) -> str:

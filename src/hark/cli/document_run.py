@@ -59,6 +59,8 @@ class OpenedDocument:
     target: str | None
     pair: tuple[str, str]
     """The languages, detected if necessary."""
+    written_in: str | None = None
+    """The language of the text if it is not to be translated, see `hark.decode.choice`."""
 
 
 def translate_opened(
@@ -120,7 +122,13 @@ def translate_segments(
 
     def translate(texts: list[str], align: bool) -> "Iterator[Translation]":
         return opened.loaded.translate(
-            texts, source=opened.source, target=opened.target, align=align, terms=choices.terms, **choices.options
+            texts,
+            source=opened.source,
+            target=opened.target,
+            written_in=opened.written_in,
+            align=align,
+            terms=choices.terms,
+            **choices.options,
         )
 
     with segment_progress(opened.path.name, len(opened.document.segments)) as advance:

@@ -128,7 +128,7 @@ def load_for(
         from hark.inspect.presets import LANGUAGE, sentence_of
 
         wanted = source or LANGUAGE
-    folder, wanted, target, _ = choose_model(model, wanted, target, [] if text is None else [text])
+    folder, wanted, target, *_ = choose_model(model, wanted, target, [] if text is None else [text])
     loaded = Loaded(folder)
     model_codes(loaded, source, target)
     language = loaded.config.data.source

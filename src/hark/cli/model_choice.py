@@ -1,6 +1,6 @@
 """Choice of the model to translate with: by name, or by language pair, with the source language detected."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,7 +9,6 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.decode.load import Loaded
-    from hark.models import InstalledModel
 
 
 class ChosenModel(NamedTuple):
@@ -21,37 +20,42 @@ class ChosenModel(NamedTuple):
     target: str | None
     """None: the model has only one."""
     lines: Iterable[str]
+    written_in: str | None = None
+    """The language of the text if it is not to be translated, see `hark.decode.choice`."""
 
 
 def choose_model(model: str | None, source: str | None, target: str | None, lines: Iterable[str]) -> ChosenModel:
-    """Choose the named model or one for the pair; models of one pair before those of several.
-
-    The source language is detected if several are possible. Without a target, it is that of the model of one pair, or
-    else English.
-    """
+    """Choose the named model or one for the languages, and find the language of the text from its beginning."""
     from hark import models
+    from hark.cli.streams import print_note
+    from hark.decode.choice import Choice, LoadedModels, choose
+    from hark.decode.source_language import PLAUSIBLE, resolve
+    from hark.text.language_names import language_name
 
     if model is not None:
-        return ChosenModel(models.named_folder(model), source, target, lines)
-    fitting = models.choose(source, target, models.list_models())
-    sources = {pair[0] for each in fitting for pair in each.pairs}
-    if target is not None and models.has_all(fitting[0], sources):
-        return ChosenModel(fitting[0].folder, source, target, lines)  # detects the language of each paragraph
-    if len(sources) > 1:
-        source, lines = read_source(lines, fitting, target)
-        preferred = models.preferred_sources(fitting)
-        fitting = (
-            models.choose(source, target, fitting) if source else [m for m in fitting if models.has_all(m, preferred)]
-        )
-    if target is None:
-        fitting = [each for each in fitting if each.bilingual] or fitting
-        targets = list(dict.fromkeys(pair[1] for each in fitting for pair in each.pairs))
-        if len(targets) > 1 and "en" in targets and not fitting[0].bilingual:
-            target = "en"
-            fitting = models.choose(source, target, fitting)
-        elif len(targets) > 1 and has_text(lines):
-            raise UserError(f"models from {fitting[0].pairs[0][0]} translate to {', '.join(targets)}; choose with -t")
-    return ChosenModel(fitting[0].folder, source, target, lines)
+        named = models.describe_model(models.named_folder(model))
+        fits = any(models.fits(source, target, pair) for pair in named.pairs)
+        if source is not None or not named.bilingual or not fits:  # opening it reports a problem
+            return ChosenModel(named.folder, source, target, lines)
+        offered = [named]
+    else:
+        offered = models.list_models()
+        fitting = models.choose(source, target, offered)
+        sources = {pair[0] for each in fitting for pair in each.pairs}
+        if source is None and target is not None and not fitting[0].bilingual and models.has_all(fitting[0], sources):
+            return ChosenModel(fitting[0].folder, source, target, lines)  # detects the language of each paragraph
+    text = ""
+    if source is None:
+        text, lines = read_beginning(lines)
+    try:
+        chosen = resolve(choose(text, source, target, offered), LoadedModels())
+    except UserError:
+        if source is None or has_text(lines):
+            raise
+        chosen = Choice(models.choose(source, target, offered)[0], source, target)
+    if source is None and chosen.source is not None and 0.0 < chosen.share < PLAUSIBLE:
+        print_note(f"taken for {language_name(chosen.source)}; if it is not, say with -s what it is")
+    return ChosenModel(chosen.model.folder, chosen.source, chosen.target, lines, chosen.written_in)
 
 
 def has_text(lines: Iterable[str]) -> bool:
@@ -61,13 +65,10 @@ def has_text(lines: Iterable[str]) -> bool:
     return not lines.ended() if isinstance(lines, ArrivingLines) else next(iter(lines), None) is not None
 
 
-def read_source(
-    lines: Iterable[str], models: "Sequence[InstalledModel]", target: str | None
-) -> tuple[str | None, Iterable[str]]:
-    """Detect the language of a text from its beginning; return it and the text. None: unknown, but one model has all
-    candidates."""
+def read_beginning(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
+    """Read as much of a text as the choice depends on; return that, and the whole text."""
     from hark.cli.streams import ArrivingLines
-    from hark.decode.source_language import DETECTED
+    from hark.decode.choice import DETECTED
 
     rest = iter(lines)
     seen: list[str] = []
@@ -79,55 +80,16 @@ def read_source(
                 break
     except UserError as error:  # an unreadable line: those before it are translated first
         rest = rest if isinstance(rest, ArrivingLines) else raise_later(error)
-    guess = find_source("".join(seen), models, target)
+    text = "".join(seen)[:DETECTED]
     if isinstance(rest, ArrivingLines):
         rest.put_back(seen)
-        return guess, rest
-    return guess, chain(seen, rest)
+        return text, rest
+    return text, chain(seen, rest)
 
 
 def raise_later(error: UserError) -> Iterator[str]:
     raise error
     yield
-
-
-def find_source(text: str, models: "Sequence[InstalledModel]", target: str | None) -> str | None:
-    """The language of a text among the sources of these models, those of models of one pair first.
-
-    Very short texts are tried with the models. None: unknown, but one model has all preferred languages.
-    """
-    from hark.decode.load import Loaded
-    from hark.decode.source_language import SHORT, check_other, detect_other, detect_source
-    from hark.models import has_all, preferred_sources
-
-    sources = {pair[0] for each in models for pair in each.pairs}
-    preferred = preferred_sources(models)
-    into = {pair[1] for each in models for pair in each.pairs} if target is not None else set[str]()
-    other = detect_other(text, preferred | into, sources - preferred - into)
-    if other is not None and other.clear:
-        return other.code
-    guess = detect_source(text, preferred) if len(preferred) > 1 else min(preferred)
-    if guess is None and 0 < len(text.strip()) <= SHORT:
-        guess = try_models(text.strip(), preferred, models)
-    if guess is None and (target is None or not any(has_all(each, preferred) for each in models)):
-        raise UserError(f"cannot detect the language ({' or '.join(sorted(preferred))}); set it with -s")
-    if guess is not None and other is not None:
-        pivot = next(pair[1] for each in models for pair in each.pairs if pair[0] == guess)
-        general = next((each for each in models if (other.code, pivot) in each.pairs), None)
-        if general is not None:
-            return check_other(text, Loaded(general.folder), preferred | into, pivot) or guess
-    return guess
-
-
-def try_models(text: str, candidates: set[str], models: "Sequence[InstalledModel]") -> str | None:
-    """The source language whose model of one pair gives the text the most likely translation, if that is clear."""
-    from hark.decode.load import Loaded
-    from hark.decode.source_language import choose_source
-
-    first = {pair[0]: each for each in reversed(models) if each.bilingual for pair in each.pairs}
-    if not candidates <= first.keys():
-        return None
-    return choose_source(text, {source: Loaded(first[source].folder) for source in sorted(candidates)})
 
 
 def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tuple[str | None, str | None]:

@@ -140,12 +140,14 @@ def translate(
         else:
             if isinstance(text, Path) and output is not None and output.exists() and output.samefile(text):
                 raise UserError(f"{output}: is the input file; write the translation to another file")
-            folder, source, target, lines = choose_model(model, source, target, read_lines(text, errors))
+            folder, source, target, lines, written_in = choose_model(model, source, target, read_lines(text, errors))
             loaded = Loaded(folder, *machine)
             source, target = model_codes(loaded, source, target)
             with writer(output) as out, shown_progress(text, output) as advance:
                 units = group_lines(lines, join and split)
-                results = loaded.translate(units, source=source, target=target, align=align, terms=terms, **how)
+                results = loaded.translate(
+                    units, source=source, target=target, written_in=written_in, align=align, terms=terms, **how
+                )
                 doubtful = write(results, out, advance, nbest, as_json, align, at_once=text is None)
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)

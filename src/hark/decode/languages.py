@@ -1,40 +1,68 @@
 """The languages of a request: those given, those of the model, or the source language as detected."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from hark.decode.piece import Options
+from hark.decode.source_language import FoundLanguage, find_language, no_answer, resolve
+from hark.errors import HarkError
 from hark.facts import LanguagePair
-from hark.text.detector import base_language, guess_language
+from hark.models import InstalledModel, narrow
+from hark.text.detector import base_language
+from hark.text.identification import GLANCE
 from hark.text.vocabulary import TagScheme
 
 UNKNOWN = "und"
 """ISO 639 code of an undetermined language: no rules of any language apply."""
-GLANCE = 1000
-"""Characters at the beginning of a text used for language detection."""
+CERTAIN = 0.9
+"""Minimum probability of a language of the model for translating a part of a text that is in another language."""
 
 
 class LanguageChoice:
-    """Chooses the languages of texts for one model."""
+    """Chooses the languages of texts for one model, without asking it."""
 
     def __init__(self, scheme: TagScheme, default: LanguagePair) -> None:
         """`default`: the languages of a model of one pair."""
         self.scheme, self.default = scheme, default
         self.several = scheme.kind != "none"
+        self._model = InstalledModel(Path(), scheme.pairs if self.several else (default,))
 
     def choose(self, text: str, options: Options) -> Options:
         """Return the options with the languages of a text. Raise an error if the model has no such language."""
+        target = self.scheme.resolve_target(options.target) if self.several else self.default[1]
+        if self.several:
+            options = replace(options, target=target)
+            if options.source is not None:
+                options = replace(options, source=self.scheme.resolve_source(options.source))
+        if not options.detect or (options.source is not None and options.written_in is None):
+            return options if options.source is not None or not self.several else self._assume(options)
+        try:
+            found = self._find(text, target)
+        except HarkError:  # the detector is not installed: only models of several pairs need it
+            if self.several:
+                raise
+            return options
+        if not found.translatable:
+            return replace(self._assume(options) if self.several else options, written_in=found.code)
+        if options.written_in is not None and found.share < CERTAIN:
+            return options
+        options = replace(options, written_in=None)
         if not self.several:
             return options
-        target = self.scheme.resolve_target(options.target)
-        sources = self.scheme.sources_of(target)
-        if options.source is not None:
-            return replace(options, source=self.scheme.resolve_source(options.source), target=target)
-        if len(sources) == 1:
-            return replace(options, source=sources[0], target=target)
-        source = guess_language(text[:GLANCE], sources) if text.strip() else None
-        if source is None and self.scheme.kind == "target":  # the source begins with its own tag
+        if found.code is None and self.scheme.kind == "target":  # the source begins with its own tag
             self.scheme.resolve_source(None)
-        return replace(options, source=source or UNKNOWN, target=target, detected=True)
+        return replace(options, source=found.code or UNKNOWN, detected=True)
+
+    def _assume(self, options: Options) -> Options:
+        """The options with the only source language there is, or an unknown one."""
+        sources = self.scheme.sources_of(options.target or "")
+        return replace(options, source=sources[0] if len(sources) == 1 else UNKNOWN, detected=True)
+
+    def _find(self, text: str, target: str) -> FoundLanguage:
+        if not text.strip():
+            return FoundLanguage(None)
+        fitting = narrow(self._model, [pair for pair in self._model.pairs if pair[1] == target])
+        return resolve(find_language(text[:GLANCE], target, [fitting], [self._model]), no_answer)
 
     def pair(self, text: str, source: str | None, target: str | None) -> LanguagePair:
         """The languages of a text, given or detected."""
@@ -46,4 +74,5 @@ class LanguageChoice:
 
     def find(self, language: str, target: str) -> str | None:
         """The model's code of a source language for a target language, if it has one."""
-        return next((code for code in self.scheme.sources_of(target) if base_language(code) == language), None)
+        sources = self.scheme.sources_of(target) if self.several else [self.default[0]]
+        return next((code for code in sources if base_language(code) == base_language(language)), None)

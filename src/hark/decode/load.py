@@ -207,11 +207,13 @@ class Loaded:
         detect: bool = True,
         check: bool = True,
         terms: Terms | None = None,
+        written_in: str | None = None,
         **search: Any,
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
 
-        source, target: languages, for models of several pairs; without a source, it is detected for each text.
+        source, target: languages; without a source, it is detected for each text, and a text that is in the target
+            language, or in one that no model knows, is kept as it is, with the flag `language`.
         split: split lines into sentences; False: each line is one sentence.
         align: return the word alignment with the results.
         protect: keep addresses, placeholders, tags, numbers and unknown characters unchanged.
@@ -220,12 +222,14 @@ class Loaded:
         detect: keep sentences untranslated that are not in the source language.
         check: let the model of the reverse direction, if one is installed, check sentences that are not certain.
         terms: the terms of a glossary; their translations appear in the translation as given.
+        written_in: the language of texts that are not to be translated; what is in a source language of the model is.
         search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
         """
         settings = search_settings(self.config.decode, search)
         options = Options(
-            settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms
-        )
+            settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms,
+            written_in=written_in,
+        )  # fmt: skip
         review = partial(self.check, options=options) if check else None
         if isinstance(texts, str):
             (translation,) = self.translator.stream([texts], options, review=review)

@@ -50,6 +50,9 @@ class Options:
     """Whether to leave sentences untranslated that are not in the source language."""
     detected: bool = False
     """Whether the source language was detected: then sentences in other languages of the model are translated too."""
+    written_in: str | None = None
+    """The language of the text if it is not to be translated: the target language, or one that no model knows. Its
+    sentences are kept, unless they are clearly in a source language of the model."""
     terms: Terms | None = None
     """The terms of a glossary: their translations appear in the translation as given."""
 

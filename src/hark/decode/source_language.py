@@ -1,59 +1,285 @@
-"""Identifies the language of a text: by the detector, or by model likelihood where the detector cannot."""
+"""Finds the language of a text: by identification, and by the models' likelihood where that cannot tell.
+
+The models are asked through a generator, so that the same code serves callers that load a model and wait, and the
+server, which does not wait: it yields questions, and is sent their answers.
+"""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from hark.decode.load import Loaded
-from hark.text.detector import guess_language, rank_languages
+from hark.facts import LanguagePair
+from hark.models import InstalledModel, phrases_folder, preferred_sources
+from hark.text.detector import base_language, known_languages
+from hark.text.identification import Ranking, everyday_words, rank
+from hark.text.phrases import open_phrases
+
+Result = TypeVar("Result")
 
 COPIED = 2.0
 """Penalty, in nats per token, for a model that copies the text: it most likely does not know it."""
 PHRASE = 5.0
-"""Bonus for a text in the pair's phrase table: it is in the source language."""
+"""Bonus, in nats, for a text in the pair's phrase table: it is in the source language."""
 SHORT = 60
-"""Length in characters up to which models are tried if the detector is unsure."""
-DETECTED = 1000
-"""Characters at the beginning of a text used for language detection."""
-CLEAR, UNLIKELY = 0.7, 0.1
-"""Minimum probability of a language that no model of one pair has, and maximum of those that one has. Of 2,601 English
-and German sentences of Tatoeba with up to 60 characters, none is mistaken for another language, and 88% of the French,
-Spanish, Italian, Dutch and Portuguese ones are found; the rest is checked by a model."""
+"""Length in characters up to which models are tried if identification is unsure."""
+SURE, KEPT = 3.0, 20.0
+"""Minimum ratio between the probabilities of a language and of the next; and that of the target language, which means
+that the text is not translated, so that a word of both languages is."""
+PLAUSIBLE = 0.5
+"""Minimum probability of a language among all languages for being sure of it: for not translating a text that is in the
+target language, and for not saying what it was taken for."""
+RELUCTANT = 1.5
+"""Nats by which a model of the target language must doubt its translation less than the others."""
+FOREIGN = 0.8
+"""Minimum probability of the languages that no model knows, all together, if one of them is the likeliest."""
+CLEAR = 0.95
+"""Minimum probability of a language that no model of one pair has for believing it without asking a model."""
 CHECKED = 200
 """Characters at the beginning of a text that a model checks."""
 MARGIN = 1.0
-"""Nats per token by which another language must be more likely than those of the models of one pair. With it, all of
-190 everyday lines in English and German and of 400 short sentences of Tatoeba are found, and 981 of 1,000 in the other
-languages (benchmarks/source_language.py)."""
+"""Nats per token by which another language must be more likely than those of the models of one pair
+(benchmarks/source_language.py)."""
+COMPARED = 3
+"""The likeliest languages that a model of several pairs compares."""
 
 
 @dataclass(frozen=True)
-class OtherLanguage:
-    """A language that only models of several pairs have, as detected."""
+class Draft:
+    """Asks a model for its translation of a short text, as it is."""
 
-    code: str
-    clear: bool
-    """Whether it needs no check by a model."""
-
-
-def detect_source(text: str, candidates: Collection[str]) -> str | None:
-    """Return the language of a text among the candidates; None: unknown. Without any text, any candidate will do."""
-    if not text.strip():
-        return min(candidates)
-    return guess_language(text[:DETECTED], sorted(candidates))
+    model: InstalledModel
+    text: str
+    target: str
 
 
-def detect_other(text: str, preferred: Collection[str], others: Collection[str]) -> OtherLanguage | None:
-    """Return the language of a text if the detector finds one of the others; None: a preferred one, or unknown.
+@dataclass(frozen=True)
+class Surprise:
+    """Asks a model how unlikely a translation is: its negative log-probability per token."""
 
-    With more candidates, more short texts are misdetected: "It costs 25 euros." looks Spanish. So the languages of the
-    models of one pair, and the target, are preferred.
+    model: InstalledModel
+    text: str
+    translation: str
+    pair: LanguagePair
+
+
+Question = Draft | Surprise
+Answer = str | float | None
+"""None: the model cannot be asked, or the text is too long for it."""
+Inquiry = Generator[Sequence[Question], Sequence[Answer], Result]
+
+
+@dataclass(frozen=True)
+class FoundLanguage:
+    """The language of a text."""
+
+    code: str | None
+    """None: unknown."""
+    share: float = 1.0
+    """Its probability."""
+    translatable: bool = True
+    """Whether it is among the source languages; otherwise it is the target language, or one that no model knows."""
+
+
+def resolve(inquiry: Inquiry[Result], answer: Callable[[Question], Answer]) -> Result:
+    """Run an inquiry to its end, with a function that answers the questions."""
+    try:
+        questions = next(inquiry)
+        while True:
+            questions = inquiry.send([answer(each) for each in questions])
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+def no_answer(_: Question) -> None:
+    """For callers that ask no models."""
+
+
+def find_language(
+    text: str, target: str | None, fitting: Sequence[InstalledModel], offered: Sequence[InstalledModel]
+) -> Inquiry[FoundLanguage]:
+    """Find the language of a text among the sources of the fitting models, the target, and all other languages.
+
+    The languages of models of one pair, and the target, are preferred: with more candidates, more short texts are
+    mistaken. `offered`: all models; what they know is more likely than what they do not.
     """
-    ranked = rank_languages(text[:DETECTED], sorted({*preferred, *others})) if others and text.strip() else []
-    if not ranked or ranked[0][1] in preferred or ranked[0][0] == 0.0:
+    sources = {source for each in fitting for source, _ in each.pairs}
+    into = {other for each in fitting for _, other in each.pairs} - sources if target is not None else set[str]()
+    preferred = preferred_sources(fitting)
+    candidates = sources | into
+    known = candidates | {code for each in offered for pair in each.pairs for code in pair}
+    if not all(map(is_identifiable, candidates)):
+        return FoundLanguage(min(sources) if len(sources) == 1 else None, 0.0)
+    ranking = rank(text, {base_language(code) for code in known})
+    if ranking.best is None:  # nothing but numbers, addresses and the like
+        return FoundLanguage(min(preferred), 0.0)
+    if (other := _foreign(ranking, candidates, known)) is not None:
+        return FoundLanguage(other, ranking.share([other]), False)
+    shares = _shares(ranking, candidates)
+    plausible = {code for code in into if ranking.share([base_language(code)]) > PLAUSIBLE}
+    code = yield from _decide(text, shares, preferred, into, plausible, fitting, offered)
+    return FoundLanguage(code, ranking.share([base_language(code or "")]), code not in into)
+
+
+def is_identifiable(code: str) -> bool:
+    """Whether a language is one that can be identified."""
+    base = base_language(code)
+    return base in known_languages() or any(base in codes for codes in everyday_words().values())
+
+
+def _foreign(ranking: Ranking, candidates: Collection[str], known: Collection[str]) -> str | None:
+    """The language of a text if that is none of the candidates: one that no model knows, or not for this target."""
+    best, possible = ranking.best, {base_language(code) for code in candidates}
+    if best is None or best in possible:
         return None
-    rival = max((probability for probability, code in ranked if code in preferred), default=0.0)
-    return OtherLanguage(ranked[0][1], ranked[0][0] > CLEAR and rival < UNLIKELY)
+    familiar = {base_language(code) for code in known}
+    own = possible if best in familiar else familiar
+    clear = ranking.share([best]) > SURE * max((share for share, _ in ranking.among(own)), default=0.0)
+    return best if clear and 1.0 - ranking.share(own) > FOREIGN else None
+
+
+def _shares(ranking: Ranking, candidates: Iterable[str]) -> dict[str, float]:
+    """The probabilities of the candidates, which add up to 1."""
+    found = {code: ranking.share([base_language(code)]) for code in candidates}
+    total = sum(found.values()) or 1.0
+    return {code: share / total for code, share in found.items()}
+
+
+def clearly_best(shares: Mapping[str, float], into: Collection[str]) -> str | None:
+    """The language that is much more likely than the next, None if there is none."""
+    best, *others = sorted(shares, key=lambda code: (-shares[code], code))
+    second = shares[others[0]] if others else 0.0
+    return best if shares[best] > second * (KEPT if best in into else SURE) else None
+
+
+def weigh_phrases(shares: Mapping[str, float], text: str, models: Iterable[InstalledModel]) -> dict[str, float] | None:
+    """The probabilities with those languages more likely that have the text in their phrase table; None: none has."""
+    pairs = [each.pairs[0] for each in models if each.bilingual]
+    found = {
+        source
+        for source, target in {*pairs, *(pair[::-1] for pair in pairs)}
+        if source in shares and open_phrases(source, target, phrases_folder()).lookup(text) is not None
+    }
+    if not found:
+        return None
+    return {code: share * (math.exp(PHRASE) if code in found else 1.0) for code, share in shares.items()}
+
+
+def _decide(
+    text: str,
+    shares: Mapping[str, float],
+    preferred: Collection[str],
+    into: Collection[str],
+    plausible: Collection[str],
+    fitting: Sequence[InstalledModel],
+    offered: Sequence[InstalledModel],
+) -> Inquiry[str | None]:
+    """Choose one of the candidates. `plausible`: the target, if the text may be in it."""
+    own, short = {*preferred, *into}, len(text.strip()) <= SHORT
+    best = max(sorted(shares), key=lambda code: shares[code])
+    if best not in own and shares[best] > CLEAR:
+        return best
+    ours = {code: shares[code] for code in own}
+    guess = clearly_best(ours, into)
+    guess = None if guess in into and guess not in plausible else guess
+    doubtful = guess is None or best not in own or clearly_best(ours, own) is None
+    if short and doubtful and (weighed := weigh_phrases(shares, text.strip(), fitting)):  # opening tables takes time
+        guess = clearly_best({code: weighed[code] for code in own}, into)
+        best = max(sorted(weighed), key=lambda code: weighed[code])
+    if guess is None and short:
+        guess = yield from _try_models(text.strip(), own, into, shares, fitting, offered)
+    if guess is None and len(preferred) == 1:
+        guess = min(preferred)
+    if best not in own and guess is not None:
+        pivot = next(other for each in fitting for source, other in each.pairs if guess in (source, other))
+        general = next((each for each in fitting if (best, pivot) in each.pairs), None)
+        if general is not None:
+            return (yield from check_other(text, whole(general, offered), own, pivot)) or guess
+    return guess
+
+
+def _try_models(
+    text: str,
+    codes: Collection[str],
+    into: Collection[str],
+    shares: Mapping[str, float],
+    fitting: Sequence[InstalledModel],
+    offered: Sequence[InstalledModel],
+) -> Inquiry[str | None]:
+    """The language of a short text by the models' likelihood; None if they cannot be compared."""
+    bilingual = [each for each in (*fitting, *offered) if each.bilingual]
+    models = {each.pairs[0][0]: each for each in reversed(bilingual) if each.pairs[0][0] in codes}
+    if models.keys() >= {*codes}.difference(into):
+        return (yield from _choose_by_doubt(text, models, into, offered))
+    return (yield from _compare(text, shares, [whole(each, offered) for each in fitting]))
+
+
+def _choose_by_doubt(
+    text: str, models: Mapping[str, InstalledModel], into: Collection[str], offered: Sequence[InstalledModel]
+) -> Inquiry[str | None]:
+    """The source language of the model that translates a short text most confidently.
+
+    The measure is the log-probability per token of the translation plus, if there is a model for the reverse direction,
+    that of the text given the translation. Of 74 everyday words in two languages, 70 are identified correctly; the rest
+    are words of both.
+    """
+    drafts = yield [Draft(each, text, each.pairs[0][1]) for each in models.values()]
+    questions: dict[tuple[str, bool], Surprise] = {}
+    doubts: dict[str, float] = {}
+    for (code, model), draft in zip(models.items(), drafts, strict=True):
+        if not isinstance(draft, str):
+            return None
+        (pair,) = model.pairs
+        questions[code, True] = Surprise(model, text, draft, pair)
+        for back in offered:
+            if back.pairs == (pair[::-1],):
+                questions[code, False] = Surprise(back, draft, text, pair[::-1])
+                break
+        doubts[code] = (COPIED if plain(draft) == plain(text) else 0.0) + (RELUCTANT if code in into else 0.0)
+        if open_phrases(*pair, phrases_folder()).lookup(text) is not None:
+            doubts[code] -= PHRASE
+    for (code, _), found in zip(questions, (yield [*questions.values()]), strict=True):
+        doubts[code] += found if isinstance(found, float) else math.inf
+    best = min(sorted(doubts), key=lambda code: doubts[code])
+    return best if math.isfinite(doubts[best]) else None
+
+
+def _compare(text: str, shares: Mapping[str, float], fitting: Sequence[InstalledModel]) -> Inquiry[str | None]:
+    """The language in which a short text is most likely, by a model of several pairs, as the translation of its
+    translation into a language that it is not in."""
+    codes = sorted(shares, key=lambda code: (-shares[code], code))[:COMPARED]
+    for model in fitting:
+        if model.bilingual:
+            continue
+        directions = {*model.pairs}
+        for pivot in dict.fromkeys(source for source, _ in model.pairs):
+            pairs = [(pivot, code) for code in codes]
+            if pivot not in codes and directions.issuperset(pairs):
+                [draft] = yield [Draft(model, text, pivot)]
+                if not isinstance(draft, str):
+                    return None
+                found = yield [Surprise(model, draft, text, pair) for pair in pairs]
+                ranked = [(each, code) for each, code in zip(found, codes, strict=True) if isinstance(each, float)]
+                return min(ranked)[1] if ranked else None
+    return None
+
+
+def check_other(text: str, model: InstalledModel, preferred: Collection[str], pivot: str) -> Inquiry[str | None]:
+    """The language of a text if, by a model of several pairs, it is clearly none of the preferred ones.
+
+    The model translates the text to `pivot`, without being told its language, and back to every language: the text is
+    likely in its own.
+    """
+    beginning = text.strip()[:CHECKED]
+    [draft] = yield [Draft(model, beginning, pivot)]
+    if not isinstance(draft, str):
+        return None
+    pairs = {*model.pairs}
+    codes = sorted(one for one, other in pairs if other == pivot and (pivot, one) in pairs)
+    found = yield [Surprise(model, draft, beginning, (pivot, code)) for code in codes]
+    surprises = {code: each if isinstance(each, float) else math.inf for code, each in zip(codes, found, strict=True)}
+    return likely_other(surprises, preferred)
 
 
 def likely_other(surprises: Mapping[str, float], preferred: Collection[str]) -> str | None:
@@ -66,51 +292,10 @@ def likely_other(surprises: Mapping[str, float], preferred: Collection[str]) -> 
     return best if best not in preferred and own - surprises[best] > MARGIN else None
 
 
-def check_other(text: str, model: Loaded, preferred: Collection[str], target: str) -> str | None:
-    """Return the language of a text if, by a model of several pairs, it is clearly none of the preferred ones.
-
-    The model translates the text to `target`, without being told its language, and back to every language: the text is
-    likely in its own.
-    """
-    beginning = text.strip()[:CHECKED]
-    translation = model.translate(beginning, target=target, detect=False, tidy=False, check=False).text
-    pair = [(translation, beginning)]
-    surprises = {code: model.surprise(pair, source=target, target=code)[0] for code in back_languages(model, target)}
-    return likely_other({code: math.inf if each is None else each for code, each in surprises.items()}, preferred)
+def whole(model: InstalledModel, offered: Iterable[InstalledModel]) -> InstalledModel:
+    """A model with all its pairs, not only those that fit."""
+    return next((each for each in offered if each.folder == model.folder), model)
 
 
-def back_languages(model: Loaded, target: str) -> list[str]:
-    """The languages that a model translates to `target`, and from it."""
-    pairs = set(model.facts.pairs)
-    return sorted(one for one, other in pairs if other == target and (target, one) in pairs)
-
-
-def choose_source(text: str, models: Mapping[str, Loaded]) -> str:
-    """Return the source language of the model that translates a short text most confidently.
-
-    `models` are keyed by source language. The measure is the log-probability per token of the translation plus, if
-    there is a model for the reverse direction, that of the text given the translation. Of 74 everyday words in two
-    languages, 70 are identified correctly; the rest are words of both.
-    """
-    return min(models, key=lambda source: _doubt(text, models[source], models))
-
-
-def _doubt(text: str, model: Loaded, models: Mapping[str, Loaded]) -> float:
-    translation = model.translate(text, detect=False, tidy=False, check=False).text
-    doubt = doubt_of(model, text, translation)
-    back = models.get(model.facts.pairs[0][1])
-    return doubt if back is None else doubt + doubt_per_token(back, translation, text)
-
-
-def doubt_of(model: Loaded, text: str, translation: str) -> float:
-    """How much a model doubts its own translation of a short text: more if it only copied it, less for a phrase."""
-    doubt = doubt_per_token(model, text, translation)
-    if translation.strip(" .!?\n").casefold() == text.strip(" .!?\n").casefold():
-        doubt += COPIED
-    return doubt - (PHRASE if model.phrases(*model.facts.pairs[0]).lookup(text.strip()) is not None else 0.0)
-
-
-def doubt_per_token(model: Loaded, source: str, translation: str) -> float:
-    """The negative log-probability per token of a translation; infinite if it is too long for the model."""
-    [surprise] = model.surprise([(source, translation)])
-    return math.inf if surprise is None else surprise
+def plain(text: str) -> str:
+    return text.strip(" .!?\n").casefold()

@@ -27,6 +27,7 @@ from hark.decode.turns import Turns
 from hark.text import clauses
 from hark.text.detector import base_language
 from hark.text.foreign import other_language
+from hark.text.language_names import language_name
 from hark.text.paragraphs import Unit, group
 from hark.text.phrases import Phrases
 from hark.text.rewrite import Span
@@ -128,7 +129,13 @@ class Translator:
         if clauses.is_unbroken(piece):
             return None, copy_piece(piece)
         key = None if options.search.sample else (piece, inner, options)
-        if options.detect and (other := other_language(sentence, *languages)):
+        if options.written_in is not None and any(map(str.isalpha, piece)):
+            other = other_language(sentence, options.written_in, languages[1])
+            known = other and self.languages.find(other, languages[1])
+            if known is None:
+                return key, keep_foreign(piece, options.written_in, languages[1])
+            options, languages = replace(options, source=known), (known, languages[1])
+        elif options.detect and (other := other_language(sentence, *languages)):
             known = self.languages.find(other, languages[1]) if options.detected else None
             if known is None:
                 return key, keep_foreign(piece, other, languages[1])
@@ -207,7 +214,7 @@ class Translator:
             return TextPlan(unit, TextLayout((unit.text,), ()), ())
         text = unit.joined.after if unit.joined else unit.text
         layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
-        if self.phrases is None or not options.protect:
+        if self.phrases is None or not options.protect or options.written_in is not None:
             phrases: list[str | None] = [None] * len(layout.sentences)
         else:
             lookup = partial(look_up, self.phrases(*self.languages.of(options)), options.terms)
@@ -298,5 +305,6 @@ def use_phrase(piece: str, phrase: str) -> Task[Piece]:
 def keep_foreign(piece: str, language: str, target: str) -> Task[Piece]:
     """Keep a piece untranslated that is not in the source language."""
     yield ()
-    reason = Reason("language", f"already {language}" if base_language(target) == language else language)
+    name = language_name(language)
+    reason = Reason("language", f"already {name}" if base_language(target) == base_language(language) else name)
     return Piece(piece, piece, flags=frozenset({"copied", "language"}), reasons=(reason,))

@@ -124,10 +124,8 @@ class Model:
         return pair in self.loaded.facts.pairs
 
     def _languages(self, pair: LanguagePair | None) -> dict[str, str]:
-        """The languages to translate with, if the model needs them."""
-        if not self.several:
-            return {}
-        source, target = pair or self.pair
+        """The languages to translate with: those of a test set are known."""
+        source, target = (pair or self.pair) if self.several else self.loaded.facts.pairs[0]
         return {"source": source, "target": target}
 
     @cached_property

@@ -19,7 +19,6 @@ from hark.serve.native import CompactJson
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
-from hark.serve.translating import GLANCE, is_written_in
 from hark.serve.uploads import (
     StoredFile,
     Uploads,
@@ -76,8 +75,8 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         except Refusal:
             uploads.remove(stored.id)
             raise
-        if source is None:
-            same = await is_written_in(service, "".join(job.document.sample(GLANCE)), target)
+        if source is None and job.written_in is not None:
+            same = base_language(job.written_in) == base_language(target)
 
         async def work() -> None:
             if same:

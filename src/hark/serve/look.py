@@ -45,13 +45,13 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
             require("torch", "train", "looking inside")
         except MissingExtraError as error:
             raise Refusal(501, str(error)) from None
-        model, source, target = await choice.choose(text, source, target)
+        chosen = await choice.choose(text, source, target)
         if waiting > WAITING:
             raise Refusal(503, "too many requests are waiting; try again", 5)
         waiting += 1
         try:
-            async with service.shelf.lease(model) as running:
-                given = running.loaded, text, source, target, changes
+            async with service.shelf.lease(chosen.model) as running:
+                given = running.loaded, text, chosen.source, chosen.target or target, changes
                 return CompactJson(await asyncio.get_running_loop().run_in_executor(recorder, record, *given))
         finally:
             waiting -= 1

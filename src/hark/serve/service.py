@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from hark.decode.choice import Choice
 from hark.decode.load import search_settings
 from hark.decode.piece import Options
 from hark.decode.translation import Sentence, Translation
@@ -18,11 +19,12 @@ from hark.serve.refusal import Refusal
 from hark.serve.running import OnSentence
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import RETRY_AFTER, Readiness, Shelf
-from hark.text.detector import rank_languages
+from hark.text.detector import base_language
+from hark.text.identification import rank
 from hark.text.terms import Terms
 
-GLANCE = 1000
-"""Characters at the beginning of a text used for language detection."""
+LIKELY = 0.01
+"""Minimum probability of a language that a text may be in."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Job:
     protect: bool = True
     terms: Terms | None = None
     """The terms of a glossary."""
+    written_in: str | None = None
+    """The language of the texts if they are not to be translated, see `hark.decode.choice`."""
     fragments: bool = False
     """Whether the texts are fragments of documents: then the limit of texts does not apply."""
 
@@ -56,8 +60,11 @@ class Translated:
 
     translation: Translation
     source: str
+    """The language of the text, also if no model knows it."""
     target: str
     model: str
+    share: float = 1.0
+    """The probability of the source language, if it was detected."""
     confidence: float | None = None
     """See `Translation.confidence`."""
 
@@ -160,23 +167,24 @@ class Service:
         return tuple(sorted({code for pair in self.pairs() for code in pair}))
 
     async def detect(self, text: str) -> list[tuple[str, float]]:
-        """Return the languages that a text may be in with their probabilities, best first; none if it is hopeless.
+        """Return the languages that a text may be in with their probabilities, best first; none if it has no words.
 
-        A guess for a language that no model of one pair has is checked by a model, unless it is clear.
+        They may be languages that no model knows. What models say of a short text counts more than its letters.
         """
-        ranked = await asyncio.to_thread(rank_languages, text[:GLANCE], self.languages()) if text.strip() else []
-        shares = {code: min(1.0, probability) for probability, code in ranked if probability > 0.0}
-        best = next(iter(shares), None)
-        if best is not None and (found := await self._choice.detect(text)) not in (None, best):
+        offered = {base_language(code): code for code in self.languages()}
+        ranking = rank(text, offered)
+        if ranking.best is None:
+            return []
+        shares = {offered.get(code, code): share for code, share in ranking.shares if share >= LIKELY}
+        found, best = (await self._choice.detect(text)).code, next(iter(shares))
+        if found not in (None, best):
             assert found is not None
             shares[found], shares[best] = shares[best], shares.get(found, 0.0)
-            shares = dict(sorted(shares.items(), key=lambda each: -each[1]))
-        return list(shares.items())
+        return sorted(shares.items(), key=lambda each: -each[1])
 
-    async def find_source(self, text: str, target: str) -> str | None:
-        """The language of a text; None: unknown, but the model for the target language need not know it."""
-        _, source, _ = await self._choice.choose(text, None, target)
-        return source
+    async def choose(self, text: str, target: str) -> Choice:
+        """The model for a text, and its language as far as it can be told."""
+        return await self._choice.choose(text, None, target)
 
     async def translate(self, job: Job) -> list[Translated]:
         """Translate the texts of a job. Cancelling it frees its places, unless an identical one is in flight."""
@@ -277,21 +285,24 @@ class Service:
             task.exception()  # seen, also if nobody waits any more
 
     async def _translate(self, text: str, job: Job, on_sentence: OnSentence | None = None) -> Translated:
-        model, source, target = await self._choice.choose(text, job.source, job.target)
-        async with self.shelf.lease(model) as running:
+        chosen = await self._choice.choose(text, job.source, job.target, job.written_in)
+        source, target = chosen.source, chosen.target or job.target
+        async with self.shelf.lease(chosen.model) as running:
             languages = running.loaded.languages
             search = search_settings(running.loaded.config.decode, {"nbest": job.nbest} if job.nbest > 1 else {})
             options = Options(
-                search, job.split, job.align, job.protect, source, target,
-                urgent=job.urgent, join=job.join, terms=job.terms,
+                search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join,
+                detected=job.source is None, terms=job.terms, written_in=chosen.written_in,
             )  # fmt: skip
             translation = await answer(running.submit(text, options, on_sentence))
             translation = await check(translation, options, running, self.shelf)
         self.counts.texts += 1
         self.counts.characters += len(text)
         self.counts.tokens += sum(each.tokens for each in translation.sentences)
-        if source is None:  # the model found those of the paragraphs
+        source = chosen.written_in or source
+        if source is None:  # the model need not be told
             source, target = languages.pair(text, None, target)
-            found = (code for code, _ in await self.detect(text) if (code, target) in model.pairs)
+            found = (code for code, _ in await self.detect(text) if (code, target) in chosen.model.pairs)
             source = next(found, source)
-        return Translated(translation, source, target, model.name, confidence=translation.confidence(search.alpha))
+        confidence = translation.confidence(search.alpha)
+        return Translated(translation, source, target, chosen.model.name, chosen.share, confidence)

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from hark.decode.reasons import in_order
 from hark.documents.markup import Markup
@@ -12,7 +12,7 @@ from hark.models import matches
 from hark.serve.choice import gather
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service, Translated
-from hark.text.detector import base_language, rank_languages
+from hark.text.detector import base_language
 from hark.text.terms import Terms
 
 LONG = 4_000
@@ -68,6 +68,17 @@ class TranslatedText:
     notes: Notes = Notes()
 
 
+class FoundLanguages(NamedTuple):
+    """The languages of a document."""
+
+    source: str | None
+    """None: find that of each part."""
+    written_in: str | None = None
+    """Its language if it is not to be translated, see `hark.decode.choice`."""
+    share: float = 1.0
+    """The probability of its language."""
+
+
 async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) -> list[TranslatedText]:
     """Translate texts. Text that is in the target language already is returned as it is."""
     limits = service.settings
@@ -82,26 +93,10 @@ async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) ->
         return await _translate_documents(service, texts, wish, wish.markup)
     job = Job(tuple(texts), wish.source, wish.target, wish.nbest, split=wish.split, terms=wish.terms)
     answers = []
-    for text, done in zip(texts, await service.translate(job), strict=True):
+    for done in await service.translate(job):
         others = tuple(other.text for other in done.translation.alternatives)
-        found = _answer(service, done.translation.text, done.source, text, wish, others)
-        answers.append(replace(found, notes=Notes.of([done])))
+        answers.append(TranslatedText(done.translation.text, done.source, others, done.share, Notes.of([done])))
     return answers
-
-
-def _answer(
-    service: Service, text: str, source: str, original: str, wish: Wish, others: tuple[str, ...] = ()
-) -> TranslatedText:
-    """A translation; if its source was to be detected, with the language that the text is most likely in.
-
-    That may be the target language, which no model translates from: its sentences are left as they are.
-    """
-    if wish.source is not None:
-        return TranslatedText(text, source, others)
-    target = next(code for code in service.languages() if base_language(code) == base_language(wish.target))
-    likely = rank_languages(original[:GLANCE], (source, target)) if original.strip() else []
-    share, code = next((each for each in likely if each[0] > 0.0), (0.0, source))
-    return TranslatedText(text, code, others, min(1.0, share))
 
 
 def is_same_language(service: Service, wish: Wish) -> bool:
@@ -119,42 +114,38 @@ async def _translate_documents(
     documents = [
         await asyncio.to_thread(Markup, text, rules) if len(text) > LONG else Markup(text, rules) for text in texts
     ]
-    sources = [
-        wish.source or await detect_source(service, document.sample(GLANCE), wish.target) for document in documents
+    found = [
+        FoundLanguages(wish.source)
+        if wish.source
+        else await find_languages(service, document.sample(GLANCE), wish.target)
+        for document in documents
     ]
     fragments = [
-        (source, align, text)
-        for source, document in zip(sources, documents, strict=True)
+        (languages, align, text)
+        for languages, document in zip(found, documents, strict=True)
         for align, text in zip(document.tagged, document.texts, strict=True)
     ]
     # One job for all fragments of one language, and another for those with tags, because word links take time.
-    jobs = [
-        Job(tuple(text for *each, text in fragments if each == [source, align]), source, wish.target, align=align,
-            split=wish.split, terms=wish.terms, fragments=True)
-        for source, align in dict.fromkeys((source, align) for source, align, _ in fragments)
-    ]  # fmt: skip
-    for job in jobs or [Job((), wish.source, wish.target)]:  # also if there is nothing to translate
+    jobs = {
+        (languages, align): Job(tuple(text for *each, text in fragments if each == [languages, align]),
+            languages.source, wish.target, align=align, split=wish.split, terms=wish.terms,
+            written_in=languages.written_in, fragments=True)
+        for languages, align in dict.fromkeys((languages, align) for languages, align, _ in fragments)
+    }  # fmt: skip
+    for job in jobs.values() or [Job((), wish.source, wish.target)]:  # also if there is nothing to translate
         service.check(job)
-    results = await gather([service.translate(job) for job in jobs]) if jobs else []
-    done = {(job.source, job.align): iter(result) for job, result in zip(jobs, results, strict=True)}
+    results = await gather([service.translate(job) for job in jobs.values()]) if jobs else []
+    done = {key: iter(result) for key, result in zip(jobs, results, strict=True)}
     answers = []
-    for source, document in zip(sources, documents, strict=True):
-        parts = [next(done[source, align]) for align in document.tagged]
+    for languages, document in zip(found, documents, strict=True):
+        parts = [next(done[languages, align]) for align in document.tagged]
         text = document.join([(part.translation.text, part.translation.links) for part in parts])
-        language = parts[0].source if parts else source or wish.target
-        answers.append(replace(_answer(service, text, language, document.sample(GLANCE), wish), notes=Notes.of(parts)))
+        language = languages.written_in or languages.source or (parts[0].source if parts else wish.target)
+        answers.append(TranslatedText(text, language, confidence=languages.share, notes=Notes.of(parts)))
     return answers
 
 
-async def is_written_in(service: Service, text: str, language: str) -> bool:
-    """Whether a text is more likely in a language than in all others together."""
-    found = await service.detect(text)
-    return bool(found) and base_language(found[0][0]) == base_language(language) and found[0][1] > 0.5
-
-
-async def detect_source(service: Service, beginning: str, target: str) -> str | None:
-    """The language of a document as a whole: its single words may be too short. None: the service finds out."""
-    sources = {source for source, other in service.pairs() if matches(target, other)}
-    if len(sources) < 2:
-        return None
-    return await service.find_source(beginning, target)
+async def find_languages(service: Service, beginning: str, target: str) -> FoundLanguages:
+    """The languages of a document as a whole: its single words may be too short."""
+    chosen = await service.choose(beginning, target)
+    return FoundLanguages(None if chosen.written_in else chosen.source, chosen.written_in, chosen.share)

@@ -18,7 +18,7 @@ from hark.documents.translate import DocumentJob, TranslatedDocument
 from hark.errors import HarkError
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
-from hark.serve.translating import GLANCE, detect_source
+from hark.serve.translating import GLANCE, FoundLanguages, find_languages
 from hark.text.terms import Terms
 
 LIFETIME = 3600.0
@@ -134,6 +134,8 @@ class FileJob:
 
     document: DocumentJob
     jobs: tuple[Job, ...]
+    written_in: str | None = None
+    """The language of the file if it is not to be translated, see `hark.decode.choice`."""
 
     @property
     def characters(self) -> int:
@@ -165,11 +167,15 @@ async def read_file(
     except HarkError as error:  # also of a library that is not installed
         raise Refusal(400, str(error)) from None
     beginning = "".join(document.sample(GLANCE))
-    found = source or await detect_source(service, beginning, target)
+    languages = FoundLanguages(source) if source else await find_languages(service, beginning, target)
+    found, written_in = languages.source, languages.written_in
     texts = {tagged: tuple(document.pending(tagged)) for tagged in (False, True)}
     service.check(Job((*texts[False], *texts[True]), found, target, urgent=False, terms=terms))
-    jobs = [Job(texts[tagged], found, target, align=tagged, urgent=False, terms=terms) for tagged in (False, True)]
-    return FileJob(document, tuple(jobs))
+    jobs = [
+        Job(texts[tagged], found, target, align=tagged, urgent=False, terms=terms, written_in=written_in)
+        for tagged in (False, True)
+    ]
+    return FileJob(document, tuple(jobs), written_in)
 
 
 async def translate_file(service: Service, file: FileJob) -> TranslatedDocument:

@@ -14,6 +14,7 @@ export class Choice {
     /** @type {string | null} what was found for the current text */
     this.detected = null;
     this.before = null; // the target before detection changed it
+    this.insisted = false; // the user chose the target for the current text: detection leaves it
   }
 
   setSource(code) {
@@ -28,6 +29,7 @@ export class Choice {
     const old = this.target;
     this.target = code;
     this.before = null;
+    this.insisted = this.detected !== null;
     const source = this.source ?? this.detected;
     if (source && !this.languages.offers(source, code)) {
       if (this.source) this.source = this.languages.sourceFor(code, old, "en");
@@ -45,9 +47,16 @@ export class Choice {
     return true;
   }
 
-  /** A language was detected. If it is the target, translate into the other direction. */
+  /** Forget what was found for the text before. */
+  forget() {
+    this.detected = null;
+    this.insisted = false;
+  }
+
+  /** A language was detected. If it is the target, translate into the other direction, unless the user chose it. */
   found(code) {
     this.detected = code;
+    if (this.insisted) return;
     const target = this.targetFor(code);
     if (!target || target === this.target) return;
     this.before = this.target;

@@ -2,8 +2,8 @@
 
 import { oncePerFrame } from "./frames.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
-import { post } from "./api.js";
 import { copyButton } from "./copying.js";
+import { detectLanguage } from "./detecting.js";
 import { DocumentJob } from "./document_job.js";
 import { FileJob } from "./file_job.js";
 import { ACCEPTED, TAKES, download } from "./files.js";
@@ -11,7 +11,6 @@ import { downloadIcon, fileIcon } from "./icons.js";
 import { languageBar } from "./language_bar.js";
 import { failureNote } from "./notes.js";
 
-const GLANCE = 1000; // characters that are enough to detect a language
 
 export class DocumentView {
   /** @param {import("./choice.js").Choice} choice */
@@ -59,16 +58,16 @@ export class DocumentView {
       return;
     }
     const { target } = this.choice;
-    const source = this.choice.source ?? this.choice.detected;
+    const { languages, detected } = this.choice;
+    const source = this.choice.source ?? (languages.offers(detected, target) ? detected : null);
     this.job = new DocumentJob({ text: this.text, source, target, changed: () => this.soon() });
     this.draw();
     await this.job.run();
   }
 
   async detect() {
-    const { detections } = await post("api/v1/detect", { text: this.text.slice(0, GLANCE) });
-    const [best] = detections[0];
-    if (best) this.choice.found(best.language);
+    const found = await detectLanguage(this.text);
+    if (found) this.choice.found(found);
   }
 
   edit() {

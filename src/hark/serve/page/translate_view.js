@@ -65,7 +65,7 @@ export class TranslateView {
     if (!this.field.text.trim()) {
       this.latest.cancel();
       Object.assign(this, { result: EMPTY, failure: null, busy: false });
-      this.choice.detected = null;
+      this.choice.forget();
       this.draw();
       return;
     }
@@ -136,12 +136,14 @@ export class TranslateView {
     this.draw();
   }
 
-  /** The language of a text, or null if that is hard to tell. A text in the target language turns the direction round. */
+  /**
+   * The language of a text, or null if the server is to see to it: it keeps a text that it cannot translate. A text in
+   * the target language turns the direction round.
+   */
   async detect(text, signal) {
-    const attempt = (source, target) => this.translating.translate({ text, source, target, nbest: NBEST }, signal);
-    const found = await detectLanguage(text, this.choice, attempt, signal);
+    const found = await detectLanguage(text, signal);
     if (found && !signal.aborted) this.choice.found(found);
-    return found;
+    return this.choice.languages.offers(found, this.choice.target) ? found : null;
   }
 
   accept(text, result, target) {
