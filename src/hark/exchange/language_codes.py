@@ -4,28 +4,25 @@ from collections.abc import Iterable
 
 from hark.config import is_language_code
 from hark.errors import UserError
+from hark.text.detector import base_language
+from hark.text.language_names import longer_codes
 
 Languages = tuple[tuple[str, ...], tuple[str, ...]]
 """Source and target codes given by the user; empty: those in the model's files."""
 CODES = """
-aar:aa abk:ab afr:af aka:ak amh:am ara:ar arb:ar arg:an asm:as ava:av aym:ay aze:az azj:az bak:ba bam:bm bel:be
-ben:bn bis:bi bod:bo bos:bs bre:br bul:bg cat:ca ces:cs cha:ch che:ce chv:cv cmn:zh cor:kw cos:co cre:cr cym:cy
-dan:da deu:de div:dv dzo:dz ell:el eng:en epo:eo est:et ekk:et eus:eu ewe:ee fao:fo fas:fa pes:fa fij:fj fin:fi
-fra:fr fry:fy ful:ff fuv:ff gla:gd gle:ga glg:gl glv:gv grn:gn guj:gu hat:ht hau:ha hbs:sh heb:he her:hz hin:hi
-hmo:ho hrv:hr hun:hu hye:hy ibo:ig ido:io iii:ii iku:iu ile:ie ina:ia ind:id isl:is ita:it jav:jv jpn:ja kal:kl
-kan:kn kas:ks kat:ka kau:kr kaz:kk khm:km kik:ki kin:rw kir:ky kom:kv kon:kg kor:ko kua:kj kur:ku kmr:ku lao:lo
-lat:la lav:lv lvs:lv lim:li lin:ln lit:lt ltz:lb lub:lu lug:lg mah:mh mal:ml mar:mr mkd:mk mlg:mg plt:mg mlt:mt
-mon:mn khk:mn mri:mi msa:ms zsm:ms mya:my nau:na nav:nv nbl:nr nde:nd ndo:ng nep:ne npi:ne nld:nl nno:nn nob:nb
-nor:no nya:ny oci:oc oji:oj ori:or ory:or orm:om gaz:om oss:os pan:pa pli:pi pol:pl por:pt pus:ps pbt:ps que:qu
-quy:qu roh:rm ron:ro run:rn rus:ru sag:sg san:sa sin:si slk:sk slv:sl sme:se smo:sm sna:sn snd:sd som:so sot:st
-spa:es sqi:sq als:sq srd:sc srp:sr ssw:ss sun:su swa:sw swh:sw swe:sv tah:ty tam:ta tat:tt tel:te tgk:tg tgl:tl
-tha:th tir:ti ton:to tsn:tn tso:ts tuk:tk tur:tr twi:tw uig:ug ukr:uk urd:ur uzb:uz uzn:uz ven:ve vie:vi vol:vo
-wln:wa wol:wo xho:xh yid:yi ydd:yi yor:yo zha:za zho:zh zul:zu
+aar:aa abk:ab aka:ak arb:ar arg:an asm:as ava:av aym:ay azj:az bak:ba bam:bm bis:bi bod:bo bre:br cha:ch che:ce
+chv:cv cmn:zh cor:kw cos:co cre:cr div:dv dzo:dz ekk:et ewe:ee fao:fo pes:fa fij:fj fry:fy ful:ff fuv:ff gla:gd
+glv:gv grn:gn hat:ht hau:ha hbs:sh her:hz hmo:ho ibo:ig ido:io iii:ii iku:iu ile:ie ina:ia jav:jv kal:kl kas:ks
+kau:kr kik:ki kin:rw kom:kv kon:kg kua:kj kur:ku kmr:ku lvs:lv lim:li lin:ln lub:lu lug:lg mah:mh mlg:mg plt:mg
+khk:mn mri:mi zsm:ms nau:na nav:nv nbl:nr nde:nd ndo:ng npi:ne nya:ny oci:oc oji:oj ori:or ory:or orm:om gaz:om
+oss:os pli:pi pbt:ps que:qu quy:qu roh:rm run:rn sag:sg san:sa sme:se smo:sm sna:sn snd:sd sot:st als:sq srd:sc
+ssw:ss sun:su swh:sw tah:ty tat:tt tir:ti ton:to tsn:tn tso:ts twi:tw uig:ug uzn:uz ven:ve vol:vo wln:wa wol:wo
+yid:yi ydd:yi zha:za
 """
-TWO_LETTERS: dict[str, str] = dict(each.split(":", 1) for each in CODES.split())
+TWO_LETTERS: dict[str, str] = longer_codes() | dict(each.split(":", 1) for each in CODES.split())
 """ISO 639-3 codes, also of individual languages that models use for a macrolanguage, and their 639-1 codes."""
-SAME = {"zt": "zh", "pb": "pt", "nb": "no", "nn": "no", "iw": "he"}
-"""Codes of Argos and older ones for what others write as a region or with another code."""
+SAME = {"zt": "zh", "pb": "pt", "nn": "no"}
+"""Codes, some of Argos, for what others write as a region or with another code."""
 NO_REGION = "XX"
 """mBART's suffix of a language without a region."""
 
@@ -63,7 +60,7 @@ def refuse_others(given: Languages, known: Languages, where: object) -> None:
 
 
 def _comparable(code: str) -> str:
-    base = shortened(code)[0].lower()
+    base = base_language(shortened(code)[0])
     return SAME.get(base, base)
 
 
