@@ -98,6 +98,29 @@ def test_changed_numbers(source: str, translation: str, expected: list[tuple[str
     assert changes(source, translation) == expected
 
 
+@pytest.mark.parametrize(
+    ("pair", "source", "translation", "changed"),
+    [
+        ("en-de", "He left at 22:00.", "Er ging um 10:00 Uhr.", True),
+        ("en-de", "at 10:00 and at 22:00", "um 10:00 Uhr und um 10:00 Uhr", True),
+        ("en-fr", "at 9:15 and at 21:15", "à 9 h 15 et à 9 h 15", True),
+        ("de-en", "um 18:45 Uhr", "at 6:45", True),
+        ("de-en", "von 8:00 Uhr bis 20:00 Uhr", "from 8:00 to 8:00", True),
+        ("en-de", "at 6:45 pm", "um 6:45 Uhr", True),
+        ("de-en", "um 18:45 Uhr", "at 6:45 p.m.", False),
+        ("de-en", "von 8:00 Uhr bis 20:00 Uhr", "from 8:00 a.m. to 8:00 p.m.", False),
+        ("en-de", "at 6:45 pm", "um 6:45 Uhr abends", False),
+        ("en-de", "at 3:30 in the afternoon", "um 15:30 Uhr", False),
+        ("en-de", "at half past three", "um 15:30 Uhr", False),
+        ("de-en", "um 20 Uhr", "at 8 in the evening", False),
+        ("en-es", "at 6 pm", "a las 6 de la tarde", False),
+        ("en-fr", "at 9:15 pm", "à 9 h 15 du soir", False),
+    ],
+)
+def test_the_check_knows_24_hours(pair: str, source: str, translation: str, changed: bool) -> None:
+    assert bool(changes(source, translation, pair)) == changed
+
+
 def test_changes_compare_by_value() -> None:
     assert compare_numbers("$120", "1 $", "en", "de") == (NumberChange("$120", "1 $"),)
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from hark.decode.attempts import mask
 from hark.decode.coder import Coder
 from hark.text.protect import find, has_words, restore
+from hark.text.rewrite import Rewriting
 from tests.decode.stub import tokenizer
 
 UNKNOWN = Coder(tokenizer(), tokenizer()).unknown
@@ -108,3 +110,50 @@ def test_separators_of_numbers_are_those_of_the_target(
     source: str, target: str, text: str, translation: str, expected: str
 ) -> None:
     assert restore(translation, find(text, UNKNOWN, source, target)).text == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Python 3.10 or Windows 8.1",
+        "a USB 3.0 port",
+        "It needs iOS 17.2.",
+        "see section 4.2",
+        "licensed under CC BY 2.0",
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "price = 19.99",
+        "from 12.30-1.15 pm",
+        "about 3.5 of them",
+    ],
+)
+@pytest.mark.parametrize("target", ["de", "fr", "es", "it", "nl", "pt"])
+def test_digits_stay_as_typed(text: str, target: str) -> None:
+    items = find(text, UNKNOWN, "en", target)
+    assert [item for item in items if item.written not in ("", item.text)] == []
+    assert restore(text, items).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "written"),
+    [
+        ("It weighs 12.5 kg.", "de", "12,5 kg"),
+        ("It rose 7.4%.", "fr", "7,4\u00a0%"),
+        ("It costs $1,250.50.", "de", "1.250,50 $"),
+        ("1,250 people", "es", "1.250"),
+    ],
+)
+def test_quantities_are_written_as_in_the_target_language(text: str, target: str, written: str) -> None:
+    (item,) = find(text, UNKNOWN, "en", target)
+    assert item.written == written
+    assert find(text, UNKNOWN, "en", target, rules=frozenset())[0].written == ""
+
+
+def test_masks_are_unique() -> None:
+    text = "At 10:00 and 22:00, $317 and `428` or 317 of {name} and {name}."
+    items = find(text, UNKNOWN, "en", "de")
+    for everything in (False, True):
+        query = mask(text, 0, items, 317, everything)
+        shown = [item.shown for item in query.items if item.shown]
+        assert len(set(shown)) == len(shown) >= 6
+        rest = Rewriting.of(text, ((item.span, "") for item in items)).after
+        assert not any(each in rest for each in shown)

@@ -18,6 +18,7 @@ from hark.decode.translation import Alternative, Flag
 from hark.text import case, protect, spelling
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting
+from hark.text.rules import ON, Rules
 from hark.text.terms import Terms
 
 CONTENT = 4
@@ -55,6 +56,8 @@ class Options:
     sentences are kept, unless they are clearly in a source language of the model."""
     terms: Terms | None = None
     """The terms of a glossary: their translations appear in the translation as given."""
+    rules: Rules = ON
+    """The rules that write part of a translation, see `text/rules.py`."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def translate_piece(
     is the mean negative log-probability per token above which it is flagged. No text is lost, whatever the engine
     answers: what it does not translate is kept as it is.
     """
-    typed = spelling.tidy(text, languages[0]) if options.tidy else None
+    tidied = options.tidy and "typing" in options.rules
+    typed = spelling.tidy(text, languages[0]) if tidied else None
     if typed is not None and (options.protect or options.terms):
         typed = spelling.tidy(text, languages[0], [item.span for item in find_items(text, coder, options)])
     if typed is not None:
@@ -131,7 +135,7 @@ def _translate(
 def find_items(text: str, coder: Coder, options: Options, source: str = "", target: str = "") -> tuple[Item, ...]:
     """The items of a text that must come out unchanged or as given."""
     if options.protect:
-        return protect.find(text, coder.unknown, source, target, options.terms)
+        return protect.find(text, coder.unknown, source, target, options.terms, options.rules)
     return protect.find_terms(text, options.terms)
 
 
@@ -188,7 +192,7 @@ def _rescue(
             case "wider":
                 attempt = Attempt(first.parts, safe)
             case "masked" if best.numbers or any(not item.mark for item in lost):
-                figures = protect.figures(text, *languages) if best.numbers else ()
+                figures = protect.figures(text, *languages, options.rules) if best.numbers else ()
                 attempt = attempts.with_all_masked(first, figures, safe)
             case "parts" if lost:
                 attempt = attempts.around_items(text, items, safe, inner)

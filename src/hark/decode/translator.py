@@ -214,7 +214,8 @@ class Translator:
             return TextPlan(unit, TextLayout((unit.text,), ()), ())
         text = unit.joined.after if unit.joined else unit.text
         layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
-        if self.phrases is None or not options.protect or options.written_in is not None:
+        uses_phrases = options.protect and "phrases" in options.rules and options.written_in is None
+        if self.phrases is None or not uses_phrases:
             phrases: list[str | None] = [None] * len(layout.sentences)
         else:
             lookup = partial(look_up, self.phrases(*self.languages.of(options)), options.terms)

@@ -1,86 +1,460 @@
-"""Clock times: found in text, and written in the other language by rule.
+"""Clock times: found in a text, written in another language by rule, and found again in a translation.
 
-"half past three" is "halb vier", which models get wrong. So the model sees the time in digits (`shown_time`), which it
-copies; `time_pattern` finds them in the translation, and `write_time` gives the idiomatic replacement. English and
-German have rules of their own (`clock_en`, `clock_de`), five languages share a table (`clock_words`).
+"half past three" is "halb vier", which models get wrong, and they may turn 20:00 into 8:00. So the model sees a
+`StandIn`, a time in figures that occurs once, even on a 12-hour clock; its `pattern` finds it in the translation, and
+`write_time` gives what to write there. Figures stay figures, on the 24-hour clock if they were; times in words become
+words in English and German, and figures elsewhere, where words would have to agree with their article.
 """
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
-from hark.text import clock_de, clock_en, clock_words
-from hark.text.clocktime import ClockTime, number_word, twelve
+from hark.text.numerals import numerals_of
+from hark.text.rewrite import Span
 
-_LANGUAGES = {"en": clock_en, "de": clock_de}
-_APART_BEFORE, _APART_AFTER = r"(?<![\w:])(?<!\d[.,])", r"(?!\w|[.,:]\d)"
+TimeStyle = Literal["digital", "hour", "phrase"]
+"""6:45 pm; 8 o'clock or 6 pm; half past three."""
+Period = Literal["am", "pm", "24h"]
+
+_DIGITAL = r"(?:[01]?\d|2[0-3])"
+_FIGURES = rf"(?P<hour>{_DIGITAL})[:.](?P<minute>[0-5]\d)"
+_START = r"(?<![\w:.,/$€£-])"
+_APART = r"(?![\w:/%]|[.,]\d)"
+_NOT_A_TIME = (
+    r"(?![\d:/%]|[.,]\d|\s?-?(?:min(?:ute)?s?|hours?|h|s|seconds?|ratio|aspect|score|win|lead|victory|defeat|"
+    r"Minuten|Stunden|Sekunden|Sieg|Niederlage|Führung)\b)"
+)
+"""Rules out durations, ratios and scores after figures such as 3:30."""
+_BARE = rf"(?P<hour>{_DIGITAL}):(?P<minute>[0-5]\d){_NOT_A_TIME}"
+_LINK = re.compile(r"\s?(?:-|–|to|and|or|till|until|bis|und|oder|,)\s?(?:at\s|um\s)?")
+"""Links two times; the first shows that the second is a time too."""
+_HALF_DAY = r"(?:[ap]\.\s?m\b\.?|[ap]m\b)"
+# What may follow a time in English words: the end, punctuation, or a word that continues the sentence; not a counted
+# noun, as in "ten to twelve people".
+_REST_EN = (
+    r"(?=\s?(?:$|[.,;:!?)\]\"”’–—-]|(?:in|at|on|when|and|but|or|o['’]clock|today|tomorrow|tonight|yesterday|this|sharp|"
+    r"already|now|so|because|by|for|until|till|as|we|i|you|he|she|they|it|the|every|each|if|before|after|[ap]\.?m)\b))"
+)
+# The same in German: "zehn vor zwei Jahren" counts years.
+_REST_DE = r"\b(?![:/%]|[.,]\d)(?!\s(?!Uhr\b)(?-i:[A-ZÄÖÜ])\w)(?:\sUhr\b)?"
+_FINAL = re.compile(r"[\"'”’)\]\s]*$")
+_HOUR = re.compile(r"\d+")
+_ANY_TIME = re.compile(r"(\d{1,2})[:.](\d\d)(?!\d)")
+_UNIT = r"(?:h(?!\w*[^\W\d])|heures?|horas?|ore|uur|Uhr|hours|o['’]clock)"
+_HALF_DAY_AT_END = r"(?:[ap]\.\s?m\b(?:\.(?!\s*$))?|[ap]m\b)"
+_BEFORE_FIGURE, _AFTER_FIGURE = r"(?<![\w:])(?<!\d[.,])", r"(?!\w|[.,:]\d)"
+_PARTS = {"quarter": 15, "viertel": 15, "viertel vor": 15, "drei viertel": 15, "dreiviertel": 15, "half": 30, "eine": 1}
+_JUST = r"(?:\s(?:about|around|almost|nearly|exactly|just|already|only|now))?"
+_AT = rf"(?:at|by|until|till?|it['’]?s|it\sis|it\swas|is\sit|was\sit){_JUST}"
+
+
+@dataclass(frozen=True)
+class ClockTime:
+    """A clock time in a text."""
+
+    span: Span
+    text: str
+    language: str
+    hour: int
+    """0 to 23 if the half of the day is known, else 1 to 12."""
+    minute: int
+    period: Period | None
+    """How the half of the day is known: `am` or `pm` if stated, `24h` if it follows from the hour (18:45, 0:15)."""
+    style: TimeStyle
+    spelled: bool
+    """Whether the hour is spelled out."""
+    in_part: bool = False
+    """Whether a part of the day follows: 8 Uhr abends."""
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A time in figures that the model sees instead of another."""
+
+    hour: int
+    minute: int
+    shown: str
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """How a language tells the time.
+
+    The patterns of `forms` have the groups hour, minute (two digits), late, past and to (minutes in words), half (half
+    an hour earlier), early (three quarters earlier) and half_day. The second element says what must precede the time.
+    """
+
+    hint: str
+    """Every text with a time matches this, which takes a tenth of the time of the forms."""
+    part: str
+    """Names of the parts of a day."""
+    forms: tuple[tuple[str, str], ...]
+    whole: str
+    """How a full hour is written."""
+    exact: str
+    """How hours and minutes are written."""
+    minutes: Mapping[str, int] = field(default_factory=dict)
+    """Numbers of minutes in words, if they are not the number words of the language."""
+
+
+def _table(text: str) -> Mapping[str, int]:
+    return {word.replace("_", " "): int(value) for word, value in (each.split("=") for each in text.split())}
+
+
+_EN_FIGURES = rf"(?:(?:{_AT}|from|before|after|since|around|about|between|the){_JUST}\s|^\W*)$"
+_DE_FIGURES = (
+    r"(?:\b(?:um|gegen|ab|bis|seit|von|vor|nach|zwischen|ca\.|circa|etwa|heute|morgen|gestern|schon|erst)\s|^\W*)$"
+)
+_FR = r"(?<!\w)(?:à|vers|avant|après|dès|jusqu['’]à|depuis|est|était|entre|et|de)\s$"
+_ES = r"(?<!\w)las?\s$"
+_IT = r"(?<!\w)(?:(?:(?:al|dal|del)?le|ore)\s|(?:all|dall|l)['’])$"
+_NL = r"(?<!\w)(?:om|tot|vanaf|rond|voor|na|tegen|is|was|van|sinds|en)\s$"
+_PT = r"(?<!\w)(?:[àa]s?|das?|são|é|até|pelas)\s$"
+_CLOCKS: Mapping[str, _Clock] = {
+    "en": _Clock(
+        hint=r":\d\d|o['’]clock|\bpast\b|quarter|minute|(?:ten|five|twenty) (?:to|till) |[\dntexrvy]\s?[ap]\.?\s?m\b|"
+        r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[\s-](?:ten|eleven|twelve|\w+t(?:een|y))",
+        part=r"[ap]\.\s?m\b|(?:\b|\d)[ap]m\b|morning|noon|evening|night",
+        forms=(
+            (r"(?P<past>half)\spast\s{hour}\b", ""),
+            (rf"(?:a\s)?(?P<past>quarter)\s(?:past|after)\s{{hour}}\b{_REST_EN}", ""),
+            (rf"(?:a\s)?(?P<to>quarter)\s(?:to|before|till?)\s{{hour}}\b{_REST_EN}", ""),
+            (rf"(?P<past>{{minutes}})(?:\sminutes?\safter|(?:\sminutes?)?\spast)\s{{hour}}\b{_REST_EN}", ""),
+            (rf"(?P<to>{{minutes}})\sminutes?\s(?:to|before|till?)\s{{hour}}\b{_REST_EN}", ""),
+            (rf"(?P<past>five|ten|twenty(?:[\s-]five)?|2?5|[12]0)\safter\s{{hour}}\b{_REST_EN}", rf"\b{_AT}\s$"),
+            (
+                rf"(?P<to>five|ten|twenty(?:[\s-]five)?|2?5|[12]0)\s(?:to|before|till?)\s{{hour}}\b{_REST_EN}",
+                rf"\b{_AT}\s$",
+            ),
+            (r"{hour}\so['’]clock\b", ""),
+            (rf"{{hour}}(?:[:.](?P<minute>[0-5]\d))?(?=\s?{_HALF_DAY})", ""),
+            (rf"{{name}}[\s-](?P<late>{{sixty}})\b{_REST_EN}", _EN_FIGURES),
+            (rf"{{name}}[\s-](?P<late>{{sixty}})\b(?=\s?{_HALF_DAY})", ""),
+            (_BARE, _EN_FIGURES),
+        ),
+        whole="{hour} o'clock",
+        exact="{hour}:{minute:02}",
+    ),
+    "de": _Clock(
+        hint=r":\d\d|uhr\b|halb |viertel |[fnigeflsr0-9](?: minuten?)? (?:vor|nach) [0-9ezdvfsan]",
+        part=r"abends?|nachts?|morgens|früh|(?:vor|nach)?mittags?|am\smorgen",
+        forms=(
+            (rf"(?P<past>{{minutes}}|eine(?=\sMinute))(?:\sMinuten?)?\snach\s(?P<half>halb\s)?{{hour}}{_REST_DE}", ""),
+            (rf"(?P<to>{{minutes}}|eine(?=\sMinute))(?:\sMinuten?)?\svor\s(?P<half>halb\s)?{{hour}}{_REST_DE}", ""),
+            (r"(?P<half>halb)\s{hour}\b(?![:/%]|[.,]\d)(?:\sUhr\b)?", ""),
+            (rf"(?P<past>viertel)\snach\s{{hour}}{_REST_DE}", ""),
+            (rf"(?P<to>drei\s?viertel|viertel\svor)\s{{hour}}{_REST_DE}", ""),
+            (rf"(?P<early>viertel)\s{{hour}}{_REST_DE}", r"\b(?:um|gegen|ist|war|bis|seit|ab|vor|nach|schon|erst)\s$"),
+            (r"{day}[:.](?P<minute>[0-5]\d)\s?Uhr\b", ""),
+            (rf"{{day}}\s?Uhr\b(?:\s(?P<minute>{{sixty}}){_REST_DE})?", ""),
+            (_BARE, _DE_FIGURES),
+        ),
+        whole="{hour} Uhr",
+        exact="{hour}:{minute:02} Uhr",
+    ),
+    "fr": _Clock(
+        hint=r"\d\s?h|heure|\d:\d",
+        part=r"matin|soir|après-midi|nuit",
+        forms=(
+            (r"{hour}\s?(?:h|heures?)\set\s(?P<past>demie?|quart)", _FR),
+            (r"{hour}\s?(?:h|heures?)\smoins\s(?P<to>{minutes})", _FR),
+            (r"{digital}\s?(?:h|heures?)\s?(?P<minute>[0-5]\d)", _FR),
+            (r"{hour}\sheures?\s(?P<late>{minutes})", _FR),
+            (r"{hour}\s?(?:h|heures?)(?!\s(?:de\b(?!\sl)|d['’]|par|plus))", _FR),
+            (_BARE, _FR),
+        ),
+        whole="{hour}\u00a0h",
+        exact="{hour}\u00a0h\u00a0{minute:02}",
+        minutes=_table("demie=30 demi=30 quart=15 le_quart=15 cinq=5 dix=10 vingt=20 vingt-cinq=25"),
+    ),
+    "es": _Clock(
+        hint=r"\blas? \w+ (?:y|menos) |\d[:.]\d",
+        part=r"mañana|tarde|noche|madrugada|[ap]\.\s?m\b",
+        forms=(
+            (r"{hour}\sy\s(?P<past>{minutes})", _ES),
+            (r"{hour}\smenos\s(?P<to>{minutes})", _ES),
+            (rf"{_FIGURES}(?:\s?h(?:oras)?\b)?", _ES),
+        ),
+        whole="{hour}:00",
+        exact="{hour}:{minute:02}",
+        minutes=_table("media=30 cuarto=15 cinco=5 diez=10 veinte=20 veinticinco=25"),
+    ),
+    "it": _Clock(
+        hint=r"['’e] ?\w+ (?:e|meno) |\d[:.]\d",
+        part=r"mattin[ao]|pomeriggio|sera|stasera|notte",
+        forms=(
+            (r"{hour}\se\s(?P<past>{minutes})", _IT),
+            (r"{hour}\smeno\s(?P<to>{minutes})", _IT),
+            (_FIGURES, _IT),
+        ),
+        whole="{hour}:00",
+        exact="{hour}:{minute:02}",
+        minutes=_table("mezza=30 mezzo=30 un_quarto=15 tre_quarti=45 cinque=5 dieci=10 venti=20 venticinque=25"),
+    ),
+    "nl": _Clock(
+        hint=r"\bhalf |\bkwart | (?:over|voor) |\d[:.]\d|\buur\b|\d uur",
+        part=r"ochtends?|morgens|middags?|avonds?|nachts?",
+        forms=(
+            (r"(?P<past>{minutes})\sover\s(?P<half>half\s)?{hour}", _NL),
+            (r"(?P<to>{minutes})\svoor\s(?P<half>half\s)?{hour}", _NL),
+            (r"(?P<half>half)\s{hour}", _NL),
+            (rf"{_FIGURES}(?:\suur\b)?", _NL),
+            (r"{hour}\suur", _NL),
+        ),
+        whole="{hour} uur",
+        exact="{hour}.{minute:02} uur",
+        minutes=_table("kwart=15 vijf=5 tien=10 twintig=20"),
+    ),
+    "pt": _Clock(
+        hint=r"\d\s?[h:]|\b(?:[àa]s?|das?|são|é|até|pelas) \w+(?: horas?)? e ",
+        part=r"manhã|tarde|noite|madrugada",
+        forms=(
+            (r"{hour}(?:\shoras?)?\se\s(?P<past>{minutes})", _PT),
+            (r"{digital}\s?[h:](?P<minute>[0-5]\d)", _PT),
+            (r"{digital}h", _PT),
+        ),
+        whole="{hour}h",
+        exact="{hour}h{minute:02}",
+        minutes=_table("meia=30 quinze=15 um_quarto=15 cinco=5 dez=10 vinte=20"),
+    ),
+}
+_NEXT_TO_PART = (
+    r"(?:\sUhr)?,?\s(?:(?:am|in|at|du|de|della|di|da|van|['’]s)\s)?(?:(?:the|la|l['’]|dell['’]|de\sla)\s?)?(?:{part})\b"
+)
+
+
+def twelve(hour: int) -> int:
+    """Return an hour of the day on a 12-hour clock."""
+    return hour % 12 or 12
+
+
+def number_word(number: int, language: str, spelled: bool = True) -> str:
+    """Return a number from 0 to 59 in words, or in digits unless `spelled`."""
+    if not spelled:
+        return str(number)
+    words = numerals_of(language)
+    if number < 20:
+        return words.units[number].split("|")[0]
+    ten, unit = words.tens[number // 10 - 2].split("|")[0], number % 10
+    if not unit:
+        return ten
+    name = words.units[unit].split("|")[-1]
+    return words.fused[0].format(unit=name, ten=ten) if words.fused else f"{ten}-{name}"
+
+
+def _any_of(names: Iterable[str]) -> str:
+    return "(?:" + "|".join(sorted(names, key=len, reverse=True)).replace(" ", r"\s") + ")"
+
+
+class _Reader:
+    """Finds the clock times of a language. Made on first use: its patterns take as long as translating a sentence."""
+
+    def __init__(self, language: str) -> None:
+        clock, units = _CLOCKS[language], numerals_of(language).units
+        self.language, self.clock = language, clock
+        self.hint = re.compile(clock.hint, re.IGNORECASE)
+        self.part = re.compile(clock.part, re.IGNORECASE)
+        self.next_to_part = re.compile(_NEXT_TO_PART.format(part=clock.part), re.IGNORECASE)
+        names = {name: hour for hour in range(1, 13) for name in units[hour].split("|")}
+        self.minutes = clock.minutes
+        if not clock.minutes:
+            words = {number_word(n, language).replace("-", mark): n for n in range(60) for mark in "- "}
+            names = {word: n for word, n in words.items() if n < 25} | names
+            self.minutes = words | {f"{n:0{width}}": n for n in range(60) for width in (1, 2)} | _PARTS
+        self.names = names
+        hours = {name: n for name, n in names.items() if 1 <= n <= 12}
+        figures = [str(n) for n in range(1, 13)] + [f"{n:02}" for n in range(1, 10)]
+        small = [word for word, n in self.minutes.items() if word != "eine" and (0 < n < 30 or clock.minutes)]
+        groups = {
+            "{hour}": f"(?P<hour>{_any_of([*hours, *(figures if not clock.minutes else [_DIGITAL])])})",
+            "{day}": f"(?P<hour>{_any_of([*names, _DIGITAL, '24'])})",
+            "{name}": f"(?P<hour>{_any_of(hours)})",
+            "{digital}": f"(?P<hour>{_DIGITAL})",
+            "{minutes}": _any_of(small),
+            "{sixty}": _any_of([word for word, n in self.minutes.items() if n >= (1 if language == "de" else 10)]),
+        }
+        self.forms = []
+        ending = rf"(?:\s?(?P<half_day>{_HALF_DAY}))?" if language == "en" else "" if language == "de" else _APART
+        for form, before in clock.forms:
+            for name, pattern in groups.items():
+                form = form.replace(name, pattern)
+            self.forms.append(
+                (re.compile(_START + form + ending, re.IGNORECASE), before and re.compile(before, re.IGNORECASE))
+            )
+
+    def find(self, text: str) -> Iterator[ClockTime]:
+        """Yield the clock times of a text in order: where several forms match, the leftmost, and then the first."""
+        if not self.hint.search(text):
+            return
+        found = [
+            (match.start(), place, match, before)
+            for place, (form, before) in enumerate(self.forms)
+            for match in form.finditer(text)
+        ]
+        end = -1
+        for start, _, match, before in sorted(found, key=lambda each: each[:2]):
+            if start < end:
+                continue
+            linked = end >= 0 and _LINK.fullmatch(text, end, start)
+            if before and not linked and not before.search(text, max(0, start - 24), start):
+                continue
+            time = self._read(match)
+            yield time
+            end = time.span[1]
+
+    def _read(self, match: re.Match[str]) -> ClockTime:
+        groups, text = match.groupdict(), match.string
+        start, end = match.span()
+        name = match["hour"].lower()
+        hour = int(name) if name.isdigit() else self.names[name]
+
+        def count(group: str) -> int:
+            return self.minutes[re.sub(r"\s", " ", groups[group].lower())] if groups.get(group) else 0
+
+        style: TimeStyle = "phrase"
+        minute = (
+            count("past") - count("to") + count("late") - 30 * bool(groups.get("half")) - 45 * bool(groups.get("early"))
+        )
+        if groups.get("minute"):
+            minute, style = count("minute") if self.clock.minutes == {} else int(match["minute"]), "digital"
+        elif not any(groups.get(group) for group in ("past", "to", "late", "half", "early")):
+            style = "hour"
+        elif groups.get("late") and minute % 5:
+            style = "digital"
+        if minute < 0:
+            hour, minute = (hour - 1 if hour > 12 else twelve(hour - 1)), minute + 60
+        period: Period | None = None
+        if (half := groups.get("half_day")) and hour <= 12:
+            period = "am" if half[0] in "aA" else "pm"
+            hour = hour % 12 + (12 if period == "pm" else 0)
+        elif not 1 <= hour <= 12 or (style == "digital" and name[0] == "0"):
+            period = "24h"
+        if text[end - 1] == "." and _FINAL.match(text, end):
+            end -= 1  # the full stop of the sentence
+        in_part = self.next_to_part.match(text, end) is not None
+        return ClockTime(
+            (start, end), text[start:end], self.language, hour % 24, minute, period, style, not name.isdigit(), in_part
+        )
+
+
+@lru_cache(maxsize=8)
+def _reader(language: str) -> _Reader | None:
+    """The reader of a language code, with or without a region; None for a language without rules."""
+    code = language[:2].lower()
+    return _Reader(code) if code in _CLOCKS else None
 
 
 def find_times(text: str, language: str) -> tuple[ClockTime, ...]:
     """Return the clock times in a text, in order; none for a language without rules."""
-    code = language[:2].lower()
-    if code in clock_words.WORDS:
-        return tuple(clock_words.find(text, code))
-    rules = _LANGUAGES.get(code)
-    return tuple(rules.find(text)) if rules else ()
+    reader = _reader(language)
+    return tuple(reader.find(text)) if reader else ()
+
+
+def has_part_of_day(text: str, language: str) -> bool:
+    """Whether a text names a part of the day, so that its 10:00 may be 22:00."""
+    reader = _reader(language)
+    return reader is not None and reader.part.search(text) is not None
 
 
 def write_time(time: ClockTime, target_language: str) -> str:
     """Write a time in the target language, in the style of the source; unchanged for a language without rules."""
-    hour, minute = time.hour, time.minute
     target = target_language[:2].lower()
-    if target in clock_words.WORDS and target != time.language:
-        return clock_words.write(time, target)
-    if target == time.language or target not in _LANGUAGES:
+    if target == time.language or target not in _CLOCKS:
         return time.text
-    if time.style == "phrase" and not time.period:
-        phrase = clock_de.phrase_time if target == "de" else clock_en.phrase_time
-        return phrase(hour, minute, time.spelled)
-    whole = time.style == "hour"
-    if target == "de":
-        return clock_de.phrase_hour(hour, time.spelled) if whole else f"{hour}:{minute:02} Uhr"
-    if whole and not time.period:
-        return clock_en.phrase_time(hour, 0, time.spelled)
-    if whole and hour == 0:
-        return "midnight"
-    figures = str(twelve(hour)) if whole else f"{twelve(hour)}:{minute:02}"
-    return f"{figures} {'a.m.' if hour < 12 else 'p.m.'}" if time.period else figures
+    clock, stated = _CLOCKS[target], time.period in ("am", "pm")
+    if time.style == "phrase" and not time.period and target in _PHRASES:
+        return _PHRASES[target](time.hour, time.minute, time.spelled)
+    whole = time.style == "hour" or (time.style == "phrase" and not time.minute)
+    if whole and target == "en" and time.period:
+        return f"{time.hour}:00" if time.hour else "midnight"
+    if whole and target in _PHRASES:
+        return clock.whole.format(hour=_hour_word(time.hour, target, time.spelled))
+    if whole:
+        return clock.whole.format(hour=time.hour)
+    typed = _HOUR.match(time.text) if time.style == "digital" and not stated else None
+    return clock.exact.format(hour=typed[0] if typed else time.hour, minute=time.minute)
 
 
-def shown_time(time: ClockTime) -> str:
-    """Return the digits shown to the model in place of a time.
+def _hour_word(hour: int, language: str, spelled: bool) -> str:
+    return "ein" if spelled and hour == 1 and language == "de" else number_word(hour, language, spelled)
 
-    They need not be the time itself, only a time that models copy. English hours without a.m. or p.m. are shown as
-    afternoon hours: 3:30 came out as "halb drei", 15:30 does not. A minute of two equal digits is shown as a later one:
-    more than half of the sentences with 11:55 came out with 11:5 or 11:555.
+
+def _phrase_en(hour: int, minute: int, spelled: bool) -> str:
+    """The idiomatic English for a time: half past three."""
+    this, following = (number_word(twelve(each), "en", spelled) for each in (hour, hour + 1))
+    if minute == 0:
+        return f"{this} o'clock"
+    if minute == 30:
+        return f"half past {this}"
+    count = min(minute, 60 - minute)
+    unit = "" if count % 5 == 0 else " minute" if count == 1 else " minutes"
+    number = "a quarter" if count == 15 else number_word(count, "en") + unit
+    return f"{number} past {this}" if minute < 30 else f"{number} to {following}"
+
+
+def _phrase_de(hour: int, minute: int, spelled: bool) -> str:
+    """The idiomatic German for a time: halb vier."""
+    this, following = (number_word(twelve(each), "de", spelled) for each in (hour, hour + 1))
+    if minute == 0:
+        return f"{_hour_word(twelve(hour), 'de', spelled)} Uhr"
+    if minute in (25, 30, 35):
+        return {25: "fünf vor halb ", 30: "halb ", 35: "fünf nach halb "}[minute] + following
+    count = min(minute, 60 - minute)
+    number = "Viertel" if count == 15 else number_word(count, "de") + ("" if count % 5 == 0 else " Minuten")
+    number = "eine Minute" if count == 1 else number
+    return f"{number} nach {this}" if minute < 30 else f"{number} vor {following}"
+
+
+_PHRASES: Mapping[str, Callable[[int, int, bool], str]] = {"en": _phrase_en, "de": _phrase_de}
+
+
+def stand_ins(times: Sequence[ClockTime], text: str, target_language: str) -> Iterator[StandIn]:
+    """Yield a time that the model sees in place of each, such that no two are the same, even on a 12-hour clock.
+
+    Each is the time itself or a later hour. From English, hours are shown in the afternoon, and into English in the
+    morning, for that is what models copy: they make "halb drei" of 3:30, but not of 15:30, and 10:00 of "21:00 Uhr".
+    More than half of the sentences with 11:55 came out with 11:5 or 11:555.
     """
-    hour = time.hour % 12 + 12 if time.language == "en" and not time.period else time.hour
-    return f"{hour}:{_shown_minute(time.minute):02}" + (" Uhr" if time.language == "de" else "")
-
-
-def _shown_minute(minute: int) -> int:
-    return minute + 2 if minute and minute % 11 == 0 else minute
-
-
-def time_pattern(time: ClockTime, target_language: str) -> re.Pattern[str]:
-    """Return a pattern for a shown time in a translation, without its preposition.
-
-    It includes the full stop after the time if the replacement ends with one ("6 p.m.").
-    """
-    target = target_language[:2].lower()
-    if target not in _LANGUAGES and target not in clock_words.WORDS:
-        return re.compile(rf"{_APART_BEFORE}{re.escape(shown_time(time))}{_APART_AFTER}")
-    return _pattern(time.hour, time.minute, target, write_time(time, target).endswith("."))
+    covered = [time.span for time in times]
+    used = {
+        (int(other[1]) % 12, int(other[2]))
+        for other in _ANY_TIME.finditer(text)
+        if not any(start <= other.start() < end for start, end in covered)
+    }
+    into_english = target_language[:2].lower() == "en"
+    for time in times:
+        minute = time.minute + 2 if time.minute and time.minute % 11 == 0 else time.minute
+        late = time.language == "en" and not time.period and not time.in_part
+        hours = [(time.hour + more) % 12 for more in range(12)]
+        hour = next((each for each in hours if (each, minute) not in used), time.hour % 12)
+        used.add((hour, minute))
+        shown = twelve(hour) if into_english else hour + 12 if late or time.hour > 12 else hour or time.hour
+        yield StandIn(shown, minute, f"{shown}:{minute:02}" + (" Uhr" if time.language == "de" else ""))
 
 
 @lru_cache(maxsize=1024)
-def _pattern(hour: int, minute: int, target: str, takes_stop: bool) -> re.Pattern[str]:
-    same = {hour, twelve(hour), hour % 12, hour % 12 + 12}
+def pattern(stand_in: StandIn, target_language: str, with_half: bool = True) -> re.Pattern[str]:
+    """Return a pattern for a stand-in in a translation, without its preposition.
+
+    A model may write it on a 12-hour clock, with or without a.m. or p.m. (included only `with_half`), or in words.
+    """
+    target, minute = target_language[:2].lower(), f"{stand_in.minute:02}"
+    if target not in _CLOCKS:
+        return re.compile(rf"{_BEFORE_FIGURE}{re.escape(stand_in.shown)}{_AFTER_FIGURE}")
+    same = {stand_in.hour, twelve(stand_in.hour), stand_in.hour % 12, stand_in.hour % 12 + 12}
     hours = "0?(?:" + "|".join(map(str, sorted(same, reverse=True))) + ")"
-    minutes = sorted({minute, _shown_minute(minute)})
-    if target in clock_words.WORDS:
-        forms = "|".join(form for each in minutes for form in clock_words.patterns(hours, each))
-    else:
-        names = "|".join(sorted(number_word(each, target) for each in same))
-        forms = "|".join(form for each in minutes for form in _LANGUAGES[target].patterns(hours, names, hour, each))
-    stop = r"(?:\.(?!\w))?" if takes_stop else ""
-    return re.compile(rf"{_APART_BEFORE}(?:{forms}){stop}{_APART_AFTER}", re.IGNORECASE)
+    names = "|".join(sorted((number_word(each, target) for each in same), key=len, reverse=True))
+    hour = f"(?:{hours}|{names}{'|ein' if target == 'de' and twelve(stand_in.hour) == 1 else ''})"
+    half = rf"(?:\s?{_HALF_DAY_AT_END})" if with_half else r"(?!)"
+    late = rf"(?:{minute}|{number_word(stand_in.minute, target)})"
+    forms = [rf"{hour}(?:[:.]|\s?{_UNIT}\s?(?:e\s)?){late}(?:\s?{_UNIT}\b)?{half}?"]
+    if not stand_in.minute:
+        forms.append(rf"{hour}(?:\s?{_UNIT}\b{half}?|{half})")
+        forms += ["noon|midnight"] if target == "en" and twelve(stand_in.hour) == 12 else []
+    if target in _PHRASES:
+        phrases = (_PHRASES[target](stand_in.hour, stand_in.minute, spelled) for spelled in (True, False))
+        forms += [f"(?:a )?{phrase.removeprefix('a ')}" for phrase in phrases]
+    return re.compile(rf"{_BEFORE_FIGURE}(?:{'|'.join(forms)}){_AFTER_FIGURE}", re.IGNORECASE)

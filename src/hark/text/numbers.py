@@ -5,21 +5,17 @@ clock times.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
 from types import MappingProxyType
 
-from hark.text.clock import find_times
-from hark.text.clocktime import ClockTime, twelve
+from hark.text.clock import ClockTime, find_times, has_part_of_day, twelve
 from hark.text.figures import Figure, Value, find_figures
-from hark.text.localisation import localise
 from hark.text.numerals import Amount, numerals_of
 from hark.text.spelled import named_months, scale_pattern, spelled_values
-
-__all__ = ["NumberChange", "compare_numbers", "find_figures", "localise", "spelled_values"]
 
 _DIGIT = re.compile("[0-9]")
 _RUN = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
@@ -66,36 +62,37 @@ def compare_numbers(
     """
     if not _DIGIT.search(source) and not _DIGIT.search(translation):
         return ()
-    if _same_figures(source, translation, source_language, target_language):
+    if (
+        _same_figures(source, translation, source_language, target_language)
+        and not has_part_of_day(source, source_language)  # the same figures may be another hour
+        and not has_part_of_day(translation, target_language)
+    ):
         return ()
     if _SUBSCRIPT.search(source) or _SUBSCRIPT.search(translation):
         source, translation = source.translate(_SUBSCRIPTS), translation.translate(_SUBSCRIPTS)
-    ours, theirs = _numbers(source, source_language), _numbers(translation, target_language)
+    our_times, their_times = find_times(source, source_language), find_times(translation, target_language)
+    our_part, their_part = has_part_of_day(source, source_language), has_part_of_day(translation, target_language)
+    our_left, their_left = _unmatched(_whole_times(our_times, our_part), _whole_times(their_times, their_part))
+    ours = _numbers(source, source_language, our_times, our_left, their_part)
+    theirs = _numbers(translation, target_language, their_times, their_left, our_part)
     lost, added = _unmatched(ours, theirs)
     if not lost and not added:
         return ()
-    our_times, their_times = find_times(source, source_language), find_times(translation, target_language)
-    if our_times or their_times:
-        shared = Counter(map(_time_value, our_times)) & Counter(map(_time_value, their_times))
-        ours = _numbers(source, source_language, our_times, shared)
-        theirs = _numbers(translation, target_language, their_times, shared)
-        lost, added = _unmatched(ours, theirs)
-    lost = _not_in_words(lost, translation, target_language, their_times, theirs)
+    lost = _not_in_words(lost, translation, target_language, _whole_times(their_times, their_part), theirs)
     known = {value for number in ours for value in number.readings}
     added = [number for number in added if known.isdisjoint(number.readings)]
-    added = _not_in_words(added, source, source_language, our_times, ours)
+    added = _not_in_words(added, source, source_language, _whole_times(our_times, our_part), ours)
     return tuple(NumberChange(*pair) for pair in zip_longest(_texts(lost), _texts(added)))
 
 
 def _not_in_words(
-    numbers: list[_Number], text: str, language: str, times: Sequence[ClockTime], figures: Sequence[_Number]
+    numbers: list[_Number], text: str, language: str, times: Sequence[_Number], figures: Sequence[_Number]
 ) -> list[_Number]:
     """Return the numbers that the other side does not have as words or times; `figures` are its numbers."""
     if numbers:
-        readings = (value for number in figures for value in number.readings)
+        readings = (value for number in (*figures, *times) for value in number.readings)
         in_words: set[Value] = {value for value in readings if isinstance(value, str) and ":" in value}
         in_words |= spelled_values(text, language)
-        in_words.update(map(_time_value, times))
         numbers = [number for number in numbers if in_words.isdisjoint(number.readings)]
     if any(number.dated for number in numbers):
         months = named_months(text, language)
@@ -121,9 +118,23 @@ def _same_figures(source: str, translation: str, source_language: str, target_la
     )
 
 
-def _time_value(time: ClockTime) -> str:
-    """Return a value that is the same for every form of a time, and differs from every number."""
-    return f"{time.hour % 12}:{time.minute:02}"
+def _whole_times(times: Sequence[ClockTime], in_part: bool) -> list[_Number]:
+    """Return each time as one value, those that can only be one hour first.
+
+    A time in words, 8 o'clock, and if the text names a part of the day any time, may be one of two hours.
+    """
+    numbers = []
+    for time in times:
+        either = in_part or time.style == "phrase" or time.spelled or (time.style == "hour" and time.language == "en")
+        hours = _either(time.hour) if either and time.period is None else (time.hour,)
+        readings = tuple(f"{hour}:{time.minute:02}" for hour in hours)
+        numbers.append(_Number(readings, time.text, time.span[0]))
+    return sorted(numbers, key=lambda number: len(number.readings))
+
+
+def _either(hour: int) -> tuple[int, int]:
+    """Return the hours of the day that an hour of a 12-hour clock may be."""
+    return hour % 12, hour % 12 + 12
 
 
 def _texts(numbers: Sequence[_Number]) -> list[str]:
@@ -153,21 +164,25 @@ def _unmatched(ours: Sequence[_Number], theirs: Sequence[_Number]) -> tuple[list
 
 
 def _numbers(
-    text: str, language: str, times: Sequence[ClockTime] = (), shared: Mapping[str, int] = _NONE
+    text: str, language: str, times: Sequence[ClockTime], left: Sequence[_Number], in_part: bool
 ) -> list[_Number]:
-    """Return the numbers of a text in order, except clock times that both sides have."""
+    """Return the numbers of a text in order, and those of the times that are `left` after comparing whole times.
+
+    `in_part`: the other text names a part of the day, so that its 6 may be our 18:00.
+    """
     numbers: list[_Number] = []
-    rest = Counter(shared)
+    whole = {number.start: number.readings for number in left}
     for time in times:
-        whole = _time_value(time)
-        if rest[whole]:
-            rest[whole] -= 1
-        elif _DIGIT.search(time.text):
-            start = time.span[0]
-            hours = (time.hour, twelve(time.hour), time.hour % 12 + 12, whole)
-            numbers.append(_Number(hours, time.text, start, counting=True))
+        start = time.span[0]
+        if start in whole and _DIGIT.search(time.text):
+            hours = (
+                _either(time.hour)
+                if len(whole[start]) > 1
+                else (time.hour, twelve(time.hour) if in_part else time.hour)
+            )
+            numbers.append(_Number((*hours, *whole[start]), time.text, start, counting=True))
             if time.minute:
-                numbers.append(_Number((time.minute, whole), time.text, start, counting=True))
+                numbers.append(_Number((time.minute, *whole[start]), time.text, start, counting=True))
     figures = find_figures(text, language)
     if times:
         covered = {place for time in times for place in range(*time.span)}
@@ -195,7 +210,7 @@ def _parts(text: str, figure: Figure, scale: Amount, ranging: bool, language: st
     """Yield the numbers to compare in a figure: one, or the parts of a date or ratio."""
     start, end = figure.digits
     time = _TIME.fullmatch(text, start, end)
-    more: tuple[Value, ...] = (f"{int(time[1]) % 12}:{time[2]}",) if time else ()
+    more: tuple[Value, ...] = (f"{int(time[1]) % 24}:{time[2]}",) if time else ()
     if isinstance(figure.value, tuple) and figure.kind == "version":
         yield _Number(figure.readings, figure.text, figure.span[0])
         return

@@ -12,9 +12,12 @@ from functools import lru_cache
 from unicodedata import name
 
 from hark.text import clock
+from hark.text.figures import Figure, find_figures
+from hark.text.localisation import localise, write_figure
 from hark.text.normalise import normalise
-from hark.text.numbers import find_figures, localise
+from hark.text.numerals import numerals_of
 from hark.text.rewrite import Rewriting, Span
+from hark.text.rules import ON, Rule, Rules
 from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, ItemKind
 from hark.text.terms import Terms
 
@@ -27,7 +30,13 @@ _EMPHASIS = re.compile(r"(?<![\w*~])(?P<mark>\*{1,3}|_{1,3}|~~)(?=[^\s*_~])[^*~\
 _TOKEN = re.compile(r"\S+")
 _AROUND = "\"'“”„‘’‚«»()[]{},;:.!?…"
 """Punctuation around a token that is not part of it."""
-_LOCAL = ("quantity", "number", "price")
+_LOCAL: dict[ItemKind, Rule] = {"quantity": "quantities", "price": "prices"}
+_WRITTEN: dict[str, Rule] = {
+    "grouped": "thousands",
+    "percent": "quantities",
+    "currency": "prices",
+    "ordinal": "quantities",
+}
 
 
 @dataclass(frozen=True)
@@ -68,26 +77,39 @@ class Item:
 
 
 def find(
-    text: str, unknown: Callable[[str], str], source: str = "", target: str = "", terms: Terms | None = None
+    text: str,
+    unknown: Callable[[str], str],
+    source: str = "",
+    target: str = "",
+    terms: Terms | None = None,
+    rules: Rules = ON,
 ) -> tuple[Item, ...]:
     """Return the items of a sentence, in order and without overlap.
 
     `unknown` returns the characters of a text that the model cannot be expected to copy: emoji, other scripts, rare
-    symbols. `source` and `target` are languages: times, prices and number separators follow the target language.
-    `terms` are those of a glossary.
+    symbols. `source` and `target` are languages: times, prices and quantities follow the target language. `terms` are
+    those of a glossary.
     """
-    found: list[Item] = list(_times(text, source, target)) if source and target else []
+    found: list[Item] = list(_times(text, source, target, rules)) if source and target else []
     if HINT.search(text):
         taken = Taken(text, (item.span for item in found))
+        in_context: dict[int, Figure] | None = None
         for match in ITEMS.finditer(text):
             kind, span = _kind_and_span(match)
             raw = text[slice(*span)]
             if not taken.is_free(span) or (kind == "number" and SPELLABLE.fullmatch(raw)):
                 continue
-            written = localise(raw, source, target) if kind in _LOCAL and source and target else ""
-            # A model may change a separator even where both languages have the same one: 1.500 must not become 1,500.
-            same = written == raw and (kind != "number" or raw.isdigit())
-            found.append(Item(*span, raw, kind, written="" if same else written))
+            written = ""
+            if source and target and kind in _LOCAL and _LOCAL[kind] in rules:
+                written = localise(raw, source, target)
+                written = "" if written == raw else written
+            elif source and target and kind == "number" and not raw.isdigit():
+                if in_context is None:
+                    in_context = {figure.digits[0]: figure for figure in find_figures(text, source)}
+                figure = in_context.get(span[0])
+                # A model may change a separator even where both languages have the same: 1.500 must not become 1,500.
+                written = _write_number(figure, source, target, rules) if figure and figure.raw == raw else ""
+            found.append(Item(*span, raw, kind, written=written))
         found.sort(key=lambda item: item.start)
     found += _marks(text, found)
     if strange := unknown(text):
@@ -95,6 +117,17 @@ def find(
     if terms:
         found = _add_terms(text, terms, found)
     return tuple(sorted(found, key=lambda item: item.start))
+
+
+def _write_number(figure: Figure, source: str, target: str, rules: Rules) -> str:
+    """What to write for a number without a unit; nothing if that is for the model to say, as for 3.5."""
+    if (rule := _WRITTEN.get(figure.kind)) is not None:
+        return write_figure(figure, source, target) if rule in rules else ""
+    ours, theirs = numerals_of(source).decimal, numerals_of(target).decimal
+    typed = figure.kind == "version" or (
+        figure.kind == "decimal" and (ours == theirs or (ours == "," not in figure.raw))
+    )
+    return figure.raw if typed and "versions" in rules else ""
 
 
 def find_terms(text: str, terms: Terms | None) -> tuple[Item, ...]:
@@ -117,10 +150,10 @@ def _add_terms(text: str, terms: Terms, found: Sequence[Item]) -> list[Item]:
     return items
 
 
-def figures(text: str, source: str, target: str) -> tuple[Item, ...]:
+def figures(text: str, source: str, target: str, rules: Rules = ON) -> tuple[Item, ...]:
     """Return every number in digits, including those that may be spelled out."""
     return tuple(
-        Item(*each.span, text[slice(*each.span)], "number", written=localise(text[slice(*each.span)], source, target))
+        Item(*each.span, each.text, "number", written=_write_number(each, source, target, rules) or each.text)
         for each in find_figures(text, source)
     )
 
@@ -132,11 +165,19 @@ def _kind_and_span(match: re.Match[str]) -> tuple[ItemKind, Span]:
     return kind, match.span()
 
 
-def _times(text: str, source: str, target: str) -> Iterator[Item]:
-    for time in clock.find_times(text, source):
-        written = clock.write_time(time, target)
-        pattern = clock.time_pattern(time, target)
-        yield Item(*time.span, text[slice(*time.span)], "time", clock.shown_time(time), written, pattern)
+def _times(text: str, source: str, target: str, rules: Rules) -> Iterator[Item]:
+    """Yield the clock times, each with a stand-in that the model sees."""
+    times = [time for time in clock.find_times(text, source) if _is_ours(time, rules)]
+    for time, stand_in in zip(times, clock.stand_ins(times, text, target), strict=True):
+        pattern = clock.pattern(stand_in, target, with_half=not time.in_part)
+        yield Item(*time.span, time.text, "time", stand_in.shown, clock.write_time(time, target), pattern)
+
+
+def _is_ours(time: clock.ClockTime, rules: Rules) -> bool:
+    """Whether a time is written by rule. Models know "8 Uhr abends": they write p.m., which "8:00" would lack."""
+    if time.style == "phrase":
+        return "spoken times" in rules
+    return "digital times" in rules and not time.in_part
 
 
 def _marks(text: str, found: Sequence[Item]) -> Iterator[Item]:
