@@ -133,6 +133,15 @@ def test_digits_stay_as_typed(text: str, target: str) -> None:
     assert restore(text, items).text == text
 
 
+def test_figures_that_are_no_quantities_stay_as_typed() -> None:
+    for text in ("the parameters $1, $2", "Satz 10 028 692", "Perl 5.005.", "an 255.255.255.255 senden", '"87.5%"'):
+        language = "en" if "the" in text or "%" in text else "de"
+        written = [item.written for item in find(text, UNKNOWN, language, "de" if language == "en" else "en")]
+        assert all(each in ("", text) for each in written), text
+    (item,) = find("1.250 Menschen", UNKNOWN, "de", "en")
+    assert item.written == "1,250"
+
+
 @pytest.mark.parametrize(
     ("text", "target", "written"),
     [

@@ -52,6 +52,8 @@ def test_english(typed: str, right: str) -> None:
         "a/dont/b dont.com @dont #dont dont_x %u",
         "Wait... what?! --- !!!!",
         "Nothing is wrong here, isn't it?",
+        "Same note applies as for u.",
+        "Complex numbers are a+b*i, where a and b are real numbers and i = sqrt(-1).",
         "",
     ],
 )
@@ -67,7 +69,8 @@ def test_english_left_alone(text: str) -> None:
         ("Grosse Freude! Ueber den Waeldern", "Große Freude! Über den Wäldern"),
         ("Das Oel: Aepfel - Koenntest du", "Das Öl: Äpfel - Könntest du"),
         ("UEBER DIE STRASSE, FUER ALLE", "ÜBER DIE STRASSE, FÜR ALLE"),
-        ("Liebe Grüsse, gruesse", "Liebe Grüße, grüße"),  # Swiss spelling
+        ("Liebe Grüsse", "Liebe Grüße"),  # Swiss spelling
+        ("liebe gruesse", "liebe grüße"),
         ("strasse", "straße"),
         ("Hochgeschwindigkeitszuege und Hauptbahnhoefe", "Hochgeschwindigkeitszüge und Hauptbahnhöfe"),
         ("Neueroeffnung, Buechertauschbewegung", "Neueröffnung, Büchertauschbewegung"),
@@ -92,6 +95,8 @@ def test_german(typed: str, right: str) -> None:
         "STRASSE",
         "muenchen.de und /fuer/alle",
         "Maße, Buße, Straße",
+        "Ist adresslaenge negativ, wird groesse nicht benutzt.",  # identifiers
+        "Geschrieben von Bryan Henderson und Harald Koenig.",
     ],
 )
 def test_german_left_alone(text: str) -> None:

@@ -28,6 +28,11 @@ _QUANTITY = re.compile(r"(\d+(?:[.,:/'’ ]\d+)*)(.*)")
 # **bold**, *italics*, _italics_, ~~struck~~, as in Markdown: the signs around the words are protected like tags.
 _EMPHASIS = re.compile(r"(?<![\w*~])(?P<mark>\*{1,3}|_{1,3}|~~)(?=[^\s*_~])[^*~\n]*?(?<=[^\s*_~])(?P=mark)(?![\w*~])")
 _TOKEN = re.compile(r"\S+")
+_SPACES = " \u00a0\u202f"
+_PLACEHOLDER = re.compile(r"\$\d")
+"""The parameters of a query or a script look so; who reads "It costs $5" in another language understands it."""
+_COUNTED, _COUNTED_DE = re.compile(r"\s[^\W\d_]"), re.compile(r"\s(?:[a-zäöüß]+e[nrs]?\s)?[A-ZÄÖÜ]")
+"""What follows a number that counts something; in German, a noun."""
 _AROUND = "\"'“”„‘’‚«»()[]{},;:.!?…"
 """Punctuation around a token that is not part of it."""
 _LOCAL: dict[ItemKind, Rule] = {"quantity": "quantities", "price": "prices"}
@@ -101,14 +106,14 @@ def find(
                 continue
             written = ""
             if source and target and kind in _LOCAL and _LOCAL[kind] in rules:
-                written = localise(raw, source, target)
+                written = "" if _PLACEHOLDER.fullmatch(raw) else localise(raw, source, target)
                 written = "" if written == raw else written
             elif source and target and kind == "number" and not raw.isdigit():
                 if in_context is None:
                     in_context = {figure.digits[0]: figure for figure in find_figures(text, source)}
                 figure = in_context.get(span[0])
                 # A model may change a separator even where both languages have the same: 1.500 must not become 1,500.
-                written = _write_number(figure, source, target, rules) if figure and figure.raw == raw else ""
+                written = _write_number(figure, text, source, target, rules) if figure and figure.text == raw else ""
             found.append(Item(*span, raw, kind, written=written))
         found.sort(key=lambda item: item.start)
     found += _marks(text, found)
@@ -119,15 +124,28 @@ def find(
     return tuple(sorted(found, key=lambda item: item.start))
 
 
-def _write_number(figure: Figure, source: str, target: str, rules: Rules) -> str:
+def _write_number(figure: Figure, text: str, source: str, target: str, rules: Rules) -> str:
     """What to write for a number without a unit; nothing if that is for the model to say, as for 3.5."""
+    if figure.kind == "grouped" and not _is_grouped(figure, text, source):
+        return ""
     if (rule := _WRITTEN.get(figure.kind)) is not None:
         return write_figure(figure, source, target) if rule in rules else ""
     ours, theirs = numerals_of(source).decimal, numerals_of(target).decimal
     typed = figure.kind == "version" or (
         figure.kind == "decimal" and (ours == theirs or (ours == "," not in figure.raw))
     )
-    return figure.raw if typed and "versions" in rules else ""
+    return figure.raw if typed and "as typed" in rules else ""
+
+
+def _is_grouped(figure: Figure, text: str, source: str) -> bool:
+    """Whether the groups of a figure are surely thousands: 1.250 Menschen, not Perl 5.005, an address or 10 028 692."""
+    sign = numerals_of(source).thousands
+    if set(figure.raw) & set(_SPACES):
+        return sign.isspace()
+    if sign != "." or figure.raw.count(".") == 2 or figure.raw.count(".") > 3:
+        return True
+    counted = _COUNTED_DE if source[:2] == "de" else _COUNTED
+    return counted.match(text, figure.span[1]) is not None
 
 
 def find_terms(text: str, terms: Terms | None) -> tuple[Item, ...]:
@@ -153,7 +171,7 @@ def _add_terms(text: str, terms: Terms, found: Sequence[Item]) -> list[Item]:
 def figures(text: str, source: str, target: str, rules: Rules = ON) -> tuple[Item, ...]:
     """Return every number in digits, including those that may be spelled out."""
     return tuple(
-        Item(*each.span, each.text, "number", written=_write_number(each, source, target, rules) or each.text)
+        Item(*each.span, each.text, "number", written=_write_number(each, text, source, target, rules) or each.text)
         for each in find_figures(text, source)
     )
 
@@ -175,7 +193,7 @@ def _times(text: str, source: str, target: str, rules: Rules) -> Iterator[Item]:
 
 def _is_ours(time: clock.ClockTime, rules: Rules) -> bool:
     """Whether a time is written by rule. Models know "8 Uhr abends": they write p.m., which "8:00" would lack."""
-    if time.style == "phrase":
+    if time.style == "phrase" or time.spelled:
         return "spoken times" in rules
     return "digital times" in rules and not time.in_part
 

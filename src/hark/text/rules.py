@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
 
-Rule = Literal["phrases", "typing", "spoken times", "digital times", "prices", "quantities", "thousands", "versions"]
+Rule = Literal["phrases", "typing", "spoken times", "digital times", "prices", "quantities", "thousands", "as typed"]
 
 RULES: Mapping[Rule, tuple[bool, str]] = MappingProxyType(
     {
@@ -19,7 +19,7 @@ RULES: Mapping[Rule, tuple[bool, str]] = MappingProxyType(
         "prices": (True, "$1.50 is 1,50 $"),
         "quantities": (True, "a number with a unit or a percent sign has the separators of the target language"),
         "thousands": (True, "a number with groups of thousands has the separators of the target language"),
-        "versions": (True, "Python 3.10, section 4.2 and, where decimals have a comma, 3.5 stay as typed"),
+        "as typed": (True, "Python 3.10, section 4.2, and decimals in the notation of both languages, or of neither"),
     }
 )
 """Each rule: whether it is on, and what it does."""

@@ -72,8 +72,8 @@ SHAPES: tuple[tuple[ItemKind, str], ...] = (
     ("literal", rf"(?i:(?<=\b)(?:{_LABELLED})(?:[^\w<>=]+\w+){{0,2}}?[^\w<>=]+?)(?P<quoted>{_QUOTED})"),
     ("identifier", r"\b(?!\d{1,3}(?:\.\d{3})+\b)[vV]?\d+(?:\.\d+){2,}(?:[-+.]\w+)*\b|\b[vV]\d+(?:\.\d+)*\b"),
     ("identifier", r"\b[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?\b"),
-    ("price", rf"(?<![\w$€£¥]){_MONEY}\s?{_AMOUNT}(?![\d%])|(?<![\w.,]){_AMOUNT}\s?{_MONEY}(?!\w)"),
-    ("quantity", rf"(?<![\w.,]){_FIGURE}[ \u00a0\u202f]?(?:{_UNITS})(?![\w°%]|\.\w)"),
+    ("price", rf"(?<![\w$€£¥\"']){_MONEY}\s?{_AMOUNT}(?![\d%]|[a-z]*\$)|(?<![\w.,]){_AMOUNT}\s?{_MONEY}(?!\w)"),
+    ("quantity", rf"(?<![\w.,\"“„»]){_FIGURE}[ \u00a0\u202f]?(?:{_UNITS})(?![\w°%]|\.\w)"),
     (
         "identifier",
         r"\b(?!\d+(?:st|nd|rd|th|s|er|ers?n?|te[nrms]?|[ap]m|x)\b)(?=[\w/-]*[A-Za-z])(?=[\w/-]*\d)[A-Z\d][A-Za-z\d]*(?:[-/_][A-Z\d][A-Za-z\d]*)*\b",

@@ -85,7 +85,7 @@ def _shorten(match: re.Match[str], base: str) -> str:
     """Shorten letters repeated three times or more: `soooo` to `so`, `coool` to `cool`."""
     word, context = match[0], Context(match.string, *match.span())
     runs = [run for run in _RUN.finditer(word) if _is_stretched(run, base)]
-    if not 0 < len(runs) <= _MAX_RUNS or context.is_joined("-") or _ROMAN.fullmatch(word):
+    if not 0 < len(runs) <= _MAX_RUNS or context.is_joined("-–") or _ROMAN.fullmatch(word):
         return word
     if not _VOWEL.search(word) or len(set(word.lower())) == 1:  # hmmm, www, aaa
         return word

@@ -76,6 +76,8 @@ _SPELT = {spelt for word in _TYPED for spelt in (word, word.capitalize(), word.u
 }
 HINTS = frozenset(f"{word}{sign}" for word in _SPELT for sign in ("", *".,!?;:…"))
 """A text with none of these between spaces has nothing for `mend`."""
+HASTE = frozenset((*CONTRACTIONS, *SHORT, "ur", "r", "i"))
+"""A text with one of these was typed in haste."""
 
 
 def is_typed(word: str) -> bool:
@@ -114,10 +116,13 @@ def mend(word: str, context: Context) -> str | None:
 
 def _mend_letter(word: str, before: str, context: Context) -> str | None:
     """Correct i, u and r, unless the neighbours suggest a letter (`press u`, `type i`)."""
-    after = context.after
+    after, text = context.after, context.text
+    if word != "i" and text[:1].isupper() and HASTE.isdisjoint(text.lower().split()):  # as in: Same applies for u.
+        return None
+    last = not after and not text[context.end :].strip(" .!?,;\"'")
     predicate = after in _PREDICATES or "n't" in CONTRACTIONS.get(after.replace("'", ""), "")
     match word:
-        case "i" if predicate or before in _BEFORE_I or (not after and before in _BEFORE_LAST_I):
+        case "i" if predicate or before in _BEFORE_I or (last and before in _BEFORE_LAST_I):
             return "I"
         case "u" if predicate or before in _BEFORE_YOU or after == "r":
             return "you"

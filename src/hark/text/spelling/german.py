@@ -57,6 +57,8 @@ def mend(word: str, context: Context) -> str | None:
         return None
     if word.istitle() and _may_be_name(entry, context):
         return None
+    if _is_deliberate(word, entry, context):
+        return None
     right = match_case(entry.lower(), word)
     return right if right != word else None  # STRASSE is correct in capitals
 
@@ -69,10 +71,19 @@ def _find(small: str) -> str | None:
     return SHORT.get(small) or umlauts().get(small) or _mend_compound(small)
 
 
+def _is_deliberate(word: str, entry: str, context: Context) -> bool:
+    """Whether this is an identifier: a noun in lower case among capitals, or a word among others with their umlauts."""
+    if word.islower() and entry[0].isupper() and not context.text.islower():
+        return True
+    return bool(_UMLAUT.search(word.lower())) and any(sign in context.text for sign in "äöüÄÖÜ")
+
+
 def _may_be_name(entry: str, context: Context) -> bool:
     """Whether a word follows a title (Herr Schaefer), or has an unexpected capital."""
     before = context.text[: context.start].rstrip(" .").rpartition(" ")[2]
-    return before.lower() in TITLES or (entry[0].islower() and not context.is_first())
+    if before.lower() in TITLES or (entry[0].islower() and not context.is_first()):
+        return True
+    return context.before.istitle() and " " in context.text[: context.start].strip()  # Harald Koenig
 
 
 def _mend_compound(word: str) -> str | None:
