@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from hark.text.figures import find_figures
 from hark.text.localisation import localise, write_figure
-from hark.text.numerals import NUMERALS
+from hark.text.numerals import LANGUAGES as CODES
+from hark.text.numerals import numerals_of
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,12 @@ def test_a_figure_is_read_in_the_context_of_its_sentence() -> None:
     assert localise("3.11", "en", "de") == "3,11"
 
 
-LANGUAGES = st.sampled_from(sorted(NUMERALS))
+LANGUAGES = st.sampled_from(sorted(CODES))
 
 
 def written(value: Decimal, language: str) -> str:
     grouped = f"{value:,}"
-    numerals = NUMERALS[language]
+    numerals = numerals_of(language)
     return grouped.translate(str.maketrans({",": numerals.thousands, ".": numerals.decimal}))
 
 
