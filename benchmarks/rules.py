@@ -29,7 +29,7 @@ from hark.decode.load import Loaded
 from hark.decode.piece import Options
 from hark.errors import HarkError, UserError
 from hark.models import named_folder
-from hark.text import protect, spelling
+from hark.text import clock, protect, spelling
 from hark.text.phrases import Phrases, open_phrases
 from hark.text.protect import Item
 from hark.text.rules import ON, RULES, Rule, Rules
@@ -147,16 +147,28 @@ def translate(model: Loaded, texts: Sequence[str], rules: Rules) -> list[str]:
 def gain(model: Loaded, touched: Sequence[Touch], rule: Rule) -> str:
     """The chrF2 of the lines that a rule touches, without and with it, and how many are better and worse."""
     texts = list(dict.fromkeys((each.text, each.reference) for each in touched))
-    scores = []
+    source, target = model.config.data.source, model.config.data.target
+    scores, right = [], []
     for rules in (ON - {rule}, ON):
         answers = translate(model, [text for text, _ in texts], rules)
+        right.append(sum(tells(answer, text, source, target) for answer, (text, _) in zip(answers, texts, strict=True)))
         scores.append(
             [CHRF().sentence_score(answer, [other]).score for answer, (_, other) in zip(answers, texts, strict=True)]
         )
     without, with_it = (sum(each) / max(1, len(each)) for each in scores)
     better = sum(new > old for old, new in zip(*scores, strict=True))
     worse = sum(new < old for old, new in zip(*scores, strict=True))
-    return f"{len(texts):>6} lines  chrF2 {without:.1f} -> {with_it:.1f}  better {better}, worse {worse}"
+    told = f"; times told right {right[0]} -> {right[1]}" if rule.endswith("times") else ""
+    return f"{len(texts):>6} lines  chrF2 {without:.1f} -> {with_it:.1f}  better {better}, worse {worse}{told}"
+
+
+def tells(answer: str, text: str, source: str, target: str) -> bool:
+    """Whether an answer has the times of a text; on a 12-hour clock, for a text need not say which half of the day."""
+    ours, theirs = (
+        {(time.hour % 12, time.minute) for time in clock.find_times(*each)}
+        for each in ((text, source), (answer, target))
+    )
+    return ours <= theirs
 
 
 def main() -> None:
@@ -176,7 +188,8 @@ def main() -> None:
 
 
 def measure(corpora: dict[str, list[tuple[str, str]]], pair: str, arguments: argparse.Namespace) -> None:
-    phrases = open_phrases(*pair.split("-"))
+    source, target = pair.split("-")
+    phrases = open_phrases(source, target)
     touched: dict[Rule, list[Touch]] = {rule: [] for rule in get_args(Rule)}
     print(f"{pair}  {'rule':<16}{'touches':>9}{'agrees':>9}{'neither':>9}{'false':>7}")
     for name, pairs in corpora.items():

@@ -33,7 +33,7 @@ from hark.text.numerals import LANGUAGES as CODES
         ("in 1990, the 1990s", "en", [("1990", "year", 1990), ("1990", "year", 1990)]),
         ("1.2.3 at 192.168.0.1", "en", [("1.2.3", "version", (1, 2, 3)), ("192.168.0.1", "version", (192, 168, 0, 1))]),
         ("Python 3.11, section 4.2", "en", [("3.11", "version", Decimal("3.11")), ("4.2", "version", Decimal("4.2"))]),
-        ("GDP 3.2%, UK 3.5 million", "en", [("3.2%", "percent", Decimal("3.2")), ("3.5", "decimal", Decimal("3.5"))]),
+        ("GDP 3.2%, UK 3.5 million", "en", [("3.2%", "percent", Decimal("3.2")), ("3.5", "version", Decimal("3.5"))]),
         ("12/07/1989", "en", [("12/07/1989", "date", (12, 7, 1989))]),
         ("2024-01-31", "en", [("2024-01-31", "date", (2024, 1, 31))]),
         ("am 12.7.1989 und 25.8.", "de", [("12.7.1989", "date", (12, 7, 1989)), ("25.8", "date", (25, 8))]),

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.text.figures import find_figures
-from hark.text.localisation import localise, write_figure
+from hark.text.figures import find_figures, localise, write_figure
 from hark.text.numerals import LANGUAGES as CODES
 from hark.text.numerals import numerals_of
 

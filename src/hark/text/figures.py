@@ -1,4 +1,4 @@
-"""Numbers in digits: found in a text, and parsed by the conventions of its language."""
+"""Numbers in digits: found in a text, read by the conventions of its language, and written by those of another."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from hark.text.numerals import Amount, Numerals, numerals_of
-from hark.text.rewrite import Span
+from hark.text.rewrite import Rewriting, Span
 
 FigureKind = Literal[
     "integer",
@@ -31,8 +31,10 @@ Value = Amount | str | tuple[int, ...]
 LONGEST = 40
 """Maximum characters of a number; anything longer is a code. Python parses at most 4,300 digits."""
 _SPACE = "[ \u00a0\u202f]"
-SIGN = "[€$£¥]"
-CODE = "EUR|USD|GBP|CHF|JPY|CAD|AUD"
+_AROUND = " \u00a0\u202f-"
+_SIGN = "[€$£¥]"
+_CODE = "EUR|USD|GBP|CHF|JPY|CAD|AUD"
+_MONEY = re.compile(f"{_SIGN}|{_CODE}")
 _DIGIT = re.compile("[0-9]")
 _OPENING = re.compile(r"(?<![\w.,+])[+(]{1,2}$|(?<![\w.,/])\.$")
 """What may precede the first digit as part of the figure."""
@@ -51,26 +53,16 @@ _FIGURE = re.compile(
     """,
     re.VERBOSE,
 )
-_BEFORE = re.compile(rf"(?:\b[A-Z]{{1,2}})?{SIGN}{_SPACE}?$|\b(?:{CODE}){_SPACE}$")
-_AFTER = re.compile(rf"{_SPACE}?(?:(?:[A-Z]{{1,2}})?{SIGN}(?![0-9])|(?:{CODE})\b)")
+_BEFORE = re.compile(rf"(?:\b[A-Z]{{1,2}})?{_SIGN}{_SPACE}?$|\b(?:{_CODE}){_SPACE}$")
+_AFTER = re.compile(rf"{_SPACE}?(?:(?:[A-Z]{{1,2}})?{_SIGN}(?![0-9])|(?:{_CODE})\b)")
 _PERCENT = re.compile(rf"{_SPACE}?%")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"[0-9]+")
 _DAY_AND_MONTH = re.compile(r"[0-3]?[0-9]\.[01]?[0-9]")
 _SEPARATOR = re.compile(r"[^0-9]")
 _YEARS = range(1000, 2101)
-# Python 3.11, section 4.2: after such a word a figure with a point is not a decimal, unless a unit follows.
-_NAME = re.compile(
-    r"(?:\b(?:[vV]|[a-z]*version|release|chapter|section|figure|table|page|verse|kapitel|abschnitt|ziffer|seite|punkt)\.?"
-    r"|\b(?!(?:About|Over|Nearly|Almost|Around|Approximately|Roughly|At|In|By|Only|Some|The|An?|And|With|From|To|Of|For|"
-    r"Under|Up|Just|It|Is|Was|On|Between|Than|That|This|These|Those|Less|More|Another|But|If|When|Only|Even)\b)[A-Z]\w*)"
-    r"[ \u00a0]?$",
-)
-_MEASURE = re.compile(
-    rf"{_SPACE}?(?:[%‰°]|(?:per|percent|points?|times|bn|mn|hundred|thousand|[mbt]r?illions?|[kcm]?m|k?g|l|degrees|feet|foot|"
-    r"inch(?:es)?|miles?|(?:kilo|centi|milli)?met(?:er|re)s?|(?:kilo)?grams?|lit(?:er|re)s?|pounds?|tons?|tonnes?|euros?|"
-    r"dollars?|cents?|seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b)"
-)
+_NAME = re.compile(r"(?:\b(?:[vV]|[a-z]*version|release|chapter|section|kapitel|abschnitt)\.?|\b[A-Z]\w*)[ \u00a0]?$")
+"""After such a word a figure with a point is a version or a section, whose digits count: 3.10 is not 3.1."""
 
 
 @dataclass(frozen=True)
@@ -130,18 +122,13 @@ def _find(text: str, numerals: Numerals) -> Iterator[Figure]:
             readings = read_figure(raw, numerals)
             label = before.isalpha() or before == "_"
             kind = _kind(raw, readings[0])
-            if kind == "decimal" and "," not in raw and _is_name(text, span):
+            if kind == "decimal" and "," not in raw and _NAME.search(text, max(0, start - 20), start):
                 kind = "version"
             figure = Figure(span, raw, readings[0], "label" if label and kind != "version" else kind, readings, span)
             if not label and not isinstance(readings[0], str | tuple):
                 figure = _with_signs(text, figure, end, numerals)
         yield figure
         end = figure.span[1]
-
-
-def _is_name(text: str, span: Span) -> bool:
-    start, end = span
-    return _NAME.search(text, max(0, start - 20), start) is not None and _MEASURE.match(text, end) is None
 
 
 def _is_date(parts: tuple[int, ...]) -> bool:
@@ -230,3 +217,63 @@ def read_figure(raw: str, numerals: Numerals) -> tuple[Value, ...]:
     if fraction:
         readings.insert(last != numerals.decimal, Decimal("".join(groups[:-1]) + "." + groups[-1]))
     return tuple(readings) or (integers,)
+
+
+def localise(figure: str, source_language: str, target_language: str) -> str:
+    """Write a figure, or all figures of a text, as in the target language: 7.4% is 7,4 % in German.
+
+    Years, versions, dates, times, phone numbers and parts of words are unchanged.
+    """
+    figures = find_figures(figure, source_language)
+    written = ((each.span, write_figure(each, source_language, target_language)) for each in figures)
+    return Rewriting.of(figure, written).after
+
+
+def write_figure(figure: Figure, source_language: str, target_language: str) -> str:
+    """Write a figure of the source as in the target language."""
+    source, target = numerals_of(source_language), numerals_of(target_language)
+    if source is target:
+        return figure.text
+    digits = _write_digits(figure, target)
+    match figure.kind:
+        case "decimal" | "grouped":
+            return digits
+        case "percent":
+            return digits + target.percent
+        case "ordinal":
+            return digits + (_english_ending(digits) if target.ordinal == "th" else target.ordinal)
+        case "currency":
+            return _write_money(figure, digits, source, target)
+        case _:
+            return figure.text
+
+
+def _write_digits(figure: Figure, target: Numerals) -> str:
+    groups: list[str] = _DIGITS.findall(figure.raw)
+    if isinstance(figure.value, Decimal):
+        return target.thousands.join(groups[:-1]) + target.decimal + groups[-1]
+    return target.thousands.join(groups)
+
+
+def _english_ending(digits: str) -> str:
+    return "th" if digits[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")
+
+
+def _write_money(figure: Figure, digits: str, source: Numerals, target: Numerals) -> str:
+    rest = figure.text.replace(figure.raw, " ", 1)
+    match = _MONEY.search(rest)
+    assert match is not None
+    sign, before, after = match[0], rest[: match.start()].strip(_AROUND), rest[match.end() :].strip(_AROUND)
+    first = figure.digits[0] > figure.span[0]
+    if first:  # US$5m
+        sign, size = before + sign, after
+    else:  # 5m US$
+        names = sorted(source.magnitudes, key=len, reverse=True)
+        size = next((name for name in names if before.startswith(name)), "")
+        sign = before[len(size) :].lstrip(_AROUND) + sign
+    if size:
+        size = next((name for name, value in target.magnitudes.items() if value == source.magnitudes[size]), size)
+        digits += (" " if len(size) > 2 else "") + size
+    if match[0].isalpha():  # a code stays before or after the amount
+        return f"{sign} {digits}" if first else f"{digits} {sign}"
+    return target.currency.format(amount=digits, sign=sign)

@@ -12,8 +12,7 @@ from functools import lru_cache
 from unicodedata import name
 
 from hark.text import clock
-from hark.text.figures import Figure, find_figures
-from hark.text.localisation import localise, write_figure
+from hark.text.figures import Figure, find_figures, localise, write_figure
 from hark.text.normalise import normalise
 from hark.text.numerals import numerals_of
 from hark.text.rewrite import Rewriting, Span
@@ -130,11 +129,8 @@ def _write_number(figure: Figure, text: str, source: str, target: str, rules: Ru
         return ""
     if (rule := _WRITTEN.get(figure.kind)) is not None:
         return write_figure(figure, source, target) if rule in rules else ""
-    ours, theirs = numerals_of(source).decimal, numerals_of(target).decimal
-    typed = figure.kind == "version" or (
-        figure.kind == "decimal" and (ours == theirs or (ours == "," not in figure.raw))
-    )
-    return figure.raw if typed and "as typed" in rules else ""
+    same = numerals_of(source).decimal == numerals_of(target).decimal
+    return figure.raw if figure.kind == "decimal" and same and "as typed" in rules else ""
 
 
 def _is_grouped(figure: Figure, text: str, source: str) -> bool:

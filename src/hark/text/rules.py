@@ -19,7 +19,7 @@ RULES: Mapping[Rule, tuple[bool, str]] = MappingProxyType(
         "prices": (True, "$1.50 is 1,50 $"),
         "quantities": (True, "a number with a unit or a percent sign has the separators of the target language"),
         "thousands": (True, "a number with groups of thousands has the separators of the target language"),
-        "as typed": (True, "Python 3.10, section 4.2, and decimals in the notation of both languages, or of neither"),
+        "as typed": (True, "a decimal number stays as typed where both languages write it alike"),
     }
 )
 """Each rule: whether it is on, and what it does."""
