@@ -101,7 +101,6 @@ def test_restore(source: str, translation: str, text: str, repaired: bool, lost:
     [
         ("it", "de", "1.500 libri", "1,500 Bücher", "1.500 Bücher"),
         ("it", "de", "1.500 libri", "1.500 Bücher", "1.500 Bücher"),
-        ("de", "nl", "3,75 Meter", "3.75 meter", "3,75 meter"),
         ("de", "en", "1.500 Bücher", "1.500 books", "1,500 books"),
         ("it", "de", "48 sedie e 2019", "48 Stühle und 2019", "48 Stühle und 2019"),
     ],

@@ -87,8 +87,10 @@ class _Clock:
     an hour earlier), early (three quarters earlier) and half_day. The second element says what must precede the time.
     """
 
+    hints: tuple[str, ...]
+    """Every text with a time has one of these in lower case, which takes a tenth of the time of the forms..."""
     hint: str
-    """Every text with a time matches this, which takes a tenth of the time of the forms."""
+    """...or else matches this."""
     part: str
     """Names of the parts of a day."""
     forms: tuple[tuple[str, str], ...]
@@ -98,10 +100,6 @@ class _Clock:
     """How hours and minutes are written."""
     minutes: Mapping[str, int] = field(default_factory=dict)
     """Numbers of minutes in words, if they are not the number words of the language."""
-
-
-def _table(text: str) -> Mapping[str, int]:
-    return {word.replace("_", " "): int(value) for word, value in (each.split("=") for each in text.split())}
 
 
 _EN_FIGURES = rf"(?:(?:{_AT}|from|before|after|since|around|about|between|the){_JUST}\s|^\W*)$"
@@ -115,8 +113,21 @@ _NL = r"(?<!\w)(?:om|tot|vanaf|rond|voor|na|tegen|is|was|van|sinds|en)\s$"
 _PT = r"(?<!\w)(?:[àa]s?|das?|são|é|até|pelas)\s$"
 _CLOCKS: Mapping[str, _Clock] = {
     "en": _Clock(
-        hint=r":\d\d|o['’]clock|\bpast\b|quarter|minute|(?:ten|five|twenty) (?:to|till) |[\dntexrvy]\s?[ap]\.?\s?m\b|"
-        r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[\s-](?:ten|eleven|twelve|\w+t(?:een|y))",
+        hints=(
+            ":",
+            "clock",
+            "past ",
+            "quarter",
+            "minute",
+            "ten to",
+            "five to",
+            "twenty to",
+            "ten till",
+            "five till",
+            "twenty till",
+        ),
+        hint=r"[\dntexrvy]\s?[ap]\.?\s?m\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[\s-]"
+        r"(?:ten|eleven|twelve|\w+t(?:een|y))",
         part=r"[ap]\.\s?m\b|(?:\b|\d)[ap]m\b|morning|noon|evening|night",
         forms=(
             (r"(?P<past>half)\spast\s{hour}\b", ""),
@@ -139,7 +150,8 @@ _CLOCKS: Mapping[str, _Clock] = {
         exact="{hour}:{minute:02}",
     ),
     "de": _Clock(
-        hint=r":\d\d|uhr\b|halb |viertel |[fnigeflsr0-9](?: minuten?)? (?:vor|nach) [0-9ezdvfsan]",
+        hints=(":", "uhr", "halb ", "viertel "),
+        hint=r"[fnigeflsr0-9](?: minuten?)? (?:vor|nach) [0-9ezdvfsan]",
         part=r"abends?|nachts?|morgens|früh|(?:vor|nach)?mittags?|am\smorgen",
         forms=(
             (rf"(?P<past>{{minutes}}|eine(?=\sMinute))(?:\sMinuten?)?\snach\s(?P<half>halb\s)?{{hour}}{_REST_DE}", ""),
@@ -156,7 +168,8 @@ _CLOCKS: Mapping[str, _Clock] = {
         exact="{hour}:{minute:02} Uhr",
     ),
     "fr": _Clock(
-        hint=r"\d\s?h|heure|\d:\d",
+        hints=("heure",),
+        hint=r"\d\s?[h:]",
         part=r"matin|soir|après-midi|nuit",
         forms=(
             (r"{hour}\s?(?:h|heures?)\set\s(?P<past>demie?|quart)", _FR),
@@ -168,10 +181,20 @@ _CLOCKS: Mapping[str, _Clock] = {
         ),
         whole="{hour}\u00a0h",
         exact="{hour}\u00a0h\u00a0{minute:02}",
-        minutes=_table("demie=30 demi=30 quart=15 le_quart=15 cinq=5 dix=10 vingt=20 vingt-cinq=25"),
+        minutes={
+            "demie": 30,
+            "demi": 30,
+            "quart": 15,
+            "le quart": 15,
+            "cinq": 5,
+            "dix": 10,
+            "vingt": 20,
+            "vingt-cinq": 25,
+        },
     ),
     "es": _Clock(
-        hint=r"\blas? \w+ (?:y|menos) |\d[:.]\d",
+        hints=(" menos ",),
+        hint=r"\blas? \w+ y |\d[:.]\d",
         part=r"mañana|tarde|noche|madrugada|[ap]\.\s?m\b",
         forms=(
             (r"{hour}\sy\s(?P<past>{minutes})", _ES),
@@ -180,10 +203,11 @@ _CLOCKS: Mapping[str, _Clock] = {
         ),
         whole="{hour}:00",
         exact="{hour}:{minute:02}",
-        minutes=_table("media=30 cuarto=15 cinco=5 diez=10 veinte=20 veinticinco=25"),
+        minutes={"media": 30, "cuarto": 15, "cinco": 5, "diez": 10, "veinte": 20, "veinticinco": 25},
     ),
     "it": _Clock(
-        hint=r"['’e] ?\w+ (?:e|meno) |\d[:.]\d",
+        hints=(" meno ",),
+        hint=r"['’e] ?\w+ e |\d[:.]\d",
         part=r"mattin[ao]|pomeriggio|sera|stasera|notte",
         forms=(
             (r"{hour}\se\s(?P<past>{minutes})", _IT),
@@ -192,10 +216,20 @@ _CLOCKS: Mapping[str, _Clock] = {
         ),
         whole="{hour}:00",
         exact="{hour}:{minute:02}",
-        minutes=_table("mezza=30 mezzo=30 un_quarto=15 tre_quarti=45 cinque=5 dieci=10 venti=20 venticinque=25"),
+        minutes={
+            "mezza": 30,
+            "mezzo": 30,
+            "un quarto": 15,
+            "tre quarti": 45,
+            "cinque": 5,
+            "dieci": 10,
+            "venti": 20,
+            "venticinque": 25,
+        },
     ),
     "nl": _Clock(
-        hint=r"\bhalf |\bkwart | (?:over|voor) |\d[:.]\d|\buur\b|\d uur",
+        hints=("half ", "kwart ", " over ", " voor ", "uur"),
+        hint=r"\d[:.]\d",
         part=r"ochtends?|morgens|middags?|avonds?|nachts?",
         forms=(
             (r"(?P<past>{minutes})\sover\s(?P<half>half\s)?{hour}", _NL),
@@ -206,9 +240,10 @@ _CLOCKS: Mapping[str, _Clock] = {
         ),
         whole="{hour} uur",
         exact="{hour}.{minute:02} uur",
-        minutes=_table("kwart=15 vijf=5 tien=10 twintig=20"),
+        minutes={"kwart": 15, "vijf": 5, "tien": 10, "twintig": 20},
     ),
     "pt": _Clock(
+        hints=("meia", "quarto"),
         hint=r"\d\s?[h:]|\b(?:[àa]s?|das?|são|é|até|pelas) \w+(?: horas?)? e ",
         part=r"manhã|tarde|noite|madrugada",
         forms=(
@@ -218,7 +253,7 @@ _CLOCKS: Mapping[str, _Clock] = {
         ),
         whole="{hour}h",
         exact="{hour}h{minute:02}",
-        minutes=_table("meia=30 quinze=15 um_quarto=15 cinco=5 dez=10 vinte=20"),
+        minutes={"meia": 30, "quinze": 15, "um quarto": 15, "cinco": 5, "dez": 10, "vinte": 20},
     ),
 }
 _NEXT_TO_PART = (
@@ -255,7 +290,7 @@ class _Reader:
     def __init__(self, language: str) -> None:
         clock, units = _CLOCKS[language], numerals_of(language).units
         self.language, self.clock = language, clock
-        self.hint = re.compile(clock.hint, re.IGNORECASE)
+        self.hint = re.compile(clock.hint)
         self.part = re.compile(clock.part, re.IGNORECASE)
         self.next_to_part = re.compile(_NEXT_TO_PART.format(part=clock.part), re.IGNORECASE)
         names = {name: hour for hour in range(1, 13) for name in units[hour].split("|")}
@@ -287,7 +322,8 @@ class _Reader:
 
     def find(self, text: str) -> Iterator[ClockTime]:
         """Yield the clock times of a text in order: where several forms match, the leftmost, and then the first."""
-        if not self.hint.search(text):
+        small = text.lower()
+        if not any(hint in small for hint in self.clock.hints) and not self.hint.search(small):
             return
         found = [
             (match.start(), place, match, before)
@@ -428,8 +464,8 @@ def stand_ins(times: Sequence[ClockTime], text: str, target_language: str) -> It
     for time in times:
         minute = time.minute + 2 if time.minute and time.minute % 11 == 0 else time.minute
         late = time.language == "en" and not time.period and not time.in_part
-        hours = [(time.hour + more) % 12 for more in range(12)]
-        hour = next((each for each in hours if (each, minute) not in used), time.hour % 12)
+        places = (((time.hour + more) % 12, (minute + 5 * step) % 60) for step in range(12) for more in range(12))
+        hour, minute = next((place for place in places if place not in used), (time.hour % 12, minute))
         used.add((hour, minute))
         shown = twelve(hour) if into_english else hour + 12 if late or time.hour > 12 else hour or time.hour
         yield StandIn(shown, minute, f"{shown}:{minute:02}" + (" Uhr" if time.language == "de" else ""))

@@ -11,22 +11,11 @@ from hark.text.numerals import Amount, Numerals, numerals_of
 from hark.text.rewrite import Rewriting, Span
 
 FigureKind = Literal[
-    "integer",
-    "decimal",
-    "grouped",
-    "percent",
-    "currency",
-    "ordinal",
-    "year",
-    "version",
-    "date",
-    "ratio",
-    "phone",
-    "label",
+    "integer", "decimal", "grouped", "percent", "currency", "ordinal", "version", "date", "ratio", "label"
 ]
 """`ratio` is any other pair or list of integers: 3:1, 6:45, 24/7, 1990/91. `label` is part of a word: MP3, B2B."""
 Value = Amount | str | tuple[int, ...]
-"""A tuple for dates, versions and ratios; a string of digits for phone numbers and integers with leading zeros."""
+"""A tuple for dates, versions and ratios; a string of digits for integers with leading zeros."""
 
 LONGEST = 40
 """Maximum characters of a number; anything longer is a code. Python parses at most 4,300 digits."""
@@ -36,18 +25,13 @@ _SIGN = "[€$£¥]"
 _CODE = "EUR|USD|GBP|CHF|JPY|CAD|AUD"
 _MONEY = re.compile(f"{_SIGN}|{_CODE}")
 _DIGIT = re.compile("[0-9]")
-_OPENING = re.compile(r"(?<![\w.,+])[+(]{1,2}$|(?<![\w.,/])\.$")
-"""What may precede the first digit as part of the figure."""
+_INNER = re.compile(r"[\w.,/]")
 _FIGURE = re.compile(
     rf"""
       (?P<date> (?<![\w.,/-])
           (?:[0-9]{{4}}-[01]?[0-9]-[0-3]?[0-9]
           |[0-9]{{1,2}}(?P<sign>[./-])[0-9]{{1,2}}(?P=sign)(?:[0-9]{{4}}|[0-9]{{2}}))
           (?![.,/-]?[0-9]))
-    | (?P<phone> (?<![\w.,+])(?=[+(]{{,2}}[0-9](?:[ \u00a0/()–-]{{,3}}[0-9]){{6}})
-          (?:(?:\+[0-9]|\(?0)[0-9]{{,4}}\)?(?:[ \u00a0/–-]{{1,3}}\(?[0-9]{{2,}}\)?)+
-          |(?:\(?[0-9]{{3}}\)?[ -])?[0-9]{{3}}-[0-9]{{4}})
-          (?![\w:-]|[.,][0-9]))
     | (?<![0-9.,])[0-9]{{1,3}}(?:{_SPACE}[0-9]{{3}})+(?:[.,][0-9]{{1,2}})?(?![0-9])
     | \.?[0-9]+(?:[.,:/'’][0-9]+)*
     """,
@@ -60,7 +44,6 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"[0-9]+")
 _DAY_AND_MONTH = re.compile(r"[0-3]?[0-9]\.[01]?[0-9]")
 _SEPARATOR = re.compile(r"[^0-9]")
-_YEARS = range(1000, 2101)
 _NAME = re.compile(r"(?:\b(?:[vV]|[a-z]*version|release|chapter|section|kapitel|abschnitt)\.?|\b[A-Z]\w*)[ \u00a0]?$")
 """After such a word a figure with a point is a version or a section, whose digits count: 3.10 is not 3.1."""
 
@@ -95,10 +78,8 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
     end = 0
     while digit := _DIGIT.search(text, end):
         start = digit.start()
-        opening = (
-            _OPENING.search(text, max(end, start - 2), start) if text[start - 1 : start] in ("+", "(", ".") else None
-        )
-        match = (opening and _FIGURE.match(text, opening.start())) or _FIGURE.match(text, start)
+        point = start > end and text[start - 1] == "." and (start == 1 or not _INNER.match(text[start - 2]))
+        match = _FIGURE.match(text, start - point)
         assert match is not None
         yield match
         end = match.end()
@@ -111,10 +92,7 @@ def _find(text: str, numerals: Numerals) -> Iterator[Figure]:
         raw = match[0]
         before = text[start - 1 : start]
         figure: Figure | None = None
-        if match["phone"]:
-            number = "".join(_DIGITS.findall(raw))
-            figure = Figure(span, raw, number, "phone", (number,), span)
-        elif match["date"] or (_DAY_AND_MONTH.fullmatch(raw) and numerals.ordinal == text[stop : stop + 1] == "."):
+        if match["date"] or (_DAY_AND_MONTH.fullmatch(raw) and numerals.ordinal == text[stop : stop + 1] == "."):
             parts = tuple(map(int, _DIGITS.findall(raw)))
             if _is_date(parts):
                 figure = Figure(span, raw, parts, "date", (parts,), span)
@@ -143,7 +121,7 @@ def _kind(raw: str, value: Value) -> FigureKind:
         return "label" if raw[0] == "." else "decimal"  # .22 calibre
     if not raw.isdigit():
         return "grouped"
-    return "year" if len(raw) == 4 and int(raw) in _YEARS else "integer"
+    return "integer"
 
 
 def _with_signs(text: str, figure: Figure, taken: int, numerals: Numerals) -> Figure:
@@ -222,7 +200,7 @@ def read_figure(raw: str, numerals: Numerals) -> tuple[Value, ...]:
 def localise(figure: str, source_language: str, target_language: str) -> str:
     """Write a figure, or all figures of a text, as in the target language: 7.4% is 7,4 % in German.
 
-    Years, versions, dates, times, phone numbers and parts of words are unchanged.
+    Years, versions, dates, times and parts of words are unchanged.
     """
     figures = find_figures(figure, source_language)
     written = ((each.span, write_figure(each, source_language, target_language)) for each in figures)

@@ -62,16 +62,14 @@ def compare_numbers(
     """
     if not _DIGIT.search(source) and not _DIGIT.search(translation):
         return ()
-    if (
-        _same_figures(source, translation, source_language, target_language)
-        and not has_part_of_day(source, source_language)  # the same figures may be another hour
-        and not has_part_of_day(translation, target_language)
-    ):
+    our_times, their_times = find_times(source, source_language), find_times(translation, target_language)
+    timed = bool(our_times or their_times)  # then the same figures may be another hour
+    if not timed and _same_figures(source, translation, source_language, target_language):
         return ()
     if _SUBSCRIPT.search(source) or _SUBSCRIPT.search(translation):
         source, translation = source.translate(_SUBSCRIPTS), translation.translate(_SUBSCRIPTS)
-    our_times, their_times = find_times(source, source_language), find_times(translation, target_language)
-    our_part, their_part = has_part_of_day(source, source_language), has_part_of_day(translation, target_language)
+    our_part = timed and has_part_of_day(source, source_language)
+    their_part = timed and has_part_of_day(translation, target_language)
     our_left, their_left = _unmatched(_whole_times(our_times, our_part), _whole_times(their_times, their_part))
     ours = _numbers(source, source_language, our_times, our_left, their_part)
     theirs = _numbers(translation, target_language, their_times, their_left, our_part)

@@ -129,8 +129,7 @@ def _write_number(figure: Figure, text: str, source: str, target: str, rules: Ru
         return ""
     if (rule := _WRITTEN.get(figure.kind)) is not None:
         return write_figure(figure, source, target) if rule in rules else ""
-    same = numerals_of(source).decimal == numerals_of(target).decimal
-    return figure.raw if figure.kind == "decimal" and same and "as typed" in rules else ""
+    return ""
 
 
 def _is_grouped(figure: Figure, text: str, source: str) -> bool:

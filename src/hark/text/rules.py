@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
 
-Rule = Literal["phrases", "typing", "spoken times", "digital times", "prices", "quantities", "thousands", "as typed"]
+Rule = Literal["phrases", "typing", "spoken times", "digital times", "prices", "quantities", "thousands"]
 
 RULES: Mapping[Rule, tuple[bool, str]] = MappingProxyType(
     {
@@ -19,7 +19,6 @@ RULES: Mapping[Rule, tuple[bool, str]] = MappingProxyType(
         "prices": (True, "$1.50 is 1,50 $"),
         "quantities": (True, "a number with a unit or a percent sign has the separators of the target language"),
         "thousands": (True, "a number with groups of thousands has the separators of the target language"),
-        "as typed": (True, "a decimal number stays as typed where both languages write it alike"),
     }
 )
 """Each rule: whether it is on, and what it does."""

@@ -20,7 +20,7 @@ _UNITS = (
     r"[kMGT]?i?B/s|[kMG]?bit/s|(?:km|m|mi)/[hs]|[kMGT]?i?B|mph|kWh|[kMG]?Wh?|[nµmkdc]?m[²³23]?|[nµmkM]?g|[µmdch]?[lL]|"
     r"[mk]?V|[mµ]A|[kMG]?Hz|[kM]?Pa|[mh]?bar|k?cal|kJ|kN|dB|lbs?|oz|ft|yd|px|ppm|rpm|[nµm]s|min|(?<=\s)[hs]|°\s?[CF]?|[%‰]"
 )
-_FIGURE = r"(?>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,:/'’]\d+)*)"
+_FIGURE = r"(?>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,:/'’]\d+)*)"
 _MONEY = r"[$€£¥]"
 _AMOUNT = r"\d+(?:[.,]\d+)*(?:[.,][-–]|[kKmM]\b)?"
 _DOMAINS = "com|org|net|edu|gov|info|io|dev|app|co|uk|de|ch|eu|fr|nl|pt|pl|ai|tv"

@@ -98,7 +98,8 @@ class Lexicon:
         if value is not None or not self.numerals.fused:
             return value
         if self.numerals.elision:
-            word = word.replace(*self.numerals.elision)
+            short, full = self.numerals.elision
+            word = word.replace(short, full)
         # The largest scale splits a word: zweihundert|tausend|dreißig.
         match = max(self.scale.finditer(word), key=lambda each: self.numerals.scales[each[0]], default=None)
         if match is None:
