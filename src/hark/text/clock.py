@@ -126,7 +126,7 @@ _CLOCKS: Mapping[str, _Clock] = {
             "five till",
             "twenty till",
         ),
-        hint=r"[\dntexrvy]\s?[ap]\.?\s?m\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[\s-]"
+        hint=r"[\dntexrvy]\s?[ap]\.?\s?m\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -]"
         r"(?:ten|eleven|twelve|\w+t(?:een|y))",
         part=r"[ap]\.\s?m\b|(?:\b|\d)[ap]m\b|morning|noon|evening|night",
         forms=(
@@ -320,11 +320,15 @@ class _Reader:
                 (re.compile(_START + form + ending, re.IGNORECASE), before and re.compile(before, re.IGNORECASE))
             )
 
+    def may_have_times(self, text: str) -> bool:
+        small = text.lower()
+        for hint in self.clock.hints:
+            if hint in small:
+                return True
+        return self.hint.search(small) is not None
+
     def find(self, text: str) -> Iterator[ClockTime]:
         """Yield the clock times of a text in order: where several forms match, the leftmost, and then the first."""
-        small = text.lower()
-        if not any(hint in small for hint in self.clock.hints) and not self.hint.search(small):
-            return
         found = [
             (match.start(), place, match, before)
             for place, (form, before) in enumerate(self.forms)
@@ -386,7 +390,7 @@ def _reader(language: str) -> _Reader | None:
 def find_times(text: str, language: str) -> tuple[ClockTime, ...]:
     """Return the clock times in a text, in order; none for a language without rules."""
     reader = _reader(language)
-    return tuple(reader.find(text)) if reader else ()
+    return tuple(reader.find(text)) if reader and reader.may_have_times(text) else ()
 
 
 def has_part_of_day(text: str, language: str) -> bool:

@@ -23,6 +23,8 @@ _POINT = str.maketrans(",", ".")
 _SUBSCRIPT = re.compile("[₀-₉]")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUFFIX = re.compile(r"['’]?([^\W\d_]+)")
+_CLOCK = re.compile(r"[0-9] ?(?:[ap]\.? ?m\b|Uhr)", re.IGNORECASE)
+"""With this, the same figures may be another hour: 6:45 pm, 6:45 Uhr."""
 _TIME = re.compile(r"([01]?[0-9]|2[0-4])[.:]([0-5][0-9])")
 _NONE: Mapping[str, int] = MappingProxyType({})
 _COUNTED = re.compile(r"[ \u00a0\u202f-]?[^\W\d_]|[ \u00a0]?[°‰]")
@@ -62,12 +64,13 @@ def compare_numbers(
     """
     if not _DIGIT.search(source) and not _DIGIT.search(translation):
         return ()
-    our_times, their_times = find_times(source, source_language), find_times(translation, target_language)
-    timed = bool(our_times or their_times)  # then the same figures may be another hour
-    if not timed and _same_figures(source, translation, source_language, target_language):
+    same = _same_figures(source, translation, source_language, target_language)
+    if same and not _CLOCK.search(source) and not _CLOCK.search(translation):
         return ()
     if _SUBSCRIPT.search(source) or _SUBSCRIPT.search(translation):
         source, translation = source.translate(_SUBSCRIPTS), translation.translate(_SUBSCRIPTS)
+    our_times, their_times = find_times(source, source_language), find_times(translation, target_language)
+    timed = bool(our_times or their_times)
     our_part = timed and has_part_of_day(source, source_language)
     their_part = timed and has_part_of_day(translation, target_language)
     our_left, their_left = _unmatched(_whole_times(our_times, our_part), _whole_times(their_times, their_part))

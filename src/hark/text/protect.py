@@ -181,6 +181,8 @@ def _kind_and_span(match: re.Match[str]) -> tuple[ItemKind, Span]:
 def _times(text: str, source: str, target: str, rules: Rules) -> Iterator[Item]:
     """Yield the clock times, each with a stand-in that the model sees."""
     times = [time for time in clock.find_times(text, source) if _is_ours(time, rules)]
+    if not times:
+        return
     for time, stand_in in zip(times, clock.stand_ins(times, text, target), strict=True):
         pattern = clock.pattern(stand_in, target, with_half=not time.in_part)
         yield Item(*time.span, time.text, "time", stand_in.shown, clock.write_time(time, target), pattern)
