@@ -7,9 +7,11 @@ words in English and German, and figures elsewhere, where words would have to ag
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 from hark.text.numerals import numerals_of
@@ -32,14 +34,6 @@ _BARE = rf"(?P<hour>{_DIGITAL}):(?P<minute>[0-5]\d){_NOT_A_TIME}"
 _LINK = re.compile(r"\s?(?:-|–|to|and|or|till|until|bis|und|oder|,)\s?(?:at\s|um\s)?")
 """Links two times; the first shows that the second is a time too."""
 _HALF_DAY = r"(?:[ap]\.\s?m\b\.?|[ap]m\b)"
-# What may follow a time in English words: the end, punctuation, or a word that continues the sentence; not a counted
-# noun, as in "ten to twelve people".
-_REST_EN = (
-    r"(?=\s?(?:$|[.,;:!?)\]\"”’–—-]|(?:in|at|on|when|and|but|or|o['’]clock|today|tomorrow|tonight|yesterday|this|sharp|"
-    r"already|now|so|because|by|for|until|till|as|we|i|you|he|she|they|it|the|every|each|if|before|after|[ap]\.?m)\b))"
-)
-# The same in German: "zehn vor zwei Jahren" counts years.
-_REST_DE = r"\b(?![:/%]|[.,]\d)(?!\s(?!Uhr\b)(?-i:[A-ZÄÖÜ])\w)(?:\sUhr\b)?"
 _FINAL = re.compile(r"[\"'”’)\]\s]*$")
 _HOUR = re.compile(r"\d+")
 _ANY_TIME = re.compile(r"(\d{1,2})[:.](\d\d)(?!\d)")
@@ -47,8 +41,6 @@ _UNIT = r"(?:h(?!\w*[^\W\d])|heures?|horas?|ore|uur|Uhr|hours|o['’]clock)"
 _HALF_DAY_AT_END = r"(?:[ap]\.\s?m\b(?:\.(?!\s*$))?|[ap]m\b)"
 _BEFORE_FIGURE, _AFTER_FIGURE = r"(?<![\w:])(?<!\d[.,])", r"(?!\w|[.,:]\d)"
 _PARTS = {"quarter": 15, "viertel": 15, "viertel vor": 15, "drei viertel": 15, "dreiviertel": 15, "half": 30, "eine": 1}
-_JUST = r"(?:\s(?:about|around|almost|nearly|exactly|just|already|only|now))?"
-_AT = rf"(?:at|by|until|till?|it['’]?s|it\sis|it\swas|is\sit|was\sit){_JUST}"
 
 
 @dataclass(frozen=True)
@@ -81,10 +73,10 @@ class StandIn:
 
 @dataclass(frozen=True)
 class _Clock:
-    """How a language tells the time.
+    """How a language tells the time (clock.toml).
 
     The patterns of `forms` have the groups hour, minute (two digits), late, past and to (minutes in words), half (half
-    an hour earlier), early (three quarters earlier) and half_day. The second element says what must precede the time.
+    an hour earlier), early (three quarters earlier) and half_day. A second pattern says what must precede the time.
     """
 
     hints: tuple[str, ...]
@@ -93,169 +85,23 @@ class _Clock:
     """...or else matches this."""
     part: str
     """Names of the parts of a day."""
-    forms: tuple[tuple[str, str], ...]
+    before: str
+    """What precedes figures that are a time."""
+    end: str
+    """What may follow any time."""
+    forms: Sequence[Sequence[str]]
     whole: str
     """How a full hour is written."""
     exact: str
     """How hours and minutes are written."""
+    rest: str = ""
+    """What may follow a time in words, lest it count something: ten to twelve people, zehn vor zwei Jahren."""
     minutes: Mapping[str, int] = field(default_factory=dict)
     """Numbers of minutes in words, if they are not the number words of the language."""
 
 
-_EN_FIGURES = rf"(?:(?:{_AT}|from|before|after|since|around|about|between|the){_JUST}\s|^\W*)$"
-_DE_FIGURES = (
-    r"(?:\b(?:um|gegen|ab|bis|seit|von|vor|nach|zwischen|ca\.|circa|etwa|heute|morgen|gestern|schon|erst)\s|^\W*)$"
-)
-_FR = r"(?<!\w)(?:à|vers|avant|après|dès|jusqu['’]à|depuis|est|était|entre|et|de)\s$"
-_ES = r"(?<!\w)las?\s$"
-_IT = r"(?<!\w)(?:(?:(?:al|dal|del)?le|ore)\s|(?:all|dall|l)['’])$"
-_NL = r"(?<!\w)(?:om|tot|vanaf|rond|voor|na|tegen|is|was|van|sinds|en)\s$"
-_PT = r"(?<!\w)(?:[àa]s?|das?|são|é|até|pelas)\s$"
-_CLOCKS: Mapping[str, _Clock] = {
-    "en": _Clock(
-        hints=(
-            ":",
-            "clock",
-            "past ",
-            "quarter",
-            "minute",
-            "ten to",
-            "five to",
-            "twenty to",
-            "ten till",
-            "five till",
-            "twenty till",
-        ),
-        hint=r"[\dntexrvy]\s?[ap]\.?\s?m\b|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -]"
-        r"(?:ten|eleven|twelve|\w+t(?:een|y))",
-        part=r"[ap]\.\s?m\b|(?:\b|\d)[ap]m\b|morning|noon|evening|night",
-        forms=(
-            (r"(?P<past>half)\spast\s{hour}\b", ""),
-            (rf"(?:a\s)?(?P<past>quarter)\s(?:past|after)\s{{hour}}\b{_REST_EN}", ""),
-            (rf"(?:a\s)?(?P<to>quarter)\s(?:to|before|till?)\s{{hour}}\b{_REST_EN}", ""),
-            (rf"(?P<past>{{minutes}})(?:\sminutes?\safter|(?:\sminutes?)?\spast)\s{{hour}}\b{_REST_EN}", ""),
-            (rf"(?P<to>{{minutes}})\sminutes?\s(?:to|before|till?)\s{{hour}}\b{_REST_EN}", ""),
-            (rf"(?P<past>five|ten|twenty(?:[\s-]five)?|2?5|[12]0)\safter\s{{hour}}\b{_REST_EN}", rf"\b{_AT}\s$"),
-            (
-                rf"(?P<to>five|ten|twenty(?:[\s-]five)?|2?5|[12]0)\s(?:to|before|till?)\s{{hour}}\b{_REST_EN}",
-                rf"\b{_AT}\s$",
-            ),
-            (r"{hour}\so['’]clock\b", ""),
-            (rf"{{hour}}(?:[:.](?P<minute>[0-5]\d))?(?=\s?{_HALF_DAY})", ""),
-            (rf"{{name}}[\s-](?P<late>{{sixty}})\b{_REST_EN}", _EN_FIGURES),
-            (rf"{{name}}[\s-](?P<late>{{sixty}})\b(?=\s?{_HALF_DAY})", ""),
-            (_BARE, _EN_FIGURES),
-        ),
-        whole="{hour} o'clock",
-        exact="{hour}:{minute:02}",
-    ),
-    "de": _Clock(
-        hints=(":", "uhr", "halb ", "viertel "),
-        hint=r"[fnigeflsr0-9](?: minuten?)? (?:vor|nach) [0-9ezdvfsan]",
-        part=r"abends?|nachts?|morgens|früh|(?:vor|nach)?mittags?|am\smorgen",
-        forms=(
-            (rf"(?P<past>{{minutes}}|eine(?=\sMinute))(?:\sMinuten?)?\snach\s(?P<half>halb\s)?{{hour}}{_REST_DE}", ""),
-            (rf"(?P<to>{{minutes}}|eine(?=\sMinute))(?:\sMinuten?)?\svor\s(?P<half>halb\s)?{{hour}}{_REST_DE}", ""),
-            (r"(?P<half>halb)\s{hour}\b(?![:/%]|[.,]\d)(?:\sUhr\b)?", ""),
-            (rf"(?P<past>viertel)\snach\s{{hour}}{_REST_DE}", ""),
-            (rf"(?P<to>drei\s?viertel|viertel\svor)\s{{hour}}{_REST_DE}", ""),
-            (rf"(?P<early>viertel)\s{{hour}}{_REST_DE}", r"\b(?:um|gegen|ist|war|bis|seit|ab|vor|nach|schon|erst)\s$"),
-            (r"{day}[:.](?P<minute>[0-5]\d)\s?Uhr\b", ""),
-            (rf"{{day}}\s?Uhr\b(?:\s(?P<minute>{{sixty}}){_REST_DE})?", ""),
-            (_BARE, _DE_FIGURES),
-        ),
-        whole="{hour} Uhr",
-        exact="{hour}:{minute:02} Uhr",
-    ),
-    "fr": _Clock(
-        hints=("heure",),
-        hint=r"\d\s?[h:]",
-        part=r"matin|soir|après-midi|nuit",
-        forms=(
-            (r"{hour}\s?(?:h|heures?)\set\s(?P<past>demie?|quart)", _FR),
-            (r"{hour}\s?(?:h|heures?)\smoins\s(?P<to>{minutes})", _FR),
-            (r"{digital}\s?(?:h|heures?)\s?(?P<minute>[0-5]\d)", _FR),
-            (r"{hour}\sheures?\s(?P<late>{minutes})", _FR),
-            (r"{hour}\s?(?:h|heures?)(?!\s(?:de\b(?!\sl)|d['’]|par|plus))", _FR),
-            (_BARE, _FR),
-        ),
-        whole="{hour}\u00a0h",
-        exact="{hour}\u00a0h\u00a0{minute:02}",
-        minutes={
-            "demie": 30,
-            "demi": 30,
-            "quart": 15,
-            "le quart": 15,
-            "cinq": 5,
-            "dix": 10,
-            "vingt": 20,
-            "vingt-cinq": 25,
-        },
-    ),
-    "es": _Clock(
-        hints=(" menos ",),
-        hint=r"\blas? \w+ y |\d[:.]\d",
-        part=r"mañana|tarde|noche|madrugada|[ap]\.\s?m\b",
-        forms=(
-            (r"{hour}\sy\s(?P<past>{minutes})", _ES),
-            (r"{hour}\smenos\s(?P<to>{minutes})", _ES),
-            (rf"{_FIGURES}(?:\s?h(?:oras)?\b)?", _ES),
-        ),
-        whole="{hour}:00",
-        exact="{hour}:{minute:02}",
-        minutes={"media": 30, "cuarto": 15, "cinco": 5, "diez": 10, "veinte": 20, "veinticinco": 25},
-    ),
-    "it": _Clock(
-        hints=(" meno ",),
-        hint=r"['’e] ?\w+ e |\d[:.]\d",
-        part=r"mattin[ao]|pomeriggio|sera|stasera|notte",
-        forms=(
-            (r"{hour}\se\s(?P<past>{minutes})", _IT),
-            (r"{hour}\smeno\s(?P<to>{minutes})", _IT),
-            (_FIGURES, _IT),
-        ),
-        whole="{hour}:00",
-        exact="{hour}:{minute:02}",
-        minutes={
-            "mezza": 30,
-            "mezzo": 30,
-            "un quarto": 15,
-            "tre quarti": 45,
-            "cinque": 5,
-            "dieci": 10,
-            "venti": 20,
-            "venticinque": 25,
-        },
-    ),
-    "nl": _Clock(
-        hints=("half ", "kwart ", " over ", " voor ", "uur"),
-        hint=r"\d[:.]\d",
-        part=r"ochtends?|morgens|middags?|avonds?|nachts?",
-        forms=(
-            (r"(?P<past>{minutes})\sover\s(?P<half>half\s)?{hour}", _NL),
-            (r"(?P<to>{minutes})\svoor\s(?P<half>half\s)?{hour}", _NL),
-            (r"(?P<half>half)\s{hour}", _NL),
-            (rf"{_FIGURES}(?:\suur\b)?", _NL),
-            (r"{hour}\suur", _NL),
-        ),
-        whole="{hour} uur",
-        exact="{hour}.{minute:02} uur",
-        minutes={"kwart": 15, "vijf": 5, "tien": 10, "twintig": 20},
-    ),
-    "pt": _Clock(
-        hints=("meia", "quarto"),
-        hint=r"\d\s?[h:]|\b(?:[àa]s?|das?|são|é|até|pelas) \w+(?: horas?)? e ",
-        part=r"manhã|tarde|noite|madrugada",
-        forms=(
-            (r"{hour}(?:\shoras?)?\se\s(?P<past>{minutes})", _PT),
-            (r"{digital}\s?[h:](?P<minute>[0-5]\d)", _PT),
-            (r"{digital}h", _PT),
-        ),
-        whole="{hour}h",
-        exact="{hour}h{minute:02}",
-        minutes={"meia": 30, "quinze": 15, "um quarto": 15, "cinco": 5, "dez": 10, "vinte": 20},
-    ),
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_CLOCKS: Mapping[str, _Clock] = {code: _Clock(**table) for code, table in _TABLES.items()}
 _NEXT_TO_PART = (
     r"(?:\sUhr)?,?\s(?:(?:am|in|at|du|de|della|di|da|van|['’]s)\s)?(?:(?:the|la|l['’]|dell['’]|de\sla)\s?)?(?:{part})\b"
 )
@@ -311,14 +157,15 @@ class _Reader:
             "{minutes}": _any_of(small),
             "{sixty}": _any_of([word for word, n in self.minutes.items() if n >= (1 if language == "de" else 10)]),
         }
-        self.forms = []
-        ending = rf"(?:\s?(?P<half_day>{_HALF_DAY}))?" if language == "en" else "" if language == "de" else _APART
-        for form, before in clock.forms:
-            for name, pattern in groups.items():
-                form = form.replace(name, pattern)
-            self.forms.append(
-                (re.compile(_START + form + ending, re.IGNORECASE), before and re.compile(before, re.IGNORECASE))
-            )
+        groups |= {"{bare}": _BARE, "{figures}": _FIGURES, "{half_day}": _HALF_DAY}
+        groups |= {"{rest}": clock.rest, "{before}": clock.before}
+
+        def make(pattern: str) -> re.Pattern[str]:
+            for name, part in groups.items():
+                pattern = pattern.replace(name, part)
+            return re.compile(pattern, re.IGNORECASE)
+
+        self.forms = [(make(_START + form + clock.end), make("".join(before))) for form, *before in clock.forms]
 
     def may_have_times(self, text: str) -> bool:
         small = text.lower()
@@ -339,7 +186,7 @@ class _Reader:
             if start < end:
                 continue
             linked = end >= 0 and _LINK.fullmatch(text, end, start)
-            if before and not linked and not before.search(text, max(0, start - 24), start):
+            if before.pattern and not linked and not before.search(text, max(0, start - 24), start):
                 continue
             time = self._read(match)
             yield time
