@@ -1,7 +1,6 @@
 """Comparison of the numbers in a source and its translation: which were lost, changed or invented.
 
-`figures.py` finds numbers in digits, `localisation.py` writes them, `spelled.py` handles number words, and `clock.py`
-clock times.
+`figures.py` finds numbers in digits, `spelled.py` number words, and `clock.py` clock times.
 """
 
 import re
