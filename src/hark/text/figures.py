@@ -15,7 +15,7 @@ FigureKind = Literal[
 ]
 """`ratio` is any other pair or list of integers: 3:1, 6:45, 24/7, 1990/91. `label` is part of a word: MP3, B2B."""
 Value = Amount | str | tuple[int, ...]
-"""A tuple for dates, versions and ratios; a string of digits for integers with leading zeros."""
+"""A tuple for dates, versions and ratios; a string of digits for codes with leading zeros."""
 
 LONGEST = 40
 """Maximum characters of a number; anything longer is a code. Python parses at most 4,300 digits."""
@@ -119,9 +119,9 @@ def _kind(raw: str, value: Value) -> FigureKind:
         return "ratio" if "/" in raw or ":" in raw or "," in raw else "version"
     if isinstance(value, Decimal):
         return "label" if raw[0] == "." else "decimal"  # .22 calibre
-    if not raw.isdigit():
-        return "grouped"
-    return "integer"
+    if raw.isdigit():
+        return "integer"
+    return "label" if isinstance(value, str) else "grouped"
 
 
 def _with_signs(text: str, figure: Figure, taken: int, numerals: Numerals) -> Figure:
@@ -185,7 +185,8 @@ def read_figure(raw: str, numerals: Numerals) -> tuple[Value, ...]:
     last = separators[-1]
     others = set(separators[:-1])
     if ":" in separators or "/" in separators:
-        return (integers,)
+        coded = any(len(group) > 2 and group[0] == "0" for group in groups)  # A5-0293/2000
+        return ("".join(groups),) if coded else (integers,)
     grouped = groups[0][0] != "0" and len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:-1])
     whole = grouped and len(groups[-1]) == 3 and others <= {last}
     fraction = last in ".," and last not in others and (len(groups) == 2 or (grouped and len(others) == 1))
