@@ -130,7 +130,7 @@ def _any_of(names: Iterable[str]) -> str:
     return "(?:" + "|".join(sorted(names, key=len, reverse=True)).replace(" ", r"\s") + ")"
 
 
-class _Reader:
+class TimeReader:
     """Finds the clock times of a language. Made on first use: its patterns take as long as translating a sentence."""
 
     def __init__(self, language: str) -> None:
@@ -228,10 +228,10 @@ class _Reader:
 
 
 @lru_cache(maxsize=8)
-def _reader(language: str) -> _Reader | None:
+def _reader(language: str) -> TimeReader | None:
     """The reader of a language code, with or without a region; None for a language without rules."""
     code = language[:2].lower()
-    return _Reader(code) if code in _CLOCKS else None
+    return TimeReader(code) if code in _CLOCKS else None
 
 
 def find_times(text: str, language: str) -> tuple[ClockTime, ...]:

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ class Numerals:
     """Whether months begin with a capital letter, as opposed to the English verb "may"."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def numerals_of(language: str) -> Numerals:
     """Return the entry of a language code, with or without a region (`de-AT`); English if there is none."""
     code = language.split("-")[0].lower()
