@@ -182,6 +182,7 @@ def test_shown_times_are_found_in_german(hour: int, minute: int, translation: st
         (8, 0, "at eight o'clock", "eight o'clock"),
         (8, 0, "at 8 am", "8 am"),
         (12, 0, "until noon", "noon"),
+        (12, 0, "at 12 midnight", "12 midnight"),
     ],
 )
 def test_shown_times_are_found_in_english(hour: int, minute: int, translation: str, found: str) -> None:

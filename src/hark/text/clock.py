@@ -340,7 +340,7 @@ def pattern(stand_in: StandIn, target_language: str, with_half: bool = True) -> 
     forms = [rf"{hour}(?:[:.]|\s?{_UNIT}\s?(?:e\s)?){late}(?:\s?{_UNIT}\b)?{half}?"]
     if not stand_in.minute:
         forms.append(rf"{hour}(?:\s?{_UNIT}\b{half}?|{half})")
-        forms += ["noon|midnight"] if target == "en" and twelve(stand_in.hour) == 12 else []
+        forms += ["(?:12\\s)?(?:noon|midnight)"] if target == "en" and twelve(stand_in.hour) == 12 else []
     if target in _PHRASES:
         phrases = (_PHRASES[target](stand_in.hour, stand_in.minute, spelled) for spelled in (True, False))
         forms += [f"(?:a )?{phrase.removeprefix('a ')}" for phrase in phrases]
