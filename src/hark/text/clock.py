@@ -257,10 +257,8 @@ def write_time(time: ClockTime, target_language: str) -> str:
     whole = time.style == "hour" or (time.style == "phrase" and not time.minute)
     if whole and target == "en" and time.period:
         return f"{time.hour}:00" if time.hour else "midnight"
-    if whole and target in _PHRASES:
-        return clock.whole.format(hour=_hour_word(time.hour, target, time.spelled))
     if whole:
-        return clock.whole.format(hour=time.hour)
+        return clock.whole.format(hour=_hour_word(time.hour, target, time.spelled and target in _PHRASES))
     typed = _HOUR.match(time.text) if time.style == "digital" and not stated else None
     return clock.exact.format(hour=typed[0] if typed else time.hour, minute=time.minute)
 
@@ -305,11 +303,10 @@ def stand_ins(times: Sequence[ClockTime], text: str, target_language: str) -> It
     morning, for that is what models copy: they make "halb drei" of 3:30, but not of 15:30, and 10:00 of "21:00 Uhr".
     More than half of the sentences with 11:55 came out with 11:5 or 11:555.
     """
-    covered = [time.span for time in times]
     used = {
         (int(other[1]) % 12, int(other[2]))
         for other in _ANY_TIME.finditer(text)
-        if not any(start <= other.start() < end for start, end in covered)
+        if not any(time.span[0] <= other.start() < time.span[1] for time in times)
     }
     into_english = target_language[:2].lower() == "en"
     for time in times:

@@ -119,9 +119,7 @@ def _kind(raw: str, value: Value) -> FigureKind:
         return "ratio" if "/" in raw or ":" in raw or "," in raw else "version"
     if isinstance(value, Decimal):
         return "label" if raw[0] == "." else "decimal"  # .22 calibre
-    if raw.isdigit():
-        return "integer"
-    return "label" if isinstance(value, str) else "grouped"
+    return "integer" if raw.isdigit() else "label" if isinstance(value, str) else "grouped"
 
 
 def _with_signs(text: str, figure: Figure, taken: int, numerals: Numerals) -> Figure:

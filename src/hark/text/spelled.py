@@ -31,14 +31,14 @@ def spelled_values(text: str, language: str, implied: bool = False) -> frozenset
     run: list[Part] = []
     end = 0
     for match in _TOKEN.finditer(text):
-        word = _look_up(lexicon, match[0]) if match.end() - match.start() <= LONGEST else _NO_NUMBER
+        part, more = _look_up(lexicon, match[0]) if match.end() - match.start() <= LONGEST else _NO_NUMBER
         if implied:
-            values |= word.implied
-        if run and (word.part is None or not _JOINT.fullmatch(text, end, match.start())):
+            values |= more
+        if run and (part is None or not _JOINT.fullmatch(text, end, match.start())):
             values |= _evaluate(run, lexicon)
             run = []
-        if word.part is not None:
-            run.append(word.part)
+        if part is not None:
+            run.append(part)
             end = match.end()
     if run:
         values |= _evaluate(run, lexicon)
@@ -63,15 +63,9 @@ def scale_pattern(language: str) -> re.Pattern[str]:
     return re.compile(rf"\+?[ \u00a0\u202f-]?\b({scales})\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Word:
-    """The role of a word in a number, and the values it implies."""
-
-    part: Part | None
-    implied: frozenset[Amount]
-
-
-_NO_NUMBER = Word(None, frozenset())
+Word = tuple[Part | None, frozenset[Amount]]
+"""The role of a word in a number, and the values it implies."""
+_NO_NUMBER: Word = (None, frozenset())
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +154,7 @@ def lexicon_of(language: str) -> Lexicon:
 @lru_cache(maxsize=8192)
 def _look_up(lexicon: Lexicon, word: str) -> Word:
     """Look a word up, with a cache: most words of a text are frequent ones."""
-    return Word(_part(lexicon, word.lower()), frozenset(_implied(lexicon, word)))
+    return _part(lexicon, word.lower()), frozenset(_implied(lexicon, word))
 
 
 def _part(lexicon: Lexicon, word: str) -> Part | None:

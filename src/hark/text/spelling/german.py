@@ -81,9 +81,8 @@ def _is_deliberate(word: str, entry: str, context: Context) -> bool:
 def _may_be_name(entry: str, context: Context) -> bool:
     """Whether a word follows a title (Herr Schaefer), or has an unexpected capital."""
     before = context.text[: context.start].rstrip(" .").rpartition(" ")[2]
-    if before.lower() in TITLES or (entry[0].islower() and not context.is_first()):
-        return True
-    return context.before.istitle() and " " in context.text[: context.start].strip()  # Harald Koenig
+    titled = before.lower() in TITLES or (entry[0].islower() and not context.is_first())
+    return titled or (context.before.istitle() and " " in context.text[: context.start].strip())  # Harald Koenig
 
 
 def _mend_compound(word: str) -> str | None:
