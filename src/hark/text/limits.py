@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 
 from hark.text.limit_words import WORDS
-from hark.text.numerals import numerals_of
+from hark.text.numerals import Numerals, numerals_of
 
 SIDES: Mapping[str, tuple[str, str]] = {
     "most": ("low", "low before not"),
@@ -113,7 +113,7 @@ def compare_limits(
     Only what is provable counts: a word with several senses has the one that makes the translation right.
     """
     here, there = _lexicon(source_language), _lexicon(target_language)
-    if here is None or there is None or not (here.sure.search(source) or there.sure.search(translation)):
+    if here is None or there is None or not (here.may_be_sure(source) or there.may_be_sure(translation)):
         return ()
     ours, theirs = here.marks(source), there.marks(translation)
     short = max(len(source), len(translation)) <= SHORT
@@ -162,26 +162,80 @@ def _text(marks: Sequence[_Mark], side: str) -> str:
     return max(marks, key=lambda mark: (side in mark.sure, side in mark.possible)).text
 
 
-@dataclass(frozen=True)
 class _Lexicon:
-    """The words of a language."""
+    """The words of a language. Patterns are compiled on first use, because that takes as long as ten sentences."""
 
-    sure: re.Pattern[str]
-    """Finds words that are evidence: most sentences have none."""
-    every: re.Pattern[str]
-    kinds: Sequence[tuple[str, ...]]
-    """The kinds of each group of `every`."""
-    number: re.Pattern[str]
+    def __init__(self, words: Mapping[str, str], numerals: Numerals) -> None:
+        spelled = (*numerals.units[2:], *numerals.tens, *numerals.scales, *numerals.fractions)
+        # Compiling takes long, and the pattern of "six" also finds "sixteen".
+        words_of_numbers = {word for each in spelled for word in each.split("|")}
+        stems = sorted(
+            word for word in words_of_numbers if not any(word[:end] in words_of_numbers for end in range(1, len(word)))
+        )
+        self._spelled = rf"\b(?:{'|'.join(stems)})"
+        self._kinds: dict[str, list[str]] = {}
+        for kind, listed in words.items():
+            for item in " ".join(listed.split()).split(", "):
+                # "(?:no|not) more" becomes two items, so that each has a first letter.
+                heads = _HEADS.match(item)
+                for head in heads[1].split("|") if heads else ("",):
+                    self._kinds.setdefault(head + item[heads.end() if heads else 0 :], []).append(kind)
+        self._items = sorted(self._kinds, key=lambda item: (not item[0].isalpha(), item[0], -len(item)))
+
+    def may_be_sure(self, text: str) -> bool:
+        """Whether a text may have a word that is evidence: most sentences have none."""
+        return self._sure.search(text) is not None
 
     def marks(self, text: str) -> list[_Mark]:
         """Return the words of limit, order and negation of a text."""
         found = []
-        for match in self.every.finditer(text):
+        every, number = self._with_words if self._words.search(text) else self._with_digits
+        for match in every.finditer(text):
             start, end = match.span()
-            numbered = self.number.search(text, max(0, start - AROUND), end + AROUND) is not None
-            found.append(_Mark(self.kinds[(match.lastindex or 1) - 1], match[0].strip(), start, end, numbered))
+            numbered = number.search(text, max(0, start - AROUND), end + AROUND) is not None
+            kinds = tuple(self._kinds[self._items[(match.lastindex or 1) - 1]])
+            found.append(_Mark(kinds, match[0].strip(), start, end, numbered))
         negations = [mark for mark in found if not {"not", "without"}.isdisjoint(mark.kinds)]
         return [_negate(mark, negations, text) for mark in found] if negations else found
+
+    @cached_property
+    def _sure(self) -> re.Pattern[str]:
+        def is_sure(item: str) -> bool:
+            return any(SIDES[kind][0] not in ("", "with") or kind in LIKELY for kind in self._kinds[item])
+
+        return _compile((item for item in self._items if is_sure(item)), "", "")
+
+    @cached_property
+    def _words(self) -> re.Pattern[str]:
+        return re.compile(self._spelled, re.IGNORECASE)
+
+    @cached_property
+    def _with_words(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        return self._all(rf"(?:\d|{self._spelled})")
+
+    @cached_property
+    def _with_digits(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """For texts without number words, because it is compiled in a third of the time."""
+        return self._all(r"\d")
+
+    def _all(self, number: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """The patterns of all items and of a number."""
+        adjacent, soon = rf"(?=\W{{0,3}}{number})", rf"(?=(?:\W+\w+){{0,2}}?\W{{1,3}}{number})"
+        return _compile(self._items, adjacent, soon), re.compile(number, re.IGNORECASE)
+
+
+def _compile(items: Iterable[str], adjacent: str, soon: str) -> re.Pattern[str]:
+    """A pattern of items, with a group for each; `adjacent` and `soon` stand for # and ##."""
+
+    def expand(item: str) -> str:
+        end = "" if item.endswith("#") else r"\b"
+        return item.replace(" #", "#").replace(" ", r"\s").replace("##", soon).replace("#", adjacent) + end
+
+    # Grouping by first letters makes the search several times faster.
+    groups = []
+    for letter, same in groupby(items, key=lambda item: item[0] if item[0].isalpha() else ""):
+        groups.append(letter + "(?:" + "|".join(f"({expand(item[len(letter) :])})" for item in same) + ")")
+    return re.compile(r"\b(?:" + "|".join(groups) + ")", re.IGNORECASE)
 
 
 def _negate(mark: _Mark, negations: Sequence[_Mark], text: str) -> _Mark:
@@ -200,35 +254,4 @@ def _negate(mark: _Mark, negations: Sequence[_Mark], text: str) -> _Mark:
 @cache
 def _lexicon(language: str) -> _Lexicon | None:
     words = WORDS.get(language.split("-")[0].lower())
-    if words is None:
-        return None
-    numerals = numerals_of(language)
-    spelled = "|".join((*numerals.units[2:], *numerals.tens, *numerals.scales, *numerals.fractions))
-    number = rf"(?:\d|\b(?:{spelled}))"
-    soon, adjacent = rf"(?=(?:\W+\w+){{0,2}}?\W{{1,3}}{number})", rf"(?=\W{{0,3}}{number})"
-    kinds: dict[str, list[str]] = {}
-    for kind, listed in words.items():
-        for item in " ".join(listed.split()).split(", "):
-            # "(?:no|not) more" becomes two items, so that each has a first letter.
-            heads = _HEADS.match(item)
-            for head in heads[1].split("|") if heads else ("",):
-                kinds.setdefault(head + item[heads.end() if heads else 0 :], []).append(kind)
-
-    def first(item: str) -> str:
-        return item[0] if item[0].isalpha() else ""
-
-    def expand(item: str) -> str:
-        end = "" if item.endswith("#") else r"\b"
-        spaced = item.replace(" #", "#").replace(" ", r"\s")
-        return spaced.replace("##", soon).replace("#", adjacent) + end
-
-    def compiled(items: Sequence[str]) -> re.Pattern[str]:
-        # Grouping by first letters makes the search several times faster.
-        groups = []
-        for letter, same in groupby(items, key=first):
-            groups.append(letter + "(?:" + "|".join(f"({expand(item[len(letter) :])})" for item in same) + ")")
-        return re.compile(r"\b(?:" + "|".join(groups) + ")", re.IGNORECASE)
-
-    every = sorted(kinds, key=lambda item: (not item[0].isalpha(), item[0], -len(item)))
-    sure = [item for item in every if any(SIDES[kind][0] not in ("", "with") or kind in LIKELY for kind in kinds[item])]
-    return _Lexicon(compiled(sure), compiled(every), [tuple(kinds[item]) for item in every], re.compile(number, re.I))
+    return None if words is None else _Lexicon(words, numerals_of(language))
