@@ -157,11 +157,11 @@ def translate(
 
 def format_suffix(name: str | None) -> str | None:
     """The suffix of a format of `--as`, which is written with or without its dot."""
+    if name is None:
+        return None
     from hark.configfile import suggest
     from hark.documents.formats import FORMATS
 
-    if name is None:
-        return None
     suffix = f".{name.lower().removeprefix('.')}"
     if suffix not in FORMATS:
         known = [each.removeprefix(".") for each in FORMATS]

@@ -99,6 +99,14 @@ class _Clock:
     minutes: Mapping[str, int] = field(default_factory=dict)
     """Numbers of minutes in words, if they are not the number words of the language."""
 
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text may have a time: most have none."""
+        small = text.lower()
+        for hint in self.hints:
+            if hint in small:
+                return True
+        return re.search(self.hint, small) is not None
+
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _CLOCKS: Mapping[str, _Clock] = {code: _Clock(**table) for code, table in _TABLES.items()}
@@ -136,8 +144,6 @@ class TimeReader:
     def __init__(self, language: str) -> None:
         clock, units = _CLOCKS[language], numerals_of(language).units
         self.language, self.clock = language, clock
-        self.hint = re.compile(clock.hint)
-        self.part = re.compile(clock.part, re.IGNORECASE)
         self.next_to_part = re.compile(_NEXT_TO_PART.format(part=clock.part), re.IGNORECASE)
         names = {name: hour for hour in range(1, 13) for name in units[hour].split("|")}
         self.minutes = clock.minutes
@@ -166,13 +172,6 @@ class TimeReader:
             return re.compile(pattern, re.IGNORECASE)
 
         self.forms = [(make(_START + form + clock.end), make("".join(before))) for form, *before in clock.forms]
-
-    def may_have_times(self, text: str) -> bool:
-        small = text.lower()
-        for hint in self.clock.hints:
-            if hint in small:
-                return True
-        return self.hint.search(small) is not None
 
     def find(self, text: str) -> Iterator[ClockTime]:
         """Yield the clock times of a text in order: where several forms match, the leftmost, and then the first."""
@@ -228,22 +227,20 @@ class TimeReader:
 
 
 @lru_cache(maxsize=8)
-def _reader(language: str) -> TimeReader | None:
-    """The reader of a language code, with or without a region; None for a language without rules."""
-    code = language[:2].lower()
-    return TimeReader(code) if code in _CLOCKS else None
+def _reader(code: str) -> TimeReader:
+    return TimeReader(code)
 
 
 def find_times(text: str, language: str) -> tuple[ClockTime, ...]:
     """Return the clock times in a text, in order; none for a language without rules."""
-    reader = _reader(language)
-    return tuple(reader.find(text)) if reader and reader.may_have_times(text) else ()
+    code = language[:2].lower()
+    return tuple(_reader(code).find(text)) if code in _CLOCKS and _CLOCKS[code].may_be_in(text) else ()
 
 
 def has_part_of_day(text: str, language: str) -> bool:
     """Whether a text names a part of the day, so that its 10:00 may be 22:00."""
-    reader = _reader(language)
-    return reader is not None and reader.part.search(text) is not None
+    clock = _CLOCKS.get(language[:2].lower())
+    return clock is not None and re.search(clock.part, text, re.IGNORECASE) is not None
 
 
 def write_time(time: ClockTime, target_language: str) -> str:

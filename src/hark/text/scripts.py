@@ -14,15 +14,16 @@ _WIDE_SIGNS = "\u3001-\u3003\u3008-\u3020\u3030\uff01-\uff0f\uff1a-\uff20\uff3b-
 _WORDS_ONLY = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf"
 """Thai, Lao, Tibetan, Burmese, Khmer and scripts close to them: no spaces between words, but between sentences."""
 
-_IDEOGRAPH, _SYLLABLE = re.compile(f"[{_HAN}]"), re.compile(f"[{_SYLLABLES}{_HANGUL}]")
+# `re` compiles these on first use: each takes milliseconds, and most texts need none.
+_IDEOGRAPH, _SYLLABLE = f"[{_HAN}]", f"[{_SYLLABLES}{_HANGUL}]"
 _FIRST_ABOVE_ONE = "\u2e80"
 IDEOGRAPH, SYLLABLE = 3, 2
 """Letters of an alphabet that such a character replaces. In `exchange/sentences`, which say the same in 15 languages,
 Chinese has 0.32 of the characters of English, and Japanese 0.42; with these weights 0.81 and 0.89."""
-_SOLID = re.compile(f"[{_HAN}{_SYLLABLES}{_WIDE_SIGNS}]")
-_WIDE_SIGN = re.compile(f"[{_WIDE_SIGNS}]")
-_UNSPACED = re.compile(f"[{_HAN}{_SYLLABLES}{_WIDE_SIGNS}{_WORDS_ONLY}]")
-_TELLING = re.compile(rf"[^\W\d_]|[{_WIDE_SIGNS}{_WORDS_ONLY}]")
+_SOLID = f"[{_HAN}{_SYLLABLES}{_WIDE_SIGNS}]"
+_WIDE_SIGN = f"[{_WIDE_SIGNS}]"
+_UNSPACED = f"[{_HAN}{_SYLLABLES}{_WIDE_SIGNS}{_WORDS_ONLY}]"
+_TELLING = rf"[^\W\d_]|[{_WIDE_SIGNS}{_WORDS_ONLY}]"
 _EDGE = 40
 """Characters at the edge of a sentence in which its script is looked for."""
 
@@ -31,7 +32,7 @@ def letters(text: str) -> int:
     """The length of a text as if in an alphabet: an ideograph counts as several letters, a syllable as two."""
     if text.isascii() or max(text) < _FIRST_ABOVE_ONE:  # nearly all; counting takes longer
         return len(text)
-    ideographs, syllables = len(_IDEOGRAPH.findall(text)), len(_SYLLABLE.findall(text))
+    ideographs, syllables = len(re.findall(_IDEOGRAPH, text)), len(re.findall(_SYLLABLE, text))
     return len(text) + (IDEOGRAPH - 1) * ideographs + (SYLLABLE - 1) * syllables
 
 
@@ -44,15 +45,15 @@ def gap_between(before: tuple[str, str], after: tuple[str, str], gap: str) -> st
         return gap
     last, first = _edges(after)
     if not gap:
-        is_solid = _SOLID.match(last) or _SOLID.match(first)
-        return " " if not is_solid and any(map(_UNSPACED.match, _edges(before))) else gap
-    is_solid = _WIDE_SIGN.match(last) or (_SOLID.match(last) and _SOLID.match(first))
-    return "" if is_solid and not any(map(_SOLID.match, _edges(before))) else gap
+        is_solid = re.match(_SOLID, last) or re.match(_SOLID, first)
+        return " " if not is_solid and any(re.match(_UNSPACED, edge) for edge in _edges(before)) else gap
+    is_solid = re.match(_WIDE_SIGN, last) or (re.match(_SOLID, last) and re.match(_SOLID, first))
+    return "" if is_solid and not any(re.match(_SOLID, edge) for edge in _edges(before)) else gap
 
 
 def _edges(texts: tuple[str, str]) -> tuple[str, str]:
     """The characters that tell the script of two texts where they meet, or nothing if their letters are ASCII."""
     end, start = texts[0][-_EDGE:], texts[1][:_EDGE]
-    last = "" if end.isascii() else _TELLING.findall(end)[-1:]
-    first = "" if start.isascii() else _TELLING.findall(start)[:1]
+    last = "" if end.isascii() else re.findall(_TELLING, end)[-1:]
+    first = "" if start.isascii() else re.findall(_TELLING, start)[:1]
     return "".join(last), "".join(first)
