@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.data.store import Sentences, StoreWriter, TokenStore
+from hark.data.store import FEW, SIDES, Sentences, StoreWriter, TokenStore
 from hark.errors import HarkError, UserError
 from tests.data.stores import store_of
 
@@ -62,6 +62,18 @@ def test_gather_concatenates_single_sentences(
     flat, widths = store.gather(indices, side, end=end)
     assert flat.tolist() == list(chain(*sentences))
     assert widths.tolist() == [len(sentence) for sentence in sentences]
+
+
+@pytest.mark.parametrize("end", [None, 3])
+@pytest.mark.parametrize("count", [0, 1, FEW, FEW + 1])
+def test_write_copies_what_gather_returns(count: int, end: int | None) -> None:
+    store = store_of([(n % 5, n % 3) for n in range(40)])
+    indices = np.random.default_rng(count).integers(0, 40, count)
+    for side in SIDES:
+        flat, widths = store.gather(indices, side, end=end)
+        out = np.full(len(flat) + 2, -1, np.int32)
+        assert store.write(indices, side, out, end) == widths.tolist()
+        assert out.tolist() == [*flat.tolist(), -1, -1]
 
 
 def test_an_empty_store(tmp_path: Path) -> None:

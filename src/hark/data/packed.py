@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from math import lcm
 from typing import NamedTuple
 
@@ -140,8 +140,10 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         key = corpus * variants.max() + number_of_pass % variants[corpus]
         order = np.argsort(key, kind="stable")
         pairs = pairs[order]
-        runs = np.split(pairs, np.flatnonzero(np.diff(key[order])) + 1) if len(pairs) else []
-        return pairs, [(self.pools[run[0, 0]].store(run[0, 2]), run[:, 1]) for run in runs]
+        bounds = [0, *(np.flatnonzero(np.diff(key[order])) + 1).tolist(), len(pairs)]
+        rows, first = pairs[:, 1], pairs[bounds[:-1] if len(pairs) else []]
+        stores = [self.pools[corpus].store(number_of_pass) for corpus, _, number_of_pass in first.tolist()]
+        return pairs, [(store, rows[start:end]) for store, (start, end) in zip(stores, pairwise(bounds), strict=False)]
 
     def _concatenate(
         self, pieces: list[tuple[TokenStore, NDArray[np.int64]]], side: Side, slots: int
@@ -151,12 +153,14 @@ class PackedBatches(Batches[PackedStream[Tokens]]):
         ids = self.sides[side]
         tokens = np.full(slots, ids.pad, np.int32)
         cu = np.full(self.shape.sentences + 1, slots, np.int32)
-        cu[0] = at = done = 0
+        lengths: list[int] = []
+        at = 0
         for store, rows in pieces:
-            flat, lengths = store.gather(rows, side, end=ids.end)
-            tokens[at : at + len(flat)] = flat
-            cu[done + 1 : done + 1 + len(rows)] = at + np.cumsum(lengths)
-            at, done = at + len(flat), done + len(rows)
+            written = store.write(rows, side, tokens[at:], ids.end)
+            lengths += written
+            at += sum(written)
+        done = len(lengths)
+        cu[: done + 1] = np.cumsum([0, *lengths])
         dummies = np.arange(at + self.config.max_length, slots, self.config.max_length)
         cu[done + 1 : done + 1 + len(dummies)] = dummies
         return tokens, cu, at
