@@ -133,7 +133,14 @@ def test_digits_stay_as_typed(text: str, target: str) -> None:
 
 
 def test_figures_that_are_no_quantities_stay_as_typed() -> None:
-    for text in ("the parameters $1, $2", "Satz 10 028 692", "Perl 5.005.", "an 255.255.255.255 senden", '"87.5%"'):
+    for text in (
+        "the parameters $1, $2",
+        "Satz 10 028 692",
+        "Perl 5.005.",
+        "an 255.255.255.255 senden",
+        '"87.5%"',
+        "the section 4.2 points out",
+    ):
         language = "en" if "the" in text or "%" in text else "de"
         written = [item.written for item in find(text, UNKNOWN, language, "de" if language == "en" else "en")]
         assert all(each in ("", text) for each in written), text
@@ -148,6 +155,10 @@ def test_figures_that_are_no_quantities_stay_as_typed() -> None:
         ("It rose 7.4%.", "fr", "7,4\u00a0%"),
         ("It costs $1,250.50.", "de", "1.250,50 $"),
         ("1,250 people", "es", "1.250"),
+        ("A diameter of 11.9 meters.", "de", "11,9"),
+        ("UK exports fell 3.5 percent.", "it", "3,5"),
+        ("It took 2.5 hours.", "fr", "2,5"),
+        ("It costs $1 million.", "de", "1 $"),
     ],
 )
 def test_quantities_are_written_as_in_the_target_language(text: str, target: str, written: str) -> None:

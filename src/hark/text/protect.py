@@ -7,8 +7,9 @@ translation. `attempts.py` decides what to do if one is lost.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache, lru_cache
 from unicodedata import name
 
 from hark.text import clock
@@ -17,7 +18,7 @@ from hark.text.normalise import normalise
 from hark.text.numerals import numerals_of
 from hark.text.rewrite import Rewriting, Span
 from hark.text.rules import ON, Rule, Rules
-from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, ItemKind
+from hark.text.shapes import HINT, ITEMS, OPAQUE, SPELLABLE, UNIT_WORDS, ItemKind
 from hark.text.terms import Terms
 
 _THOUSANDS = "[.,'’ ]?"
@@ -105,7 +106,8 @@ def find(
                 continue
             written = ""
             if source and target and kind in _LOCAL and _LOCAL[kind] in rules:
-                written = "" if _PLACEHOLDER.fullmatch(raw) else localise(raw, source, target)
+                placeholder = _PLACEHOLDER.fullmatch(raw) and not _unit_words().match(text, span[1])  # $1 million
+                written = "" if placeholder else localise(raw, source, target)
                 written = "" if written == raw else written
             elif source and target and kind == "number" and not raw.isdigit():
                 if in_context is None:
@@ -124,12 +126,21 @@ def find(
 
 
 def _write_number(figure: Figure, text: str, source: str, target: str, rules: Rules) -> str:
-    """What to write for a number without a unit; nothing if that is for the model to say, as for 3.5."""
+    """What to write for a number without a sign or an abbreviated unit; nothing if the model must say, as for 3.5."""
+    typed = isinstance(figure.value, Decimal) and numerals_of(source).decimal in figure.raw
+    if typed and _unit_words().match(text, figure.span[1]) and "quantities" in rules:  # 11.9 metres
+        return write_figure(replace(figure, kind="decimal"), source, target)
     if figure.kind == "grouped" and not _is_grouped(figure, text, source):
         return ""
     if (rule := _WRITTEN.get(figure.kind)) is not None:
         return write_figure(figure, source, target) if rule in rules else ""
     return ""
+
+
+@cache
+def _unit_words() -> re.Pattern[str]:
+    """Compiled when a text first needs it, which takes 2 ms."""
+    return re.compile(UNIT_WORDS)
 
 
 def _is_grouped(figure: Figure, text: str, source: str) -> bool:

@@ -20,6 +20,21 @@ _UNITS = (
     r"[kMGT]?i?B/s|[kMG]?bit/s|(?:km|m|mi)/[hs]|[kMGT]?i?B|mph|kWh|[kMG]?Wh?|[nµmkdc]?m[²³23]?|[nµmkM]?g|[µmdch]?[lL]|"
     r"[mk]?V|[mµ]A|[kMG]?Hz|[kM]?Pa|[mh]?bar|k?cal|kJ|kN|dB|lbs?|oz|ft|yd|px|ppm|rpm|[nµm]s|min|(?<=\s)[hs]|°\s?[CF]?|[%‰]"
 )
+# Units in words, in seven languages: what stands before one is a quantity. Not "points" and "times", which are verbs, too.
+UNIT_WORDS = (
+    r"(?i:[ \u00a0\u202f-](?:"
+    r"(?:kilo|quiló|quilo|chilo|centi|zenti|centí|mill?i|milí|quadrat|kubik|square |cubic )?(?:met(?:er|re|ri|ro)|mètre)[ns]?|"
+    r"(?:kilo|chilo|quilo|mill?i)?(?:gramm?[eosi]?s?|gramas?)|kilos?|chil[io]|quilos?|lit(?:er|re|ro|ri)s?|"
+    r"tonn?e[ns]?|tons?|tonnellat[ae]|toneladas?|miles?|meilen?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|pfund|"
+    r"grad[eosi]?|graden|graus?|degr[eé]e?s?|per ?cent|prozent(?:punkte?n?)?|procent|percentage points|"
+    r"(?:pour|por|per) ?cent[oa]?|thousand|milli?on(?:en|s|i|e|es)?|mill?ões|millón|miljoen|mil milh(?:ões|ão)|milh(?:ões|ão)|"
+    r"billions?|milliarden?|milliards?|miliard[io]|miljard|euros?|dollars?|dollari|dólares|francs?|franken|watt|volt|"
+    r"(?:kilo|mega|giga|tera)?(?:bytes?|watts?|hertz)|pixels?|calorie[sën]?|kalorien|"
+    r"seconds?|secondes?|sekunden?|segundos?|secondi|minut(?:es?|en?|os|i|a)|hours?|heures?|stunden?|horas?|ore|uur|"
+    r"days?|jours?|tagen?|días?|dias?|giorni|dagen|weeks?|semaines?|wochen?|semanas?|settimane|weken|"
+    r"months?|mois|monaten?|meses|mesi|maanden|years?|ans|années|jahren?|años?|anos?|anni|jaar"
+    r")\b)"
+)
 _FIGURE = r"(?>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,:/'’]\d+)*)"
 _MONEY = r"[$€£¥]"
 _AMOUNT = r"\d+(?:[.,]\d+)*(?:[.,][-–]|[kKmM]\b)?"
