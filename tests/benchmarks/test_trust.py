@@ -103,8 +103,28 @@ def test_the_report_lists_lines_that_are_silently_wrong() -> None:
     assert silent == ["  no_stop: so\n    what -> na   (has changed)", ""]
     (row,) = (line.split() for line in printed if line.startswith("  no stop"))
     assert row == ["no", "stop", "1", "0", "0.0%", "0", "0.0%", "1", "100.0%", "0"]
+    assert not any("phrase table" in line for line in printed)
     bands = "0 to 20: 0 of 1; 20 to 35: 0 of 0; 35 to 50: 0 of 0; 50 to 65: 0 of 0; 65 to 100: 1 of 1"
     assert f"  warnings by chrF2: {bands}" in printed
+
+
+def test_the_report_shows_what_the_phrase_table_hides() -> None:
+    found = [
+        Verdict("trust.toml", "phrases", "Kind regards", "Viele Grüße", ("phrase",), "held", False, ""),
+        Verdict("trust.toml", "phrases", "Kind regards", "Freundlich", (), "silent", False, "lost", phrases=False),
+        Verdict("trust.toml", "phrases", "house", "Maus", (), "silent", False, "has none of haus"),
+        Verdict("trust.toml", "phrases", "house", "Maus", (), "silent", False, "has none of haus", phrases=False),
+    ]
+    printed = report("small", found, 35.0)
+    title = printed.index("small: the same without the phrase table, which has a part in 1")
+    assert printed[title + 2].split() == ["all", "2", "0", "0.0%", "0", "0.0%", "2", "100.0%", "0"]
+    (row,) = (line.split() for line in printed if line.startswith("  phrases  "))
+    assert row[1:3] == ["2", "1"]
+    assert printed[printed.index("small: silently wrong lines") + 1 :] == [
+        "  phrases: house -> Maus   (has none of haus)",
+        "  phrases: Kind regards -> Freundlich   (lost; without the phrase table)",
+        "",
+    ]
 
 
 def test_measuring_an_untrained_model(
@@ -113,7 +133,7 @@ def test_measuring_an_untrained_model(
     (tmp_path / "data").mkdir()
     for number, domain in enumerate(DOMAINS):
         write(tmp_path / "data", f"{domain}.test", make_pairs(12, seed=number))
-    few = '[en-de]\nwords = [{ text = "house", has = ["haus"] }, { text = "42", same = true }]\n'
+    few = '[en-de]\nwords = [{ text = "Kind regards", has = ["grüßen"] }, { text = "42", same = true }]\n'
     for part in trust.PARTS:
         (tmp_path / part).write_text(few, encoding="utf-8")
     monkeypatch.setattr(trust, "HERE", tmp_path)
@@ -124,8 +144,10 @@ def test_measuring_an_untrained_model(
     printed = capsys.readouterr().out
     assert "small: 10 sentences of draw test, wrong below chrF2 35" in printed
     (found,) = json.loads(file.read_text(encoding="utf-8"))["models"].values()
-    assert [each["part"] for each in found] == ["trust.toml"] * 2 + ["everyday.toml"] * 2 + ["test"] * 10
-    assert [each["outcome"] for each in found[:4] if each["text"] == "42"] == ["held", "held"]
+    assert [each["part"] for each in found] == ["trust.toml"] * 4 + ["everyday.toml"] * 4 + ["test"] * 10
+    assert [each["outcome"] for each in found[:8] if each["text"] == "42"] == ["held"] * 4
+    assert ["phrase" in each["flags"] for each in found[:8] if each["text"] != "42"] == [True, False] * 2
+    assert [each["phrases"] for each in found] == [True, False] * 4 + [True] * 10
 
     monkeypatch.setattr(sys, "argv", ["trust", str(model), "--data", str(tmp_path / "none")])
     trust.main()
