@@ -17,7 +17,7 @@ import torch
 from hark.errors import HarkError, UserError
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir, RunLock
-from hark.train import checkpoint, dev, job, loop, meter, passes
+from hark.train import bad_steps, checkpoint, dev, job, loop, meter, optimiser, passes
 from hark.train.export import average_run
 from hark.train.job import TrainingJob
 from hark.train.metrics import read_metrics
@@ -140,6 +140,43 @@ def test_non_finite_gradients_are_skipped_and_counted_and_too_many_stop_the_run(
     stopped = read_metrics(run.metrics).stopped
     assert stopped is not None
     assert stopped.reason == "failed"
+
+
+def test_too_many_bad_steps_between_two_logs_stop_the_run(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also if good steps follow before the loop looks: at a log, at a checkpoint, or after many steps."""
+    bad: set[int] = set()
+    pairs: dict[int, np.ndarray[Any, Any]] = {}
+    seed_dropout = TrainingJob.seed_dropout
+
+    def watch_batches(job: TrainingJob, batch: Any) -> None:
+        pairs[job.progress.step + 1] = batch.pairs
+        seed_dropout(job, batch)
+
+    monkeypatch.setattr(TrainingJob, "seed_dropout", watch_batches)
+    norm = optimiser.gather_norm
+    monkeypatch.setattr(optimiser, "gather_norm", lambda found: norm(found) * (math.nan if max(pairs) in bad else 1))
+    bad = {4, 5, 7}
+    assert losses(trained("few", "train.steps=9", "train.log_steps=9", "train.max_bad_steps=3")).keys() == {9}
+    bad = {4, 5, 6}
+    for name, last, *settings in (
+        ("logged", 12, "train.log_steps=12"),
+        ("saved", 8, "train.log_steps=1000", "train.save_steps=8"),
+        ("counted", 7, "train.log_steps=1000"),
+    ):
+        pairs.clear()
+        if name == "counted":
+            monkeypatch.setattr(bad_steps, "MOST_UNSEEN", 7)
+        with pytest.raises(HarkError, match="non-finite loss or gradient 3 times in a row, at step 6"):
+            trained(name, "train.steps=12", "train.eval_steps=1000", "train.max_bad_steps=3", *settings)
+        run = RunDir(tmp_path / name)
+        stopped = read_metrics(run.metrics).stopped
+        assert stopped is not None
+        assert (stopped.reason, stopped.step) == ("failed", last)
+        assert list(run.checkpoints.iterdir()) == []
+        with np.load(run.offending) as batch:
+            assert np.array_equal(batch["pairs"], pairs[6])
 
 
 def test_skipped_steps_change_neither_weights_nor_optimiser_state(

@@ -27,8 +27,8 @@ from hark.reproduce.trial import (
     train_trial,
 )
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
+from hark.train.bad_steps import DivergedError
 from hark.train.start import Build
-from hark.train.step_log import DivergedError
 
 TRAINING = 0.85
 LAST, SHORT = "last", "alpha0"

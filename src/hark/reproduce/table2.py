@@ -16,7 +16,7 @@ from hark.reproduce.scales import SHORT_DROPOUT, Scale
 from hark.reproduce.tables import differences, millions, number, power, table
 from hark.reproduce.trial import Advance, Trial, load_model, measure_bleu, measure_perplexity, read_cost, train_trial
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
-from hark.train.step_log import DivergedError
+from hark.train.bad_steps import DivergedError
 
 MODELS: Mapping[str, PublishedSystem] = {"base": BASE, "big": BIG}
 NEWS = "newstest2014"

@@ -23,7 +23,7 @@ from hark.reproduce.trial import (
     train_trial,
 )
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
-from hark.train.step_log import DivergedError
+from hark.train.bad_steps import DivergedError
 
 SECOND_SEED = "base-seed2"
 TRAINING = 0.9

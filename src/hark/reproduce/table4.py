@@ -19,7 +19,7 @@ from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, millions, number, table
 from hark.reproduce.trial import Advance
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
-from hark.train.step_log import DivergedError
+from hark.train.bad_steps import DivergedError
 
 PAPER_RECIPE, SMALL_RECIPE = "parse", "parse-small"
 FOLDER = "trees"

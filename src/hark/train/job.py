@@ -17,6 +17,7 @@ from hark.errors import UserError
 from hark.model import Transformer
 from hark.rundir import RunDir
 from hark.train import checkpoint, sharding
+from hark.train.bad_steps import BadSteps
 from hark.train.export import BundleWriter
 from hark.train.loss import Objective, Streams, to_tensors
 from hark.train.meter import Meter
@@ -88,6 +89,7 @@ class TrainingJob:
         )
         self.progress = TrainingProgress()
         self.meter = Meter(processes.device)
+        self.bad_steps = BadSteps(run, train.max_bad_steps, processes.leads)
         self.saved_at = self.ticked_at = time.monotonic()
         self.batches_here = share_batches(train.batches_per_step, processes.world)
 

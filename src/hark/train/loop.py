@@ -29,12 +29,16 @@ def train(job: TrainingJob) -> Ending:
         norm = job.optimiser.step(learning_rate(step, job.config))
         if job.average is not None:
             job.average.update(step)
+        job.bad_steps.add(step, job.optimiser.bad_in_a_row, batches[-1][0])
         job.advance(int(tokens), int(skipped))
 
         last = step == settings.steps
-        if step % settings.log_steps == 0 or last:
-            log_step(job, norm, batches)
-        if (step % settings.eval_steps == 0 or last) and not evaluate(job):
+        logs, evaluates = (last or step % every == 0 for every in (settings.log_steps, settings.eval_steps))
+        if logs:
+            log_step(job, norm)
+        if logs or evaluates or save or stop or job.bad_steps.is_due():
+            job.bad_steps.look()
+        if evaluates and not evaluate(job):
             ending = "early"
         if last:
             ending = ending or "finished"
