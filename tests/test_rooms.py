@@ -17,6 +17,7 @@ ROOMS = {
     "atomic": 0,
     "manifest": 0,
     "machine": 0,
+    "userfiles": 0,
     "settings": 0,
     "config": 0,
     "moved": 0,

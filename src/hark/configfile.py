@@ -12,6 +12,7 @@ from hark.config import Config
 from hark.errors import UserError
 from hark.moved import current_name, file_notice, move_settings, override_notice, share_seed
 from hark.settings import Section, SettingError, describe, field_name, hints, settings_of, without_none
+from hark.userfiles import read_bytes
 
 AnySection = TypeVar("AnySection", bound=Section)
 
@@ -61,7 +62,7 @@ def laid_over(beneath: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, 
 
 def read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return tomllib.loads(read_bytes(path).decode("utf-8-sig"))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except OSError as error:

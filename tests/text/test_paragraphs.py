@@ -1,12 +1,13 @@
 """Grouping of lines: hard-wrapped paragraphs and code blocks, and nothing else."""
 
 import textwrap
+from itertools import chain, repeat
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.text.paragraphs import Unit, group, wrap
+from hark.text.paragraphs import MOST_CODE, Unit, group, wrap
 
 PROSE = (
     "We have been working on this report for more than two years, and it was not always easy to find the people who "
@@ -83,3 +84,12 @@ def test_grouping_is_lossless(text: str) -> None:
     for each in grouped:
         if each.joined is not None:
             assert wrap(each.joined.after, each).after == each.text
+
+
+def test_a_block_of_code_that_never_ends_is_passed_on_in_parts() -> None:
+    """`(echo '```'; yes) | hark translate` filled the memory."""
+    units = group(chain(["```\n"], repeat("y\n")))
+    first, second = next(units), next(units)
+    assert (first.text, second.text) == ("```\n" + "y\n" * (MOST_CODE - 1), "y\n" * MOST_CODE)
+    assert first.code
+    assert second.code

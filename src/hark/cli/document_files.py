@@ -127,7 +127,7 @@ def output_suffix(path: Path, output: Path | None, suffix: str | None = None) ->
 def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDocument:
     """Read a file, and choose the model for it."""
     from hark.cli.model_choice import choose_model, model_codes
-    from hark.cli.streams import open_file
+    from hark.cli.streams import read_content
     from hark.decode.choice import DETECTED, LoadedModels
     from hark.decode.languages import UNKNOWN
     from hark.decode.load import Loaded
@@ -136,8 +136,7 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     from hark.documents.translate import sample
     from hark.models import describe_model
 
-    with open_file(path) as file:
-        content = file.read()
+    content = read_content(path)
     reading = replace(
         choices.reading,
         source=choices.source or "",

@@ -17,11 +17,10 @@ SAMPLE = 2_000
 
 
 def read_file(path: Path) -> "Document":
-    from hark.cli.streams import open_file
+    from hark.cli.streams import read_content
     from hark.documents.formats import read_document
 
-    with open_file(path) as file:
-        return read_document(str(path), file.read())
+    return read_document(str(path), read_content(path))
 
 
 def find_languages(

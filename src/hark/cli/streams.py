@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal, Self
 
 from hark.errors import HarkError, UserError
 from hark.text.paragraphs import group
+from hark.userfiles import MAX_LINE, check_line, lines_in, read_whole
 
 Errors = Literal["strict", "replace"]
 CHUNK = 1 << 16
@@ -36,13 +37,14 @@ def print_note(line: str) -> None:
 
 
 def decode_line(raw: bytes, number: int, name: str, errors: Errors) -> str:
-    """Decode a line; raise an error on invalid bytes, or replace them with U+FFFD."""
-    if errors == "replace":
-        return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
-    if b"\0" in raw:
+    """Decode a line; raise an error on invalid bytes, or replace them with U+FFFD. A line without an end is refused."""
+    if errors == "strict" and b"\0" in raw:
         utf16 = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
         kind = "UTF-16 text; convert it to UTF-8" if utf16 else "binary, not text; name another file"
         raise UserError(f"{name}: line {number} is {kind}, or use --errors replace")
+    check_line(raw, number, name)
+    if errors == "replace":
+        return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -58,7 +60,7 @@ def file_lines(path: Path, errors: Errors) -> Iterator[str]:
         return
     with open_file(path) as file:
         try:
-            for number, raw in enumerate(file, start=1):
+            for number, raw in enumerate(lines_in(file), start=1):
                 yield decode_line(raw, number, str(path), errors)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}") from None
@@ -82,11 +84,19 @@ def decode_file(path: Path) -> str:
     from hark.documents.document import DocumentError
     from hark.documents.encoding import decode
 
+    try:
+        return decode(read_content(path)).text
+    except DocumentError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def read_content(path: Path) -> bytes:
+    """Read a document as a whole."""
     with open_file(path) as file:
         try:
-            return decode(file.read()).text
-        except DocumentError as error:
-            raise UserError(f"{path}: {error}") from None
+            return read_whole(file, path)
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -106,6 +116,8 @@ class ArrivingLines:
         self.lines: deque[bytes] = deque()
         self.rest: list[bytes] = []
         """Chunks of an incomplete line; joined once, which keeps long lines linear."""
+        self.held = 0
+        """Bytes of these chunks."""
         self.number = 0
         self.open = True
 
@@ -140,10 +152,11 @@ class ArrivingLines:
         *lines, last = chunk.split(b"\n")
         if lines:
             lines[0] = b"".join([*self.rest, lines[0]])
-            self.rest = []
+            self.rest, self.held = [], 0
         self.lines.extend(line + b"\n" for line in lines)
         self.rest += [last] if last else []
-        if not chunk:
+        self.held += len(last)
+        if not chunk or self.held > MAX_LINE:  # a line that is too long is refused when its turn comes
             self.open = False
             self.lines.extend([b"".join(self.rest)] if self.rest else [])
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from hark.errors import HarkError, UserError, require
+from hark.userfiles import check_line, lines_in
 
 SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
 BLOCK = 1 << 18
@@ -81,7 +82,8 @@ class ByteStream:
         """Yield lines split at \\n only, without the line ending (\\n or \\r\\n) and byte-order mark."""
         with self.explain_errors():
             first = True
-            for line in self._bytes:
+            for number, line in enumerate(lines_in(self._bytes), start=1):
+                check_line(line, number, self.path)
                 if first:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                     first = False

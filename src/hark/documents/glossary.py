@@ -10,6 +10,7 @@ from pathlib import Path
 from hark.errors import UserError
 from hark.text.detector import base_language
 from hark.text.terms import Terms, is_inflected
+from hark.userfiles import read_bytes
 
 Entries = tuple[tuple[str, str], ...]
 LONGEST_TERM = 1_024
@@ -73,11 +74,12 @@ def read_glossary_files(glossary: Path | None, kept: Path | None) -> Terms | Non
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8 text; convert it") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 _DETERMINERS = {

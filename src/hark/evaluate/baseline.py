@@ -8,6 +8,7 @@ from typing import Any
 from hark.errors import UserError
 from hark.evaluate.evaluation import FORMAT, KIND, Evaluation
 from hark.evaluate.measures import LOWER_IS_BETTER, TITLES, Measure, decimals
+from hark.userfiles import read_bytes
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Baseline:
     @classmethod
     def read(cls, file: Path) -> "Baseline":
         try:
-            tree: Any = json.loads(file.read_text(encoding="utf-8"))
+            tree: Any = json.loads(read_bytes(file))
         except OSError as error:
             raise UserError(f"{file}: cannot be read: {error.strerror}") from None
         except ValueError:

@@ -15,6 +15,7 @@ import numpy as np
 
 from hark.errors import HarkError, UserError
 from hark.facts import ParityProof
+from hark.userfiles import read_bytes
 from hark.weights import Array
 
 BOUND = 1e-3
@@ -250,8 +251,7 @@ def check_sentences(language: str, file: Path | None = None) -> list[str]:
 def read_lines(path: Path) -> list[str]:
     """The lines of a file that are not empty, at most `MAX_CHECKED`."""
     try:
-        with path.open(encoding="utf-8") as file:
-            lines = [line.strip() for line in file]
+        lines = [line.strip() for line in read_bytes(path).decode().split("\n")]
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8 text; convert it") from None
     except OSError as error:

@@ -8,6 +8,7 @@ import secrets
 from pathlib import Path
 
 from hark.errors import UserError
+from hark.userfiles import read_bytes
 
 LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+(.*\S))?\s*")
 
@@ -41,7 +42,7 @@ class Keys:
 
     def _read(self) -> None:
         try:
-            status, lines = self._path.stat(), self._path.read_text().splitlines()
+            status, lines = self._path.stat(), read_bytes(self._path).decode().splitlines()
         except (OSError, UnicodeDecodeError):
             raise UserError(f"{self._path}: cannot be read; make it with hark serve --new-key") from None
         names: dict[bytes, str] = {}

@@ -17,6 +17,8 @@ LOOSE = 16
 """Columns that may stay free at the end of a line whose sentence clearly continues: not everyone fills lines."""
 MAX_LINES = 200
 """Maximum lines of a paragraph."""
+MOST_CODE = 10_000
+"""Maximum lines of a unit of code; a longer block, or one whose closing fence is missing, becomes several."""
 _FENCE = re.compile(r"\s*(?:>\s?)*(`{3,}|~{3,})")
 _HEAD = re.compile(r"(?P<quote>(?:>[ \t]?)*)(?P<indent>[ \t]*)(?P<mark>(?:[-*+•]|\d{1,3}[.)])[ \t]+)?")
 # Headings, tables, checkboxes and lines without letters or digits are never joined.
@@ -100,7 +102,9 @@ def group(lines: Iterable[str], ready: Callable[[], bool] = lambda: True) -> Ite
             yield from decide(held)
             held = []
         if not held and (fence := _FENCE.match(line)):
-            yield Unit("".join([line, *until(rest, fence[1])]), code=True)
+            block = itertools.chain([line], until(rest, fence[1]))
+            while part := "".join(itertools.islice(block, MOST_CODE)):
+                yield Unit(part, code=True)
             continue
         held.append(line)
         if not may_be_wrapped(line) or not ready():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hark.errors import UserError, warn_skipped
 from hark.text.detector import base_language
+from hark.userfiles import read_bytes
 
 BUNDLED = Path(__file__).parent
 """The folder of the bundled tables."""
@@ -28,7 +29,7 @@ def read_phrases(path: Path) -> dict[str, str]:
     phrases: dict[str, str] = {}
     seen: dict[str, tuple[int, str]] = {}
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
