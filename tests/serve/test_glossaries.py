@@ -1,11 +1,14 @@
 """Glossaries are stored completely or not at all, belong to a key, and are checked."""
 
+import errno
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from hark.errors import HarkWarning
 from hark.serve import glossaries
 from hark.serve.glossaries import Glossaries, as_terms, get_dictionary, parse_entries, write_entries
 from hark.serve.refusal import Refusal
@@ -79,6 +82,29 @@ def test_a_file_under_another_name_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "00000000-0000-0000-0000-000000000000.json").write_bytes(path.read_bytes())
     assert Glossaries(tmp_path).list("") == [made]
     assert json.loads(path.read_bytes())["name"] == "x"
+
+
+@pytest.mark.parametrize("barred", ["iterdir", "mkdir", "open"])
+def test_a_folder_that_cannot_be_used_is_no_internal_error(
+    barred: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the home of another user, or on a read-only disk: `HOME=/root hark serve` answered with status 500."""
+
+    def refuse(path: Path, *_: object, **__: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    store = Glossaries(tmp_path / "g")
+    if barred == "iterdir":
+        monkeypatch.setattr(Path, "iterdir", refuse)
+        with pytest.warns(HarkWarning, match="g: cannot be read: Permission denied; going on without it"):
+            assert store.list("") == []
+        monkeypatch.undo()
+        assert store.create("x", "", {PAIR: ENTRIES}).name == "x"
+        return
+    monkeypatch.setattr(*((Path, "mkdir", refuse) if barred == "mkdir" else (glossaries.os, "open", refuse)))
+    assert store.list("") == []
+    with pytest.raises(Refusal, match="set XDG_DATA_HOME to one that it can write to"):
+        store.create("x", "", {PAIR: ENTRIES})
 
 
 def test_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

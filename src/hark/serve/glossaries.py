@@ -14,6 +14,7 @@ from typing import Any
 
 from hark.atomic import sync_one
 from hark.documents.glossary import Entries, GlossaryError, check_terms, read_entries
+from hark.errors import warn_skipped
 from hark.serve.refusal import Refusal
 from hark.text.terms import Terms
 
@@ -80,8 +81,16 @@ class Glossaries:
     def _all(self) -> dict[str, Glossary]:
         with self._lock:
             if self._known is None:
-                self._known = {each.id: each for path in self._folder.glob("*.json") if (each := read_glossary(path))}
+                self._known = {each.id: each for path in self._files() if (each := read_glossary(path))}
             return self._known
+
+    def _files(self) -> tuple[Path, ...]:
+        """The stored files; none if the folder cannot be read, as in the home of another user."""
+        try:
+            return tuple(each for each in self._folder.iterdir() if each.suffix == ".json")
+        except OSError as error:
+            warn_skipped(self._folder, error)
+            return ()
 
     def _path(self, number: str) -> Path:
         assert _ID.fullmatch(number)  # ours, never a client's
@@ -89,16 +98,16 @@ class Glossaries:
 
     def _write(self, glossary: Glossary) -> Glossary:
         known = self._all
+        path = self._path(glossary.id)
+        partial = path.with_suffix(f".{secrets.token_hex(4)}.partial")
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
             raise Refusal(
                 500, "the server has no folder for glossaries; set XDG_DATA_HOME to one that it can write to"
             ) from error
-        path = self._path(glossary.id)
-        partial = path.with_suffix(f".{secrets.token_hex(4)}.partial")
         try:
-            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(to_json(glossary), file, ensure_ascii=False)
             sync_one(partial)
