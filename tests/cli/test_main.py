@@ -1,5 +1,6 @@
 """The command line in a separate process: exit codes, signals and closed streams."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -143,16 +144,27 @@ def test_nohup_is_respected() -> None:
     assert run("config", code=code).returncode == 0
 
 
-@pytest.mark.parametrize("module", ["typer", "hark.cli"])
-def test_ctrl_c_during_imports_is_130(module: str) -> None:
-    """In the first tenth of a second, before the command line starts."""
-    code = (
-        "import os, signal, sys\nclass Finder:\n    def find_spec(self, name, *_):\n"
-        f"        if name == {module!r}:\n            os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Finder())\nfrom hark.__main__ import main\nmain()"
-    )
-    result = run("--version", code=code)
-    assert (result.returncode, result.stdout, result.stderr) == (130, "", "hark: interrupted\n")
+INTERRUPTING = """
+import _signal, os, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == os.environ["INTERRUPTED_IMPORT"]:
+            os.kill(os.getpid(), _signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("started", ["python -m hark", "hark"])
+@pytest.mark.parametrize("module", ["hark.cli", "typer", "hark.cli.translate", "numpy", "ctranslate2"])
+def test_ctrl_c_during_imports_is_130(module: str, started: str, tmp_path: Path) -> None:
+    """In the first tenth of a second, too, before the command line starts."""
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
+    path = os.pathsep.join([str(tmp_path), str(Path(hark.__file__).parents[1])])
+    entry = ["-m", "hark"] if started != "hark" else ["-c", "from hark.__main__ import main; main()"]
+    command = [sys.executable, *entry, "translate", "-m", "en-de", "Hello"]
+    environment = {**os.environ, "PYTHONPATH": path, "INTERRUPTED_IMPORT": module}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "hark: interrupted\n")
 
 
 @pytest.mark.parametrize("words", [["plot", "runs/x"], ["prepare", "--train", "a", "b", "-o", "d"]])
