@@ -89,3 +89,18 @@ def test_other_source_languages_of_a_target() -> None:
     assert MANY.find("pt", "en") == "pt"
     assert MANY.find("en", "en") is None
     assert MANY.find("fr", "en") is None
+
+
+@pytest.mark.parametrize("word", ["Äpfel", "Zwiebel"])
+def test_a_word_is_in_the_language_of_a_named_model_unless_another_is_certain(word: str) -> None:
+    one = LanguageChoice(TagScheme(), ("de", "en"))
+    assert one.choose(word, Options()).written_in is None
+    assert one.choose("Tack", Options()).written_in == "sv"
+
+
+def test_short_sentences_of_a_text_that_is_not_translated() -> None:
+    one = LanguageChoice(TagScheme(), ("en", "de"))
+    assert one.find_other("It is short.", "de", "de") == "en"
+    assert one.find_other("I like this sentence very much.", "de", "de") == "en"
+    for sentence in ("Er ist kurz.", "Hotel", "C'est tout."):
+        assert one.find_other(sentence, "de", "de") is None

@@ -9,7 +9,8 @@ from hark.errors import HarkError
 from hark.facts import LanguagePair
 from hark.models import InstalledModel, narrow
 from hark.text.detector import base_language
-from hark.text.identification import GLANCE
+from hark.text.foreign import other_language
+from hark.text.identification import GLANCE, rank
 from hark.text.vocabulary import TagScheme
 
 UNKNOWN = "und"
@@ -72,7 +73,21 @@ class LanguageChoice:
         """The languages of a text with these options."""
         return options.source or self.default[0], options.target or self.default[1]
 
+    def find_other(self, sentence: str, language: str, target: str) -> str | None:
+        """The model's code of a source language that a sentence is in, in a text in a language that is not translated.
+
+        Short sentences are identified, too: a text in several languages often has some.
+        """
+        other = other_language(sentence, language, target)
+        if other is None:
+            expected = {base_language(language), *map(base_language, self._sources(target))}
+            ranking = rank(sentence, expected)
+            other = ranking.best if ranking.best and ranking.share([ranking.best]) > CERTAIN else None
+        return None if other is None or other == base_language(language) else self.find(other, target)
+
+    def _sources(self, target: str) -> list[str]:
+        return self.scheme.sources_of(target) if self.several else [self.default[0]]
+
     def find(self, language: str, target: str) -> str | None:
         """The model's code of a source language for a target language, if it has one."""
-        sources = self.scheme.sources_of(target) if self.several else [self.default[0]]
-        return next((code for code in sources if base_language(code) == base_language(language)), None)
+        return next((code for code in self._sources(target) if base_language(code) == base_language(language)), None)

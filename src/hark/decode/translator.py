@@ -130,8 +130,7 @@ class Translator:
             return None, copy_piece(piece)
         key = None if options.search.sample else (piece, inner, options)
         if options.written_in is not None and any(map(str.isalpha, piece)):
-            other = other_language(sentence, options.written_in, languages[1])
-            known = other and self.languages.find(other, languages[1])
+            known = self.languages.find_other(sentence, options.written_in, languages[1])
             if known is None:
                 return key, keep_foreign(piece, options.written_in, languages[1])
             options, languages = replace(options, source=known), (known, languages[1])
