@@ -1,0 +1,212 @@
+"""Make the text of all pairs of seven languages, and the recipe, from what tools/voice_text.py gathered.
+
+    python -m tools.voice_pairs FOLDER START -o TEXT
+
+START is the bundle to train from. TEXT gets a table for each corpus and pair of languages, and `voice.toml`. It runs on
+the training machine (16 cores: 17 s), to which the text of all pairs would be too much to send.
+
+Beside the corpora as they are, there are: lines of two languages that share their English (`joined`); two to five
+sentences that follow one another, as one line (`-texts`); and lines whose translation addresses somebody formally or
+informally, with `<formal>` or `<informal>` before the source (`address`): symbols that tools/grow_model.py adds.
+"""
+
+import argparse
+import lzma
+import random
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, combinations
+from multiprocessing import Pool
+from pathlib import Path
+
+from tools.voice_text import LANGUAGES
+
+LanguagePair = tuple[str, str]
+Pair = tuple[str, str]
+WEIGHTS = {
+    "news": 5, "talk": 4, "letters": 4, "encyclopedia": 4, "events": 3, "shops": 1, "household": 1, "goods": 1,
+    "medical": 3, "prose": 2, "examples": 2, "books": 2, "games": 1, "manuals": 1, "docs": 1, "descriptions": 1,
+    "strings": 2, "catalogues": 0.6, "names": 1, "dictionary": 0.5,
+}  # fmt: skip
+"""Of the text of English and another language. A corpus of weight 2 is seen twice as often."""
+TATOEBA = {"en-de": 2, "en-fr": 2, "en-it": 4, "en-pt": 1.5, "de-fr": 1, "de-es": 1, "fr-it": 1.5, "es-pt": 1.5}
+TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED = 3, 4, 3, 0.7
+JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household",
+            "prose", "manuals", "docs", "descriptions", "strings", "catalogues")  # fmt: skip
+ADDRESSED = ("talk", "letters", "events", "news", "prose", "books")
+PARLIAMENT, PARLIAMENT_ELSE, MOST_JOINED = 200_000, 80_000, 120_000
+"""Lines of Parliament of a pair with English and of another; pairs that share their English."""
+_I = re.IGNORECASE
+ADDRESS = {
+    "de": (re.compile(r"(?<=[\w,;:–-] )(?:Sie|Ihnen|Ihr|Ihre[nmrs]?)\b"),
+           re.compile(r"\b(?:[Dd]u|[Dd]ich|[Dd]ir|[Dd]ein(?:e[nmrs]?)?|[Ee]uch|[Ee]uer|[Ee]ure[nmrs]?)\b")),
+    "fr": (re.compile(r"\b(?:vous|votre|vos|vôtres?)\b", _I),
+           re.compile(r"\b(?:tu|te|toi|ton|ta|tes|tien(?:ne)?s?)\b|\bt['’]", _I)),
+    "es": (re.compile(r"\b(?:usted|ustedes)\b", _I),
+           re.compile(r"\b(?:tú|te|ti|tu|tus|contigo|tuy[oa]s?|vosotr[oa]s|os|vuestr[oa]s?)\b", _I)),
+    "it": (re.compile(r"(?<=[\w,;:–-] )(?:Lei|Suo|Sua|Suoi|Sue)\b|(?:ar|er|ir)L[ae]\b"),
+           re.compile(r"\b(?:tu|te|ti|tuo|tua|tuoi|tue|vostr[oaie])\b", _I)),
+    "nl": (re.compile(r"\b(?:u|uw|Uw|U)\b"), re.compile(r"\b(?:je|jij|jou|jouw|jullie)\b", _I)),
+    "pt": (re.compile(r"\b(?:vocês?|o senhor|a senhora|os senhores|as senhoras)\b", _I),
+           re.compile(r"\b(?:tu|te|ti|teus?|tuas?|contigo)\b", _I)),
+}  # fmt: skip
+"""Words of formal and of informal address. Verbs alone do not count: too many forms have other readings."""
+_YOU = re.compile(r"\b(?:you|your|yours|yourself|yourselves)\b", _I)
+TEMPLATE = Path(__file__).with_name("voice.toml")
+
+
+def find_address(source: str, target: str, languages: LanguagePair) -> str | None:
+    """Return how the target addresses its reader; None if it does not, or in both ways."""
+    if languages[1] == "en" or (languages[0] == "en" and not _YOU.search(source)):
+        return None
+    formal, informal = (bool(pattern.search(target)) for pattern in ADDRESS[languages[1]])
+    return None if formal == informal else "formal" if formal else "informal"
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    if path.exists():
+        with lzma.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+            yield from (line.rstrip("\n") for line in lines)
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    return [(cells[0], cells[1]) for line in read_lines(path) if len(cells := line.split("\t")) >= 2]
+
+
+def join_lines(pairs: Sequence[Pair | None], draw: random.Random, most: int, characters: int) -> list[Pair]:
+    """Return two to five pairs that follow one another, as one; None divides texts."""
+    joined: list[Pair] = []
+    start, end = 0, 0
+    while start < len(pairs):
+        end = min(start + draw.randint(2, 5), len(pairs))
+        part = [each for each in pairs[start:end] if each]
+        if len(part) == end - start > 1:
+            source, target = (" ".join(side) for side in zip(*part, strict=True))
+            if max(len(source), len(target)) <= characters:
+                joined.append((source, target))
+        start = end
+    draw.shuffle(joined)
+    return joined[:most]
+
+
+@dataclass
+class PairText:
+    """Writes the corpora of a pair of languages, and their lines of the recipe."""
+
+    folder: Path
+    output: Path
+    pair: LanguagePair
+    recipe: list[str] = field(default_factory=list)
+
+    def add(self, name: str, pairs: Sequence[Pair], weight: float, languages: LanguagePair | None = None) -> None:
+        """Write a corpus, in both directions unless `languages` gives one."""
+        source, target = languages or self.pair
+        pairs = [pair for pair in pairs if pair[0].strip() and pair[1].strip() and "\t" not in pair[0] + pair[1]]
+        if not pairs:
+            return
+        path = self.output / f"{name}.{source}-{target}.tsv"
+        path.write_text("".join(f"{one}\t{other}\n" for one, other in pairs), encoding="utf-8", newline="\n")
+        settings = f'name = "{name}", languages = ["{source}", "{target}"], source = "{path}", weight = {weight}'
+        self.recipe.append(f"  {{ {settings}{', both = false' if languages else ''} }},")
+
+    def read(self, name: str) -> list[Pair]:
+        return read_pairs(self.folder / f"{name}.{'-'.join(self.pair)}.tsv.xz")
+
+    def write(self) -> list[str]:
+        draw = random.Random("-".join(self.pair))
+        with_english = self.pair[0] == "en"
+        places = [LANGUAGES.index(code) for code in self.pair]
+        sides = (read_lines(self.folder / f"parliament.{code}.xz") for code in self.pair)
+        parliament = [pair if pair[0] else None for pair in zip(*sides, strict=True)]
+        single = [pair for pair in parliament if pair]
+        drawn = draw.sample(single, min(len(single), PARLIAMENT if with_english else PARLIAMENT_ELSE))
+        self.add("europarl", drawn, 1.5 if with_english and self.pair[1] in ("it", "nl", "pt") else 1)
+        self.add("europarl-texts", join_lines(parliament, draw, 12_000 if with_english else 5_000, 500), 1)
+        written = [(cells[places[0]], cells[places[1]]) for cells in self.written("written")]
+        texts = [(cells[places[0]], cells[places[1]]) if cells[0] else None for cells in self.written("written-texts")]
+        self.add("written", written, WRITTEN)
+        self.add("written-texts", join_lines(texts, draw, 10_000, 600), WRITTEN)
+        everyday = self.read("tatoeba")
+        self.add("tatoeba", everyday, TATOEBA.get("-".join(self.pair), TATOEBA_ELSE))
+        others = self.add_with_english() if with_english else self.add_joined(draw)
+        for languages in (self.pair, self.pair[::-1]):
+            taught = read_pairs(self.folder / f"news-taught.{'-'.join(languages)}.tsv.xz")
+            self.add("news-taught", taught, TAUGHT, languages)
+        self.add_address(everyday + others + draw.sample(single, min(len(single), 60_000)), written, draw)
+        return self.recipe
+
+    def written(self, name: str) -> Iterator[list[str]]:
+        return (line.split("\t") for line in read_lines(self.folder / f"{name}.tsv.xz"))
+
+    def add_with_english(self) -> list[Pair]:
+        addressed: list[Pair] = []
+        for name, weight in WEIGHTS.items():
+            pairs = self.read(name)
+            self.add(name, pairs, weight)
+            if name in ADDRESSED:
+                addressed += pairs
+        return addressed
+
+    def add_joined(self, draw: random.Random) -> list[Pair]:
+        found: dict[Pair, None] = {}
+        for name in JOINABLE:
+            one = dict(read_pairs(self.folder / f"{name}.en-{self.pair[0]}.tsv.xz"))
+            for english, text in read_pairs(self.folder / f"{name}.en-{self.pair[1]}.tsv.xz"):
+                if english in one:
+                    found[one[english], text] = None
+        self.add("joined", draw.sample(list(found), min(len(found), MOST_JOINED)), JOINED)
+        return []
+
+    def add_address(self, pairs: Sequence[Pair], written: Sequence[Pair], draw: random.Random) -> None:
+        """Write the pairs that address somebody, the symbol before the source: in one direction, since the symbol says
+        what the target is like."""
+        for languages, order in ((self.pair, 1), (self.pair[::-1], -1)):
+            if languages[1] == "en":
+                continue
+            for name, corpus, weight in (("address", pairs, 1), ("written-address", written, WRITTEN)):
+                found: dict[str, list[Pair]] = {"formal": [], "informal": []}
+                for source, target in (pair[::order] for pair in corpus):
+                    if (address := find_address(source, target, languages)) is not None:
+                        found[address].append((f"<{address}> {source}", target))
+                most = 40_000 if languages[0] == "en" else 10_000
+                for each in found.values():
+                    draw.shuffle(each)
+                self.add(name, [pair for each in found.values() for pair in each[:most]], weight, languages)
+
+
+def write_pair(folder: Path, output: Path, pair: LanguagePair) -> list[str]:
+    return PairText(folder, output, pair).write()
+
+
+def list_sets(folder: Path, dev: bool) -> Iterator[str]:
+    for path in sorted((folder / "sets").glob("*.tsv")):
+        name, pair = path.stem.split(".")
+        if name.endswith("-dev") and name != "flores-dev" if dev else not name.endswith("-dev") or name == "flores-dev":
+            source, target = pair.split("-")
+            yield f'  {{ name = "{name}", languages = ["{source}", "{target}"], source = "{path}" }},'
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("start", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    said = parser.parse_args()
+    said.output.mkdir(parents=True, exist_ok=True)
+    pairs = list(combinations(LANGUAGES, 2))
+    with Pool() as pool:
+        recipes = pool.map(partial(write_pair, said.folder.resolve(), said.output.resolve()), pairs, chunksize=1)
+    recipe = TEMPLATE.read_text(encoding="utf-8")
+    recipe = recipe.replace("@START@", str(said.start.resolve()))
+    recipe = recipe.replace("@TRAIN@", "\n".join(chain.from_iterable(recipes)))
+    recipe = recipe.replace("@DEV@", "\n".join(list_sets(said.folder.resolve(), dev=True)))
+    recipe = recipe.replace("@TEST@", "\n".join(list_sets(said.folder.resolve(), dev=False)))
+    (said.output / "voice.toml").write_text(recipe, encoding="utf-8")
+    sys.stdout.write(f"{sum(map(len, recipes))} corpora\n")
+
+
+if __name__ == "__main__":
+    main()
