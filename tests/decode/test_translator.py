@@ -200,6 +200,17 @@ def test_a_limit_that_turns_round_is_flagged() -> None:
     assert made.translate("Take at most 4 g in 24 hours.", Options(protect=False)).flags == ()
 
 
+def test_a_negation_that_differs_is_flagged_but_not_a_reason_for_another_translation() -> None:
+    def answer(text: str, request: Request) -> list[str]:
+        return ["The cat is at home.", text][: request.search.nbest]
+
+    made, engine = translator(answer)
+    result = made.translate("The cat is not at home.", Options(search=DecodeConfig(nbest=2)))
+    assert result.text == "The cat is at home."
+    assert (result.flags, result.doubtful) == (("limit",), ("limit",))
+    assert len(engine.requests) == 1
+
+
 def test_a_hypothesis_with_the_right_limit_or_number_wins_even_if_it_is_the_third() -> None:
     def answer(text: str, request: Request) -> list[str]:
         turned = [text.replace("at most", "at least"), text.replace("4", "5"), text.replace("Take", "Have")]

@@ -77,19 +77,20 @@ class Candidate:
         faults = {fault for reading in self.readings for fault in reading.faults}
         if self.numbers:
             faults.add("number")
-        if self.limits:
+        if any(each.sure for each in self.limits):
             faults.add("limit")
         return frozenset(faults)
 
     @property
     def reasons(self) -> list[Reason]:
-        """The faults, with the text that they concern."""
+        """The faults, with the text that they concern, and negations that differ, which are no reason to try again."""
         details: dict[Fault, str] = {
             "changed": ", ".join(dict.fromkeys(item.text for item in self.lost)),
             "number": ", ".join(map(describe, self.numbers)),
             "limit": ", ".join(map(describe, self.limits)),
         }
-        return [Reason(fault, details.get(fault, "")) for fault in FAULTS if fault in self.faults]
+        found = {*self.faults, *(["limit"] if self.limits else [])}
+        return [Reason(fault, details.get(fault, "")) for fault in FAULTS if fault in found]
 
     @property
     def lost(self) -> tuple[Item, ...]:
@@ -213,7 +214,7 @@ def choose_compared(best: Candidate, ranked: Sequence[Sequence[Reading]], langua
     best = compare(best, languages)
     for place, readings in enumerate(ranked):
         for reading in readings[1:]:
-            if not best.numbers and not best.limits:
+            if best.faults.isdisjoint({"number", "limit"}):
                 return best
             chosen = (*best.readings[:place], reading, *best.readings[place + 1 :])
             other = compare(replace(best, readings=chosen), languages)

@@ -73,7 +73,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             refus\w*, avoid\w*, den(?:y|ied|ies|ying), forb[ia]d\w*, prohibit\w*, ban(?:ned|s)?, stop\w*, prevent\w*,
             miss\w*, doubt\w*, far from, out of, free\w*, empty, wrong, ignor\w*, reject\w*, oppos\w*, absen\w*, quit,
             ceas\w*, anything but, other than, hate\w*, lest, exclu\w*, restrict\w*, minus, abstain\w*, regardless,
-            declin\w*, neglect\w*, gone, despite, under no, in no, rid, spare\w*
+            declin\w*, neglect\w*, gone, away, despite, under no, in no, rid, spare\w*
         """,
         "hint": r"""
             too, instead, rather, only, otherwise, out, keep\w*, kept, still, any\w*, ever, away, beyond, against,
@@ -135,11 +135,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             zweif\w*, bezweif\w*, ausgeschl\w*, ausschl\w*, schließ\w*, entfern\w*, fern\w*, hüte\w*, sondern,
             aller?dings, \w*frei, unterlass\w*, verzicht\w*, entgeh\w*, entging\w*, vernachläss\w*, gescheitert,
             scheiter\w*, versag\w*, in\w+(?:abel|ibel)\w*, desinter\w*, fremd\w*, irrelev\w*, illegal\w*, erspar\w*,
-            umsonst, vergeb\w*, nimmer\w*, nichts\w*, keinerlei, keine\w*
+            umsonst, vergeb\w*, nimmer\w*, nichts\w*, keinerlei, keine\w*, egal, gleichgültig\w*, einerlei, weg, fort
         """,
         "hint": r"""
             zu(?= \w+ (?:um|als)), lieber, sonst, erst, bis, bevor, ehe, noch, immer noch, lass\w*, als, schwer\w*,
-            schwierig\w*, doch, aus, wenn, ab, schon, egal, blieb\w*, bleib\w*, halt\w*, nur, bloß, gegen, weg,
+            schwierig\w*, doch, aus, wenn, ab, schon, blieb\w*, bleib\w*, halt\w*, nur, bloß, gegen, weg,
             einzig\w*, hör\w*, hört\w*, übers\w+, bar, sogar, vorbei, trotz\w*
         """,
         "skip": r"vor allem\w*, über\w+, nach wie vor, vor sich, nach hause, ohne weiteres, ohne zweifel",
@@ -194,7 +194,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             empêch\w*, cess\w*, arrêt\w*, rat\w*, dout\w*, au lieu, sinon, hors, vide\w*, faux, fausse\w*, ignor\w*,
             rejet\w*, oppos\w*, absen\w*, exclu\w*, sauf, peu, rarement, excepté, à moins, libre\w*, exempt\w*,
             dépourv\w*, priv\w*, non\w*, oubli\w*, échou\w*, échapp\w*, abst[ie]\w*, malgré, méconn\w*, quand même,
-            de rien, nég\w*, renon\w*, anti\w*, indépend\w*, ne, n[’']
+            de rien, nég\w*, renon\w*, anti\w*, indépend\w*, ne, n[’'], égal, peu importe, fich\w*, fout\w*
         """,
         "hint": r"""
             que, plus, si, même, encore, toujours, rest\w*, avant, laiss\w*, trop, seul\w*, contre, difficil\w*,
@@ -251,7 +251,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             imped\w*, fall\w*, dud\w*, en vez, en lugar, vací\w*, fals\w*, ignor\w*, rechaz\w*, opon\w*, opus\w*,
             ausen\w*, exclu\w*, salvo, excepto, raramente, rara vez, libre\w*, exent\w*, olvid\w*, abst\w*, a pesar,
             aparte, caso omiso, ni siquiera, en absoluto, en la vida, en mi vida, anti\w*, cesa\w*, extrañ\w*,
-            desconoc\w*, casi
+            desconoc\w*, casi, igual, indiferente\w*
         """,
         "hint": r"""
             que, si, más, aún, todavía, ya, antes, hasta, menos, solo, sólo, sino, dej\w+, quit\w*, últ\w*,
@@ -309,7 +309,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             illeg\w*, manc\w*, neg\w+, evit\w*, proib\w*, viet\w*, imped\w*, smett\w*, smess\w*, dubit\w*, dubb\w*,
             invece, anziché, vuot\w*, fals\w*, sbagl\w*, ignor\w*, rifiut\w*, respin\w*, oppo\w*, assen\w*, esclu\w*,
             salvo, tranne, eccetto, raramente, a meno, priv\w*, esente, dimentic\w*, scord\w*, asten\w*, bensì,
-            nonostante, affatto, mica, estrane\w*, anti\w*, trascur\w*, per poco
+            nonostante, affatto, mica, estrane\w*, anti\w*, trascur\w*, per poco, freg\w*, uguale
         """,
         "hint": r"""
             che, se, più, ancora, appena, prima, rest\w*, lasci\w*, sol[oa]\w*, vita, alcun\w*, s[bcfgptv]\w{4,},
@@ -372,7 +372,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             afw[ei]\w*, verw[eo]rp\w*, afwezig\w*, uitgesl\w*, uitsl\w*, nee, vergeet\w*, vergat\w*, vergeten, kwijt,
             ondanks, wars, niemand\w*, allerminst, evenmin, zelden, hekel, haat\w*, anti\w*, non\w*,
             in(?:cap|eff|com)\w*, im(?:pop|mob|m)\w*, irr\w*, illeg\w*, vreemd\w*, vergeefs\w*, zeg nooit,
-            weerlo\w*, \w{3,}lo\w*
+            weerlo\w*, \w{3,}lo\w*, egaal, een zorg
         """,
         "hint": r"""
             te, maar, alleen, slechts, pas, nog, als, dan, tot, laat\w*, laten, uit, af, ver, weg, hou[d]?\w*,
@@ -422,7 +422,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
             ilegal\w*, falt\w*, carec\w*, neg\w+, evit\w*, proib\w*, imped\w*, falh\w*, duvid\w*, dúvid\w*, em vez,
             em lugar, vazi\w*, fals\w*, errad\w*, ignor\w*, recus\w*, rejeit\w*, op[ôu][es]\w*, ausên\w*, ausente\w*,
             exclu\w*, salvo, exceto, excepto, raramente, livre\w*, isent\w*, esque\w*, abst\w*, apesar, anti\w*,
-            estranh\w*, desconh\w*, sequer, quase
+            estranh\w*, desconh\w*, sequer, quase, tanto faz, indiferente\w*
         """,
         "hint": r"""
             que, se, mais, ainda, já, até, mesmo, só, apenas, antes, menos, vida, algum\w*, senão, deix\w*,
