@@ -18,9 +18,9 @@ import pytest
 from hark.cli import main
 from hark.cli.inputs import find_input
 from hark.cli.model_choice import choose_model, read_beginning
-from hark.decode.choice import DETECTED
 from hark.errors import UserError
 from hark.models import InstalledModel
+from hark.text.identification import GLANCE
 from tests.decode.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -508,5 +508,5 @@ def test_a_model_of_many_pairs_is_chosen_by_the_text_and_the_target(monkeypatch:
 def test_the_language_of_a_huge_line_is_detected_from_its_beginning() -> None:
     line = "x" * 5_000_000 + "\n"
     text, lines = read_beginning([line, "more\n"])
-    assert text == "x" * DETECTED
+    assert text == "x" * GLANCE
     assert list(lines) == [line, "more\n"]  # nothing is lost

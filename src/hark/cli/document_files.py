@@ -128,13 +128,14 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     """Read a file, and choose the model for it."""
     from hark.cli.model_choice import choose_model, model_codes
     from hark.cli.streams import read_content
-    from hark.decode.choice import DETECTED, LoadedModels
+    from hark.decode.choice import LoadedModels
     from hark.decode.languages import UNKNOWN
     from hark.decode.load import Loaded
     from hark.decode.source_language import check_other, resolve
     from hark.documents.formats import read_document
     from hark.documents.translate import sample
     from hark.models import describe_model
+    from hark.text.identification import GLANCE
 
     content = read_content(path)
     reading = replace(
@@ -144,7 +145,7 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
         output=suffix.removeprefix(".") if suffix != path.suffix else "",
     )
     document = read_document(str(path), content, reading, choices.suffix)
-    beginning = list(sample(document, DETECTED + 1))
+    beginning = list(sample(document, GLANCE + 1))
     folder, source, target, _, written_in = choose_model(choices.model, choices.source, choices.target, beginning)
     if folder not in choices.loaded:
         choices.loaded[folder] = Loaded(folder, *choices.engine)

@@ -68,19 +68,19 @@ def has_text(lines: Iterable[str]) -> bool:
 def read_beginning(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
     """Read as much of a text as the choice depends on; return that, and the whole text."""
     from hark.cli.streams import ArrivingLines
-    from hark.decode.choice import DETECTED
+    from hark.text.identification import GLANCE
 
     rest = iter(lines)
     seen: list[str] = []
     try:
         for line in rest:
             seen.append(line)
-            enough = sum(map(len, seen)) > DETECTED
+            enough = sum(map(len, seen)) > GLANCE
             if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
                 break
     except UserError as error:  # an unreadable line: those before it are translated first
         rest = rest if isinstance(rest, ArrivingLines) else raise_later(error)
-    text = "".join(seen)[:DETECTED]
+    text = "".join(seen)[:GLANCE]
     if isinstance(rest, ArrivingLines):
         rest.put_back(seen)
         return text, rest

@@ -19,8 +19,8 @@ class Prefetch(Generic[P]):
     once each has taken equally many, and any number of ranks can resume from it. `prepare` also runs in the background
     on each batch (e.g. to move it to pinned memory).
 
-    One thread is enough: numpy releases the GIL while it copies, and a batch takes two milliseconds, or four
-    if it mixes hundreds of corpora.
+    One thread is enough: numpy releases the GIL while it copies, and a batch takes three milliseconds, also if
+    it mixes hundreds of corpora.
     """
 
     def __init__(

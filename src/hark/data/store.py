@@ -237,11 +237,12 @@ class TokenStore:
     ) -> list[int]:
         """Write the tokens of sentences to the beginning of `out` and return their lengths; `end` as in `gather`."""
         if len(indices) > FEW:
-            flat, lengths = self.gather(indices, side, end)
+            flat, widths = self.gather(indices, side, end)
             out[: len(flat)] = flat
-            return list(map(int, lengths))
+            return list(map(int, widths))
         # A batch of hundreds of corpora takes two or three sentences of each, far less work than a call of `gather`.
-        offsets, tokens, at, few = self._offsets[side], self._tokens[side], 0, []
+        offsets, tokens = self._offsets[side], self._tokens[side]
+        lengths, at = list[int](), 0
         for index in indices.tolist():
             begin, stop = offsets[index], offsets[index + 1]
             length = int(stop - begin)
@@ -250,8 +251,8 @@ class TokenStore:
                 out[at + length] = end
                 length += 1
             at += length
-            few.append(length)
-        return few
+            lengths.append(length)
+        return lengths
 
 
 def _read_about(folder: Path) -> dict[str, Any]:

@@ -13,9 +13,7 @@ from hark.decode.load import Loaded
 from hark.decode.source_language import Answer, Draft, Inquiry, Question, find_language
 from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
-
-DETECTED = 1000
-"""Characters at the beginning of a text that the choice depends on."""
+from hark.text.identification import GLANCE
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def choose(text: str, source: str | None, target: str | None, offered: Sequence[
     fitting = models.choose(source, target, offered)
     if source is not None:
         return with_target(fitting, source, target)
-    found = yield from find_language(text[:DETECTED], target, fitting, offered)
+    found = yield from find_language(text[:GLANCE], target, fitting, offered)
     if found.code is None:
         return undetected(fitting, target)
     if not found.translatable:

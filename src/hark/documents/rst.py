@@ -58,18 +58,11 @@ class _RstLine:
 
 
 @dataclass(frozen=True)
-class RstText:
-    """Lines of a paragraph that are translated together."""
+class RstSegment:
+    """A part of the file that is translated."""
 
     raw: str
     inline: RstInline
-    prefix: str = ""
-    """What begins a further line; it includes the end of the line before. Empty: the text is one line."""
-    width: int = 0
-    indent: int = 0
-    """Characters before the first line."""
-    literal: bool = False
-    """Whether two colons at the end introduce code."""
 
     @property
     def text(self) -> str:
@@ -78,6 +71,19 @@ class RstText:
     @property
     def tagged(self) -> bool:
         return self.inline.tree.tagged
+
+
+@dataclass(frozen=True)
+class RstText(RstSegment):
+    """Lines of a paragraph that are translated together."""
+
+    prefix: str = ""
+    """What begins a further line; it includes the end of the line before. Empty: the text is one line."""
+    width: int = 0
+    indent: int = 0
+    """Characters before the first line."""
+    literal: bool = False
+    """Whether two colons at the end introduce code."""
 
     def fill(self, translation: str, links: Sequence[Link]) -> str:
         if translation == self.text:
@@ -102,11 +108,9 @@ class RstText:
 
 
 @dataclass(frozen=True)
-class RstHeading:
+class RstHeading(RstSegment):
     """A title with the line under it, and perhaps one above, which are as long as the title."""
 
-    raw: str
-    inline: RstInline
     title: str
     above: str
     """The line above with its end; empty if there is none."""
@@ -116,14 +120,6 @@ class RstHeading:
     newline: str
     label: str = ""
     """The old title, if links refer to it."""
-
-    @property
-    def text(self) -> str:
-        return self.inline.text
-
-    @property
-    def tagged(self) -> bool:
-        return self.inline.tree.tagged
 
     def fill(self, translation: str, links: Sequence[Link]) -> str:
         if translation == self.text:
