@@ -13,7 +13,6 @@ informally, with `<formal>` or `<informal>` before the source (`address`): symbo
 import argparse
 import lzma
 import random
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +21,10 @@ from itertools import chain, combinations
 from multiprocessing import Pool
 from pathlib import Path
 
+from hark.facts import LanguagePair
+from hark.text.address import find_address
 from tools.voice_text import LANGUAGES
 
-LanguagePair = tuple[str, str]
 Pair = tuple[str, str]
 WEIGHTS = {
     "news": 5, "talk": 4, "letters": 4, "encyclopedia": 4, "events": 3, "shops": 1, "household": 1, "goods": 1,
@@ -39,31 +39,7 @@ JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "house
 ADDRESSED = ("talk", "letters", "events", "news", "prose", "books")
 PARLIAMENT, PARLIAMENT_ELSE, MOST_JOINED = 200_000, 80_000, 120_000
 """Lines of Parliament of a pair with English and of another; pairs that share their English."""
-_I = re.IGNORECASE
-ADDRESS = {
-    "de": (re.compile(r"(?<=[\w,;:–-] )(?:Sie|Ihnen|Ihr|Ihre[nmrs]?)\b"),
-           re.compile(r"\b(?:[Dd]u|[Dd]ich|[Dd]ir|[Dd]ein(?:e[nmrs]?)?|[Ee]uch|[Ee]uer|[Ee]ure[nmrs]?)\b")),
-    "fr": (re.compile(r"\b(?:vous|votre|vos|vôtres?)\b", _I),
-           re.compile(r"\b(?:tu|te|toi|ton|ta|tes|tien(?:ne)?s?)\b|\bt['’]", _I)),
-    "es": (re.compile(r"\b(?:usted|ustedes)\b", _I),
-           re.compile(r"\b(?:tú|te|ti|tu|tus|contigo|tuy[oa]s?|vosotr[oa]s|os|vuestr[oa]s?)\b", _I)),
-    "it": (re.compile(r"(?<=[\w,;:–-] )(?:Lei|Suo|Sua|Suoi|Sue)\b|(?:ar|er|ir)L[ae]\b"),
-           re.compile(r"\b(?:tu|te|ti|tuo|tua|tuoi|tue|vostr[oaie])\b", _I)),
-    "nl": (re.compile(r"\b(?:u|uw|Uw|U)\b"), re.compile(r"\b(?:je|jij|jou|jouw|jullie)\b", _I)),
-    "pt": (re.compile(r"\b(?:vocês?|o senhor|a senhora|os senhores|as senhoras)\b", _I),
-           re.compile(r"\b(?:tu|te|ti|teus?|tuas?|contigo)\b", _I)),
-}  # fmt: skip
-"""Words of formal and of informal address. Verbs alone do not count: too many forms have other readings."""
-_YOU = re.compile(r"\b(?:you|your|yours|yourself|yourselves)\b", _I)
 TEMPLATE = Path(__file__).with_name("voice.toml")
-
-
-def find_address(source: str, target: str, languages: LanguagePair) -> str | None:
-    """Return how the target addresses its reader; None if it does not, or in both ways."""
-    if languages[1] == "en" or (languages[0] == "en" and not _YOU.search(source)):
-        return None
-    formal, informal = (bool(pattern.search(target)) for pattern in ADDRESS[languages[1]])
-    return None if formal == informal else "formal" if formal else "informal"
 
 
 def read_lines(path: Path) -> Iterator[str]:
