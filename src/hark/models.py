@@ -4,16 +4,18 @@ import os
 import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from hark import configfile, manifest
 from hark.atomic import new_folder
-from hark.bundle import KIND, Bundle, is_bundle, name_of, read_facts
+from hark.bundle import KIND, SOURCE_TOKENIZER, TOKENIZER, Bundle, is_bundle, name_of, read_facts
 from hark.card import describe_pairs
 from hark.configfile import suggest
 from hark.errors import HarkError, UserError, warn_skipped
 from hark.facts import LanguagePair
 from hark.rundir import RunDir
+from hark.text.address import has_forms, has_symbols
 from hark.text.detector import base_language
 from hark.text.language_names import unknown_name
 
@@ -47,12 +49,27 @@ class InstalledModel:
         return describe_pairs(self.pairs)
 
     @property
+    def formal_targets(self) -> tuple[str, ...]:
+        """The target languages in which it can be asked for formal or informal address."""
+        targets = tuple(dict.fromkeys(pair[1] for pair in self.pairs if has_forms(pair[1])))
+        source = self.folder / SOURCE_TOKENIZER
+        return targets if targets and _has_symbols(source if source.exists() else self.folder / TOKENIZER) else ()
+
+    @property
     def size(self) -> int:
         """Bytes on disk."""
         try:
             return sum(path.stat().st_size for path in self.folder.iterdir())
         except OSError:
             return 0
+
+
+@cache
+def _has_symbols(vocabulary: Path) -> bool:
+    try:
+        return has_symbols(vocabulary.read_bytes())
+    except OSError:
+        return False
 
 
 def user_folder() -> Path:
@@ -208,6 +225,16 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
     available = ", ".join(dict.fromkeys(each.languages for each in every))
     near = hint(source, target, [pair for each in usable for pair in each.pairs])
     raise UserError(f"no model {requested}; available: {available}{near or '; see hark models'}")
+
+
+def prefer_formal(source: str | None, target: str | None, models: Sequence[InstalledModel]) -> Sequence[InstalledModel]:
+    """The models that can be asked for a form of address in these languages; all if there are none."""
+    able = [
+        each
+        for each in models
+        if any(fits(source, target, pair) and pair[1] in each.formal_targets for pair in each.pairs)
+    ]
+    return able or models
 
 
 def narrow(model: InstalledModel, pairs: Sequence[LanguagePair]) -> InstalledModel:

@@ -10,6 +10,7 @@ from hark import configfile
 from hark.bundle import TOKENIZER, write_bundle
 from hark.facts import Facts
 from hark.model import Transformer
+from hark.text.tokenizer import Tokenizer
 from tests.decode.stub import tokenizer
 
 SETTINGS = [
@@ -18,7 +19,9 @@ SETTINGS = [
 ]  # fmt: skip
 
 
-def make_bundle(folder: Path, source: str = "en", target: str = "de", *overrides: str) -> Path:
+def make_bundle(
+    folder: Path, source: str = "en", target: str = "de", *overrides: str, vocabulary: Tokenizer | None = None
+) -> Path:
     config = configfile.load(None, [*SETTINGS, *overrides])
     config = replace(config, data=replace(config.data, source=source, target=target))
     torch.manual_seed(5)
@@ -29,7 +32,7 @@ def make_bundle(folder: Path, source: str = "en", target: str = "de", *overrides
         folder,
         config,
         lambda path: save_file(weights, path),
-        {TOKENIZER: tokenizer().model},
+        {TOKENIZER: (vocabulary or tokenizer()).model},
         Facts(pairs=((source, target),), summary="For tests."),
     )
     return folder

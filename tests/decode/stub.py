@@ -30,6 +30,14 @@ def tokenizer() -> Tokenizer:
     return Tokenizer(train_tokenizer(lines, 700, ["en", "de"]))
 
 
+@cache
+def formal_tokenizer() -> Tokenizer:
+    """The same with the symbols of formal and informal address."""
+    from tools.grow_model import add_symbols
+
+    return Tokenizer(add_symbols(tokenizer().model, ["formal", "informal"]))
+
+
 Reply = Callable[[str, Request], str | Sequence[str] | Hypothesis]
 """From the text of a request to the engine's answer: one text, several with the best first, or a hypothesis."""
 
@@ -38,6 +46,7 @@ class Stub(Engine):
     """Answers with a function of the text, several requests at a time and out of order."""
 
     name = "stub"
+    vocabulary = tokenizer()
 
     def __init__(self, answer: Reply = lambda text, _: text, batch_size: int = 5, seed: int = 1) -> None:
         config = ModelConfig(vocab_size=tokenizer().vocab_size)
@@ -69,7 +78,7 @@ class Stub(Engine):
         return [*rejected, *(self.reply(*each) for each in some)]
 
     def reply(self, number: int, request: Request) -> tuple[int, tuple[Hypothesis, ...]]:
-        text = tokenizer().decode([request.source])[0]
+        text = self.vocabulary.decode([request.source])[0]
         self.requests.append(request)
         self.asked.append(text)
         answer = self.answer(text, request)

@@ -13,9 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.errors import UserError
+from hark.text.address import has_symbols
 from hark.text.normalise import normalise
+from hark.text.segment import Segmenter
 from hark.text.tokenizer import FEW, Tokenizer, train_symbols, train_tokenizer
 from hark.text.vocabulary import SpecialIds
+from tests.decode import stub
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
 
@@ -77,6 +80,29 @@ def test_no_text_becomes_a_special_id(tokenizer, text):
     (ids,) = tokenizer.encode([text])
     assert min(ids) >= tokenizer.n_special
     assert tokenizer.decode([ids]) == [text]
+
+
+def test_symbols_of_address():
+    plain, formal = stub.tokenizer(), stub.formal_tokenizer()
+    assert plain.address_symbols == {}
+    assert not has_symbols(plain.model)
+    assert has_symbols(formal.model)
+    symbols = formal.address_symbols
+    assert set(symbols) == {"formal", "informal"}
+    assert formal.encode_one("<formal> you see")[0] == symbols["formal"]  # as in training text
+    assert formal.source_ids("you see", address="informal") == [symbols["informal"], *formal.source_ids("you see")]
+    assert formal.is_special(symbols["formal"])
+    for text in ("<formal> you", "<informal>you <formal>", "the <for\u00admal>", "<formal>"):
+        ids = formal.encode_literal(text)
+        assert not {*symbols.values()} & {*ids}
+        assert formal.decode_one(ids) == normalise(text)
+    assert formal.encode_literal("the <house>") == formal.encode_one("the <house>")
+
+
+def test_bpe_dropout_keeps_symbols_of_address():
+    formal = stub.formal_tokenizer()
+    [ids] = Segmenter(formal, 0.5, 1).encode(["<formal> you see the house"])
+    assert ids[0] == formal.address_symbols["formal"]
 
 
 def test_special_ids(tokenizer):

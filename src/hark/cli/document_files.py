@@ -146,7 +146,9 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     )
     document = read_document(str(path), content, reading, choices.suffix)
     beginning = list(sample(document, GLANCE + 1))
-    folder, source, target, _, written_in = choose_model(choices.model, choices.source, choices.target, beginning)
+    folder, source, target, _, written_in = choose_model(
+        choices.model, choices.source, choices.target, beginning, choices.formality
+    )
     if folder not in choices.loaded:
         choices.loaded[folder] = Loaded(folder, *choices.engine)
     loaded = choices.loaded[folder]
@@ -157,7 +159,9 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
         pair = (resolve(inquiry, LoadedModels({folder: loaded})) or UNKNOWN, pair[1])
     if not reading.target:  # known only now; some formats state it in the file
         document = read_document(str(path), content, replace(reading, target=pair[1]), choices.suffix)
-    return OpenedDocument(path, document, loaded, source, target, pair, written_in)
+    texts = (each.text for each in document.segments)
+    form = loaded.choose_form(texts, choices.formality, None if pair[0] == UNKNOWN else pair[0], target)
+    return OpenedDocument(path, document, loaded, source, target, pair, written_in, form)
 
 
 def translated_name(path: Path, source: str, target: str, suffix: str | None = None) -> str:

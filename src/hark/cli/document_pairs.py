@@ -88,7 +88,7 @@ def translate_quickly(loaded: "Loaded", source: str, target: str, texts: list[st
     codes = dict(zip(("source", "target"), model_codes(loaded, source, target), strict=True))
     translated: list[str] = []
     with segment_progress(f"{source} to {target}", len(texts)) as advance:
-        for each in loaded.translate(texts, **codes, beam=1, check=False, split=False):
+        for each in loaded.translate(texts, **codes, beam=1, check=False, split=False, formality=None):
             translated.append(each.text)
             advance(1)
     return translated

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hark.documents.memory import Memory
     from hark.documents.report import DocumentReport
     from hark.documents.translate import TranslatedDocument
+    from hark.text.address import Formality
     from hark.text.terms import Terms
 
 MAX_WARNINGS = 10
@@ -43,6 +44,7 @@ class DocumentChoices:
     force: bool = False
     suffix: str | None = None
     """The format of the file; None: the one of its name."""
+    formality: "Formality" = "auto"
     loaded: "dict[Path, Loaded]" = field(default_factory=dict)
     """Models by folder: the files of a folder may be in several languages."""
 
@@ -61,6 +63,8 @@ class OpenedDocument:
     """The languages, detected if necessary."""
     written_in: str | None = None
     """The language of the text if it is not to be translated, see `hark.decode.choice`."""
+    formality: "Formality | None" = None
+    """The form of address, chosen for the whole document."""
 
 
 def translate_opened(
@@ -128,6 +132,7 @@ def translate_segments(
             written_in=opened.written_in,
             align=align,
             terms=choices.terms,
+            formality=opened.formality,
             **choices.options,
         )
 
@@ -145,7 +150,7 @@ def describe_settings(opened: OpenedDocument, choices: DocumentChoices) -> str:
     settings = [
         hark.__version__,
         [digest_file(each) for each in files],
-        [opened.source, opened.target, choices.engine],
+        [opened.source, opened.target, opened.formality, choices.engine],
         choices.options,
         None if terms is None else [terms.entries, terms.kept],
     ]

@@ -9,6 +9,7 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.decode.load import Loaded
+    from hark.text.address import Formality
 
 
 class ChosenModel(NamedTuple):
@@ -24,7 +25,13 @@ class ChosenModel(NamedTuple):
     """The language of the text if it is not to be translated, see `hark.decode.choice`."""
 
 
-def choose_model(model: str | None, source: str | None, target: str | None, lines: Iterable[str]) -> ChosenModel:
+def choose_model(
+    model: str | None,
+    source: str | None,
+    target: str | None,
+    lines: Iterable[str],
+    formality: "Formality" = "auto",
+) -> ChosenModel:
     """Choose the named model or one for the languages, and find the language of the text from its beginning."""
     from hark import models
     from hark.cli.streams import print_note
@@ -40,6 +47,8 @@ def choose_model(model: str | None, source: str | None, target: str | None, line
         offered = [named]
     else:
         offered = models.list_models()
+        if formality != "auto":
+            offered = [*models.prefer_formal(source, target, offered)]
         fitting = models.choose(source, target, offered)
         sources = {pair[0] for each in fitting for pair in each.pairs}
         if source is None and target is not None and not fitting[0].bilingual and models.has_all(fitting[0], sources):
@@ -65,22 +74,38 @@ def has_text(lines: Iterable[str]) -> bool:
     return not lines.ended() if isinstance(lines, ArrivingLines) else next(iter(lines), None) is not None
 
 
-def read_beginning(lines: Iterable[str]) -> tuple[str, Iterable[str]]:
-    """Read as much of a text as the choice depends on; return that, and the whole text."""
+def choose_form(
+    loaded: "Loaded", lines: Iterable[str], formality: "Formality", source: str | None, target: str | None
+) -> "tuple[Formality | None, Iterable[str]]":
+    """Choose one form of address for a text, by its beginning; return it, and the whole text."""
+    from hark.text.address import READ
+
+    if not loaded.translator.check_formality(formality, target) or formality != "auto":
+        return formality, lines
+    text, lines = read_beginning(lines, READ)
+    return loaded.choose_form([text], formality, source, target), lines
+
+
+def read_beginning(lines: Iterable[str], characters: int | None = None) -> tuple[str, Iterable[str]]:
+    """Read as much of a text as a choice depends on, by default that of the language; return that, and the whole
+    text."""
     from hark.cli.streams import ArrivingLines
     from hark.text.identification import GLANCE
 
+    characters = GLANCE if characters is None else characters
     rest = iter(lines)
     seen: list[str] = []
+    size = 0
     try:
         for line in rest:
             seen.append(line)
-            enough = sum(map(len, seen)) > GLANCE
+            size += len(line)
+            enough = size > characters
             if enough or (isinstance(rest, ArrivingLines) and "".join(seen).strip() and not rest.ready()):
                 break
     except UserError as error:  # an unreadable line: those before it are translated first
         rest = rest if isinstance(rest, ArrivingLines) else raise_later(error)
-    text = "".join(seen)[:GLANCE]
+    text = "".join(seen)[:characters]
     if isinstance(rest, ArrivingLines):
         rest.put_back(seen)
         return text, rest

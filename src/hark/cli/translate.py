@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -47,6 +47,14 @@ def translate(
     do_not_translate: Annotated[
         Path | None, typer.Option("--do-not-translate", metavar="FILE", help="Terms to keep as they are, one a line.")
     ] = None,
+    formality: Annotated[
+        Literal["auto", "formal", "informal"],
+        typer.Option(
+            "--formality",
+            metavar="FORM",
+            help="formal (Sie, vous), informal (du, tu), or auto: one form for the whole text.",
+        ),
+    ] = "auto",
     memory: Annotated[
         Path | None,
         typer.Option("--memory", metavar="FILE", help="Files: use this translation memory, .tmx or .sqlite."),
@@ -104,7 +112,7 @@ def translate(
     """
     from hark.cli.inputs import STDIN_FILE, find_format, find_input, group_lines, read_lines
     from hark.cli.interrupts import leave_at_once
-    from hark.cli.model_choice import choose_model, model_codes
+    from hark.cli.model_choice import choose_form, choose_model, model_codes
     from hark.cli.printing import write
     from hark.cli.streams import STDOUT, shown_progress, writer
     from hark.decode.load import Loaded
@@ -133,21 +141,24 @@ def translate(
                 raise UserError("--json and --nbest are for plain text; for a document, use --report")
             reading = reading_options(read or [])
             choices = DocumentChoices(
-                model, source, target, machine, how, reading, terms, memory, report, force, suffix
+                model, source, target, machine, how, reading, terms, memory, report, force, suffix, formality
             )
             assert isinstance(text, Path)
             doubtful = translate_documents(text, output, choices)
         else:
             if isinstance(text, Path) and output is not None and output.exists() and output.samefile(text):
                 raise UserError(f"{output}: is the input file; write the translation to another file")
-            folder, source, target, lines, written_in = choose_model(model, source, target, read_lines(text, errors))
+            lines = read_lines(text, errors)
+            folder, source, target, lines, written_in = choose_model(model, source, target, lines, formality)
             loaded = Loaded(folder, *machine)
             source, target = model_codes(loaded, source, target)
+            form, lines = choose_form(loaded, lines, formality, source, target)
             with writer(output) as out, shown_progress(text, output) as advance:
                 units = group_lines(lines, join and split)
                 results = loaded.translate(
-                    units, source=source, target=target, written_in=written_in, align=align, terms=terms, **how
-                )
+                    units, source=source, target=target, written_in=written_in, align=align, terms=terms,
+                    formality=form, **how,
+                )  # fmt: skip
                 doubtful = write(results, out, advance, nbest, as_json, align, at_once=text is None)
     except KeyboardInterrupt as interrupt:
         leave_at_once(interrupt)

@@ -12,6 +12,7 @@ from hark.config import DecodeConfig
 from hark.decode.coder import Coder
 from hark.decode.request import Request
 from hark.text import case, clauses, protect
+from hark.text.address import Address
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span
 
@@ -58,13 +59,18 @@ class Attempt:
         return tuple(part for part in self.parts if isinstance(part, Query))
 
     def requests(
-        self, coder: Coder, attention: bool, target: str | None = None, source: str | None = None
+        self,
+        coder: Coder,
+        attention: bool,
+        target: str | None = None,
+        source: str | None = None,
+        address: Address | None = None,
     ) -> list[Request]:
         """One request for each query; multilingual models need the target language, and some the source language."""
         prefix = coder.prefix(target)
         return [
             Request(
-                coder.source_ids(query.model_input, target, source),
+                coder.source_ids(query.model_input, target, source, address),
                 self.search,
                 prefix,
                 attention=attention or bool(query.marks or query.terms),

@@ -7,6 +7,7 @@ through an inquiry (`source_language`); callers that load models and wait use `L
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hark import models
 from hark.decode.load import Loaded
@@ -56,7 +57,8 @@ class LoadedModels:
                 return None
         model = self._loaded[folder]
         if isinstance(question, Draft):
-            return model.translate(question.text, target=question.target, detect=False, tidy=False, check=False).text
+            plain: dict[str, Any] = {"detect": False, "tidy": False, "check": False, "formality": None}
+            return model.translate(question.text, target=question.target, **plain).text
         source, target = question.pair
         [surprise] = model.surprise([(question.text, question.translation)], source=source, target=target)
         return surprise

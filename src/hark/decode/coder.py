@@ -2,8 +2,9 @@
 
 import string
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+from hark.text.address import Address
 from hark.text.normalise import normalise
 from hark.text.vocabulary import Vocabulary
 
@@ -27,26 +28,35 @@ class Coder:
 
     def encode(self, text: str) -> list[int]:
         """Source tokens, without tag and EOS."""
-        return self.source.encode_one(text)
+        return self.source.encode_literal(text)
 
-    def source_ids(self, text: str, target: str | None = None, source: str | None = None) -> list[int]:
-        """Encoder input: the language tag, if the model needs one, the text and EOS."""
-        return self.source.source_ids(text, target, source)
+    def source_ids(
+        self, text: str, target: str | None = None, source: str | None = None, address: Address | None = None
+    ) -> list[int]:
+        """Encoder input: the language tag, if the model needs one, the form to ask for, the text and EOS."""
+        return self.source.source_ids(text, target, source, address)
+
+    def split_lead(self, source: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Split encoder input into the language tag and the tokens of the text, without the symbol between them."""
+        lead, symbols = self.source.lead, self.source.address_symbols.values()
+        return source[:lead], source[lead + any(each in symbols for each in source[lead : lead + 1]) :]
 
     def prefix(self, target: str | None = None) -> tuple[int, ...]:
         """Target tokens that decoding is forced to start with."""
         return self.target.prefix(target)
 
     def fits(self, text: str, limit: int) -> bool:
-        """Whether a text has at most `limit` tokens, with its language tag and without EOS."""
+        """Whether a text has at most `limit` tokens, with what precedes it and without EOS."""
         # Each token covers at least one byte, except for the leading space symbol.
-        room = limit - self.source.lead
+        room = limit - self.source.lead - bool(self.source.address_symbols)
         if len(text) > LONGEST_PIECE * limit:
             return False  # without encoding megabytes of text
         return len(text.encode(errors="surrogatepass")) < room or len(self.encode(text)) <= room
 
     def decode(self, tokens: tuple[int, ...]) -> str:
         """The text of target tokens, with surrounding spaces removed and runs of spaces collapsed."""
+        if symbols := self.target.address_symbols:
+            tokens = tuple(each for each in tokens if each not in symbols.values())
         return " ".join(self.target.decode_one(tokens).split())
 
     def unknown(self, text: str) -> str:

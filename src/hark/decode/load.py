@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, overload
 
 from hark.bundle import Bundle
 from hark.config import WIDEST, Config, DecodeConfig, Precision
@@ -22,6 +22,7 @@ from hark.facts import Facts, LanguagePair
 from hark.machine import check_workers
 from hark.models import find_exact, phrases_folder
 from hark.settings import SettingError
+from hark.text.address import Formality, choose_address
 from hark.text.opening import open_vocabularies
 from hark.text.phrases import Phrases, open_phrases
 from hark.text.terms import Terms
@@ -208,6 +209,7 @@ class Loaded:
         check: bool = True,
         terms: Terms | None = None,
         written_in: str | None = None,
+        formality: Formality | None = "auto",
         **search: Any,
     ) -> Translation | Iterator[Translation]:
         """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
@@ -223,13 +225,18 @@ class Loaded:
         check: let the model of the reverse direction, if one is installed, check sentences that are not certain.
         terms: the terms of a glossary; their translations appear in the translation as given.
         written_in: the language of texts that are not to be translated; what is in a source language of the model is.
+        formality: formal or informal address (Sie or du), for models that can choose; auto: one form for each text,
+            formal unless the text is plainly informal; None: what the model makes of each sentence.
         search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
         """
         settings = search_settings(self.config.decode, search)
         options = Options(
             settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms,
-            written_in=written_in,
+            written_in=written_in, formality=formality,
         )  # fmt: skip
+        check_form(formality)
+        if formality in ("formal", "informal"):
+            self.translator.check_formality(formality, target)
         review = partial(self.check, options=options) if check else None
         if isinstance(texts, str):
             (translation,) = self.translator.stream([texts], options, review=review)
@@ -237,6 +244,15 @@ class Loaded:
         if isinstance(texts, bytes) or not isinstance(texts, Iterable):
             raise TypeError(f"texts must be a string or an iterable of strings, not {describe_value(texts)}")
         return self.translator.stream(texts, options, review=review)
+
+    def choose_form(
+        self, texts: Iterable[str], formality: Formality | None, source: str | None = None, target: str | None = None
+    ) -> Formality | None:
+        """The form of address of several texts that belong together; auto if each may have its own."""
+        if not self.translator.check_formality(formality, target) or formality != "auto":
+            return formality
+        text = "\n".join(texts)
+        return choose_address(text, self.languages.pair(text, source, target)[0]) or formality
 
     def score(
         self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
@@ -265,7 +281,7 @@ class Loaded:
     ) -> Iterator[tuple[list[int], list[int]]]:
         prefix = self.target_vocabulary.prefix(target)
         for text, translation in pairs:
-            tokens = [*prefix, *self.target_vocabulary.encode_one(translation)]
+            tokens = [*prefix, *self.target_vocabulary.encode_literal(translation)]
             yield self.source_vocabulary.source_ids(text, target, source), tokens
 
     def reverse(self, source: str, target: str) -> "Loaded | None":
@@ -297,6 +313,12 @@ class Loaded:
         for each in self._reverse.values():
             if each is not None:
                 each.close()
+
+
+def check_form(formality: object) -> None:
+    """Raise an error unless it is a formality."""
+    if formality is not None and formality not in get_args(Formality):
+        raise UserError(f"formality {formality}: must be {', '.join(get_args(Formality)[:-1])} or informal")
 
 
 def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:

@@ -16,6 +16,7 @@ from hark.decode.request import Hypotheses, Request
 from hark.decode.tasks import Task
 from hark.decode.translation import Alternative, Flag
 from hark.text import case, protect, spelling
+from hark.text.address import Address, Formality, addresses, contradicts, form_of
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting
 from hark.text.rules import ON, Rules
@@ -56,6 +57,9 @@ class Options:
     sentences are kept, unless they are clearly in a source language of the model."""
     terms: Terms | None = None
     """The terms of a glossary: their translations appear in the translation as given."""
+    formality: Formality | None = None
+    """The form of address. auto: the one that suits the text; None: the model decides for each sentence, which is for
+    lines that are independent."""
     rules: Rules = ON
     """The rules that write part of a translation, see `text/rules.py`."""
 
@@ -98,6 +102,28 @@ def translate_piece(
 
 
 def _translate(
+    text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool, unsure: float
+) -> Task[Piece]:
+    """Translate a piece in the form of address that is wanted, if it addresses somebody."""
+    wanted = address_of(options)
+    if wanted is None or addresses(text, languages[0]):
+        return (yield from _translate_as(text, coder, options, languages, inner, unsure))
+    # The model learnt what the symbol means on text that addresses somebody: elsewhere, it would invent a reader.
+    plain = replace(options, formality=None)
+    piece = yield from _translate_as(text, coder, plain, languages, inner, unsure)
+    if contradicts(piece.text, wanted, languages[1]):  # it addresses somebody in a way that does not show in the source
+        other = yield from _translate_as(text, coder, options, languages, inner, unsure)
+        if form_of(other.text, languages[1]) == wanted and len(other.reasons) <= len(piece.reasons):
+            return other
+    return piece
+
+
+def address_of(options: Options) -> Address | None:
+    """The form of address to ask the model for, as `Translator.submit` has chosen it."""
+    return None if options.formality == "auto" else options.formality
+
+
+def _translate_as(
     text: str, coder: Coder, options: Options, languages: tuple[str, str], inner: bool, unsure: float
 ) -> Task[Piece]:
     items = find_items(text, coder, options, *languages)
@@ -143,7 +169,7 @@ def _find_missing_words(
     best: Candidate, coder: Coder, options: Options
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Reason]]:
     """Report source words that no word of a short translation is aligned with."""
-    requests = best.attempt.requests(coder, True, options.target, options.source)
+    requests = best.attempt.requests(coder, True, options.target, options.source, address_of(options))
     answers = yield requests
     aligned = best_candidate(best.attempt, requests, answers, coder, 1)
     missing = []
@@ -164,7 +190,8 @@ def _try(
     ways: Sequence[Attempt], coder: Coder, options: Options, languages: tuple[str, str]
 ) -> Generator[Sequence[Request], Sequence[Hypotheses], list[Candidate]]:
     """Make attempts concurrently."""
-    submitted = [attempt.requests(coder, options.align, options.target, options.source) for attempt in ways]
+    wanted = options.align, options.target, options.source, address_of(options)
+    submitted = [attempt.requests(coder, *wanted) for attempt in ways]
     answers = iter((yield [request for requests in submitted for request in requests]))
     checked = languages if options.protect else None
     return [

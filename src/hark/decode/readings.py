@@ -133,8 +133,9 @@ def join(attempt: Attempt, translations: Sequence[str]) -> str:
 def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Coder) -> Reading:
     """Decode a hypothesis to text, restore protected items and capitals, and check for faults."""
     decoded = coder.decode(hypothesis.tokens)
+    tag, tokens = coder.split_lead(source)
     restored = protect.restore(decoded, query.items)
-    faults = find_faults(source, hypothesis.tokens, query.model_input, decoded, hypothesis.complete)
+    faults = find_faults([*tag, *tokens], hypothesis.tokens, query.model_input, decoded, hypothesis.complete)
     before = query.rewriting.before
     untouched = decoded == normalise(before if query.shouted else query.model_input)
     lost = () if untouched else restored.lost
@@ -160,10 +161,10 @@ def read(query: Query, source: Sequence[int], hypothesis: Hypothesis, coder: Cod
         if rewritten.before is restored.text:
             words = [restored.rewriting.forth(span) for span in word_spans(decoded)]
         targets = [clip(rewritten.forth(span), len(text)) for span in words]
-        # Language tags are not part of any word, on either side.
+        # Language tags and the symbol that asks for a form of address are not part of any word.
         first = sum(1 for _ in takewhile(coder.target.is_special, hypothesis.tokens))
-        attention_TS = hypothesis.attention_TS[first:, coder.source.lead :]
-        pieces = coder.source.pieces(source[coder.source.lead :]), coder.target.pieces(hypothesis.tokens[first:])
+        attention_TS = hypothesis.attention_TS[first:, len(source) - len(tokens) :]
+        pieces = coder.source.pieces(tokens), coder.target.pieces(hypothesis.tokens[first:])
         links = link(attention_TS, *pieces, sources, targets)
     if query.terms and not untouched:
         text, links, without = with_terms(text, links, query)

@@ -18,13 +18,15 @@ from hark.decode.coder import Coder
 from hark.decode.engine import Engine
 from hark.decode.faults import UNSURE
 from hark.decode.languages import LanguageChoice
-from hark.decode.piece import Options, Piece, find_items, translate_piece
+from hark.decode.piece import Options, Piece, address_of, find_items, translate_piece
 from hark.decode.reasons import Reason
 from hark.decode.second_look import SecondLook
 from hark.decode.tasks import Task, Tasks
 from hark.decode.translation import Sentence, Translation
 from hark.decode.turns import Turns
+from hark.errors import UserError
 from hark.text import clauses
+from hark.text.address import Address, Formality, choose_address, contradicts, has_forms
 from hark.text.detector import base_language
 from hark.text.foreign import other_language
 from hark.text.language_names import language_name
@@ -34,7 +36,6 @@ from hark.text.rewrite import Span
 from hark.text.segments import TextLayout, lay_out
 from hark.text.sentences import join_across, split_sentences
 from hark.text.shapes import CODE_LINE
-from hark.text.terms import Terms
 from hark.text.vocabulary import Vocabulary
 
 PHRASE_SENTENCES = 3
@@ -105,6 +106,7 @@ class Translator:
         if not isinstance(text, str):
             raise TypeError(f"text must be a string, not {describe_value(text)}")
         chosen = self.languages.choose(text, options or Options())
+        chosen = replace(chosen, formality=self._choose_form(text, chosen))
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
         keyed = (
@@ -140,6 +142,27 @@ class Translator:
                 return key, keep_foreign(piece, other, languages[1])
             options, languages = replace(options, source=known), (known, languages[1])
         return key, translate_piece(piece, self.coder, options, languages, inner, self._threshold(*languages))
+
+    def check_formality(self, formality: Formality | None, target: str | None = None) -> bool:
+        """Whether the model can be asked for a form of address in a target language. Raise an error if a form is
+        required, and it cannot."""
+        language = self.languages.scheme.resolve_target(target) if self.languages.several else self.languages.default[1]
+        if self.coder.source.address_symbols and has_forms(language):
+            return True
+        if formality in ("formal", "informal"):
+            name = language_name(language)
+            if not has_forms(language):
+                raise UserError(f"formality {formality}: is not possible in {name}; leave it out")
+            raise UserError(f"formality {formality}: this model cannot choose; leave it out, or name another model")
+        return False
+
+    def _choose_form(self, text: str, options: Options) -> Address | None:
+        """The form of address for the sentences of a text."""
+        if options.formality is None or not self.check_formality(options.formality, options.target):
+            return None
+        if options.formality != "auto":
+            return options.formality
+        return choose_address(text, self.languages.of(options)[0]) if options.written_in is None else None
 
     def _threshold(self, source: str, target: str) -> float:
         """The threshold above which a translation is unsure."""
@@ -217,7 +240,7 @@ class Translator:
         if self.phrases is None or not uses_phrases:
             phrases: list[str | None] = [None] * len(layout.sentences)
         else:
-            lookup = partial(look_up, self.phrases(*self.languages.of(options)), options.terms)
+            lookup = partial(look_up, self.phrases(*self.languages.of(options)), options, self.languages.of(options)[1])
             if 1 < len(layout.sentences) <= PHRASE_SENTENCES:  # one phrase may have several sentences
                 core = text[len(layout.gaps[0]) : len(text) - len(layout.gaps[-1])]
                 if lookup(core) is not None:
@@ -290,10 +313,13 @@ def is_alone(layout: TextLayout, place: int) -> bool:
     return (first or before.strip(" ") != "") and (last or after.strip(" ") != "")
 
 
-def look_up(table: Phrases, terms: Terms | None, line: str) -> str | None:
-    """Look a line up in the phrase table, unless it has a term of the glossary, which takes precedence."""
+def look_up(table: Phrases, options: Options, target: str, line: str) -> str | None:
+    """Look a line up in the phrase table, unless it has a term of the glossary, which takes precedence, or the phrase
+    has the other form of address."""
     phrase = table.lookup(line)
-    return phrase if phrase is None or terms is None or next(terms.find(line), None) is None else None
+    if phrase is None or contradicts(phrase, address_of(options), target):
+        return None
+    return phrase if options.terms is None or next(options.terms.find(line), None) is None else None
 
 
 def use_phrase(piece: str, phrase: str) -> Task[Piece]:

@@ -128,13 +128,18 @@ class Model:
         source, target = (pair or self.pair) if self.several else self.loaded.facts.pairs[0]
         return {"source": source, "target": target}
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        """Options of `Loaded.translate` for lines that have nothing to do with each other."""
+        return {"split": self.split, "protect": self.protect, "check": False, "formality": None, **self.search}
+
     @cached_property
     def load_seconds(self) -> float:
         """Load the model and return the time that it takes."""
         start = time.perf_counter()
         # Translate one sentence, which triggers lazy imports and the compilation of kernels.
         hello = self._languages(None)
-        self.loaded.translate("Hello.", split=self.split, protect=self.protect, check=False, **hello, **self.search)
+        self.loaded.translate("Hello.", **self._options, **hello)
         return time.perf_counter() - start
 
     def translate(self, held_out: HeldOutSet, advance: Callable[[], None]) -> Output:
@@ -142,9 +147,7 @@ class Model:
         texts, tokens, doubtful = [], 0, 0
         languages = self._languages(held_out.languages)
         start = time.perf_counter()
-        for each in self.loaded.translate(
-            held_out.sources, split=self.split, protect=self.protect, check=False, **languages, **self.search
-        ):
+        for each in self.loaded.translate(held_out.sources, **self._options, **languages):
             texts.append(each.text)
             tokens += sum(sentence.tokens for sentence in each.sentences)
             doubtful += bool(each.doubtful)
@@ -155,13 +158,7 @@ class Model:
 
     def look(self, sources: Sequence[str], nbest: int, languages: LanguagePair | None = None) -> list[Insight | None]:
         results = self.loaded.translate(
-            sources,
-            split=self.split,
-            protect=self.protect,
-            align=True,
-            check=False,
-            **self._languages(languages),
-            **{**self.search, "nbest": nbest},
+            sources, align=True, **self._languages(languages), **{**self._options, "nbest": nbest}
         )
         return [Insight(each.text, each.alternatives, each.links) for each in results]
 

@@ -32,6 +32,7 @@ class Segmenter:
     def __init__(self, vocabulary: Vocabulary, dropout: float = 0.0, seed: int = 0) -> None:
         self.vocabulary, self.dropout, self.seed = vocabulary, 0.0, seed
         self._ids: dict[str, int] = {}
+        self._symbols = {f"<{form}>": symbol for form, symbol in vocabulary.address_symbols.items()}
         self._first_byte = 0
         if dropout and isinstance(vocabulary, Tokenizer) and not vocabulary.symbols:  # symbols are never split
             # Merges are learnt in id order, so the id of a piece is also the rank of the merge that creates it.
@@ -52,6 +53,8 @@ class Segmenter:
     def _segment(self, word_and_choice: tuple[str, int]) -> tuple[int, ...]:
         """Return one of the segmentations of a word, with merges dropped."""
         word, choice = word_and_choice
+        if (symbol := self._symbols.get(word)) is not None:
+            return (symbol,)
         drops = self._draw(f"{self.seed} {choice} {word}")
         marked = SPACE + word
         parts = (marked[start : start + LONGEST] for start in range(0, len(marked), LONGEST))

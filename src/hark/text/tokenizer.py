@@ -2,21 +2,23 @@
 
 Raw text in, raw text out: `decode(encode(text)) == normalise(text)` for every text, and no text ever encodes to a
 special id. Ids: pad 0, unk 1, bos 2, eos 3, language tags, symbols, 256 bytes, learnt pieces. Only the vocabulary of a
-language that consists of symbols, such as linearised trees, has symbols, and nothing else is learnt then.
+language that consists of symbols, such as linearised trees, has symbols, and nothing else is learnt then. The last
+learnt pieces may be replaced by `<formal>` and `<informal>` (tools/grow_model.py).
 """
 
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import sentencepiece
 
 from hark.errors import UserError
+from hark.text.address import Address
 from hark.text.normalise import normalise
 from hark.text.segmentation_cache import SegmentationCache
 from hark.text.vocabulary import SPACE, UNTAGGED, SpecialIds, TagScheme, Vocabulary
@@ -98,8 +100,17 @@ class Tokenizer(Vocabulary):
         """The ids of learnt pieces, in the order they were learnt."""
         return range(self.first_byte + BYTES, self.vocab_size)
 
+    @cached_property
+    def address_symbols(self) -> Mapping[Address, int]:
+        found = {form: self._processor.piece_to_id(f"{SPACE}<{form}>") for form in get_args(Address)}
+        return {} if UNK in found.values() else found
+
     def is_special(self, token: int) -> bool:
-        return token < self.n_special
+        return token < self.n_special or token in self._address_ids
+
+    @cached_property
+    def _address_ids(self) -> frozenset[int]:
+        return frozenset(self.address_symbols.values())
 
     def byte_of(self, token: int) -> int | None:
         byte = token - self.first_byte
@@ -127,6 +138,20 @@ class Tokenizer(Vocabulary):
             ids: list[int] = self._processor.encode(normalise(text))
             return ids
         return list(chain.from_iterable(map(self._words.__getitem__, normalise(text).split())))
+
+    def encode_literal(self, text: str) -> list[int]:
+        ids = self.encode_one(text)
+        if self._address_ids.isdisjoint(ids):
+            return ids
+        return [each for i in ids for each in (self._spell(i) if i in self._address_ids else [i])]
+
+    def _spell(self, symbol: int) -> list[int]:
+        """The text of a symbol in other tokens: as it is encoded within a word, or else as bytes."""
+        text = self._bytes[symbol]
+        within = self._processor.encode("0" + text.decode().removeprefix(SPACE))
+        spelled = [self._processor.piece_to_id(SPACE), *within[1:]]
+        exact = b"".join(self._bytes[each] for each in spelled) == text
+        return spelled if exact else [self.first_byte + byte for byte in text]
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """Decode lists of ids; special ids are skipped, and invalid bytes become U+FFFD."""

@@ -6,13 +6,14 @@ sentencepiece model (`hark.text.tokenizer`). To add a kind, derive a class from 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 from hark.errors import UserError
 from hark.facts import Facts, LanguagePair, LanguageTags
+from hark.text.address import Address
 from hark.text.detector import base_language
 
 SPACE = "\u2581"
@@ -160,6 +161,15 @@ class Vocabulary(Protocol):
                 f"(sha256 {self.sha256[:12]}..., expected {sha256[:12]}...); restore the original"
             )
 
+    @property
+    def address_symbols(self) -> Mapping[Address, int]:
+        """The ids that ask for formal or informal address, before a source; empty if the model has none."""
+        return {}
+
+    def encode_literal(self, text: str) -> list[int]:
+        """Encode the text of a user, in which `<formal>` is text. In training text it is the symbol."""
+        return self.encode_one(text)
+
     # Tags, start and end are added in the same way for every kind.
 
     @property
@@ -167,11 +177,14 @@ class Vocabulary(Protocol):
         """The id that follows a source: EOS, or None for models that were trained without it."""
         return self.special.end
 
-    def source_ids(self, text: str, target: str | None = None, source: str | None = None) -> list[int]:
+    def source_ids(
+        self, text: str, target: str | None = None, source: str | None = None, address: Address | None = None
+    ) -> list[int]:
         """Return the encoder input of a text: the language tag, if the model uses one, the tokens, and usually EOS.
 
-        The languages may be omitted for a model of one pair."""
-        return self.as_source(self.encode_one(text), target, source)
+        The languages may be omitted for a model of one pair. `address`: the form to ask for."""
+        ids = self.encode_literal(text)
+        return self.as_source(ids if address is None else [self.address_symbols[address], *ids], target, source)
 
     def as_source(self, ids: Sequence[int], target: str | None = None, source: str | None = None) -> list[int]:
         """Return the encoder input of an encoded text."""
