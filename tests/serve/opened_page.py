@@ -40,6 +40,7 @@ START_OVER = """() => {
   click("[aria-label=Clear]");
   set("#panel-translate .from", "", "change");
   set("#panel-translate .into", "de", "change");
+  set("#panel-translate .form", "auto", "change");
   click("#tab-document"); // to draw it
   click("#tab-translate");
   document.querySelector(".field textarea")?.focus();

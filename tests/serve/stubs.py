@@ -17,7 +17,7 @@ from hark.serve.running import RunningModel
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import Shelf
-from tests.decode.stub import Stub, tokenizer
+from tests.decode.stub import Stub, formal_tokenizer, tokenizer
 
 PREPARING = ThreadPoolExecutor(1)
 
@@ -29,7 +29,8 @@ def installed(name: str, *pairs: tuple[str, str]) -> InstalledModel:
 def loaded(engine: Engine, source: str = "en", target: str = "de") -> Loaded:
     """What the server needs of a loaded model."""
     config = Config(data=DataConfig(source=source, target=target))
-    translator = Translator(engine, tokenizer(), tokenizer(), config)
+    vocabulary = engine.vocabulary if isinstance(engine, Stub) else tokenizer()
+    translator = Translator(engine, vocabulary, vocabulary, config)
     stub: Any = SimpleNamespace(
         engine=engine,
         translator=translator,
@@ -61,6 +62,27 @@ def service(
 
     offered = [installed(name) for name in names or ("en-de",)]
     return Service(ServeSettings(**settings), Shelf(offered, memory, opener))
+
+
+def formal_service(folder: Path, *plain: str) -> tuple[Service, list[str]]:
+    """A service with models of these names, and then en-de and de-en that can choose the form of address; and what
+    these are asked. They answer with what they are asked, without the symbol."""
+    asked: list[str] = []
+
+    def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
+        engine = Stub(lambda text, _: text.split("> ")[-1])
+        if model.folder.parent == folder:
+            engine.vocabulary, engine.asked = formal_tokenizer(), asked
+        return RunningModel(model.name, loaded(engine, *model.pairs[0]), preparing)
+
+    able = []
+    for source, target in (("en", "de"), ("de", "en")):
+        place = folder / f"formal-{source}-{target}"
+        place.mkdir()
+        (place / "tokenizer.model").write_bytes(formal_tokenizer().model)
+        # Both pairs, as a model of several has them: otherwise it would be shadowed by plain models of one pair.
+        able.append(InstalledModel(place, ((source, target), (f"{source}-x", target))))
+    return Service(ServeSettings(), Shelf([*map(installed, plain), *able], None, opener)), asked
 
 
 class Gate(Stub):

@@ -127,9 +127,11 @@ def test_models_languages_and_detection(server: TestServer) -> None:
     models = server.get("/api/v1/models").json()["models"]
     assert [each["name"] for each in models] == ["de-en", "en-de", "seven"]
     assert [each["loaded"] for each in models][:2] == [True, True]
-    assert server.get("/api/v1/languages").json() == {
-        "languages": [{"code": each, "targets": [code for code in SEVEN if code != each]} for each in SEVEN]
-    }
+    listed = server.get("/api/v1/languages").json()["languages"]
+    assert [each["code"] for each in listed] == [*SEVEN]
+    for each in listed:
+        assert each["targets"] == [code for code in SEVEN if code != each["code"]]
+        assert {*each["formality"]} <= {*each["targets"]} - {"en"}
     found = server.post("/api/v1/detect", json={"text": ["Wo ist der Bahnhof?", ""]}).json()["detections"]
     assert found[0][0]["language"] == "de"
     assert found[0][0]["confidence"] > 0.5

@@ -603,6 +603,42 @@ def test_nothing_is_wider_than_a_phone(browser: Any, server: TestServer) -> None
         assert page.wrong == []
 
 
+def test_the_form_of_address_can_be_chosen_where_a_model_can(
+    browser: Any, start_server: StartServer, tmp_path: Path
+) -> None:
+    made, asked = stubs.formal_service(tmp_path)
+    with opened(browser, start_server(made)) as page:
+        page.goto()
+        page.page.select_option("#panel-translate .from", "en")
+        assert page.page.locator("#panel-translate .form option").all_inner_texts() == [
+            "Automatic",
+            "Formal",
+            "Informal",
+        ]
+        page.type("You see the house.\n\nIt is old.")
+        assert "You see the house." in asked  # once is no reason to choose
+        page.type("You see the house.\n\nIt is old.\n\nHey, you can run.")
+        for sentence in ("Hey, you can run.", "You see the house."):  # the first paragraph again, in the form of all
+            assert f"<informal> {sentence}" in asked
+        page.page.select_option("#panel-translate .form", "formal")
+        page.wait()
+        assert "<formal> You see the house." in asked
+        page.page.click("#tab-document")
+        page.page.fill("textarea.document", "You see the tree.")
+        page.page.click("#panel-document .main")
+        page.see(".rows .row.done")
+        assert "<formal> You see the tree." in asked
+        page.page.click("#tab-translate")
+        page.goto()
+        assert page.page.input_value("#panel-translate .form") == "formal"  # it is remembered
+        for width in PHONES:
+            resize(page.page, width, 740)
+            assert page.overflow() <= 0, width
+        page.page.select_option("#panel-translate .into", "en")
+        page.miss("#panel-translate .form")
+        assert page.wrong == []
+
+
 def test_a_server_with_keys_asks_for_one(browser: Any, start_server: StartServer, tmp_path: Path) -> None:
     from hark.serve.keys import add_key
 

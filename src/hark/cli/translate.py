@@ -51,7 +51,7 @@ def translate(
         Literal["auto", "formal", "informal"],
         typer.Option(
             "--formality",
-            metavar="FORM",
+            metavar="KIND",
             help="formal (Sie, vous), informal (du, tu), or auto: one form for the whole text.",
         ),
     ] = "auto",

@@ -8,6 +8,7 @@ from hark.decode.align import Link
 from hark.decode.piece import Piece
 from hark.decode.reasons import in_order as order_reasons
 from hark.decode.translation import Flag, Sentence, Translation, combine, in_order, mean, shift
+from hark.text.address import Address
 from hark.text.paragraphs import Unit, wrap
 from hark.text.rewrite import Rewriting, Span
 from hark.text.segments import TextLayout
@@ -24,7 +25,9 @@ class TextPlan:
     """The phrase-table entry of each sentence, if any."""
 
 
-def assemble(text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece]) -> Translation:
+def assemble(
+    text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece], formality: Address | None = None
+) -> Translation:
     """Join the translated pieces of a text."""
     rest = iter(pieces)
     gaps, sources, sentences = [""], list[str](), list[Sentence]()
@@ -46,7 +49,7 @@ def assemble(text: str, plans: Sequence[TextPlan], pieces: Sequence[Piece]) -> T
         sources += layout.sentences
         translation += wrapped.after if wrapped is not None else joined
         source_end += len(plan.unit.text)
-    return Translation(text, translation, tuple(sentences), TextLayout(tuple(gaps), tuple(sources)))
+    return Translation(text, translation, tuple(sentences), TextLayout(tuple(gaps), tuple(sources)), formality)
 
 
 def _place_in(unit: Unit, place: int) -> int:

@@ -10,6 +10,7 @@ from hark.decode.faults import FAULTS, Fault
 from hark.decode.reasons import Reason
 from hark.decode.reasons import in_order as order_reasons
 from hark.decode.request import length_penalty
+from hark.text.address import Address
 from hark.text.segments import TextLayout
 
 Care = Literal["copied", "phrase", "split", "tidied", "recased", "retried", "repaired", "untranslated"]
@@ -72,6 +73,8 @@ class Translation:
     text: str
     sentences: tuple[Sentence, ...]
     layout: TextLayout
+    formality: Address | None = None
+    """The form of address that the model was asked for."""
 
     @property
     def score(self) -> float | None:

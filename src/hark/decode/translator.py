@@ -119,7 +119,9 @@ class Translator:
         report = None if on_sentence is None else FinishedSentences(plans, on_sentence)
         first, second = tee(keyed)  # read in lockstep, so that tee buffers almost nothing
         tasks, keys = (task for _, task in first), (key for key, _ in second)
-        return self._tasks.begin(tasks, partial(assemble, text, plans), chosen.urgent, keys, report)
+        return self._tasks.begin(
+            tasks, partial(assemble, text, plans, formality=address_of(chosen)), chosen.urgent, keys, report
+        )
 
     def _task(
         self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool

@@ -16,6 +16,7 @@ from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
 from hark.serve.refusal import Refusal
 from hark.serve.shelf import Shelf
+from hark.text.address import Formality
 from hark.text.identification import GLANCE
 
 Result = TypeVar("Result")
@@ -27,10 +28,11 @@ class ModelChoice:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
-    def fitting(self, source: str | None, target: str) -> list[InstalledModel]:
-        """The models for these languages, with their matching pairs; a refusal if there are none."""
+    def fitting(self, source: str | None, target: str, formality: Formality | None = None) -> list[InstalledModel]:
+        """The models for these languages, with their matching pairs; a refusal if there are none. Those that can be
+        asked for a form of address go first if one is required."""
         try:
-            return models.choose(source, target, self._shelf.offered)
+            return models.choose(source, target, self._offered(source, target, formality))
         except UserError:
             pass
         for code, side in ((source, 0), (target, 1)):
@@ -38,14 +40,25 @@ class ModelChoice:
                 raise Refusal(400, f"{code} is not supported")
         raise Refusal(400, f"{source} to {target} is not supported")
 
-    async def choose(self, text: str, source: str | None, target: str, written_in: str | None = None) -> Choice:
+    def _offered(self, source: str | None, target: str, formality: Formality | None) -> Sequence[InstalledModel]:
+        offered = self._shelf.offered
+        return models.prefer_formal(source, target, offered) if formality in ("formal", "informal") else offered
+
+    async def choose(
+        self,
+        text: str,
+        source: str | None,
+        target: str,
+        written_in: str | None = None,
+        formality: Formality | None = None,
+    ) -> Choice:
         """Choose a model for a text, see `hark.decode.choice`; the codes of the languages are the model's."""
-        fitting = self.fitting(source, target)
+        fitting = self.fitting(source, target, formality)
         if written_in is not None:
             return Choice(fitting[0], *fitting[0].pairs[0], written_in)
         refused: list[Refusal] = []
         try:
-            found = await self._resolve(choose(text, source, target, self._shelf.offered), refused)
+            found = await self._resolve(choose(text, source, target, self._offered(source, target, formality)), refused)
         except UndetectedError as error:
             if refused:  # the models could tell
                 raise refused[0] from error

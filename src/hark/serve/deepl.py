@@ -1,6 +1,7 @@
 """The API of DeepL: /v2/translate, /v2/languages, /v2/usage, and with other modules documents and glossaries."""
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from starlette.requests import Request
@@ -12,7 +13,7 @@ from hark.models import data_folder
 from hark.serve import deepl_documents, deepl_glossaries
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.deepl_glossaries import find_terms
-from hark.serve.deepl_requests import MODEL_TYPES, check_formality, owner, read_languages, tag_names
+from hark.serve.deepl_requests import MODEL_TYPES, owner, read_formality, read_languages, tag_names
 from hark.serve.glossaries import Glossaries
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.patience import answer_patiently
@@ -54,11 +55,12 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
             if name in fields:
                 raise Refusal(400, f"{name} is not supported by this server")
         source, target = read_languages(fields, service)
-        check_formality(fields, target)
+        formality = read_formality(fields, service, source, target)
         split = split_mode(fields)
         terms = await find_terms(fields, glossaries, owner(request), source, target)
         model = model_type(fields)
-        wish = Wish(source, target, markup_rules(fields, split), split=split != "0", terms=terms)
+        rules = markup_rules(fields, split)
+        wish = Wish(source, target, rules, split=split != "0", terms=terms, formality=formality)
         if wish.markup is None and split == "nonewlines":
             texts = [" ".join(text.splitlines()) for text in texts]
 
@@ -85,7 +87,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         if kind not in ("source", "target"):
             raise Refusal(400, "type must be source or target")
         codes = dict.fromkeys(pair[kind == "target"] for pair in service.pairs())
-        return CompactJson(list_sources(codes) if kind == "source" else list_targets(codes))
+        return CompactJson(list_sources(codes) if kind == "source" else list_targets(codes, service.formal_targets()))
 
     async def usage(request: Request) -> Response:
         await read_fields(request)
@@ -110,13 +112,17 @@ def list_sources(codes: dict[str, None]) -> list[dict[str, Any]]:
     return [{"language": code.upper(), "name": language_name(code)} for code in bases]
 
 
-def list_targets(codes: dict[str, None]) -> list[dict[str, Any]]:
+def list_targets(codes: dict[str, None], formal: Collection[str]) -> list[dict[str, Any]]:
     found: list[tuple[str, str]] = []
+    able = {base_language(code) for code in formal}
     for code in sorted(codes):
         regions = VARIANTS.get(base_language(code), ())
         exact = [each for each in regions if each[0] == code.upper()]
         found += exact or regions or [(code.upper(), language_name(code))]
-    return [{"language": code, "name": name, "supports_formality": False} for code, name in dict.fromkeys(found)]
+    return [
+        {"language": code, "name": name, "supports_formality": base_language(code) in able}
+        for code, name in dict.fromkeys(found)
+    ]
 
 
 def model_type(fields: Fields) -> dict[str, str]:

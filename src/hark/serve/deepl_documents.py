@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.deepl_glossaries import find_terms
-from hark.serve.deepl_requests import check_formality, owner, read_languages
+from hark.serve.deepl_requests import owner, read_formality, read_languages
 from hark.serve.glossaries import Glossaries
 from hark.serve.native import CompactJson
 from hark.serve.refusal import Refusal
@@ -65,13 +65,13 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         file_type(name)
         suffix = output_type(name, fields.text("output_format") or None)
         source, target = read_languages(fields, service)
-        check_formality(fields, target)
+        formality = read_formality(fields, service, source, target)
         terms = await find_terms(fields, glossaries, owner(request), source, target)
         forget_expired()
         stored = uploads.add(await file.read(), name)
         same = source is not None and base_language(source) == base_language(target)
         try:
-            job = await read_file(service, stored, None if same else source, target, terms, suffix)
+            job = await read_file(service, stored, None if same else source, target, terms, suffix, formality)
         except Refusal:
             uploads.remove(stored.id)
             raise

@@ -6,6 +6,7 @@ from hark.models import matches
 from hark.serve.bodies import Fields
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
+from hark.text.address import Formality
 from hark.text.detector import base_language
 
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
@@ -37,14 +38,19 @@ def read_code(name: str, code: str, known: tuple[str, ...]) -> str:
     return found
 
 
-def check_formality(fields: Fields, target: str) -> None:
-    """Refuse what the models cannot do, as DeepL does for languages without forms of address."""
+def read_formality(fields: Fields, service: Service, source: str | None, target: str) -> Formality:
+    """The form of address. Refuse what the models cannot do, as DeepL does for languages without such forms."""
     value = (fields.text("formality") or "default").lower()
     if value not in FORMALITIES:
         raise Refusal(400, f"formality must be {', '.join(FORMALITIES[:-1])} or {FORMALITIES[-1]}")
-    if value in ("more", "less"):
+    if value == "default":
+        return "auto"
+    if not service.offers_formality(source, target):
+        if value.startswith("prefer_"):
+            return "auto"
         words = f"Target language {target.upper()} does not support formality {value}"
         raise Refusal(400, f"{words}; prefer_{value} is accepted, and ignored")
+    return "formal" if value.endswith("more") else "informal"
 
 
 def read_pair(fields: Fields, service: Service) -> tuple[str, str]:

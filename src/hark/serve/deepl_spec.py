@@ -25,7 +25,10 @@ REFUSALS = {
 ID: Schema = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
 SOURCE: Schema = {"type": "string", "minLength": 1, "description": "Language of the text, such as EN."}
 TARGET: Schema = {"type": "string", "minLength": 1, "description": "Language to translate to, such as DE or EN-GB."}
-FORMALITY: Schema = {"enum": [*FORMALITIES], "description": "more and less are refused; the others change nothing."}
+FORMALITY: Schema = {
+    "enum": [*FORMALITIES],
+    "description": "more and less are refused, and the others change nothing, where supports_formality is false.",
+}
 DICTIONARY: Schema = {
     "source_lang": SOURCE,
     "target_lang": TARGET,
@@ -148,7 +151,12 @@ def schemas() -> Schema:
     }
     return {
         "DeepLTranslations": record({"translations": items(record(translation))}),
-        "DeepLLanguages": items(record({"language": STRING, "name": STRING})),
+        "DeepLLanguages": items(
+            {
+                **record({"language": STRING, "name": STRING}),
+                "properties": {"language": STRING, "name": STRING, "supports_formality": {"type": "boolean"}},
+            }
+        ),
         "DeepLUsage": record({"character_count": COUNT, "character_limit": COUNT}),
         "DeepLDocument": record({"document_id": STRING, "document_key": STRING}),
         "DeepLProgress": record({"document_id": STRING, "status": {"enum": ["translating", "done", "error"]}}),

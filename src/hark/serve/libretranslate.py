@@ -12,7 +12,7 @@ from hark.documents.formats import FORMATS
 from hark.documents.markup_rules import MarkupRules
 from hark.serve.bodies import Fields, read_fields
 from hark.serve.libretranslate_spec import describe
-from hark.serve.native import CompactJson, refuse_with
+from hark.serve.native import CompactJson, read_formality, refuse_with
 from hark.serve.patience import answer_patiently
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
@@ -95,7 +95,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         source, target = read_languages(fields)
         stored = uploads.add(await file.read(), name)
         try:
-            job = await read_file(service, stored, source, target)
+            job = await read_file(service, stored, source, target, formality=read_formality(fields))
         except Refusal:
             uploads.remove(stored.id)
             raise
@@ -192,7 +192,7 @@ def read_wish(fields: Fields, settings: ServeSettings) -> Wish:
         raise Refusal(400, f"{kind} format is not supported")
     others = min(max(0, fields.number("alternatives", 0)), settings.nbest - 1)
     html = MarkupRules() if kind == "html" else None
-    return Wish(source, target, html, 1 if html else 1 + others)
+    return Wish(source, target, html, 1 if html else 1 + others, formality=read_formality(fields))
 
 
 def answer(done: TranslatedText, wish: Wish) -> dict[str, Any]:

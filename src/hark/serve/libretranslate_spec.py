@@ -1,10 +1,11 @@
 """The OpenAPI description of LibreTranslate's API, as far as it is offered, at /spec."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from hark.documents.formats import FORMATS
 from hark.serve.settings import ServeSettings
+from hark.text.address import Formality
 
 STRING = {"type": "string"}
 ERROR = {"type": "object", "properties": {"error": STRING}, "required": ["error"]}
@@ -29,6 +30,12 @@ CONFIDENCE = {
     "description": "How sure the model is of the least certain sentence, 0 to 1; null if no model was asked; only hark "
     "sends it.",
 }
+FORMALITY = {
+    "type": "string",
+    "enum": [*get_args(Formality)],
+    "default": "auto",
+    "description": "How to address the reader, where a model can choose; only hark knows it.",
+}
 KEY = {"type": "string", "description": "The API key, if the server needs one."}
 
 
@@ -46,6 +53,7 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
         "source": {"type": "string", "enum": ["auto", *languages], "description": "auto: detect it."},
         "target": {"type": "string", "enum": [*languages]},
         "format": {"type": "string", "enum": ["text", "html"], "default": "text"},
+        "formality": FORMALITY,
         "alternatives": {"type": "integer", "minimum": 0, "maximum": settings.nbest - 1, "default": 0},
         "api_key": KEY,
     }
@@ -65,6 +73,7 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
         "file": {"type": "string", "format": "binary", "description": f"A file: {', '.join(FORMATS)}."},
         "source": translate["source"],
         "target": translate["target"],
+        "formality": FORMALITY,
         "api_key": KEY,
     }
     listed = {

@@ -1,8 +1,10 @@
 """The native API, /api/v1: translations with sentences, scores, word links and alternatives; as JSON or as events."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -13,6 +15,7 @@ from hark.serve.bodies import Fields, read_json
 from hark.serve.refusal import Refusal
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
+from hark.text.address import Formality
 
 EVENTS = "text/event-stream"
 
@@ -58,7 +61,11 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
             split=fields.flag("split", True),
             join=fields.flag("join", True),
             protect=fields.flag("protect", True),
+            formality=read_formality(fields),
         )
+        if (context := fields.text("context")) is not None:
+            form = await asyncio.to_thread(service.choose_form, [context], job.formality, job.source, job.target)
+            job = replace(job, formality=form)
         if fields.flag("stream") or EVENTS in request.headers.get("accept", ""):
             service.check(job)  # before the status is sent
             return StreamingResponse(events(service, job), media_type=EVENTS)
@@ -75,10 +82,11 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
 
     async def languages(_: Request) -> Response:
         pairs = service.pairs()
-        listed = [
-            {"code": code, "targets": sorted({target for source, target in pairs if source == code})}
-            for code in service.languages()
-        ]
+        listed = []
+        for code in service.languages():
+            targets = sorted({target for source, target in pairs if source == code})
+            formal = [target for target in targets if service.offers_formality(code, target)]
+            listed.append({"code": code, "targets": targets, "formality": formal})
         return CompactJson({"languages": listed})
 
     async def models(_: Request) -> Response:
@@ -109,6 +117,14 @@ def languages_of(fields: Fields) -> tuple[str | None, str]:
     if not target:
         raise Refusal(400, "target is missing")
     return fields.text("source") or None, target
+
+
+def read_formality(fields: Fields) -> Formality:
+    """The field formality."""
+    value = fields.text("formality") or "auto"
+    if value not in get_args(Formality):
+        raise Refusal(400, "formality must be auto, formal or informal")
+    return cast(Formality, value)
 
 
 async def events(service: Service, job: Job) -> AsyncIterator[bytes]:
@@ -146,6 +162,7 @@ def translation(done: Translated) -> dict[str, Any]:
         "source": done.source,
         "target": done.target,
         "model": done.model,
+        "formality": result.formality,
         "score": rounded(result.score),
         "flags": result.flags,
         "warnings": [str(reason) for reason in result.reasons],

@@ -1,6 +1,6 @@
 """The OpenAPI description of the native API, and of DeepL's."""
 
-from typing import Any
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -14,6 +14,7 @@ from hark.serve.openapi_page import render
 from hark.serve.runs import MOST_RUNS
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
+from hark.text.address import Formality
 
 Schema = dict[str, Any]
 INTRODUCTION = (
@@ -78,6 +79,12 @@ def paths(settings: ServeSettings) -> Schema:
         "source": source,
         "target": target,
         "nbest": {"type": "integer", "minimum": 1, "maximum": settings.nbest, "description": "Translations per text."},
+        "formality": {
+            "enum": [*get_args(Formality)],
+            "description": "Address the reader formally (Sie, vous) or informally (du, tu), in the languages listed "
+            "under formality by /api/v1/languages; auto, the default, chooses one form for each text.",
+        },
+        "context": {**TEXT, "description": "What the texts are parts of: formality auto chooses one form for all."},
         **{name: {"type": "boolean", "description": meaning} for name, meaning in flags.items()},
     }
     look = {
@@ -166,6 +173,7 @@ def schemas() -> Schema:
                 "source": {"type": "string"},
                 "target": {"type": "string"},
                 "model": {"type": "string"},
+                "formality": {"enum": ["formal", "informal", None], "description": "What the model was asked for."},
                 "sentences": list_of("Sentence"),
                 **common,
             }
@@ -184,7 +192,7 @@ def schemas() -> Schema:
         "Detections": record({"detections": {"type": "array", "items": list_of("Detection")}}),
         "Detection": record({"language": {"type": "string"}, "confidence": {"type": "number"}}),
         "Languages": record({"languages": list_of("Language")}),
-        "Language": record({"code": {"type": "string"}, "targets": STRINGS}),
+        "Language": record({"code": {"type": "string"}, "targets": STRINGS, "formality": STRINGS}),
         "Models": record({"models": list_of("Model")}),
         "Model": record(
             {

@@ -1,7 +1,7 @@
 """Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +12,7 @@ from hark.decode.load import search_settings
 from hark.decode.piece import Options
 from hark.decode.translation import Sentence, Translation
 from hark.facts import LanguagePair
+from hark.models import matches
 from hark.serve.admission import Admission
 from hark.serve.checking import check
 from hark.serve.choice import ModelChoice, answer, gather
@@ -19,6 +20,7 @@ from hark.serve.refusal import Refusal
 from hark.serve.running import OnSentence
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import RETRY_AFTER, Readiness, Shelf
+from hark.text.address import Formality, choose_address
 from hark.text.detector import base_language
 from hark.text.identification import rank
 from hark.text.terms import Terms
@@ -46,6 +48,8 @@ class Job:
     """The terms of a glossary."""
     written_in: str | None = None
     """The language of the texts if they are not to be translated, see `hark.decode.choice`."""
+    formality: Formality | None = "auto"
+    """The form of address; auto: one form for each text."""
     fragments: bool = False
     """Whether the texts are fragments of documents: then the limit of texts does not apply."""
 
@@ -166,6 +170,31 @@ class Service:
         """All languages, as source or as target."""
         return tuple(sorted({code for pair in self.pairs() for code in pair}))
 
+    def formal_targets(self) -> frozenset[str]:
+        """The target languages in which the form of address can be chosen, from any language."""
+        return frozenset(target for each in self.shelf.offered for target in each.formal_targets)
+
+    def offers_formality(self, source: str | None, target: str) -> bool:
+        """Whether a form of address can be chosen in these languages."""
+        return any(
+            matches(source, pair[0]) and matches(target, pair[1]) and pair[1] in each.formal_targets
+            for each in self.shelf.offered
+            for pair in each.pairs
+        )
+
+    def choose_form(
+        self, texts: Iterable[str], formality: Formality | None, source: str | None, target: str
+    ) -> Formality | None:
+        """The form of address of texts that belong together; auto if each may have its own."""
+        if formality != "auto":
+            return formality
+        text = "\n".join(texts)
+        source = source or rank(text, {base_language(each) for each in self.languages()}).best
+        fitting = self._choice.fitting(source, target) if source and self.offers_formality(source, target) else []
+        if not fitting or not any(pair[1] in fitting[0].formal_targets for pair in fitting[0].pairs):
+            return formality
+        return choose_address(text, source or "") or formality
+
     async def detect(self, text: str) -> list[tuple[str, float]]:
         """Return the languages that a text may be in with their probabilities, best first; none if it has no words.
 
@@ -263,6 +292,8 @@ class Service:
         if not 1 <= job.nbest <= limits.nbest:
             raise Refusal(400, f"nbest must be 1 to {limits.nbest}, not {job.nbest}")
         self._choice.fitting(job.source, job.target)
+        if job.formality in ("formal", "informal") and not self.offers_formality(job.source, job.target):
+            raise Refusal(400, f"formality {job.formality} is not possible in {job.target}, or with these models")
         full = load.jobs >= limits.queue or load.characters + size > limits.queue_characters
         if not job.urgent and load.bulk and load.bulk + size > limits.queue_characters // 2:
             full = True
@@ -285,7 +316,7 @@ class Service:
             task.exception()  # seen, also if nobody waits any more
 
     async def _translate(self, text: str, job: Job, on_sentence: OnSentence | None = None) -> Translated:
-        chosen = await self._choice.choose(text, job.source, job.target, job.written_in)
+        chosen = await self._choice.choose(text, job.source, job.target, job.written_in, job.formality)
         source, target = chosen.source, chosen.target or job.target
         async with self.shelf.lease(chosen.model) as running:
             languages = running.loaded.languages
@@ -293,6 +324,7 @@ class Service:
             options = Options(
                 search, job.split, job.align, job.protect, source, target, urgent=job.urgent, join=job.join,
                 detected=job.source is None, terms=job.terms, written_in=chosen.written_in,
+                formality=job.formality,
             )  # fmt: skip
             translation = await answer(running.submit(text, options, on_sentence))
             translation = await check(translation, options, running, self.shelf)

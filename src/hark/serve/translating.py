@@ -12,6 +12,7 @@ from hark.models import matches
 from hark.serve.choice import gather
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service, Translated
+from hark.text.address import Formality
 from hark.text.detector import base_language
 from hark.text.terms import Terms
 
@@ -32,6 +33,7 @@ class Wish:
     nbest: int = 1
     split: bool = True
     terms: Terms | None = None
+    formality: Formality = "auto"
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) ->
         return [TranslatedText(text, wish.target) for text in texts]
     if wish.markup is not None:
         return await _translate_documents(service, texts, wish, wish.markup)
-    job = Job(tuple(texts), wish.source, wish.target, wish.nbest, split=wish.split, terms=wish.terms)
+    job = Job(
+        tuple(texts), wish.source, wish.target, wish.nbest, split=wish.split, terms=wish.terms, formality=wish.formality
+    )
     answers = []
     for done in await service.translate(job):
         others = tuple(other.text for other in done.translation.alternatives)
@@ -120,25 +124,29 @@ async def _translate_documents(
         else await find_languages(service, document.sample(GLANCE), wish.target)
         for document in documents
     ]
-    fragments = [
-        (languages, align, text)
+    forms = [
+        await asyncio.to_thread(service.choose_form, document.texts, wish.formality, languages.source, wish.target)
         for languages, document in zip(found, documents, strict=True)
+    ]
+    fragments = [
+        ((languages, form, align), text)
+        for languages, form, document in zip(found, forms, documents, strict=True)
         for align, text in zip(document.tagged, document.texts, strict=True)
     ]
     # One job for all fragments of one language, and another for those with tags, because word links take time.
     jobs = {
-        (languages, align): Job(tuple(text for *each, text in fragments if each == [languages, align]),
-            languages.source, wish.target, align=align, split=wish.split, terms=wish.terms,
-            written_in=languages.written_in, fragments=True)
-        for languages, align in dict.fromkeys((languages, align) for languages, align, _ in fragments)
+        key: Job(tuple(text for each, text in fragments if each == key),
+            key[0].source, wish.target, align=key[2], split=wish.split, terms=wish.terms,
+            written_in=key[0].written_in, formality=key[1], fragments=True)
+        for key in dict.fromkeys(key for key, _ in fragments)
     }  # fmt: skip
     for job in jobs.values() or [Job((), wish.source, wish.target)]:  # also if there is nothing to translate
         service.check(job)
     results = await gather([service.translate(job) for job in jobs.values()]) if jobs else []
     done = {key: iter(result) for key, result in zip(jobs, results, strict=True)}
     answers = []
-    for languages, document in zip(found, documents, strict=True):
-        parts = [next(done[languages, align]) for align in document.tagged]
+    for languages, form, document in zip(found, forms, documents, strict=True):
+        parts = [next(done[languages, form, align]) for align in document.tagged]
         text = document.join([(part.translation.text, part.translation.links) for part in parts])
         language = languages.written_in or languages.source or (parts[0].source if parts else wish.target)
         answers.append(TranslatedText(text, language, confidence=languages.share, notes=Notes.of(parts)))

@@ -19,6 +19,7 @@ from hark.errors import HarkError
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service
 from hark.serve.translating import GLANCE, FoundLanguages, find_languages
+from hark.text.address import Formality
 from hark.text.terms import Terms
 
 LIFETIME = 3600.0
@@ -150,6 +151,7 @@ async def read_file(
     target: str,
     terms: Terms | None = None,
     suffix: str | None = None,
+    formality: Formality = "auto",
 ) -> FileJob:
     """Read a file of any format that `hark.documents` knows; `suffix` is the type of the translated file.
 
@@ -170,9 +172,13 @@ async def read_file(
     languages = FoundLanguages(source) if source else await find_languages(service, beginning, target)
     found, written_in = languages.source, languages.written_in
     texts = {tagged: tuple(document.pending(tagged)) for tagged in (False, True)}
-    service.check(Job((*texts[False], *texts[True]), found, target, urgent=False, terms=terms))
+    service.check(Job((*texts[False], *texts[True]), found, target, urgent=False, terms=terms, formality=formality))
+    segments = (text for text, _ in document.count)
+    form = await asyncio.to_thread(service.choose_form, segments, formality, found, target)
     jobs = [
-        Job(texts[tagged], found, target, align=tagged, urgent=False, terms=terms, written_in=written_in)
+        Job(
+            texts[tagged], found, target, align=tagged, urgent=False, terms=terms, written_in=written_in, formality=form
+        )
         for tagged in (False, True)
     ]
     return FileJob(document, tuple(jobs), written_in)

@@ -1,6 +1,8 @@
-// The chosen languages, shared by the views and remembered in this browser.
+// The chosen languages and form of address, shared by the views and remembered in this browser.
 
 import { load, save } from "./stored.js";
+
+export const FORMS = ["auto", "formal", "informal"];
 
 export class Choice {
   /** @param {import("./languages.js").Languages} languages */
@@ -13,6 +15,8 @@ export class Choice {
     if (this.source && !languages.offers(this.source, this.target)) this.target = languages.targetFor(this.source, "en");
     /** @type {string | null} what was found for the current text */
     this.detected = null;
+    /** @type {"auto" | "formal" | "informal"} */
+    this.form = FORMS.includes(load("formality", "auto")) ? load("formality", "auto") : "auto";
     this.before = null; // the target before detection changed it
     this.insisted = false; // the user chose the target for the current text: detection leaves it
   }
@@ -35,6 +39,21 @@ export class Choice {
       if (this.source) this.source = this.languages.sourceFor(code, old, "en");
     }
     this.keep();
+  }
+
+  setForm(form) {
+    this.form = form;
+    save("formality", form);
+  }
+
+  /** Whether the form of address can be chosen for these languages. */
+  get hasForms() {
+    return this.languages.offersForms(this.source ?? this.detected, this.target);
+  }
+
+  /** The form of address to ask the server for; null if it cannot be chosen. */
+  get formality() {
+    return this.hasForms ? this.form : null;
   }
 
   /** Exchange source and target; false if that is not on offer. */

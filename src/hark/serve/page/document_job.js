@@ -6,6 +6,7 @@ import { partsOf } from "./paragraphs.js";
 
 const PARAGRAPHS = 12; // in a request
 const CHARACTERS = 4000; // in a request, unless a single paragraph is longer
+const CONTEXT = 50_000; // characters from which the form of address is chosen
 const BUSY = [429, 503];
 const LONGEST_WAIT = 30; // seconds
 
@@ -15,10 +16,11 @@ const LONGEST_WAIT = 30; // seconds
  */
 
 export class DocumentJob extends Job {
-  /** @param {{text: string, source: string | null, target: string, changed: () => void}} options */
-  constructor({ text, source, target, changed }) {
+  /** @param {{text: string, source: string | null, target: string, formality: string | null, changed: () => void}} options */
+  constructor({ text, source, target, formality, changed }) {
     super(changed);
-    Object.assign(this, { source, target });
+    Object.assign(this, { source, target, formality });
+    this.context = formality === "auto" ? { context: text.slice(0, CONTEXT) } : {}; // until it has chosen a form
     /** @type {Row[]} */
     this.rows = partsOf(text).map((part) => ({
       text: part.text,
@@ -63,6 +65,11 @@ export class DocumentJob extends Job {
     return batch;
   }
 
+  /** The form of address to ask for. */
+  get address() {
+    return this.formality ? { formality: this.formality, ...this.context } : {};
+  }
+
   async translate(batch, signal) {
     try {
       await this.read(batch, signal);
@@ -74,7 +81,7 @@ export class DocumentJob extends Job {
 
   async read(batch, signal) {
     const text = batch.map((row) => row.text);
-    const values = { text, source: this.source, target: this.target, bulk: true, stream: true }; // typing comes first
+    const values = { text, source: this.source, target: this.target, bulk: true, stream: true, ...this.address }; // typing comes first
     for (const row of batch) Object.assign(row, { sentences: [], of: 0 });
     for await (const { event, data } of stream("api/v1/translate", values, signal)) {
       if (event === "sentence") {
@@ -83,6 +90,7 @@ export class DocumentJob extends Job {
         row.of = data.of;
       } else if (event === "text") {
         Object.assign(batch[data.index], { translation: data.text, warnings: data.warnings ?? [] });
+        if (data.formality) Object.assign(this, { formality: data.formality, context: {} });
       }
       this.changed();
     }

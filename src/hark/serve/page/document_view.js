@@ -44,8 +44,8 @@ export class DocumentView {
     this.job?.cancel();
     this.failure = null;
     if (this.file) {
-      const { source, target } = this.choice;
-      this.job = new FileJob({ file: this.file, source, target, changed: () => this.soon() });
+      const { source, target, formality } = this.choice;
+      this.job = new FileJob({ file: this.file, source, target, formality, changed: () => this.soon() });
       this.draw();
       await this.job.run();
       return;
@@ -57,10 +57,10 @@ export class DocumentView {
       this.draw();
       return;
     }
-    const { target } = this.choice;
+    const { target, formality } = this.choice;
     const { languages, detected } = this.choice;
     const source = this.choice.source ?? (languages.offers(detected, target) ? detected : null);
-    this.job = new DocumentJob({ text: this.text, source, target, changed: () => this.soon() });
+    this.job = new DocumentJob({ text: this.text, source, target, formality, changed: () => this.soon() });
     this.draw();
     await this.job.run();
   }

@@ -4,10 +4,10 @@ import { fetchFile, upload } from "./api.js";
 import { Job } from "./job.js";
 
 export class FileJob extends Job {
-  /** @param {{file: File, source: string | null, target: string, changed: () => void}} options */
-  constructor({ file, source, target, changed }) {
+  /** @param {{file: File, source: string | null, target: string, formality: string | null, changed: () => void}} options */
+  constructor({ file, source, target, formality, changed }) {
     super(changed);
-    Object.assign(this, { file, source, target });
+    Object.assign(this, { file, source, target, formality });
     /** @type {Blob | null} */
     this.content = null;
     this.name = ""; // of the translated file
@@ -17,7 +17,7 @@ export class FileJob extends Job {
   }
 
   async work(signal) {
-    const values = { file: this.file, source: this.source ?? "auto", target: this.target };
+    const values = { file: this.file, source: this.source ?? "auto", target: this.target, ...(this.formality ? { formality: this.formality } : {}) };
     const { translatedFileUrl, report } = await upload("translate_file", values, signal);
     const last = new URL(translatedFileUrl).pathname.split("/").at(-1); // the host may be that of a proxy
     this.content = await fetchFile(`download_file/${last}`, signal);

@@ -1,6 +1,7 @@
-// The choice of languages: from, swap, into.
+// The choice of languages: from, swap, into; and of the form of address where a model can choose.
 
-import { html } from "./vendor/lit-html.js";
+import { html, nothing } from "./vendor/lit-html.js";
+import { FORMS } from "./choice.js";
 import { swapIcon } from "./icons.js";
 import { nameOf } from "./languages.js";
 
@@ -26,12 +27,32 @@ export function languageBar(choice, { changed, swap }) {
         </select>
       </label>
       <button type="button" class="swap" aria-label="Swap languages" title="Swap languages" @click=${swap}>${swapIcon}</button>
-      <label class="language">
-        <span class="unseen">Translate into</span>
-        <select class="into" @change=${into} .value=${choice.target}>
-          ${languages.targets.map((code) => html`<option value=${code} ?selected=${choice.target === code}>${nameOf(code)}</option>`)}
-        </select>
-      </label>
+      <div class="language">
+        <label>
+          <span class="unseen">Translate into</span>
+          <select class="into" @change=${into} .value=${choice.target}>
+            ${languages.targets.map((code) => html`<option value=${code} ?selected=${choice.target === code}>${nameOf(code)}</option>`)}
+          </select>
+        </label>
+        ${choice.hasForms ? forms(choice, changed) : nothing}
+      </div>
     </div>
+  `;
+}
+
+const FORM_NAMES = { auto: "Automatic", formal: "Formal", informal: "Informal" };
+
+function forms(choice, changed) {
+  const chosen = (event) => {
+    choice.setForm(event.target.value);
+    changed();
+  };
+  return html`
+    <label>
+      <span class="unseen">Form of address</span>
+      <select class="form" title="Form of address" @change=${chosen} .value=${choice.form}>
+        ${FORMS.map((form) => html`<option value=${form} ?selected=${choice.form === form}>${FORM_NAMES[form]}</option>`)}
+      </select>
+    </label>
   `;
 }

@@ -11,8 +11,10 @@ export function nameOf(code) {
 }
 
 export class Languages {
-  /** @param {{code: string, targets: string[]}[]} offered */
+  /** @param {{code: string, targets: string[], formality: string[]}[]} offered */
   constructor(offered) {
+    /** @type {[string, string][]} the directions in which the form of address can be chosen */
+    this.formal = offered.flatMap(({ code, formality }) => formality.map((target) => [code, target]));
     /** @type {[string, string][]} source and target of each direction */
     this.pairs = offered.flatMap(({ code, targets }) => targets.map((target) => [code, target]));
   }
@@ -27,6 +29,11 @@ export class Languages {
 
   offers(source, target) {
     return this.pairs.some((pair) => pair[0] === source && pair[1] === target);
+  }
+
+  /** Whether the form of address can be chosen; without a source, from any. */
+  offersForms(source, target) {
+    return this.formal.some((pair) => (source === null || pair[0] === source) && pair[1] === target);
   }
 
   /** A target for this source: the first preferred one that is on offer, else the first of all. */

@@ -34,6 +34,7 @@ export class TranslateView {
     this.sentence = 0;
     this.said = "";
     this.shownTarget = null; // of the result
+    this.shownForm = null; // the form of address that was asked for
     this.field = new SourceField({
       label: "Text to translate",
       placeholder: "Type or paste text, or drop a file",
@@ -55,7 +56,8 @@ export class TranslateView {
   /** The languages may have changed in the other view. */
   show() {
     this.draw();
-    if (this.field.text.trim() && this.choice.target !== this.shownTarget) this.languagesChanged();
+    const changed = this.choice.target !== this.shownTarget || this.choice.formality !== this.shownForm;
+    if (this.field.text.trim() && changed) this.languagesChanged();
   }
 
   // What the user does.
@@ -125,10 +127,10 @@ export class TranslateView {
     const text = this.field.text.toWellFormed(); // the server refuses half a surrogate pair
     try {
       const source = this.choice.source ?? (await this.detect(text, signal));
-      const { target } = this.choice;
-      const result = await this.translating.translate({ text, source, target, nbest: NBEST }, signal);
+      const { target, formality } = this.choice;
+      const result = await this.translating.translate({ text, source, target, nbest: NBEST, formality }, signal);
       if (signal.aborted) return;
-      this.accept(text, result, target);
+      this.accept(text, result, target, formality);
     } catch (error) {
       if (signal.aborted) return;
       Object.assign(this, { failure: error, busy: false });
@@ -146,8 +148,8 @@ export class TranslateView {
     return this.choice.languages.offers(found, this.choice.target) ? found : null;
   }
 
-  accept(text, result, target) {
-    Object.assign(this, { result, failure: null, busy: false, shownTarget: target });
+  accept(text, result, target, formality) {
+    Object.assign(this, { result, failure: null, busy: false, shownTarget: target, shownForm: formality });
     if (this.choice.source === null && result.source) this.choice.found(result.source);
     const doubtful = result.sentences.findIndex(({ warnings }) => warnings.length);
     this.sentence = Math.max(0, doubtful);

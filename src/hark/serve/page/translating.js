@@ -13,18 +13,25 @@ export class Translating {
   }
 
   /**
-   * @param {{text: string, source: string | null, target: string, nbest: number}} wanted
+   * `formality`: auto, formal, informal; null if it cannot be chosen.
+   * @param {{text: string, source: string | null, target: string, nbest: number, formality: string | null}} wanted
    * @returns {Promise<import("./pairing.js").Paired & {source: string, model: string}>}
    */
-  async translate({ text, source, target, nbest }, signal) {
+  async translate({ text, source, target, nbest, formality }, signal) {
     const parts = partsOf(text);
-    const key = (part) => JSON.stringify([part, source, target, nbest]);
+    const key = (part) => JSON.stringify([part, source, target, nbest, formality]);
     const texts = [...new Set(parts.filter(({ gap }) => !gap).map((part) => part.text))];
+    const ask = async (some, how) => {
+      const { translations } = await post("api/v1/translate", { text: some, source, target, nbest, align: true, ...how }, signal);
+      translations.forEach((each, at) => this.remember(key(some[at]), each));
+      return translations[0].formality;
+    };
     const missing = texts.filter((each) => !this.known.has(key(each)));
     if (missing.length) {
-      const values = { text: missing, source, target, nbest, align: true };
-      const { translations } = await post("api/v1/translate", values, signal);
-      translations.forEach((each, at) => this.remember(key(missing[at]), each));
+      const form = await ask(missing, formality === "auto" ? { formality, context: text } : formality ? { formality } : {});
+      // The text as a whole may have another form than when its other paragraphs were translated.
+      const stale = texts.filter((each) => form && this.known.get(key(each)).formality !== form);
+      if (stale.length) await ask(stale, { formality: form });
     }
     const found = new Map(texts.map((each) => [each, this.known.get(key(each))]));
     const first = found.values().next().value;
