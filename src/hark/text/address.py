@@ -103,6 +103,11 @@ def form_of(text: str, language: str) -> Address | None:
     return None if formal == informal else "formal" if formal else "informal"
 
 
+def has_address(text: str, language: str) -> bool:
+    """Whether a text in a language with two forms has words of either."""
+    return any(_match(FORMS, text, base_language(language)))
+
+
 def contradicts(text: str, wanted: Address | None, language: str) -> bool:
     """Whether a text plainly has the other form than the one that is wanted."""
     return wanted is not None and has_forms(language) and form_of(text, language) not in (None, wanted)
