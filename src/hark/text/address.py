@@ -32,26 +32,29 @@ FORMS: Mapping[str, tuple[str, str]] = MappingProxyType({
 })  # fmt: skip
 """Words of formal and of informal address. Verbs alone do not count: too many forms have other readings."""
 HINTS: Mapping[str, tuple[str, str]] = MappingProxyType({
-    "fr": (r"(?i)\b(?!chez\b|assez\b|nez\b|rez\b)\w+ez\b", r"(?i)\b(?:salut|coucou|bisous?)\b"),
-    "es": (r"(?:^|¿)(?i:puede|podría|tiene|quiere|ha|desea|sabe|necesita|haga|diga|tome|llame|envíe|rellene|espere|"
-           r"siga|abra|cierre|firme|indique|introduzca|pulse|elija|consulte)n?\b"
-           r"|\b(?i:les?) (?:agrade|rueg|rogamos|inform|escrib|envi|salud|pid|confirm)\w+"
-           r"|\b(?i:estimad[oa]s?|atentamente|señor(?:a|es)?)\b",
-           r"(?i)\b(?:puedes|tienes|quieres|estás|eres|sabes|vas|has|haces|crees|ves|necesitas|dices|vienes|debes|"
-           r"podrías|deberías|piensas|prefieres|dime|oye|mira|\w+(?:aste|iste|arás|erás|irás|áis|éis))\b"),
-    "it": (r"(?:^|[.?!] )(?i:può|potrebbe|vuole|desidera|ha|mi dica|scusi|senta|prenda|inserisca|apra|chiuda|attenda|"
-           r"compili|firmi|scelga|prema|segua|chiami)\b"
-           r"|\b(?:[LV]a|[LV]e|[Vv]i) (?:ringrazi|preg|inform|scriv|chiam|invi|conferm)\w+"
-           r"|\b(?i:gentile|egregi[oa]|distinti|cordiali)\b",
-           r"(?i)\b(?:puoi|hai|sei|vuoi|devi|sai|vai|fai|stai|dici|vieni|credi|pensi|potresti|vorresti|dovresti|"
-           r"dimmi|ciao|\w+(?:asti|esti|isti|erai|irai))\b"),
-    "pt": (r"(?:^|[.?!] )(?i:pode|poderia|tem|quer|deseja|sabe|precisa|faça|diga|tome|envie|preencha|aguarde|siga|"
-           r"abra|feche|assine|indique|introduza|prima|escolha|consulte)m?\b"
-           r"|\b(?i:exm[oa]s?|estimad[oa]s?|atenciosamente|cumprimentos)\b",
-           r"(?i)\b(?:podes|tens|queres|estás|és|sabes|fazes|vens|achas|dizes|deves|precisas|poderias|gostarias|"
-           r"diz-me|olha|\w+(?:aste|iste|arás|erás|irás))\b"),
+    "fr": (r"(?i)\b(?!chez\b|assez\b|nez\b|rez\b)\w+ez\b", r"(?i)^\W*(?:salut|coucou|bisous?)\b"),
+    "es": (r"(?i)¿(?:me )?(?:puede|podría|tiene|quiere|desea|sabe|necesita)n?\b"
+           r"|^\W*(?:no )?(?:haga|diga|tome|llame|envíe|rellene|espere|siga|abra|cierre|firme|indique|introduzca|pulse|"
+           r"elija|consulte|añada|use|utilice|póngase|compruebe|seleccione)n?\b"
+           r"|^\W*les? (?:agrade|rueg|rogamos|inform|escrib|envi|pid|confirm)\w+|^(?:estimad[oa]s?|atentamente)\b",
+           r"(?i)\b(?:puedes|tienes|quieres|estás|eres|sabes|vas|has|haces|crees|ves|necesitas|dices|vienes|debes|podrías|"
+           r"deberías|piensas|prefieres|dime|oye|hiciste|dijiste|fuiste|tuviste|llegaste|compraste|llamaste|olvidaste|"
+           r"dejaste|enviaste|mandaste|recibiste|perdiste|(?!jers|dieci|veinti)\w+(?:arás|erás|irás|áis|éis))\b"),
+    "it": (r"(?i)^\W*(?:mi )?(?:può|potrebbe|vuole|desidera|sa)\b(?=.*\?)"
+           r"|^\W*(?:non )?(?:mi dica|scusi|senta|prenda|inserisca|apra|chiuda|attenda|compili|firmi|scelga|prema|"
+           r"segua|chiami|aggiunga|usi|utilizzi|verifichi|selezioni)\b"
+           r"|\b(?-i:La|Le|Vi|vi) (?:ringrazi|prego|preghiamo|informiamo|scriv|invi|conferm)\w*"
+           r"|^(?:gentile|egregi[oa]|distinti|cordiali)\b",
+           r"(?i)\b(?:puoi|hai|vuoi|devi|sai|vai|fai|stai|dici|vieni|credi|pensi|potresti|vorresti|dovresti|dimmi|ciao|"
+           r"sei (?:stat|sicur|già|molto|tropp|brav|pront|un\b|una\b)\w*|\w{3,}(?:erai|irai))\b"),
+    "pt": (r"(?i)^\W*(?:pode|poderia|quer|deseja|sabe|precisa|tem)m?\b(?=.*\?)"
+           r"|^\W*(?:não )?(?:faça|diga|tome|envie|preencha|aguarde|siga|abra|feche|assine|indique|introduza|prima|"
+           r"escolha|consulte|adicione|use|utilize|verifique|selecione)m?\b|^(?:exm[oa]s?|estimad[oa]s?|atenciosamente)\b",
+           r"(?i)\b(?:podes|tens|queres|estás|és|sabes|fazes|vens|achas|dizes|deves|poderias|gostarias|fizeste|disseste|"
+           r"foste|tiveste|chegaste|compraste|ligaste|esqueceste|deixaste|enviaste|mandaste|recebeste|perdeste|"
+           r"\w+(?:arás|erás|irás))\b"),
 })  # fmt: skip
-"""Verbs, greetings and closings of both forms, for sentences without a pronoun. Some have other readings."""
+"""Verbs, greetings and closings of both forms, for sentences without a pronoun. Few have other readings."""
 _PLEASE = r"(?i)\b(?:bitte|veuillez|por favor|per favore|per piacere|alstublieft|alsjeblieft)\b"
 _YOU = r"(?i)\b(?:you|your|yours|yourself|yourselves)\b"
 _REQUEST = (
