@@ -1,15 +1,19 @@
 """Formal and informal address: which sentences get a symbol, and that it changes nothing else."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hark.config import BatchConfig, Config, DataConfig
+from hark.decode.load import Loaded
 from hark.decode.piece import Options
 from hark.decode.request import Hypothesis, Request
 from hark.decode.translator import Translator
 from hark.errors import UserError
 from hark.text.address import Formality
 from hark.text.phrases import Phrases
+from tests.decode.bundles import make_bundle
 from tests.decode.stub import Reply, Stub, formal_tokenizer, hypothesis
 
 LETTER = "Hi Anna, you can see the house. It is old. Can you run to the tree?"
@@ -128,3 +132,16 @@ def test_models_without_symbols() -> None:
     with pytest.raises(UserError, match="formality informal: is not possible in English"):
         made.translate("a", Options(formality="informal"))
     assert made.translate("Can you see? Can you run?", Options(formality="auto", detect=False)).flags == ()
+
+
+def test_python(tmp_path: Path) -> None:
+    model = Loaded(make_bundle(tmp_path / "model", vocabulary=formal_tokenizer()), threads=1)
+    text = "Hey, you see. Can you run?"
+    assert model.translate(text).formality == "informal"
+    assert model.translate(text, formality="formal").formality == "formal"
+    assert model.translate(text, formality=None).formality is None
+    assert [each.formality for each in model.translate([text, "It is old."])] == ["informal", None]
+    assert model.choose_form(["You see.", "Can you run?"], "auto", "en", "de") == "formal"
+    assert model.choose_form(["You see."], "auto", "en", "de") == "auto"
+    with pytest.raises(UserError, match="formality rude: must be auto, formal or informal"):
+        model.translate(text, formality="rude")
