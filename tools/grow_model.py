@@ -1,10 +1,11 @@
-"""Make a deeper model that computes the same as a given one: a better start than random weights for a larger model.
+"""Make a larger model that computes the same as a given one: a better start than random weights.
 
-    python -m tools.grow_model MODEL --encoder-layers 20 [--symbols formal informal] -o BUNDLE
+    python -m tools.grow_model MODEL [--encoder-layers 16] [--d-ff 3072] [--symbols formal informal] -o BUNDLE
 
 New encoder layers are copies of their neighbours whose output projections are zero, so each adds nothing to the
-residual stream until it is trained (pre-norm models only). `--symbols` turns the least frequent pieces of the
-vocabulary into words of their own, `<formal>` and so on, which training text can put before a source.
+residual stream until it is trained (pre-norm models only). New columns of a feed-forward layer start as small random
+weights, and what follows them as zeros. `--symbols` turns the least frequent pieces of the vocabulary into words of
+their own, `<formal>` and so on, which training text can put before a source.
 """
 
 import argparse
@@ -43,6 +44,24 @@ def deepen(weights: Weights, layers: int, wanted: int) -> dict[str, np.ndarray]:
     return grown
 
 
+def widen(weights: Weights, wanted: int, seed: int = 1) -> dict[str, np.ndarray]:
+    """Return weights with a larger d_ff; what is new adds nothing to the output of a layer."""
+    draw = np.random.default_rng(seed)
+    grown = dict(weights)
+    for name, array in weights.items():
+        if ".feed_forward.w_1." not in name and not name.endswith(".feed_forward.w_2.weight"):
+            continue
+        d_ff = array.shape[1 if ".w_2." in name else 0]
+        if wanted < d_ff:
+            raise UserError(f"--d-ff {wanted}: the model has {d_ff} already")
+        shape = (array.shape[0], wanted - d_ff) if ".w_2." in name else (wanted - d_ff, *array.shape[1:])
+        new = np.zeros(shape, array.dtype)
+        if name.endswith(".w_1.weight"):
+            new = (draw.standard_normal(shape) * array.std()).astype(array.dtype)
+        grown[name] = np.concatenate([array, new], axis=1 if ".w_2." in name else 0)
+    return grown
+
+
 def add_symbols(model: bytes, symbols: Sequence[str]) -> bytes:
     """Replace the last pieces of a vocabulary, the least frequent ones, by symbols."""
     proto = sentencepiece_model_pb2.ModelProto.FromString(model)
@@ -52,14 +71,16 @@ def add_symbols(model: bytes, symbols: Sequence[str]) -> bytes:
     return bytes(proto.SerializeToString())
 
 
-def grow(bundle: Bundle, layers: int, symbols: Sequence[str], folder: Path) -> None:
-    if bundle.config.model.norm != "pre":
+def grow(bundle: Bundle, layers: int | None, d_ff: int | None, symbols: Sequence[str], folder: Path) -> None:
+    model = bundle.config.model
+    layers, d_ff = layers or model.n_encoder_layers, d_ff or model.d_ff
+    if model.norm != "pre":
         raise UserError(f"{bundle.folder}: new layers would change what a model with post-norm computes")
-    weights = deepen(read_floats(bundle), bundle.config.model.n_encoder_layers, layers)
+    weights = widen(deepen(read_floats(bundle), model.n_encoder_layers, layers), d_ff)
     files = bundle.vocabulary_files
     if symbols:
         files[TOKENIZER] = add_symbols(files[TOKENIZER], symbols)
-    config = replace(bundle.config, model=replace(bundle.config.model, n_encoder_layers=layers))
+    config = replace(bundle.config, model=replace(model, n_encoder_layers=layers, d_ff=d_ff))
     parameters = sum(array.size for array in weights.values())
     making = replace(
         bundle.facts.making,
@@ -74,12 +95,13 @@ def grow(bundle: Bundle, layers: int, symbols: Sequence[str], folder: Path) -> N
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="folder, run or name")
-    parser.add_argument("--encoder-layers", type=int, required=True, metavar="N")
+    parser.add_argument("--encoder-layers", type=int, metavar="N")
+    parser.add_argument("--d-ff", type=int, metavar="N")
     parser.add_argument("--symbols", nargs="*", default=[], metavar="NAME")
     parser.add_argument("-o", "--output", type=Path, required=True)
     said = parser.parse_args()
     try:
-        grow(Bundle.open(named_folder(said.model)), said.encoder_layers, said.symbols, said.output)
+        grow(Bundle.open(named_folder(said.model)), said.encoder_layers, said.d_ff, said.symbols, said.output)
     except HarkError as error:
         sys.exit(f"grow_model: {error}")
 

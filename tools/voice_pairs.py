@@ -7,12 +7,15 @@ the training machine (16 cores: 17 s), to which the text of all pairs would be t
 
 Beside the corpora as they are, there are: lines of two languages that share their English (`joined`); two to five
 sentences that follow one another, as one line (`-texts`); and lines whose translation addresses somebody formally or
-informally, with `<formal>` or `<informal>` before the source (`address`): symbols that tools/grow_model.py adds.
+informally, with `<formal>` or `<informal>` before the source (`address`): symbols that tools/grow_model.py adds. A few
+lines that address nobody have them too (`neutral`), since a translator cannot know. What tools/back_translate.py made
+has `<bt>` before its source.
 """
 
 import argparse
 import lzma
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +25,7 @@ from multiprocessing import Pool
 from pathlib import Path
 
 from hark.facts import LanguagePair
-from hark.text.address import find_address
+from hark.text.address import FORMS, Address, addresses, form_of
 from tools.voice_text import LANGUAGES
 
 Pair = tuple[str, str]
@@ -33,13 +36,26 @@ WEIGHTS = {
 }  # fmt: skip
 """Of the text of English and another language. A corpus of weight 2 is seen twice as often."""
 TATOEBA = {"en-de": 2, "en-fr": 2, "en-it": 4, "en-pt": 1.5, "de-fr": 1, "de-es": 1, "fr-it": 1.5, "es-pt": 1.5}
-TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED = 3, 4, 3, 0.7
+TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 5, 3, 0.7, 4, 0.5, 1
 JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household",
             "prose", "manuals", "docs", "descriptions", "strings", "catalogues")  # fmt: skip
 ADDRESSED = ("talk", "letters", "events", "news", "prose", "books")
+NEUTRAL = 0.1
+"""How many of the lines that address nobody have a symbol nevertheless."""
 PARLIAMENT, PARLIAMENT_ELSE, MOST_JOINED = 200_000, 80_000, 120_000
 """Lines of Parliament of a pair with English and of another; pairs that share their English."""
 TEMPLATE = Path(__file__).with_name("voice.toml")
+
+
+def find_address(source: str, target: str, languages: LanguagePair) -> Address | None:
+    """How the target addresses its reader; None if not at all, in both ways, or if the English source does not."""
+    if languages[1] == "en" or (languages[0] == "en" and not addresses(source, "en")):
+        return None
+    return form_of(target, languages[1])
+
+
+def is_neutral(target: str, language: str) -> bool:
+    return not any(re.search(form, target) for form in FORMS[language])
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -88,8 +104,8 @@ class PairText:
         settings = f'name = "{name}", languages = ["{source}", "{target}"], source = "{path}", weight = {weight}'
         self.recipe.append(f"  {{ {settings}{', both = false' if languages else ''} }},")
 
-    def read(self, name: str) -> list[Pair]:
-        return read_pairs(self.folder / f"{name}.{'-'.join(self.pair)}.tsv.xz")
+    def read(self, name: str, order: int = 1) -> list[Pair]:
+        return read_pairs(self.folder / f"{name}.{'-'.join(self.pair[::order])}.tsv.xz")
 
     def write(self) -> list[str]:
         draw = random.Random("-".join(self.pair))
@@ -105,12 +121,19 @@ class PairText:
         texts = [(cells[places[0]], cells[places[1]]) if cells[0] else None for cells in self.written("written-texts")]
         self.add("written", written, WRITTEN)
         self.add("written-texts", join_lines(texts, draw, 10_000, 600), WRITTEN)
+        many = [(cells[places[0]], cells[places[1]]) for cells in self.written("many")]
+        self.add("many", many, MANY)
+        words = [*self.read("words"), *(pair[::-1] for pair in self.read("words", -1))]
+        self.add("words", list(dict.fromkeys(words)), WORDS)
+        self.add("taught", [*self.read("taught"), *(pair[::-1] for pair in self.read("taught", -1))], 1)
         everyday = self.read("tatoeba")
         self.add("tatoeba", everyday, TATOEBA.get("-".join(self.pair), TATOEBA_ELSE))
         others = self.add_with_english() if with_english else self.add_joined(draw)
         for languages in (self.pair, self.pair[::-1]):
             taught = read_pairs(self.folder / f"news-taught.{'-'.join(languages)}.tsv.xz")
             self.add("news-taught", taught, TAUGHT, languages)
+            back = read_pairs(self.folder / f"back.{'-'.join(languages)}.tsv.xz")
+            self.add("back", [(f"<bt> {source}", target) for source, target in back], BACK, languages)
         self.add_address(everyday + others + draw.sample(single, min(len(single), 60_000)), written, draw)
         return self.recipe
 
@@ -144,13 +167,18 @@ class PairText:
                 continue
             for name, corpus, weight in (("address", pairs, 1), ("written-address", written, WRITTEN)):
                 found: dict[str, list[Pair]] = {"formal": [], "informal": []}
+                neutral: list[Pair] = []
                 for source, target in (pair[::order] for pair in corpus):
                     if (address := find_address(source, target, languages)) is not None:
                         found[address].append((f"<{address}> {source}", target))
+                    elif name == "address" and draw.random() < NEUTRAL and is_neutral(target, languages[1]):
+                        neutral.append((f"<{draw.choice(('formal', 'informal'))}> {source}", target))
                 most = 40_000 if languages[0] == "en" else 10_000
                 for each in found.values():
                     draw.shuffle(each)
+                draw.shuffle(neutral)
                 self.add(name, [pair for each in found.values() for pair in each[:most]], weight, languages)
+                self.add("neutral", neutral[: most // 2], 1, languages)
 
 
 def write_pair(folder: Path, output: Path, pair: LanguagePair) -> list[str]:

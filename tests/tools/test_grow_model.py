@@ -1,11 +1,12 @@
-"""Deeper models that compute the same, and symbols in a vocabulary."""
+"""Larger models that compute the same, and symbols in a vocabulary."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from tools.grow_model import add_symbols, deepen
+from tools.grow_model import add_symbols, deepen, widen
 
 from hark.config import ModelConfig
 from hark.errors import UserError
@@ -19,13 +20,13 @@ SMALL = ModelConfig(
 )
 
 
-@pytest.mark.parametrize("layers", [2, 3, 5])
-def test_a_deeper_model_computes_the_same(layers: int) -> None:
+@pytest.mark.parametrize(("layers", "d_ff"), [(2, 32), (3, 32), (5, 32), (2, 33), (3, 48)])
+def test_a_larger_model_computes_the_same(layers: int, d_ff: int) -> None:
     torch.manual_seed(1)
     model = Transformer(SMALL).eval()
     weights = {name: weight.detach().numpy() for name, weight in model.named_parameters()}
-    grown = {name: torch.from_numpy(array) for name, array in deepen(weights, 2, layers).items()}
-    deeper = build_model(replace(SMALL, n_encoder_layers=layers), grown, "grown")
+    grown = {name: torch.from_numpy(array) for name, array in widen(deepen(weights, 2, layers), d_ff).items()}
+    deeper = build_model(replace(SMALL, n_encoder_layers=layers, d_ff=d_ff), grown, "grown")
     assert len(deeper.encoder.layers) == layers
     source_BS, target_BT = torch.randint(4, 40, (2, 7)), torch.randint(4, 40, (2, 5))
     layout = padded_layout(torch.tensor([7, 7]), torch.tensor([5, 5]))
@@ -33,9 +34,11 @@ def test_a_deeper_model_computes_the_same(layers: int) -> None:
         torch.testing.assert_close(deeper(source_BS, target_BT, layout), model(source_BS, target_BT, layout))
 
 
-def test_fewer_layers_are_refused() -> None:
+def test_smaller_models_are_refused() -> None:
     with pytest.raises(UserError, match="has 2 already"):
         deepen({}, 2, 1)
+    with pytest.raises(UserError, match="has 32 already"):
+        widen({"encoder.layers.0.feed_forward.w_1.weight": np.zeros((32, 16), np.float32)}, 16)
 
 
 def test_symbols_are_single_pieces_and_the_rest_stays() -> None:
