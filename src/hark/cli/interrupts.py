@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, NoReturn, Self
@@ -27,6 +28,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.received = 0
+        self.ended = False
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -36,8 +38,10 @@ class Interrupts:
                 self.before[number] = signal.signal(number, self.handle)
         return self
 
-    def handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+    def handle(self, number: int, frame: FrameType | None) -> None:
         if self.received and number != signal.SIGINT:
+            return
+        if self.is_hook(frame):  # Python would ignore it there, too; the thread sends it again
             return
         self.received = self.received or number
         raise Interrupted(self.received)
@@ -48,16 +52,27 @@ class Interrupts:
         if not isinstance(ignored.exc_value, Interrupted):
             self.hook_before(ignored)
             return
-        from threading import Timer  # rarely needed
+        from threading import Thread  # rarely needed
 
         self.received = 0
-        again = Timer(0.01, os.kill, (os.getpid(), ignored.exc_value.number))
-        again.daemon = True  # does not delay the exit
-        again.start()
+        Thread(target=self.repeat, args=(ignored.exc_value.number,), daemon=True).start()  # does not delay the exit
+
+    def repeat(self, number: int) -> None:
+        while not self.received and not self.ended:
+            time.sleep(0.01)
+            os.kill(os.getpid(), number)
+
+    def is_hook(self, frame: FrameType | None) -> bool:
+        while frame is not None:
+            if frame.f_code is Interrupts.send_again.__code__:
+                return True
+            frame = frame.f_back
+        return False
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.ended = True
         sys.unraisablehook = self.hook_before
         for number, handler in self.before.items():
             signal.signal(number, handler)
