@@ -26,7 +26,6 @@ from hark.errors import HarkError, UserError
 from hark.evaluate.held_out import HeldOutSet, read_sets
 from hark.evaluate.measures import TITLES, Measure, choose_tokenisation, make_measures
 from hark.evaluate.systems import name_models
-from hark.models import named_folder
 
 LINES = Path(__file__).with_name("everyday.toml")
 KIND = "hark everyday"
@@ -199,7 +198,7 @@ def main() -> None:
     parser.add_argument("--lines-only", action="store_true", help="skip the test set")
     arguments = parser.parse_args()
     try:
-        model = Loaded(named_folder(arguments.model))
+        model = Loaded.named(arguments.model)
         held_out = sample_set(model.config.data.source)
         if arguments.source or arguments.reference:
             (held_out,) = read_sets(*([file] if file else [] for file in (arguments.source, arguments.reference)))

@@ -28,7 +28,6 @@ from benchmarks.trust import HERE, PARTS
 from hark.decode.load import Loaded
 from hark.decode.piece import Options
 from hark.errors import HarkError, UserError
-from hark.models import named_folder
 from hark.text import clock, protect, spelling
 from hark.text.phrases import Phrases, open_phrases
 from hark.text.protect import Item
@@ -204,7 +203,7 @@ def measure(corpora: dict[str, list[tuple[str, str]]], pair: str, arguments: arg
                 print(f"      {each.typed} -> {each.written}   | {each.text[:90]} | {each.reference[:90]}")
     if not arguments.translate:
         return
-    model = Loaded(named_folder(pair))
+    model = Loaded.named(pair)
     all_held, of = held(model, pair, ON)
     print(f"  trust.toml and everyday.toml: {all_held} of {of} lines hold; touched lines, without -> with the rule")
     for rule in (rule for rule in RULES if rule in arguments.rules):

@@ -26,7 +26,6 @@ from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.evaluate.held_out import HeldOutSet, read_sets
 from hark.evaluate.measures import TITLES, Measure, choose_tokenisation, make_measures
-from hark.models import named_folder
 from hark.text.spelling import tidy
 from hark.text.spelling.german import transliterate
 
@@ -173,7 +172,7 @@ def main() -> None:
         if arguments.touched:
             print("\n".join(touched(arguments.language, arguments.touched)))
             return
-        model = Loaded(named_folder(arguments.model))
+        model = Loaded.named(arguments.model)
         held_out = sample_set(model.config.data.source)
         if arguments.source or arguments.reference:
             (held_out,) = read_sets(*([file] if file else [] for file in (arguments.source, arguments.reference)))

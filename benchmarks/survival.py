@@ -23,7 +23,6 @@ from benchmarks.lines import Line, has_warning
 from benchmarks.trust import Verdict, decide, head, row
 from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
-from hark.models import named_folder
 
 FILE = Path(__file__).with_name("survival.toml")
 KIND = "hark survival"
@@ -120,7 +119,7 @@ def main() -> None:
     sentences = read_sentences(FILE)
     found: list[Verdict] = []
     try:
-        model = Loaded(named_folder(arguments.model))
+        model = Loaded.named(arguments.model)
         directions = [pair for pair in permutations(LANGUAGES, 2) if pair in model.facts.pairs]
         if not directions:
             raise UserError(f"{arguments.model}: translates none of the languages {', '.join(LANGUAGES)}")

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from hark.decode.load import Loaded
 from hark.inspect.presets import PRESETS, Arcs, PresetName, by_word, find_heads, score, sentence_of
 from hark.inspect.recording import Recording, record
-from hark.models import named_folder
 
 
 class Other(NamedTuple):
@@ -146,7 +145,7 @@ def main() -> None:
     parser.add_argument("model", nargs="?", default="en-de", help="folder, run or name (default: en-de)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    loaded = Loaded(named_folder(arguments.model))
+    loaded = Loaded.named(arguments.model)
     for name, kinds in OTHERS.items():
         found = find_heads(record(loaded, sentence_of(name, loaded.config.data.source)), PRESETS[name])
         for each, others in zip(found, kinds, strict=True):

@@ -21,7 +21,6 @@ from playwright.sync_api import sync_playwright
 from hark.decode.load import Loaded
 from hark.inspect.look import look_inside
 from hark.inspect.presets import PRESETS
-from hark.models import named_folder
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "pictures"
 SENTENCE = "We must close the window before we leave the house."
@@ -54,7 +53,7 @@ def main() -> None:
     parser.add_argument("--sentence", default=SENTENCE)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    loaded = Loaded(named_folder(arguments.model))
+    loaded = Loaded.named(arguments.model)
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)

@@ -14,7 +14,6 @@ from pathlib import Path
 from hark.data.progress import show_progress
 from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
-from hark.models import named_folder
 
 
 def translate_lines(teacher: Loaded, lines: Iterable[str]) -> Iterator[tuple[str, str] | None]:
@@ -34,7 +33,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         lines = arguments.lines.read_text(encoding="utf-8").split("\n")[:-1]
-        teacher = Loaded(named_folder(arguments.teacher))
+        teacher = Loaded.named(arguments.teacher)
         data, kept = teacher.config.data, 0
         files = [Path(f"{arguments.output}.{language}") for language in (data.source, data.target)]
         partial = [file.with_name(f".{file.name}.partial") for file in files]

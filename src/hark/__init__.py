@@ -14,15 +14,15 @@ __version__ = "0.1.0"
 
 
 def load(path: "Path | str", **engine: "Any") -> "Loaded":
-    """Load and verify a model by its folder, run or name (`hark models`): `hark.load("en-de").translate("...")`.
+    """Load and verify a model by its folder, run or name (`hark models`): `hark.load("seven")`.
 
+    A pair of languages is a name, too: `hark.load("en-de").translate("...")`, with the model that translates them.
     `engine`, `device`, `precision` and `threads` determine how it runs; by default on a GPU if there is one, else on
     the CPU, without torch.
     """
     from hark.decode.load import Loaded
-    from hark.models import named_folder
 
-    return Loaded(named_folder(str(path)), **engine)
+    return Loaded.named(str(path), **engine)
 
 
 def look(text: str, model: "Loaded | Path | str", changes: int | None = None, **search: "Any") -> "Page":

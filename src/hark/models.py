@@ -171,21 +171,31 @@ def find_exact(pair: LanguagePair, beside: Path) -> Path | None:
 
 
 def named_folder(name: str) -> Path:
-    """The folder of the model that `-m` names: a bundle, a run (its best model), or the name of an installed model."""
+    """The folder of the model that `-m` names, see `find_named`."""
+    return find_named(name)[0]
+
+
+def find_named(name: str) -> tuple[Path, LanguagePair | None]:
+    """The folder of a model: a bundle, a run (its best model), the name of an installed model, or a pair of languages
+    such as en-de, which is then returned too: the installed model that translates it, in that direction."""
     path = Path(name).expanduser()
     if manifest.is_kind(path, KIND):
-        return path
+        return path, None
     if manifest.is_kind(path / "best", KIND):
-        return path / "best"
+        return path / "best", None
     models = list_models()
     for each in models:
         if each.name == name:
-            return each.folder
+            return each.folder, None
     run = RunDir(path.parent if path.name == "best" else path)
     if run.exists and run.checkpoints.is_dir():
         raise UserError(f"{name}: {why_no_model(run)}")
     if path.exists() or os.sep in name:
-        return path  # opening it reports the problem
+        return path, None  # opening it reports the problem
+    source, _, target = name.partition("-")
+    fitting = [each for each in models if (source, target) in each.pairs and not each.problem]
+    if fitting:
+        return fitting[0].folder, (source, target)
     remedy = "; name a folder or a run, or see hark models"
     raise UserError(f"{name}: no such model" + (suggest(name, [each.name for each in models]) if models else remedy))
 

@@ -99,6 +99,27 @@ def test_a_model_by_its_name(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> N
         hark.load("smal")
 
 
+def test_a_pair_of_languages_names_the_model_that_translates_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hark.models.places", lambda: [tmp_path])
+    shutil.copytree(shipped_folder() / "seven", tmp_path / "seven")
+    loaded = hark.load("en-de")
+    assert (loaded.bundle.folder.name, loaded.pairs) == ("seven", (("en", "de"),))
+    assert loaded.translate("The cat is asleep.").text == "Die Katze schläft."
+    short = loaded.translate("see you tomorrow")  # too short to tell its language
+    assert (short.text, "language" in short.flags) == ("Bis morgen", False)
+    german = loaded.translate("Guten Morgen, wie geht es Ihnen heute?")
+    assert german.text == "Guten Morgen, wie geht es Ihnen heute?"
+    assert "language" in german.flags
+    with pytest.raises(UserError, match="translates only to de"):
+        loaded.translate("Hello", target="fr")
+    assert loaded.reverse("en", "de") is loaded
+    assert hark.load("seven").pairs == loaded.facts.pairs
+    with pytest.raises(UserError, match="en-sv: no such model"):
+        hark.load("en-sv")
+
+
 def test_both_engines_say_the_same(bundle: Path) -> None:
     texts = ["The cat sees a house.", "THE CAT SEES A HOUSE", "Die Katze ist auf dem Dach und sieht das Haus."]
     ours, theirs = (

@@ -53,11 +53,10 @@ def distil(
     from hark.decode.load import Loaded, search_settings
     from hark.distil.distil import distil as distil_text
     from hark.distil.distil import refuse_sampling
-    from hark.models import named_folder
 
     gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)
-    loaded = Loaded(named_folder(teacher), engine, device, precision)
+    loaded = Loaded.named(teacher, engine=engine, device=device, precision=precision)
     settings = search_settings(loaded.config.decode, options.search_changes(search or [], beam, 1))
     refuse_sampling(settings)
     try:

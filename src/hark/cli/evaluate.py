@@ -153,7 +153,6 @@ def evaluate(
     from hark.evaluate.measures import choose_tokenisation
     from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
     from hark.evaluate.table import brief_table, full_table
-    from hark.models import named_folder
 
     # Check all arguments before the slow part.
     if worse_than is not None and baseline is None:
@@ -164,7 +163,13 @@ def evaluate(
     changes = options.search_changes(search or [], beam, 1)
     bundles = bundles or []
     models = [
-        Model(label, Loaded(named_folder(each), engine, device, precision, threads), split, protect, changes)
+        Model(
+            label,
+            Loaded.named(each, engine=engine, device=device, precision=precision, threads=threads),
+            split,
+            protect,
+            changes,
+        )
         for label, each in zip(name_models(bundles), bundles, strict=True)
     ]
     wanted = source_language, target_language

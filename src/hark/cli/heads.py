@@ -94,7 +94,6 @@ def heads(
     from hark.decode.load import Loaded
     from hark.evaluate.systems import name_models
     from hark.inspect.heads.finder import HeadReport, put_together
-    from hark.models import named_folder
 
     # Check all arguments before the slow part.
     if output == STDOUT and as_json:
@@ -109,7 +108,7 @@ def heads(
         raise UserError("--bleu requires --curve")
     if bleu:
         require("sacrebleu", "train", "--bleu")
-    loaded = Loaded(named_folder(bundle))
+    loaded = Loaded.named(bundle)
     languages = choose_languages(loaded, source, target)
     corpus, links = read(loaded, languages, on, sentences, gold, gold_reversed, tokenised)
     finder = make_finder(loaded, device, threads)
@@ -161,7 +160,7 @@ def choose_languages(loaded: "Loaded", source: str | None, target: str | None) -
     from hark.cli.model_choice import model_codes
 
     source, target = model_codes(loaded, source, target)
-    scheme = loaded.source_vocabulary.scheme
+    scheme = loaded.languages.scheme
     if scheme.kind == "none":
         return loaded.config.data.source, loaded.config.data.target
     return scheme.resolve_source(source), scheme.resolve_target(target)

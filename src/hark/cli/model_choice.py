@@ -40,7 +40,11 @@ def choose_model(
     from hark.text.language_names import language_name
 
     if model is not None:
-        named = models.describe_model(models.named_folder(model))
+        folder, pair = models.find_named(model)
+        named = models.describe_model(folder)
+        if pair is not None:
+            named = models.narrow(named, [pair])
+            source, target = source or pair[0], target or pair[1]
         fits = any(models.fits(source, target, pair) for pair in named.pairs)
         if source is not None or not named.bilingual or not fits:  # opening it reports a problem
             return ChosenModel(named.folder, source, target, lines)
@@ -123,7 +127,7 @@ def model_codes(loaded: "Loaded", source: str | None, target: str | None) -> tup
     from hark.models import fits
     from hark.text.language_names import unknown_name
 
-    pairs = loaded.facts.pairs
+    pairs = loaded.pairs
     fitting = [pair for pair in pairs if fits(source, target, pair)]
     if not fitting and loaded.facts.vocabulary.language_tags == "source":
         # Both languages may be known from other pairs (zero-shot translation).

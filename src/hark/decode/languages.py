@@ -50,9 +50,11 @@ class LanguageChoice:
         options = replace(options, written_in=None)
         if not self.several:
             return options
-        if found.code is None and self.scheme.kind == "target":  # the source begins with its own tag
+        if found.code is not None:
+            return replace(options, source=found.code, detected=True)
+        if self.scheme.kind == "target":  # the source begins with its own tag
             self.scheme.resolve_source(None)
-        return replace(options, source=found.code or UNKNOWN, detected=True)
+        return self._assume(options)
 
     def _assume(self, options: Options) -> Options:
         """The options with the only source language there is, or an unknown one."""

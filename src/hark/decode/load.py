@@ -20,7 +20,7 @@ from hark.decode.translator import Translator, describe_value
 from hark.errors import UserError, require
 from hark.facts import Facts, LanguagePair
 from hark.machine import check_workers
-from hark.models import find_exact, phrases_folder
+from hark.models import find_exact, find_named, phrases_folder
 from hark.settings import SettingError
 from hark.text.address import Formality, choose_address
 from hark.text.opening import open_vocabularies
@@ -131,14 +131,23 @@ class Loaded:
         device: str = "auto",
         precision: ComputePrecision = "auto",
         threads: int | None = None,
+        pair: LanguagePair | None = None,
     ) -> None:
+        """`pair`: translate between these languages only, as if the model knew no others."""
         check_workers(threads, "--threads")
         self.bundle = Bundle.open(path)
+        self.pairs = (pair,) if pair else self.facts.pairs
         self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
         self._chosen = engine, device, precision, threads
         self._lock = RLock()
         self._phrases: dict[LanguagePair, Phrases] = {}
         self._reverse: dict[LanguagePair, Loaded | None] = {}
+
+    @classmethod
+    def named(cls, name: str, **engine: Any) -> "Loaded":
+        """Load the model that a folder, a run, a name or a pair of languages names (`hark.models.find_named`)."""
+        folder, pair = find_named(name)
+        return cls(folder, **engine, pair=pair)
 
     @property
     def config(self) -> Config:
@@ -155,7 +164,8 @@ class Loaded:
     @computed_once
     def languages(self) -> LanguageChoice:
         data = self.config.data
-        return LanguageChoice(self.source_vocabulary.scheme, (data.source, data.target))
+        default = self.pairs[0] if len(self.pairs) == 1 else (data.source, data.target)
+        return LanguageChoice(replace(self.source_vocabulary.scheme, pairs=self.pairs), default)
 
     @computed_once
     def engine(self) -> Engine:
@@ -171,6 +181,7 @@ class Loaded:
             self.facts.vocabulary.rare_signs,
             self.phrases,
             self.facts.unsure_above,
+            self.languages,
         )
 
     def phrases(self, source: str, target: str) -> Phrases:
@@ -287,7 +298,7 @@ class Loaded:
     def reverse(self, source: str, target: str) -> "Loaded | None":
         """The installed model of the opposite direction, this one if it has both; None if there is none."""
         if self.languages.several:
-            return self if source in self.languages.scheme.sources_of(target) else None
+            return self if source in self.source_vocabulary.scheme.sources_of(target) else None
         with self._lock:
             if (source, target) not in self._reverse:
                 folder = find_exact((target, source), beside=self.bundle.folder)
@@ -299,7 +310,7 @@ class Loaded:
         look = self.translator.second_look(options)
         pairs = look.uncertain(translations)
         source, target = self.languages.of(options)
-        reverse = self.reverse(source, target) if pairs and (options.source or not self.languages.several) else None
+        reverse = self.reverse(source, target) if pairs and (options.source or len(self.pairs) == 1) else None
         if reverse is None:
             return list(translations)
         found = reverse.surprise(pairs.values(), source=target, target=source)

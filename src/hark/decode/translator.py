@@ -69,14 +69,16 @@ class Translator:
         rare_signs: Collection[str] = (),
         phrases: Callable[[str, str], Phrases] | None = None,
         unsure: Callable[[str, str], float | None] | None = None,
+        languages: LanguageChoice | None = None,
     ) -> None:
         """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
         translations from one language to another; `unsure`: the model's own threshold for that
-        flag, by language pair; None: the default."""
+        flag, by language pair; None: the default; `languages`: chooses those of a text, by default of all that the
+        model knows."""
         self.engine = engine
         self._tasks: Tasks[Piece] = Tasks(engine)
         self._turns = Turns(self._tasks.step)
-        self.languages = LanguageChoice(source.scheme, (config.data.source, config.data.target))
+        self.languages = languages or LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
         self.phrases = phrases
         self.unsure = unsure

@@ -106,26 +106,26 @@ class Model:
     @property
     def pair(self) -> LanguagePair:
         """Its direction, or the first of several."""
-        return self.loaded.facts.pairs[0]
+        return self.loaded.pairs[0]
 
     @property
     def several(self) -> bool:
         """Whether it has several directions, so that each set must name its own."""
-        return len(self.loaded.facts.pairs) > 1
+        return len(self.loaded.pairs) > 1
 
     def translates(self, pair: LanguagePair) -> bool:
         """Whether it knows both languages; it may not be trained on this direction (zero-shot)."""
         if not self.several:
             return pair == self.pair
-        sources, targets = zip(*self.loaded.facts.pairs, strict=True)
+        sources, targets = zip(*self.loaded.pairs, strict=True)
         return pair[0] in sources and pair[1] in targets
 
     def is_trained_on(self, pair: LanguagePair) -> bool:
-        return pair in self.loaded.facts.pairs
+        return pair in self.loaded.pairs
 
     def _languages(self, pair: LanguagePair | None) -> dict[str, str]:
         """The languages to translate with: those of a test set are known."""
-        source, target = (pair or self.pair) if self.several else self.loaded.facts.pairs[0]
+        source, target = (pair or self.pair) if self.several else self.loaded.pairs[0]
         return {"source": source, "target": target}
 
     @property
@@ -194,7 +194,7 @@ def check_systems(models: Sequence[Model], from_files: Sequence[HypothesisFiles]
     for each in models:
         pair = pair or each.pair
         if not each.translates(pair):
-            known = describe_pairs(each.loaded.facts.pairs)
+            known = describe_pairs(each.loaded.pairs)
             raise UserError(f"{each.name}: translates {known}, not {' to '.join(pair)}; leave it out")
 
 

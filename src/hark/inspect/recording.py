@@ -88,7 +88,8 @@ def record(
     model, config, special = loaded.model, loaded.config, loaded.target_vocabulary.special
     recorder = SearchRecorder(AlignmentHeads.default(config.model).layer, special.end)
     engine = TorchEngine(model, special, "cpu", "float32", places=PLACES, watch=recorder)
-    translator = Translator(engine, loaded.source_vocabulary, loaded.target_vocabulary, loaded.config)
+    vocabularies = loaded.source_vocabulary, loaded.target_vocabulary
+    translator = Translator(engine, *vocabularies, loaded.config, languages=loaded.languages)
     translation = translator.translate(sentence, options).text
     if not recorder.searches:
         raise UserError(f"{sentence!r}: nothing to translate; give a sentence with words")

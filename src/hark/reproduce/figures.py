@@ -12,7 +12,6 @@ from hark.decode.load import Loaded
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, by_word, find_heads, sentence_of
 from hark.inspect.recording import record
 from hark.model.positions import sinusoids
-from hark.models import named_folder
 from hark.pages.attention import HeadView, draw_heads
 from hark.pages.cells import draw_cells
 from hark.pages.charts import Line, line_chart
@@ -75,7 +74,7 @@ def measure_rates(_work: Work, _advance: Advance) -> Row:
 
 @cache
 def shipped_model() -> Loaded:
-    return Loaded(named_folder(MODEL), engine="torch", device="cpu")
+    return Loaded.named(MODEL, engine="torch", device="cpu")
 
 
 def measure_attention(name: PresetName, _work: Work, _advance: Advance) -> Row:
