@@ -10,7 +10,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from hark.facts import LanguagePair
 from hark.text.detector import base_language
 
 Address = Literal["formal", "informal"]
@@ -114,13 +113,6 @@ def has_address(text: str, language: str) -> bool:
 def contradicts(text: str, wanted: Address | None, language: str) -> bool:
     """Whether a text plainly has the other form than the one that is wanted."""
     return wanted is not None and has_forms(language) and form_of(text, language) not in (None, wanted)
-
-
-def find_address(source: str, target: str, languages: LanguagePair) -> Address | None:
-    """Return how the target addresses its reader; None if it does not, or in both ways."""
-    if languages[1] == "en" or (languages[0] == "en" and not _compile(_YOU).search(source)):
-        return None
-    return form_of(target, languages[1])
 
 
 def addresses(sentence: str, language: str) -> bool:
