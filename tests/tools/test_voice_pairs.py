@@ -3,7 +3,6 @@
 import random
 
 import pytest
-
 from tools.voice_pairs import find_address, join_lines
 from tools.voice_text import split_texts
 
