@@ -1,12 +1,13 @@
 """Sentences that are translated together: which they are, how they are told apart again, and what happens if not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hark.config import BatchConfig, Config, DataConfig, DecodeConfig
+from hark.decode.engine import TokenPair
 from hark.decode.piece import Options
 from hark.decode.request import Hypothesis, Request
 from hark.decode.translation import Sentence
@@ -107,9 +108,30 @@ def test_each_sentence_is_as_if_it_were_translated_alone(text: str, options: Opt
 
 def test_sentences_share_the_log_probability_of_their_translation() -> None:
     found = translator()[0].translate(TEXT, Options(detect=False))
+    lengths = [len(tokenizer().encode([each.text])[0]) for each in found.sentences]
+    assert [each.tokens for each in found.sentences] == [length + 1 for length in lengths]
     doubts = [each.doubt(DecodeConfig().alpha) for each in found.sentences]
-    tokens = len(tokenizer().encode([found.text])[0])
-    assert doubts == pytest.approx([1 / (tokens + 1)] * 3)
+    assert doubts == pytest.approx([length / sum(lengths) / (length + 1) for length in lengths])
+
+
+def test_a_translation_that_may_be_unsure_is_scored_token_by_token() -> None:
+    def answer(text: str, request: Request) -> Hypothesis:
+        return aligned(" ".join(words_of(text)), request, score=-0.4 * len(request.source))
+
+    def score(pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
+        for _, tokens in pairs:
+            ends = [i for i, piece in enumerate(tokenizer().pieces(tokens)) if "." in piece]
+            yield tuple(-1.2 if ends[0] < i <= ends[1] else -0.1 for i in range(len(tokens) + 1))
+
+    made, engine = translator(answer)
+    engine.score = score  # type: ignore[method-assign]
+    found = made.translate(TEXT, Options(detect=False))
+    assert engine.asked == [TEXT, "It is old."]
+    alpha = DecodeConfig().alpha
+    first, second, third = (each.doubt(alpha) or 0.0 for each in found.sentences)
+    assert first < 0.4
+    assert third < 0.4
+    assert second > 0.3  # that of its own translation
 
 
 @pytest.mark.parametrize(
@@ -164,11 +186,10 @@ def once(change: Callable[[str, Request], Hypothesis]) -> Reply:
         lambda _, request: aligned("Das. Katze. Sieht das Haus.", request),
         lambda _, request: aligned(german_text(), request, shift=-6),
         lambda text, request: replace(german(text, request), complete=False),
-        lambda _, request: aligned(german_text(), request, score=-100.0),
         lambda text, request: replace(german(text, request), attention_TS=None),
         lambda _, request: hypothesis("", request),
     ],
-    ids=["joined", "cut short", "misaligned", "truncated", "doubtful", "without attention", "empty"],
+    ids=["joined", "cut short", "misaligned", "truncated", "without attention", "empty"],
 )
 def test_a_translation_that_cannot_be_divided_is_not_used(change: Callable[[str, Request], Hypothesis]) -> None:
     made, engine = translator(once(change))

@@ -23,7 +23,7 @@ def divide(
     """Return the hypothesis of each sentence; None unless it is clear where each translation begins and ends.
 
     `lengths`: the tokens of each sentence in the request; `language`: that of the translation. The log-probability is
-    shared out by length, because engines return only that of the whole.
+    shared out as that of its tokens if the hypothesis has been scored, else by length.
     """
     if hypothesis.attention_TS is None or not hypothesis.complete:
         return None
@@ -41,7 +41,8 @@ def divide(
     spans = assign(split_tokens(pieces, language), weights_TN * is_solid(pieces)[:, None])
     if spans is None:
         return None
-    per_token, lead = hypothesis.log_prob / (len(tokens) + 1), coder.source.lead
+    lead, log_probs = coder.source.lead, hypothesis.log_probs[first:] or (-1.0,) * len(tokens)
+    rate = hypothesis.log_prob / (sum(log_probs) or -1.0)
     return [
         share(
             replace(
@@ -49,18 +50,17 @@ def divide(
                 tokens=tokens[start:end],
                 attention_TS=np.hstack([attention_TS[start:end, :lead], attention_TS[start:end, each]]),
             ),
-            per_token,
+            rate * sum(log_probs[start:end]),
             request.search.alpha,
         )
         for (start, end), each in zip(spans, columns, strict=True)
     ]
 
 
-def share(part: Hypothesis, per_token: float, alpha: float) -> Hypothesis:
-    """Give a part of a hypothesis its share of the log-probability, with one token for its end."""
+def share(part: Hypothesis, log_prob: float, alpha: float) -> Hypothesis:
+    """Give a part of a hypothesis its share of the log-probability. Its length counts an end, as everywhere."""
     length = len(part.tokens) + 1
-    log_prob = per_token * length
-    return replace(part, log_prob=log_prob, score=log_prob / length_penalty(length, alpha))
+    return replace(part, log_prob=log_prob, score=log_prob / length_penalty(length, alpha), log_probs=())
 
 
 def is_solid(pieces: Sequence[str]) -> NDArray[np.float32]:
