@@ -159,8 +159,9 @@ class Translator:
             options, languages = replace(options, source=known), (known, languages[1])
         unsure = self._threshold(*languages)
         task = translate_piece(piece, self.coder, options, languages, inner, unsure)
-        whole = len(piece) == len(sentence)
-        return PieceJob(key, task, PlainSentence(piece, gap, self.coder, options, languages, unsure) if whole else None)
+        if not self._context or len(piece) < len(sentence):
+            return PieceJob(key, task)
+        return PieceJob(key, task, PlainSentence(piece, gap, self.coder, options, languages, unsure))
 
     def check_formality(self, formality: Formality | None, target: str | None = None) -> bool:
         """Whether the model can be asked for a form of address in a target language. Raise an error if a form is
