@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hark.config import BatchConfig, Config, DataConfig, DecodeConfig
 from hark.decode.engine import TokenPair
@@ -15,6 +17,7 @@ from hark.decode.translator import Translator
 from hark.text.phrases import Phrases
 from hark.text.terms import Terms
 from tests.decode.stub import Reply, Stub, formal_tokenizer, hypothesis, tokenizer
+from tests.decode.test_translator import DOCUMENT, check_structure, grow, loop, nothing, reverse
 
 GERMAN = {
     "The": "Das", "the": "das", "cat": "Katze", "house": "Haus", "old": "alt", "is": "ist", "sees": "sieht",
@@ -104,6 +107,12 @@ def test_each_sentence_is_as_if_it_were_translated_alone(text: str, options: Opt
     ]
     assert len(engine.asked) < len(found.sentences)
     assert found.links
+
+
+@given(DOCUMENT, st.sampled_from([german, reverse, grow, nothing, loop]))
+def test_structure_is_kept_whatever_the_engine_answers(document: str, answer: Reply) -> None:
+    made, _ = translator(answer, target="en")
+    check_structure(document, made.translate(document, Options(join=False, detect=False)))
 
 
 def test_sentences_share_the_log_probability_of_their_translation() -> None:
