@@ -156,7 +156,7 @@ def translate_together(sentences: Sequence[PlainSentence]) -> Task[Pieces]:
                 best = replace(best, log_probs=scored.log_probs)
                 divided[0] = divide(best, request, lengths, coder, language)
             parts = zip(*(each for each in divided if each is not None), strict=True)
-            pieces = [each.read(*some) for each, some in zip(sentences, zip(prepared, parts, strict=True), strict=True)]
+            pieces = [each.read(*own) for each, own in zip(sentences, zip(prepared, parts, strict=True), strict=True)]
     alone = [place for place, piece in enumerate(pieces) if piece is None]
     for place, piece in zip(alone, (yield from together([sentences[i].alone() for i in alone])), strict=True):
         pieces[place] = piece
