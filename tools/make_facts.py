@@ -3,13 +3,15 @@
 No figure is typed by hand:
 
     python -m tools.make_facts BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
-                                      [--start BUNDLE ...]
+                                      [--start BUNDLE ...] [--context TOKENS]
+    python -m tools.make_facts BUNDLE --context TOKENS
 
 --evaluation is the output of benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json`, with the model first;
 --everyday that of benchmarks/everyday.py; --report the report.json of its training dataset. --start names the models
-that training started from, the first one first: their text and steps are counted too. Other facts (alignment heads,
-weights, storage) are kept, and the manifest of the bundle is updated. With -o, facts.json and card.md are written to a
-folder instead.
+that training started from, the first one first: their text and steps are counted too. --context is the length of the
+lines of several sentences that it was trained on: up to so many tokens are translated together. Other facts (alignment
+heads, weights, storage) are kept, and the manifest of the bundle is updated. With -o, facts.json and card.md are
+written to a folder instead.
 """
 
 import argparse
@@ -65,6 +67,12 @@ LICENCE = "Apache-2.0"
 TERMS = (
     "The model is licensed under Apache-2.0, like hark itself. If you pass it on, name the sources of the training "
     "text, as the table above does."
+)
+SEES_SENTENCES = (
+    "It translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. "
+)
+SEES_PARAGRAPHS = (
+    "It knows what a pronoun refers to only if that is in the same paragraph, at most about four sentences before. "
 )
 MEASURES = ("bleu", "chrf2", "ter")
 
@@ -229,9 +237,9 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
         limits=(
             f"It has read {join(kinds)}. {poorer_languages(bundle, kinds)}"
             "Other text (news, law, trade, slang, verse) is translated less well, and words that "
-            "its training text lacks may come out wrong without warning. It "
-            "translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. It "
-            "may repeat prejudices of its training text. Do not rely on it where a mistake does harm."
+            "its training text lacks may come out wrong without warning. "
+            f"{SEES_PARAGRAPHS if bundle.facts.context else SEES_SENTENCES}"
+            "It may repeat prejudices of its training text. Do not rely on it where a mistake does harm."
         ),
         text=text,
         scores=scores,
@@ -263,28 +271,36 @@ def read_json(file: Path | None, kind: str = "") -> Any:
     return tree
 
 
+def read_measured(arguments: argparse.Namespace) -> Measured:
+    return Measured(
+        read_json(arguments.evaluation, "hark evaluation"),
+        read_json(arguments.everyday, "hark everyday"),
+        describe_teacher(Bundle.open(named_folder(arguments.teacher))) if arguments.teacher else None,
+        read_json(arguments.report),
+        tuple(Bundle.open(named_folder(each)).facts for each in arguments.start),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", help="folder or name")
-    parser.add_argument("--evaluation", type=Path, required=True, metavar="FILE.json")
+    parser.add_argument("--evaluation", type=Path, metavar="FILE.json")
     parser.add_argument("--everyday", type=Path, metavar="FILE.json")
     parser.add_argument("--teacher", metavar="BUNDLE", help="teacher of the model")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="report of its training dataset")
     parser.add_argument("--start", action="append", default=[], metavar="BUNDLE", help="training started from it")
+    parser.add_argument("--context", type=int, metavar="TOKENS", help="tokens of sentences to translate together")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", help="write to this folder, and leave the bundle unchanged"
     )
     arguments = parser.parse_args()
+    if arguments.evaluation is None and arguments.context is None:
+        parser.error("give --evaluation, --context, or both")
     try:
         bundle = Bundle.open(named_folder(arguments.bundle))
-        measured_facts = Measured(
-            read_json(arguments.evaluation, "hark evaluation"),
-            read_json(arguments.everyday, "hark everyday"),
-            describe_teacher(Bundle.open(named_folder(arguments.teacher))) if arguments.teacher else None,
-            read_json(arguments.report),
-            tuple(Bundle.open(named_folder(each)).facts for each in arguments.start),
-        )
-        facts = make_facts(bundle, measured_facts)
+        if arguments.context is not None:
+            bundle = replace(bundle, facts=replace(bundle.facts, context=arguments.context))
+        facts = make_facts(bundle, read_measured(arguments)) if arguments.evaluation else bundle.facts
         if arguments.output:
             for name, content in fact_files(facts, bundle.config).items():
                 (arguments.output / name).write_bytes(content)
