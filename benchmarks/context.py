@@ -1,6 +1,6 @@
 """What translating the sentences of a paragraph together is worth, against one by one.
 
-    python -m benchmarks.context MODEL [--data FOLDER] [--source en] [--texts N]
+    python -m benchmarks.context MODEL [--data FOLDER] [--source en] [--held-out]
 
 MODEL is a name, a run or a folder; its fact `context` says how much it can translate together. The texts are those of
 benchmarks/formality.py, each as one paragraph, with no wish for a form of address.
@@ -76,13 +76,13 @@ def main() -> None:
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="more texts, such as shared/data/written")
     parser.add_argument("--source", default="en", choices=LANGUAGES, help="language of the texts (default: en)")
-    parser.add_argument("--texts", type=int, metavar="N", help="only the first N texts of each folder")
+    parser.add_argument("--held-out", action="store_true", help="only texts that are not trained on")
     said = parser.parse_args()
     model = hark.load(named_folder(said.model))
     if not model.facts.context:
         sys.exit(f"{said.model}: translates single sentences; its facts have no context (tools/make_facts.py)")
     folders = [WRITTEN, *([said.data] if said.data else [])]
-    texts = [text for folder in folders for text in list(read_texts(folder))[: said.texts]]
+    texts = [text for folder in folders for text in read_texts(folder, said.held_out)]
     place = LANGUAGES.index(said.source)
     sources = [" ".join(row[place] for row in text) for text in texts]
     print(f"{len(texts):,} texts, {sum(map(len, texts)):,} lines, from {said.source}, {model.facts.context} tokens")

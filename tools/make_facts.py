@@ -48,6 +48,10 @@ from tools.corpora import CORPORA, base_name, describe_corpus, rank
 KINDS = {
     "europarl": "debates of the European Parliament",
     "tatoeba": "everyday sentences",
+    "written": "sentences of daily life",
+    "news": "news",
+    "letters": "letters",
+    "talk": "talk",
     "catalogues": "messages of programs",
     "manuals": "manuals and documentation",
     "prose": "guides",
@@ -236,7 +240,7 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
         licence_terms=TERMS,
         limits=(
             f"It has read {join(kinds)}. {poorer_languages(bundle, kinds)}"
-            "Other text (news, law, trade, slang, verse) is translated less well, and words that "
+            "Other text (law, trade, slang, verse) is translated less well, and words that "
             "its training text lacks may come out wrong without warning. "
             f"{SEES_PARAGRAPHS if bundle.facts.context else SEES_SENTENCES}"
             "It may repeat prejudices of its training text. Do not rely on it where a mistake does harm."

@@ -17,7 +17,9 @@ def test_an_untrained_model(
 
     folder = make_bundle(tmp_path / "model")
     monkeypatch.setattr(context, "FORMS", {"de": ()})
-    (tmp_path / "a.text.tsv").write_text("The cat runs.\tDie Katze ist da.\nIt is old.\tSie ist alt.\n")
+    (tmp_path / "a.text.tsv").write_text(
+        "The cat runs.\tDie Katze ist da.\t-\t-\t-\t-\t-\nIt is old.\tSie ist alt.\t-\t-\t-\t-\t-\n"
+    )
     monkeypatch.setattr(context, "WRITTEN", tmp_path)
     monkeypatch.setattr(sys, "argv", ["context", str(folder)])
     with pytest.raises(SystemExit, match="translates single sentences"):
