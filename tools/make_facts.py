@@ -3,15 +3,15 @@
 No figure is typed by hand:
 
     python -m tools.make_facts BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
-                                      [--start BUNDLE ...] [--context TOKENS]
+                                      [--start BUNDLE ...] [--metrics FILE] [--context TOKENS]
     python -m tools.make_facts BUNDLE --context TOKENS
 
 --evaluation is the output of benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json`, with the model first;
 --everyday that of benchmarks/everyday.py; --report the report.json of its training dataset. --start names the models
-that training started from, the first one first: their text and steps are counted too. --context is the length of the
-lines of several sentences that it was trained on: up to so many tokens are translated together. Other facts (alignment
-heads, weights, storage) are kept, and the manifest of the bundle is updated. With -o, facts.json and card.md are
-written to a folder instead.
+that training started from, the first one first: their text is counted too. --metrics is the metrics.jsonl of the run,
+if it did not end at the configured step. --context is the length of the lines of several sentences that it was trained
+on: up to so many tokens are translated together. Other facts (alignment heads, weights, storage) are kept, and the
+manifest of the bundle is updated. With -o, facts.json and card.md are written to a folder instead.
 """
 
 import argparse
@@ -42,6 +42,7 @@ from hark.facts import (
     TextFacts,
 )
 from hark.models import named_folder
+from hark.train.metrics import read_metrics
 from hark.weights import SCALE, read_weights
 from tools.corpora import CORPORA, base_name, describe_corpus, rank
 
@@ -64,8 +65,8 @@ HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
 """Test sets in the summary, if the model was evaluated on them; the card has a table of all."""
 TOOL = "`tools/make_models.sh` makes it{teacher}."
 TOOL_OF_RUNS = (
-    "There were {runs} runs, each from the result of the one before: {steps} steps. `tools/make_models.sh` "
-    "makes a model like it{teacher} in one run, on the text of all."
+    "Training started from a model of {parameters:,} weights and {earlier:,} steps of {tokens:,} tokens, made larger "
+    "by `tools/grow_model.py`."
 )
 LICENCE = "Apache-2.0"
 TERMS = (
@@ -91,6 +92,8 @@ class Measured:
     report: dict[str, Any] | None = None
     starts: tuple[Facts, ...] = ()
     """Of the models that training started from, the first one first."""
+    steps: int | None = None
+    """Steps of the run, if it ended earlier or later than it was configured to."""
 
 
 def count_weights(bundle: Bundle) -> int:
@@ -208,25 +211,26 @@ def everyday_of(tree: dict[str, Any] | None) -> EverydayFacts | None:
     )
 
 
-def making_of(bundle: Bundle, teacher: ParentModel | None, starts: Sequence[Facts] = ()) -> MakingFacts:
+def making_of(
+    bundle: Bundle, teacher: ParentModel | None, starts: Sequence[Facts] = (), steps: int | None = None
+) -> MakingFacts:
     config, making = bundle.config, bundle.facts.making
     known = ("teacher", "start") if starts else ("teacher",)
     others = tuple(each for each in making.parents if each.role not in known)
-    steps = [*(each.making.steps or 0 for each in starts), config.train.steps]
-    template = TOOL_OF_RUNS if starts else TOOL
-    made_by = template.format(
-        runs=len(steps),
-        steps=join([f"{each:,}" for each in steps]),
-        teacher=" and its teacher, from the same text" if teacher else "",
-    )
+    made_by = TOOL.format(teacher=" and its teacher, from the same text" if teacher else "")
+    if starts:
+        start = starts[-1].making
+        made_by = TOOL_OF_RUNS.format(
+            parameters=start.parameters or 0, earlier=start.steps or 0, tokens=start.step_tokens or 0
+        )
     return replace(
         making,
         parameters=count_weights(bundle),
-        steps=sum(steps),
+        steps=steps or config.train.steps,
         step_tokens=config.batches.batch_tokens * config.train.batches_per_step,
         variants={name: share for name, share in vars(config.data.augment).items() if share},
         parents=((teacher,) if teacher else ()) + others,
-        tool=making.tool or made_by,
+        tool=made_by if starts else making.tool or made_by,
     )
 
 
@@ -235,6 +239,7 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
     kinds, scores = kinds_of_text(text), scores_of(measured_facts.evaluation, measured_facts.report)
     return replace(
         bundle.facts,
+        title=bundle.facts.title or next((each.title for each in measured_facts.starts), ""),
         summary=f"Small and fast: {headline_of(scores)}. Trained on {join(kinds)}.",
         licence=LICENCE,
         licence_terms=TERMS,
@@ -249,7 +254,7 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
         scores=scores,
         speed=speed_of(measured_facts.evaluation),
         everyday=everyday_of(measured_facts.everyday),
-        making=making_of(bundle, measured_facts.teacher, measured_facts.starts),
+        making=making_of(bundle, measured_facts.teacher, measured_facts.starts, measured_facts.steps),
     )
 
 
@@ -282,6 +287,7 @@ def read_measured(arguments: argparse.Namespace) -> Measured:
         describe_teacher(Bundle.open(named_folder(arguments.teacher))) if arguments.teacher else None,
         read_json(arguments.report),
         tuple(Bundle.open(named_folder(each)).facts for each in arguments.start),
+        read_metrics(arguments.metrics).train[-1].step if arguments.metrics else None,
     )
 
 
@@ -293,6 +299,7 @@ def main() -> None:
     parser.add_argument("--teacher", metavar="BUNDLE", help="teacher of the model")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="report of its training dataset")
     parser.add_argument("--start", action="append", default=[], metavar="BUNDLE", help="training started from it")
+    parser.add_argument("--metrics", type=Path, metavar="FILE.jsonl", help="metrics of its run: the last step")
     parser.add_argument("--context", type=int, metavar="TOKENS", help="tokens of sentences to translate together")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", help="write to this folder, and leave the bundle unchanged"
