@@ -17,7 +17,6 @@ from pathlib import Path
 
 import hark
 from hark.decode.load import Loaded
-from hark.models import named_folder
 from hark.text.address import FORMS, Address, Formality, form_of, has_address
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
@@ -61,7 +60,7 @@ def main() -> None:
     parser.add_argument("--source", default="en", choices=LANGUAGES, help="language of the texts (default: en)")
     parser.add_argument("--texts", type=int, metavar="N", help="only the first N texts of each folder")
     said = parser.parse_args()
-    model = hark.load(named_folder(said.model))
+    model = hark.load(said.model)
     folders = [WRITTEN, *([said.data] if said.data else [])]
     texts = [text for folder in folders for text in list(read_texts(folder))[: said.texts]]
     print(f"{len(texts):,} texts, {sum(map(len, texts)):,} lines, from {said.source}")

@@ -1,4 +1,4 @@
-"""How often the language of a short text is found, with the models that come with hark.
+"""How often the language of a short text is found, with the model that comes with hark.
 
     python -m benchmarks.source_language FOLDER
 

@@ -112,8 +112,9 @@ print(json.dumps([argostranslate.translate.translate(each, "en", "de") for each 
 def test_equal_translations_in_argos_translate(
     trained: Callable[..., RunDir], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Installed by argostranslate itself, with its own search: beam 4 and a small length penalty. A package has one pair,
-    so this is a model that has learnt little more than to end its sentences."""
+    """Installed by argostranslate itself, with its own search: beam 4 and a small length penalty.
+
+    A package has one pair, so this is a model that has learnt little more than to end its sentences."""
     compressor = zlib.compressobj  # without compression, which takes a second here
     monkeypatch.setattr(zlib, "compressobj", lambda _, *settings: compressor(0, *settings))
     bundle = Bundle.open(trained("run", "train.steps=100").best)
