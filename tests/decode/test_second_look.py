@@ -1,14 +1,17 @@
 """The second look by the reverse model: which sentences it looks at, and which it flags."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
 import hark
+from hark.bundle import Bundle, write_facts
 from hark.decode.second_look import LONGEST, SecondLook
 from hark.decode.translation import Flag, Sentence, Translation
-from hark.models import find_exact
+from hark.models import find_pair, shipped_folder
 from hark.text.segments import TextLayout
 from tests.decode.bundles import make_bundle
 
@@ -86,6 +89,24 @@ def test_a_neighbour_of_the_model_comes_before_installed_ones(tmp_path: Path, mo
     installed = make_bundle(tmp_path / "installed" / "back", "de", "en")
     monkeypatch.setenv("HARK_MODELS", str(tmp_path / "installed"))
     neighbour = make_bundle(tmp_path / "own" / "back", "de", "en")
-    assert find_exact(("de", "en"), beside=tmp_path / "own" / "forth") == neighbour
-    assert find_exact(("de", "en"), beside=tmp_path / "none" / "forth") == installed
-    assert find_exact(("de", "fr"), beside=tmp_path / "own" / "forth") is None
+    assert find_pair(("de", "en"), beside=tmp_path / "own" / "forth") == neighbour
+    assert find_pair(("de", "en"), beside=tmp_path / "none" / "forth") == installed
+    assert find_pair(("de", "xx"), beside=tmp_path / "own" / "forth") is None
+
+
+def test_a_model_of_exactly_the_pair_comes_before_one_of_several(tmp_path: Path) -> None:
+    assert find_pair(("de", "en"), beside=tmp_path / "forth") == shipped_folder() / "seven"
+    back = make_bundle(tmp_path / "back", "de", "en")
+    assert find_pair(("de", "en"), beside=tmp_path / "forth") == back
+
+
+@pytest.mark.slow
+def test_a_model_of_one_direction_with_language_tags_does_not_check_itself(tmp_path: Path) -> None:
+    """As one that was fine-tuned from a model of several."""
+    bundle = Bundle.open(copytree(shipped_folder() / "seven", tmp_path / "tuned"))
+    write_facts(bundle, replace(bundle.facts, pairs=(("en", "de"),)))
+    tuned = hark.load(bundle.folder)
+    reverse = tuned.reverse("en", "de")
+    assert reverse is not None
+    assert reverse.bundle.folder == shipped_folder() / "seven"
+    assert tuned.translate("We have exorcised the ghosts of the past.").text
