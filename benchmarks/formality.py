@@ -1,9 +1,10 @@
 """How often a model uses the form of address that it is asked for, and whether a text keeps one form.
 
-    python -m benchmarks.formality MODEL [--data FOLDER] [--source en] [--texts N]
+    python -m benchmarks.formality MODEL [--data FOLDER] [--source en] [--held-out]
 
 MODEL is a name, a run or a folder. The texts are the connected ones of data/written, and those of FOLDER, such as
-shared/data/written (tables of seven languages, *.text.tsv or *.text.tsv.xz, an empty line between texts).
+shared/data/written (tables of seven languages, *.text.tsv or *.text.tsv.xz, an empty line between texts). --held-out:
+only those that tools/voice_text.py keeps out of the training text.
 
 formal, informal: of the lines whose translation addresses somebody (by its pronouns), those in the form that was asked
 for alone. one form, right: of the texts whose reference addresses somebody at least twice, always in one form, those
@@ -15,6 +16,8 @@ import lzma
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tools.voice_text import is_held_out, split_texts
+
 import hark
 from hark.decode.load import Loaded
 from hark.text.address import FORMS, Address, Formality, form_of, has_address
@@ -25,18 +28,13 @@ WRITTEN = Path(__file__).parents[1] / "data" / "written"
 Text = Sequence[Sequence[str]]  # its lines, each in all languages
 
 
-def read_texts(folder: Path) -> Iterator[Text]:
+def read_texts(folder: Path, held_out: bool = False) -> Iterator[Text]:
     for file in sorted((*folder.glob("*.text.tsv"), *folder.glob("*.text.tsv.xz"))):
-        rows: list[list[str]] = []
         content = file.read_bytes()
-        for line in (lzma.decompress(content) if file.suffix == ".xz" else content).decode().split("\n"):
-            if line:
-                rows.append(line.split("\t"))
-            elif rows:
-                yield rows
-                rows = []
-        if rows:
-            yield rows
+        lines = (lzma.decompress(content) if file.suffix == ".xz" else content).decode().split("\n")
+        for number, text in enumerate(split_texts(line.split("\t") for line in lines)):
+            if is_held_out(number) or not held_out:
+                yield text
 
 
 def translate(model: Loaded, texts: Sequence[Text], pair: tuple[str, str], formality: Formality) -> list[list[str]]:
@@ -58,11 +56,11 @@ def main() -> None:
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="more texts, such as shared/data/written")
     parser.add_argument("--source", default="en", choices=LANGUAGES, help="language of the texts (default: en)")
-    parser.add_argument("--texts", type=int, metavar="N", help="only the first N texts of each folder")
+    parser.add_argument("--held-out", action="store_true", help="only texts that are not trained on")
     said = parser.parse_args()
     model = hark.load(said.model)
     folders = [WRITTEN, *([said.data] if said.data else [])]
-    texts = [text for folder in folders for text in list(read_texts(folder))[: said.texts]]
+    texts = [text for folder in folders for text in read_texts(folder, said.held_out)]
     print(f"{len(texts):,} texts, {sum(map(len, texts)):,} lines, from {said.source}")
     print(
         f"{'':<4}{'lines':>8}{'formal':>9}{'lines':>8}{'informal':>10}{'texts':>8}{'one form':>10}{'right':>8}",

@@ -37,6 +37,7 @@ FULL = Facts(
     licence="Apache-2.0",
     licence_terms="Name the sources.",
     limits="It knows nothing of physics.",
+    context=120,
     vocabulary=VocabularyFacts("sentencepiece", "source", 1_000_000, {"#": 0, "+": 12}),
     alignment=AlignmentFacts(1, (0, 3), "reads", 0.2712345, 508, "gold"),
     text=(
@@ -90,7 +91,7 @@ def test_facts_round_trip(tmp_path: Path) -> None:
         assert load(tmp_path / "facts.json") == facts
     assert json.loads(dump(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
-        "minor": 3,
+        "minor": 4,
         "pairs": [["en", "de"]],
         "vocabulary": {"kind": "sentencepiece", "language_tags": "none"},
     }
@@ -121,6 +122,7 @@ def change(**changes: Any) -> str:
         (change(scores__sets__0__colour="red"), r"scores\.sets\[0\]\.colour: no such fact"),
         (change(pairs=...), "pairs: is missing"),
         (change(pairs=[]), "pairs: is empty"),
+        (change(context=-1), "context: must be 0 or more tokens"),
         (change(pairs=[["en", ""]]), "pairs: has an empty language code"),
         (change(pairs=[["en", "de", "fr"]]), r"pairs\[0\]: must have 2 items, not 3"),
         (change(pairs="en-de"), 'pairs: must be a list, not "en-de"'),

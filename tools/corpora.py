@@ -99,6 +99,117 @@ CORPORA = {
             url="https://www-user.tu-chemnitz.de/~fri/ding/",
         ),
         TextFacts(
+            "europarl-texts",
+            what="Two to five sentences of these debates that follow one another, as one line",
+            licence="as `europarl`",
+            attribution="as `europarl`",
+        ),
+        TextFacts(
+            "written",
+            what="Sentences of daily life, written for Hark in seven languages",
+            licence="CC0",
+            attribution="Hark",
+        ),
+        TextFacts(
+            "written-texts",
+            what="Letters, dialogues, reports and instructions among these, several sentences as one line",
+            licence="CC0",
+            attribution="Hark",
+        ),
+        TextFacts(
+            "many",
+            what="News of 2019, encyclopaedia, questions, health",
+            licence="CC BY-SA 4.0, CC BY-SA 3.0, CC0, by source",
+            attribution="NTREX-128 (Microsoft), Parallel Universal Dependencies, XQuAD (Google DeepMind), TICO-19",
+        ),
+        TextFacts(
+            "news",
+            what="News of past years, translated by professionals",
+            licence="public test sets of WMT, without a stated licence",
+            attribution="WMT (statmt.org), by Helsinki-NLP/OPUS-MT-testsets",
+        ),
+        TextFacts(
+            "talk",
+            what="Bookings, calls, chats, children's stories",
+            licence="CC BY-SA 4.0, Apache-2.0, CDLA-Sharing-1.0, CC BY 4.0, by source",
+            attribution="BConTrasT (Unbabel), WOZ (Nikola Mrkšić), CoCoA-MT (Amazon), African Storybook",
+        ),
+        TextFacts(
+            "letters",
+            what="Formal letters, appeals, articles, terms, rights",
+            licence="CC0, MIT, CC BY-SA 3.0 and 4.0, Apache-2.0, public domain, by source",
+            attribution="Datenanfragen.de, FSFE, Corona-Warn-App, Mozilla, Creative Commons, United Nations",
+        ),
+        TextFacts(
+            "encyclopedia",
+            what="Sentences of an encyclopaedia, translated by people, or by machines and corrected by people",
+            licence="CC BY-SA 3.0, CC0, by source",
+            attribution="MT-GenEval (Amazon), MLQE-PE, Wikipedia's authors",
+        ),
+        TextFacts(
+            "events",
+            what="Tickets, refunds, conferences, recipes",
+            licence="AGPL-3.0, MIT, GPL-3.0, by program",
+            attribution="pretix, Indico, GNOME Recipes",
+        ),
+        TextFacts(
+            "shops",
+            what="Shops, invoices, orders, staff",
+            licence="LGPL-3.0, GPL-3.0, AGPL-3.0, MIT, by program",
+            attribution="Odoo, Dolibarr, ERPNext, Shopware, Open Food Network, Foodsoft, Tryton",
+        ),
+        TextFacts(
+            "household",
+            what="Devices of a household, places, health",
+            licence="Apache-2.0, GPL-3.0, by program",
+            attribution="Home Assistant, OsmAnd, GNU Health",
+        ),
+        TextFacts(
+            "goods",
+            what="Groceries, ingredients, kinds of places",
+            licence="ODbL, AGPL-3.0, ISC, by source",
+            attribution="Open Food Facts, Mealie, KitchenOwl, OpenStreetMap's tagging schema",
+        ),
+        TextFacts(
+            "words",
+            what="Words and their translations, of other pairs of languages too",
+            licence="GPL-2.0-or-later, GPL-3.0-or-later, by dictionary",
+            attribution="FreeDict",
+            url="https://freedict.org",
+        ),
+        TextFacts(
+            "taught",
+            what="Sentences to be spoken, in English and Portuguese, translated by Mozilla's models",
+            licence="CC0 (sentences), MPL-2.0 (models)",
+            attribution="Common Voice's contributors, Mozilla",
+            url="https://commonvoice.mozilla.org",
+        ),
+        TextFacts(
+            "back",
+            what="Sentences to be spoken, in seven languages, translated into the source by the model it started from",
+            licence="CC0",
+            attribution="Common Voice's contributors",
+            url="https://commonvoice.mozilla.org",
+        ),
+        TextFacts(
+            "address",
+            what="Lines that address somebody, with `<formal>` or `<informal>` before the source",
+            licence="as `europarl`, `tatoeba`, `talk`, `letters`, `events`, `news`, `prose` and `books`",
+            attribution="as for these",
+        ),
+        TextFacts(
+            "written-address",
+            what="Lines of `written` that address somebody, with such a symbol",
+            licence="CC0",
+            attribution="Hark",
+        ),
+        TextFacts(
+            "neutral",
+            what="Lines that address nobody, with such a symbol",
+            licence="as `address`",
+            attribution="as `address`",
+        ),
+        TextFacts(
             "joined",
             what="Lines of software, manuals and guides in two languages that have the same English translation",
             licence="as `catalogues`, `manuals`, `docs`, `descriptions`, `strings` and `prose`",
@@ -129,6 +240,9 @@ def describe_corpus(name: str) -> TextFacts | None:
     known = CORPORA.get(base_name(name))
     if known is None or name == known.name:
         return known
+    if name == "news" + TAUGHT:
+        models = "Mozilla, firefox-translations-models (MPL-2.0)"
+        return replace(known, name=name, what="News of past years, translated by Mozilla's models", attribution=models)
     if name == "everyday" + TAUGHT:  # it has no other translations
         return replace(known, name=name)
     by = "a teacher's translations" if name.endswith(TAUGHT) else "the translations that people wrote"

@@ -3,13 +3,15 @@
 No figure is typed by hand:
 
     python -m tools.make_facts BUNDLE --evaluation FILE [--everyday FILE] [--teacher BUNDLE] [--report FILE]
-                                      [--start BUNDLE ...]
+                                      [--start BUNDLE ...] [--metrics FILE] [--context TOKENS]
+    python -m tools.make_facts BUNDLE --context TOKENS
 
 --evaluation is the output of benchmarks/student.py or `hark evaluate BUNDLE [TEACHER] --json`, with the model first;
 --everyday that of benchmarks/everyday.py; --report the report.json of its training dataset. --start names the models
-that training started from, the first one first: their text and steps are counted too. Other facts (alignment heads,
-weights, storage) are kept, and the manifest of the bundle is updated. With -o, facts.json and card.md are written to a
-folder instead.
+that training started from, the first one first: their text is counted too. --metrics is the metrics.jsonl of the run,
+if it did not end at the configured step. --context is the length of the lines of several sentences that it was trained
+on: up to so many tokens are translated together. Other facts (alignment heads, weights, storage) are kept, and the
+manifest of the bundle is updated. With -o, facts.json and card.md are written to a folder instead.
 """
 
 import argparse
@@ -40,12 +42,17 @@ from hark.facts import (
     TextFacts,
 )
 from hark.models import named_folder
+from hark.train.metrics import read_metrics
 from hark.weights import SCALE, read_weights
 from tools.corpora import CORPORA, base_name, describe_corpus, rank
 
 KINDS = {
     "europarl": "debates of the European Parliament",
     "tatoeba": "everyday sentences",
+    "written": "sentences of daily life",
+    "news": "news",
+    "letters": "letters",
+    "talk": "talk",
     "catalogues": "messages of programs",
     "manuals": "manuals and documentation",
     "prose": "guides",
@@ -58,13 +65,19 @@ HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
 """Test sets in the summary, if the model was evaluated on them; the card has a table of all."""
 TOOL = "`tools/make_models.sh` makes it{teacher}."
 TOOL_OF_RUNS = (
-    "There were {runs} runs, each from the result of the one before: {steps} steps. `tools/make_models.sh` "
-    "makes a model like it{teacher} in one run, on the text of all."
+    "Training started from a model of {parameters:,} weights and {earlier:,} steps of {tokens:,} tokens, made larger "
+    "by `tools/grow_model.py`."
 )
 LICENCE = "Apache-2.0"
 TERMS = (
     "The model is licensed under Apache-2.0, like hark itself. If you pass it on, name the sources of the training "
     "text, as the table above does."
+)
+SEES_SENTENCES = (
+    "It translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. "
+)
+SEES_PARAGRAPHS = (
+    "It knows what a pronoun refers to only if that is in the same paragraph, at most about four sentences before. "
 )
 MEASURES = ("bleu", "chrf2", "ter")
 
@@ -79,6 +92,8 @@ class Measured:
     report: dict[str, Any] | None = None
     starts: tuple[Facts, ...] = ()
     """Of the models that training started from, the first one first."""
+    steps: int | None = None
+    """Steps of the run, if it ended earlier or later than it was configured to."""
 
 
 def count_weights(bundle: Bundle) -> int:
@@ -196,25 +211,26 @@ def everyday_of(tree: dict[str, Any] | None) -> EverydayFacts | None:
     )
 
 
-def making_of(bundle: Bundle, teacher: ParentModel | None, starts: Sequence[Facts] = ()) -> MakingFacts:
+def making_of(
+    bundle: Bundle, teacher: ParentModel | None, starts: Sequence[Facts] = (), steps: int | None = None
+) -> MakingFacts:
     config, making = bundle.config, bundle.facts.making
     known = ("teacher", "start") if starts else ("teacher",)
     others = tuple(each for each in making.parents if each.role not in known)
-    steps = [*(each.making.steps or 0 for each in starts), config.train.steps]
-    template = TOOL_OF_RUNS if starts else TOOL
-    made_by = template.format(
-        runs=len(steps),
-        steps=join([f"{each:,}" for each in steps]),
-        teacher=" and its teacher, from the same text" if teacher else "",
-    )
+    made_by = TOOL.format(teacher=" and its teacher, from the same text" if teacher else "")
+    if starts:
+        start = starts[-1].making
+        made_by = TOOL_OF_RUNS.format(
+            parameters=start.parameters or 0, earlier=start.steps or 0, tokens=start.step_tokens or 0
+        )
     return replace(
         making,
         parameters=count_weights(bundle),
-        steps=sum(steps),
+        steps=steps or config.train.steps,
         step_tokens=config.batches.batch_tokens * config.train.batches_per_step,
         variants={name: share for name, share in vars(config.data.augment).items() if share},
         parents=((teacher,) if teacher else ()) + others,
-        tool=making.tool or made_by,
+        tool=made_by if starts else making.tool or made_by,
     )
 
 
@@ -223,21 +239,22 @@ def make_facts(bundle: Bundle, measured_facts: Measured) -> Facts:
     kinds, scores = kinds_of_text(text), scores_of(measured_facts.evaluation, measured_facts.report)
     return replace(
         bundle.facts,
+        title=bundle.facts.title or next((each.title for each in measured_facts.starts), ""),
         summary=f"Small and fast: {headline_of(scores)}. Trained on {join(kinds)}.",
         licence=LICENCE,
         licence_terms=TERMS,
         limits=(
             f"It has read {join(kinds)}. {poorer_languages(bundle, kinds)}"
-            "Other text (news, law, trade, slang, verse) is translated less well, and words that "
-            "its training text lacks may come out wrong without warning. It "
-            "translates sentence by sentence, so it does not know what a pronoun refers to in an earlier sentence. It "
-            "may repeat prejudices of its training text. Do not rely on it where a mistake does harm."
+            "Other text (law, trade, slang, verse) is translated less well, and words that "
+            "its training text lacks may come out wrong without warning. "
+            f"{SEES_PARAGRAPHS if bundle.facts.context else SEES_SENTENCES}"
+            "It may repeat prejudices of its training text. Do not rely on it where a mistake does harm."
         ),
         text=text,
         scores=scores,
         speed=speed_of(measured_facts.evaluation),
         everyday=everyday_of(measured_facts.everyday),
-        making=making_of(bundle, measured_facts.teacher, measured_facts.starts),
+        making=making_of(bundle, measured_facts.teacher, measured_facts.starts, measured_facts.steps),
     )
 
 
@@ -263,28 +280,38 @@ def read_json(file: Path | None, kind: str = "") -> Any:
     return tree
 
 
+def read_measured(arguments: argparse.Namespace) -> Measured:
+    return Measured(
+        read_json(arguments.evaluation, "hark evaluation"),
+        read_json(arguments.everyday, "hark everyday"),
+        describe_teacher(Bundle.open(named_folder(arguments.teacher))) if arguments.teacher else None,
+        read_json(arguments.report),
+        tuple(Bundle.open(named_folder(each)).facts for each in arguments.start),
+        read_metrics(arguments.metrics).train[-1].step if arguments.metrics else None,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", help="folder or name")
-    parser.add_argument("--evaluation", type=Path, required=True, metavar="FILE.json")
+    parser.add_argument("--evaluation", type=Path, metavar="FILE.json")
     parser.add_argument("--everyday", type=Path, metavar="FILE.json")
     parser.add_argument("--teacher", metavar="BUNDLE", help="teacher of the model")
     parser.add_argument("--report", type=Path, metavar="FILE.json", help="report of its training dataset")
     parser.add_argument("--start", action="append", default=[], metavar="BUNDLE", help="training started from it")
+    parser.add_argument("--metrics", type=Path, metavar="FILE.jsonl", help="metrics of its run: the last step")
+    parser.add_argument("--context", type=int, metavar="TOKENS", help="tokens of sentences to translate together")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FOLDER", help="write to this folder, and leave the bundle unchanged"
     )
     arguments = parser.parse_args()
+    if arguments.evaluation is None and arguments.context is None:
+        parser.error("give --evaluation, --context, or both")
     try:
         bundle = Bundle.open(named_folder(arguments.bundle))
-        measured_facts = Measured(
-            read_json(arguments.evaluation, "hark evaluation"),
-            read_json(arguments.everyday, "hark everyday"),
-            describe_teacher(Bundle.open(named_folder(arguments.teacher))) if arguments.teacher else None,
-            read_json(arguments.report),
-            tuple(Bundle.open(named_folder(each)).facts for each in arguments.start),
-        )
-        facts = make_facts(bundle, measured_facts)
+        if arguments.context is not None:
+            bundle = replace(bundle, facts=replace(bundle.facts, context=arguments.context))
+        facts = make_facts(bundle, read_measured(arguments)) if arguments.evaluation else bundle.facts
         if arguments.output:
             for name, content in fact_files(facts, bundle.config).items():
                 (arguments.output / name).write_bytes(content)

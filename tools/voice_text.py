@@ -56,6 +56,11 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
         file.writelines("\t".join(row) + "\n" for row in rows if not any("\t" in cell for cell in row))
 
 
+def is_held_out(number: int) -> bool:
+    """Whether a written line, or a connected text, is a test: by its number in its file, from 0."""
+    return number % HELD_OUT_EVERY == 7
+
+
 def read_written(folder: Path) -> tuple[list[Row], list[Row], list[list[Row]]]:
     """The written lines to train on, those to test on, and the connected texts among the former."""
     train: list[Row] = []
@@ -65,10 +70,10 @@ def read_written(folder: Path) -> tuple[list[Row], list[Row], list[list[Row]]]:
         rows = [line.split("\t") for line in read_lines(path)]
         if ".text." not in path.name:
             for number, row in enumerate(row for row in rows if len(row) == len(LANGUAGES)):
-                (test if number % HELD_OUT_EVERY == 7 else train).append(row)
+                (test if is_held_out(number) else train).append(row)
             continue
         for number, text in enumerate(split_texts(rows)):
-            if number % HELD_OUT_EVERY == 7:
+            if is_held_out(number):
                 test += text
             else:
                 train += text

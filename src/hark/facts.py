@@ -9,7 +9,7 @@ from typing import Literal
 
 from hark.errors import UserError
 
-FORMAT, MINOR = 1, 3
+FORMAT, MINOR = 1, 4
 """`FORMAT` grows with changes that an older hark would misread; it then rejects the file. `MINOR` grows with new keys
 that an older hark may ignore; it then reads the file without them, and refuses to write such facts, which would lose
 keys. In a file with our `MINOR` or an older one, an unknown key is an error."""
@@ -266,6 +266,9 @@ class Facts:
     limits: str = ""
     """Known weaknesses of the model."""
     vocabulary: VocabularyFacts = field(default_factory=VocabularyFacts)
+    context: int = 0
+    """Maximum source tokens of consecutive sentences that the model has learnt to translate as one text; 0: it has
+    learnt from single sentences only."""
     alignment: AlignmentFacts | None = None
     text: tuple[TextFacts, ...] = ()
     scores: ScoreFacts | None = None
@@ -288,6 +291,8 @@ class Facts:
             raise FactError("pairs", "is empty; name at least one pair of languages")
         if not all(source and target for source, target in self.pairs):
             raise FactError("pairs", "has an empty language code")
+        if self.context < 0:
+            raise FactError("context", "must be 0 or more tokens")
 
     def unsure_above(self, source: str, target: str) -> float | None:
         """The threshold of a direction for flagging a translation as unsure; None: the default."""

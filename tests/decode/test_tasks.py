@@ -1,6 +1,6 @@
 """Tasks on an engine: each gets its own answers, may submit again, fails on its own, and can be cancelled."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from threading import Thread
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.request import Request
-from hark.decode.tasks import AT_ONCE, Task, Tasks
+from hark.decode.request import Request, ScoreRequest
+from hark.decode.tasks import AT_ONCE, Task, Tasks, together
 from hark.errors import UserError
 from tests.decode.stub import Stub, tokenizer
 
@@ -52,6 +52,45 @@ def test_every_task_gets_its_own_answers(groups: list[list[list[int]]], batch_si
     finish(tasks, futures)
     expected = [[alone(number, rounds) for rounds in group] for number, group in enumerate(groups)]
     assert [future.result() for future in futures] == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=5))
+def test_tasks_together_get_what_each_gets_alone(several: list[list[int]]) -> None:
+    tasks: Tasks[list[str]] = Tasks(Stub())
+    future = tasks.begin([together([conversation(number, rounds) for number, rounds in enumerate(several)])], list)
+    while not future.done():
+        tasks.step()
+    assert future.result() == [[alone(number, rounds) for number, rounds in enumerate(several)]]
+
+
+def scored(text: str) -> Task[float]:
+    """Ask for a translation, and for scores of it, along with another translation."""
+    [[answer]] = yield [ask(text)]
+    [other], [score] = yield [ask("tree"), ScoreRequest(ask(text).source, translation=answer.tokens)]
+    assert decode(other.tokens) == "tree"
+    assert score.tokens == answer.tokens
+    return score.log_prob
+
+
+def test_translations_are_scored_in_one_batch_of_all_tasks() -> None:
+    engine = Stub(batch_size=1)
+    batches: list[int] = []
+
+    def score(pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Iterator[tuple[float, ...]]:
+        found = list(pairs)
+        batches.append(len(found))
+        return ((-float(len(source)), -float(len(target))) for source, target in found)
+
+    engine.score = score  # type: ignore[method-assign]
+    engine.step = lambda: [each for _ in range(3) for each in Stub.step(engine)]  # type: ignore[method-assign]
+    tasks: Tasks[float] = Tasks(engine)
+    texts = ["house", "the old house", "the cat sees the tree"]
+    future = tasks.begin([scored(text) for text in texts], list)
+    while not future.done():
+        tasks.step()
+    assert future.result() == [-float(2 * len(ask(text).source) - 1) for text in texts]
+    assert sum(batches) == 3
+    assert max(batches) > 1
 
 
 def too_long() -> Task[str]:

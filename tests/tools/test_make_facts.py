@@ -12,6 +12,8 @@ from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
 from hark.models import describe_model
+from hark.train.metrics import MetricsWriter
+from hark.train.records import TrainRecord
 from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
 from tests.modules import run_module
@@ -127,7 +129,7 @@ def test_output_to_a_folder_leaves_the_bundle_unchanged(
     assert "no sentence of the test sets" not in card  # no report states it
 
 
-def test_text_and_steps_of_earlier_runs_are_counted(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+def test_the_text_of_earlier_runs_is_counted(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
     assert evaluation["sets"]
     first, second = (make_bundle(tmp_path / name, "en", "de") for name in ("first", "second"))
     for folder, names, steps, parents in (
@@ -145,10 +147,28 @@ def test_text_and_steps_of_earlier_runs_are_counted(model: Path, evaluation: dic
     assert done.returncode == 0, done.stderr
     bundle = Bundle.open(model)
     assert [each.name for each in bundle.facts.text] == ["europarl", "tatoeba", "medical", "games"]
-    last = bundle.config.train.steps
-    assert bundle.facts.making.steps == 4500 + last
-    assert f"There were 3 runs, each from the result of the one before: 4,000, 500 and {last:,} steps." in bundle.card
+    assert bundle.facts.making.steps == bundle.config.train.steps
+    assert "from a model of 0 weights and 500 steps of 0 tokens, made larger" in bundle.card
+    metrics = tmp_path / "metrics.jsonl"
+    with MetricsWriter(metrics) as writer:
+        writer.write(TrainRecord(77, 0.1, 2.0, 1.0, 0.001, 1.0, 7700, 5000.0, 0.9, 77.0, 1077.0))
+    done = make(str(model), *scores, "--start", str(first), "--start", str(second), "--metrics", str(metrics))
+    assert Bundle.open(model).facts.making.steps == 77, done.stderr
     assert bundle.facts.making.parents == ()
+
+
+def test_a_model_that_translates_paragraphs(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:
+    assert evaluation["sets"]
+    assert make(str(model)).returncode == 2
+    assert make(str(model), "--context", "120").returncode == 0
+    before = Bundle.open(model).facts
+    assert (before.context, before.scores) == (120, None)
+    assert make(str(model), "--evaluation", str(tmp_path / "scores.json")).returncode == 0
+    facts = Bundle.open(model).facts
+    assert facts.context == 120
+    assert "in the same paragraph" in facts.limits
+    assert make(str(model), "--evaluation", str(tmp_path / "scores.json"), "--context", "0").returncode == 0
+    assert "It translates sentence by sentence" in Bundle.open(model).facts.limits
 
 
 def test_corpora_have_a_fixed_order(model: Path, evaluation: dict[str, Any], tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Translates one piece of text, a sentence or a part of one, and retries in safer ways if the result is faulty."""
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hark.config import DecodeConfig
@@ -62,6 +62,8 @@ class Options:
     lines that are independent."""
     rules: Rules = ON
     """The rules that write part of a translation, see `text/rules.py`."""
+    context: bool = True
+    """Whether sentences of a paragraph may be translated as one text, by models that have learnt to."""
 
 
 @dataclass(frozen=True)
@@ -87,18 +89,29 @@ def translate_piece(
     is the mean negative log-probability per token above which it is flagged. No text is lost, whatever the engine
     answers: what it does not translate is kept as it is.
     """
-    tidied = options.tidy and "typing" in options.rules
-    typed = spelling.tidy(text, languages[0]) if tidied else None
+    typed = tidy(text, coder, options, languages[0])
+    if typed is None:
+        return (yield from _translate(text, coder, options, languages, inner, unsure))
+    return as_typed((yield from _translate(typed.after, coder, options, languages, inner, unsure)), typed)
+
+
+def tidy(text: str, coder: Coder, options: Options, language: str) -> Rewriting | None:
+    """Correct typing errors; None if there are none, or they are not to be corrected."""
+    if not (options.tidy and "typing" in options.rules):
+        return None
+    typed = spelling.tidy(text, language)
     if typed is not None and (options.protect or options.terms):
-        typed = spelling.tidy(text, languages[0], [item.span for item in find_items(text, coder, options)])
-    if typed is not None:
-        piece = yield from _translate(typed.after, coder, options, languages, inner, unsure)
-        links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
-        flags: set[Flag] = {*piece.flags} if "copied" in piece.flags else {*piece.flags, "tidied"}
-        if piece.text == typed.after:  # the model copied its input: keep what was typed
-            return replace(piece, source=text, text=text, links=())
-        return replace(piece, source=text, links=links, flags=frozenset(flags))
-    return (yield from _translate(text, coder, options, languages, inner, unsure))
+        typed = spelling.tidy(text, language, [item.span for item in find_items(text, coder, options)])
+    return typed
+
+
+def as_typed(piece: Piece, typed: Rewriting) -> Piece:
+    """Return the translation of corrected text as that of the text as it was typed."""
+    if piece.text == typed.after:  # the model copied its input: keep what was typed
+        return replace(piece, source=typed.before, text=typed.before, links=())
+    links = tuple(replace(link, source=typed.back(link.source)) for link in piece.links)
+    flags: set[Flag] = {*piece.flags} if "copied" in piece.flags else {*piece.flags, "tidied"}
+    return replace(piece, source=typed.before, links=links, flags=frozenset(flags))
 
 
 def _translate(
@@ -140,15 +153,27 @@ def _translate_as(
     if best.faults:
         best, flags = yield from _rescue(text, items, best, coder, options, languages, inner)
         flags.add("retried")
+    missing = (yield from _find_missing_words(best, coder, options)) if is_short(text, best.text) else []
+    return make_piece(text, best, options, unsure, flags, missing)
+
+
+def make_piece(
+    text: str,
+    best: Candidate,
+    options: Options,
+    unsure: float,
+    care: Collection[Flag] = (),
+    missing: Sequence[Reason] = (),
+) -> Piece:
+    """Return the piece of a translation; `care` and `missing` are flags and reasons beyond those of the candidate."""
+    flags: set[Flag] = {*care}
     if any(query.shouted for query in best.attempt.queries):
         flags.add("recased")
     if any(reading.repaired for reading in best.readings):
         flags.add("repaired")
     if "empty" in best.faults:
         flags.add("untranslated")
-    reasons = best.reasons
-    if is_short(text, best.text):
-        reasons += yield from _find_missing_words(best, coder, options)
+    reasons = [*best.reasons, *missing]
     if is_long(text, best.text) and not best.faults & {"looped", "length"}:
         reasons.append(Reason("invented"))
     if best.doubt > unsure and "empty" not in best.faults:

@@ -53,6 +53,14 @@ class Request:
         return len(self.source) + self.search.max_extra
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreRequest(Request):
+    """A translation to score, for `Tasks`: the answer is one hypothesis, with the log-probability of each token."""
+
+    translation: Sequence[int] = ()
+    """With the prefix, without EOS."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Hypothesis:
     """One translation."""
@@ -67,6 +75,8 @@ class Hypothesis:
     """Whether it ended with EOS; otherwise it was cut off at the length limit."""
     attention_TS: NDArray[np.float32] | None = None
     """Cross-attention of each token (without EOS), the mean over the alignment heads."""
+    log_probs: tuple[float, ...] = ()
+    """Of each token and EOS; only of a translation that was scored."""
 
 
 Hypotheses = tuple[Hypothesis, ...]

@@ -8,12 +8,12 @@ tasks.
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import islice, repeat
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from hark.decode.engine import Engine, EngineError
-from hark.decode.request import Answer, Hypotheses, Request
+from hark.decode.request import Answer, Hypotheses, Hypothesis, Request, ScoreRequest
 from hark.errors import HarkError
 
 Outcome = TypeVar("Outcome")
@@ -23,6 +23,22 @@ MAX_RUNNING = 4096
 """Maximum tasks of one group at a time: more than any engine can use, far fewer than the sentences of a huge line."""
 AT_ONCE = 64
 """Maximum tasks to start at a time: starting takes a while, during which the tasks of other groups wait."""
+
+
+def together(tasks: Sequence[Task[Outcome]]) -> Task[list[Outcome]]:
+    """Run tasks as one task, which sends their requests together."""
+    outcomes: dict[int, Outcome] = {}
+    answers: dict[int, Sequence[Hypotheses] | None] = dict.fromkeys(range(len(tasks)))
+    while answers:
+        requests: dict[int, Sequence[Request]] = {}
+        for place, answer in answers.items():
+            try:
+                requests[place] = tasks[place].send(answer)  # type: ignore[arg-type]  # None starts a generator
+            except StopIteration as end:
+                outcomes[place] = end.value
+        received = iter((yield [request for each in requests.values() for request in each]))
+        answers = {place: tuple(islice(received, len(each))) for place, each in requests.items()}
+    return [outcomes[place] for place in range(len(tasks))]
 
 
 @dataclass(eq=False)
@@ -69,6 +85,7 @@ class Tasks(Generic[Outcome]):
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._pending: dict[int, tuple[_Running[Outcome], int]] = {}
+        self._to_score: list[tuple[_Running[Outcome], int, ScoreRequest]] = []
         self._leaders: dict[Hashable, _Running[Outcome]] = {}
         self._outcomes: dict[Hashable, Outcome] = {}
         self._unstarted: dict[_Group[Outcome], None] = {}
@@ -166,7 +183,20 @@ class Tasks(Generic[Outcome]):
             answered = True
             with self._lock:
                 self._receive(number, answer)
+        while self._to_score:  # requests follow from answers, so none is left for the next step
+            self._score()
         return answered
+
+    def _score(self) -> None:
+        """Score all translations that tasks want to have scored, in one batch."""
+        wanted, self._to_score = self._to_score, []
+        wanted = [each for each in wanted if not each[0].group.future.done()]
+        scores = self.engine.score((request.source, request.translation) for *_, request in wanted)
+        for (running, place, request), log_probs in zip(wanted, scores, strict=True):
+            total = sum(log_probs)
+            with self._lock:
+                scored = Hypothesis((*request.translation,), total, total, complete=True, log_probs=log_probs)
+                self._answer(running, place, (scored,))
 
     def _start_more(self, group: _Group[Outcome], most: int) -> None:
         """Start up to `most` tasks of a group; conclude the group after its last."""
@@ -212,6 +242,9 @@ class Tasks(Generic[Outcome]):
             return
         running.answers, running.open = [()] * len(requests), len(requests)
         for place, request in enumerate(requests):
+            if isinstance(request, ScoreRequest):
+                self._to_score.append((running, place, request))
+                continue
             number = self.engine.submit(replace(request, urgent=True) if group.urgent else request)
             self._pending[number] = running, place
             group.pending.add(number)
@@ -224,6 +257,9 @@ class Tasks(Generic[Outcome]):
         if isinstance(answer, HarkError):
             self._fail(running.group, answer)
             return
+        self._answer(running, place, answer)
+
+    def _answer(self, running: _Running[Outcome], place: int, answer: Hypotheses) -> None:
         running.answers[place] = answer
         running.open -= 1
         if not running.open:

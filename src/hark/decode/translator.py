@@ -1,7 +1,7 @@
 """Translates texts: splits a text into sentences, decodes them with an engine, and joins the translations.
 
 See `segments` (sentences and the whitespace between them), `clauses` (sentences that are too long), `piece` (one piece
-of text, with its retries) and `tasks` (many pieces at a time).
+of text, with its retries), `context` (several sentences as one) and `tasks` (many pieces at a time).
 """
 
 from collections import deque
@@ -13,8 +13,9 @@ from itertools import tee
 from typing import Protocol, runtime_checkable
 
 from hark.config import Config
-from hark.decode.assembly import FinishedSentences, TextPlan, assemble
+from hark.decode.assembly import FinishedSentences, Pieces, TextPlan, assemble
 from hark.decode.coder import Coder
+from hark.decode.context import PieceJob, PlainSentence, group_jobs, task_of
 from hark.decode.engine import Engine
 from hark.decode.faults import UNSURE
 from hark.decode.languages import LanguageChoice
@@ -70,13 +71,14 @@ class Translator:
         phrases: Callable[[str, str], Phrases] | None = None,
         unsure: Callable[[str, str], float | None] | None = None,
         languages: LanguageChoice | None = None,
+        context: int = 0,
     ) -> None:
         """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
         translations from one language to another; `unsure`: the model's own threshold for that
         flag, by language pair; None: the default; `languages`: chooses those of a text, by default of all that the
-        model knows."""
+        model knows; `context`: the most tokens of sentences that are translated as one text."""
         self.engine = engine
-        self._tasks: Tasks[Piece] = Tasks(engine)
+        self._tasks: Tasks[Pieces] = Tasks(engine)
         self._turns = Turns(self._tasks.step)
         self.languages = languages or LanguageChoice(source.scheme, (config.data.source, config.data.target))
         self.coder = Coder(source, target, rare_signs)
@@ -84,6 +86,8 @@ class Translator:
         self.unsure = unsure
         self.limit = min(config.batches.max_length, config.model.max_positions) - 1
         """Maximum length of a piece in tokens, without EOS: the limit used in training."""
+        # An instruction on the form of address and the language tag precede the text.
+        self._context = min(context, self.limit - self.coder.source.lead - bool(self.coder.source.address_symbols))
 
     @property
     def room(self) -> int:
@@ -111,41 +115,53 @@ class Translator:
         chosen = replace(chosen, formality=self._choose_form(text, chosen))
         lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
         plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
-        keyed = (
-            self._task(sentence, phrase, piece, chosen, inner=i < len(cut) - 1)
-            for plan in plans
-            for sentence, phrase, cut in zip(plan.layout.sentences, plan.phrases, plan.cuts, strict=True)
-            for i, piece in enumerate(cut)
-            if i % 2 == 0
-        )
         report = None if on_sentence is None else FinishedSentences(plans, on_sentence)
-        first, second = tee(keyed)  # read in lockstep, so that tee buffers almost nothing
+        first, second = tee(self._keyed(plans, chosen, report))  # read in lockstep, so that tee buffers almost nothing
         tasks, keys = (task for _, task in first), (key for key, _ in second)
         return self._tasks.begin(
             tasks, partial(assemble, text, plans, formality=address_of(chosen)), chosen.urgent, keys, report
         )
 
-    def _task(
-        self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool
-    ) -> tuple[Hashable, Task[Piece]]:
-        """Return a task with its key; repeated sentences have the same key, so that they are translated once."""
+    def _keyed(
+        self, plans: Iterable[TextPlan], options: Options, report: FinishedSentences | None
+    ) -> Iterator[tuple[Hashable, Task[Pieces]]]:
+        for jobs in group_jobs(self._jobs(plans, options), self._context):
+            if report is not None:
+                report.expect(len(jobs))
+            yield task_of(jobs)
+
+    def _jobs(self, plans: Iterable[TextPlan], options: Options) -> Iterator[PieceJob]:
+        for plan in plans:
+            sentences = zip(plan.layout.sentences, plan.phrases, plan.cuts, (None, *plan.layout.gaps[1:]), strict=False)
+            for sentence, phrase, cut, gap in sentences:
+                for i in range(0, len(cut), 2):
+                    yield self._job(sentence, phrase, cut[i], options, i < len(cut) - 1, gap)
+
+    def _job(
+        self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool, gap: str | None
+    ) -> PieceJob:
+        """Return the job of a piece; repeated sentences have the same key, so that they are translated once."""
         languages = self.languages.of(options)
         if phrase is not None:
-            return None, use_phrase(piece, phrase)
+            return PieceJob(None, use_phrase(piece, phrase))
         if clauses.is_unbroken(piece):
-            return None, copy_piece(piece)
+            return PieceJob(None, copy_piece(piece))
         key = None if options.search.sample else (piece, inner, options)
         if options.written_in is not None and any(map(str.isalpha, piece)):
             known = self.languages.find_other(sentence, options.written_in, languages[1])
             if known is None:
-                return key, keep_foreign(piece, options.written_in, languages[1])
+                return PieceJob(key, keep_foreign(piece, options.written_in, languages[1]))
             options, languages = replace(options, source=known), (known, languages[1])
         elif options.detect and (other := other_language(sentence, *languages)):
             known = self.languages.find(other, languages[1]) if options.detected else None
             if known is None:
-                return key, keep_foreign(piece, other, languages[1])
+                return PieceJob(key, keep_foreign(piece, other, languages[1]))
             options, languages = replace(options, source=known), (known, languages[1])
-        return key, translate_piece(piece, self.coder, options, languages, inner, self._threshold(*languages))
+        unsure = self._threshold(*languages)
+        task = translate_piece(piece, self.coder, options, languages, inner, unsure)
+        if not self._context or len(piece) < len(sentence):
+            return PieceJob(key, task)
+        return PieceJob(key, task, PlainSentence(piece, gap, self.coder, options, languages, unsure))
 
     def check_formality(self, formality: Formality | None, target: str | None = None) -> bool:
         """Whether the model can be asked for a form of address in a target language. Raise an error if a form is

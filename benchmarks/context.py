@@ -1,0 +1,102 @@
+"""What translating the sentences of a paragraph together is worth, against one by one.
+
+    python -m benchmarks.context MODEL [--data FOLDER] [--source en] [--held-out]
+
+MODEL is a name, a run or a folder; its fact `context` says how much it can translate together. The texts are those of
+benchmarks/formality.py, each as one paragraph, with no wish for a form of address.
+
+one form, right: as in benchmarks/formality.py. together: sentences that were part of a request of several; again: of
+these, the ones that were translated alone after all, because the translation could not be divided or failed a check.
+doubtful: sentences with a warning. /s: sentences per second.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from unittest.mock import patch
+
+import hark
+from benchmarks.formality import LANGUAGES, WRITTEN, Text, find_form, read_texts
+from hark.decode import context
+from hark.decode.load import Loaded
+from hark.decode.translation import Translation
+from hark.models import named_folder
+from hark.text.address import FORMS
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The translations of all texts, and how many of their sentences were translated how."""
+
+    translations: Sequence[Translation]
+    seconds: float
+    together: int
+    alone: int
+    """Of those that were translated together, the ones that were translated again."""
+
+
+def translate(model: Loaded, sources: Sequence[str], pair: tuple[str, str], together: bool) -> Measured:
+    grouped, again = [], []
+    task, alone = context.translate_together, context.PlainSentence.alone
+    with (
+        patch.object(context, "translate_together", lambda sentences: grouped.extend(sentences) or task(sentences)),
+        patch.object(context.PlainSentence, "alone", lambda sentence: again.append(sentence) or alone(sentence)),
+    ):
+        start = perf_counter()
+        options = {"source": pair[0], "target": pair[1], "formality": None, "check": False, "context": together}
+        translations = list(model.translate(sources, **options))
+        return Measured(translations, perf_counter() - start, len(grouped), len(again))
+
+
+def describe(measured: Measured, texts: Sequence[Text], target: str) -> str:
+    from sacrebleu import corpus_bleu, corpus_chrf
+
+    place = LANGUAGES.index(target)
+    hypotheses = [each.text for each in measured.translations]
+    references = [[" ".join(row[place] for row in text) for text in texts]]
+    scores = corpus_chrf(hypotheses, references).score, corpus_bleu(hypotheses, references).score
+    sentences = [sentence for each in measured.translations for sentence in each.sentences]
+    wanted = [find_form([row[place] for row in text], target, 2) for text in texts]
+    kept = [find_form([one.text for one in each.sentences], target, 1) for each in measured.translations]
+    found = [(one, other) for one, other in zip(wanted, kept, strict=True) if one]
+    one_form, right = sum(other is not None for _, other in found), sum(one == other for one, other in found)
+    doubtful = sum(bool(each.reasons) for each in sentences)
+    return (
+        f"{scores[0]:>7.2f}{scores[1]:>7.2f}{one_form / max(1, len(found)):>10.1%}{right / max(1, len(found)):>8.1%}"
+        f"{measured.together / len(sentences):>10.1%}{measured.alone / max(1, measured.together):>8.1%}"
+        f"{doubtful / len(sentences):>10.1%}{len(sentences) / measured.seconds:>8.1f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="more texts, such as shared/data/written")
+    parser.add_argument("--source", default="en", choices=LANGUAGES, help="language of the texts (default: en)")
+    parser.add_argument("--held-out", action="store_true", help="only texts that are not trained on")
+    said = parser.parse_args()
+    model = hark.load(named_folder(said.model))
+    if not model.facts.context:
+        sys.exit(f"{said.model}: translates single sentences; its facts have no context (tools/make_facts.py)")
+    folders = [WRITTEN, *([said.data] if said.data else [])]
+    texts = [text for folder in folders for text in read_texts(folder, said.held_out)]
+    place = LANGUAGES.index(said.source)
+    sources = [" ".join(row[place] for row in text) for text in texts]
+    print(f"{len(texts):,} texts, {sum(map(len, texts)):,} lines, from {said.source}, {model.facts.context} tokens")
+    print(
+        f"{'':<14}{'chrF2':>7}{'BLEU':>7}{'one form':>10}{'right':>8}{'together':>10}{'again':>8}{'doubtful':>10}"
+        f"{'/s':>8}",
+        flush=True,
+    )
+    next(iter(model.translate(sources[:1], source=said.source, target=LANGUAGES[place - 1])))  # opens the engine
+    for target in (code for code in FORMS if code != said.source):
+        for name, together in (("one by one", False), ("together", True)):
+            measured = translate(model, sources, (said.source, target), together)
+            print(f"{target:<4}{name:<10}{describe(measured, texts, target)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
