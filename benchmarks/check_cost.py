@@ -18,9 +18,9 @@ def measure(name: str, lines: Sequence[str], check: bool) -> tuple[float, int]:
     """CPU seconds for translating the lines with a fresh model, and how many are flagged."""
     model = hark.load(name, threads=1)
     list(model.translate(["Hello, my friend."], check=False))  # loads the engine
-    reverse = model.reverse(*model.facts.pairs[0]) if check else None
+    reverse = model.reverse(*model.pairs[0]) if check else None
     if reverse is not None:
-        list(reverse.surprise([("Hello.", "Hello.")]))
+        reverse.surprise([("Hello.", "Hello.")], source=model.pairs[0][1], target=model.pairs[0][0])
     start = time.process_time()
     flagged = sum(bool(each.doubtful) for each in model.translate(lines, check=check))
     seconds = time.process_time() - start

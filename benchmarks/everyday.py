@@ -115,7 +115,7 @@ def spelling_of(variant: Variant) -> Callable[[str], str]:
 
 def score_spellings(model: Loaded, held_out: HeldOutSet) -> tuple[list[Spelling], dict[Measure, str]]:
     """Score the set in every spelling, and the same sentences in the original spelling."""
-    measures = make_measures(choose_tokenisation(model.config.data.target))
+    measures = make_measures(choose_tokenisation(model.pairs[0][1]))
 
     def scores(texts: Sequence[str], references: Sequence[str]) -> dict[Measure, float]:
         return {name: float(measures[name].corpus_score(texts, [references]).score) for name in MEASURES}
@@ -153,8 +153,7 @@ def keep_names(model: Loaded, held_out: HeldOutSet, people: Sequence[str]) -> tu
 
 def measure(name: str, model: Loaded, held_out: HeldOutSet | None) -> Everyday:
     """Measure a model; without a test set, on the lines only."""
-    data = model.config.data
-    lines = read_lines(LINES, f"{data.source}-{data.target}")
+    lines = read_lines(LINES, "-".join(model.pairs[0]))
     failures = check_lines(model, lines)
     spellings, signatures = score_spellings(model, held_out) if held_out else ([], {})
     counts = {kind: len(of_kind) for kind, of_kind in lines.items()}
@@ -199,7 +198,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         model = Loaded.named(arguments.model)
-        held_out = sample_set(model.config.data.source)
+        held_out = sample_set(model.pairs[0][0])
         if arguments.source or arguments.reference:
             (held_out,) = read_sets(*([file] if file else [] for file in (arguments.source, arguments.reference)))
         found = measure(name_models([arguments.model])[0], model, None if arguments.lines_only else held_out)

@@ -20,7 +20,6 @@ from tools.voice_text import is_held_out, split_texts
 
 import hark
 from hark.decode.load import Loaded
-from hark.models import named_folder
 from hark.text.address import FORMS, Address, Formality, form_of, has_address
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
@@ -59,7 +58,7 @@ def main() -> None:
     parser.add_argument("--source", default="en", choices=LANGUAGES, help="language of the texts (default: en)")
     parser.add_argument("--held-out", action="store_true", help="only texts that are not trained on")
     said = parser.parse_args()
-    model = hark.load(named_folder(said.model))
+    model = hark.load(said.model)
     folders = [WRITTEN, *([said.data] if said.data else [])]
     texts = [text for folder in folders for text in read_texts(folder, said.held_out)]
     print(f"{len(texts):,} texts, {sum(map(len, texts)):,} lines, from {said.source}")

@@ -146,7 +146,7 @@ def translate(model: Loaded, texts: Sequence[str], rules: Rules) -> list[str]:
 def gain(model: Loaded, touched: Sequence[Touch], rule: Rule) -> str:
     """The chrF2 of the lines that a rule touches, without and with it, and how many are better and worse."""
     texts = list(dict.fromkeys((each.text, each.reference) for each in touched))
-    source, target = model.config.data.source, model.config.data.target
+    source, target = model.pairs[0]
     scores, right = [], []
     for rules in (ON - {rule}, ON):
         answers = translate(model, [text for text, _ in texts], rules)

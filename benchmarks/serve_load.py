@@ -120,7 +120,7 @@ async def wait_until_ready(port: int) -> None:
 
 def run_engine(kind: str, in_flight: int, number: int) -> tuple[float, float]:
     """Texts per second, and milliseconds of CPU time per text, of the first `number` texts without HTTP."""
-    loaded = Loaded(shipped_folder() / "-".join(PAIR))
+    loaded = Loaded.named("-".join(PAIR))
     translator, options = loaded.translator, Options(loaded.config.decode, source=PAIR[0], target=PAIR[1], urgent=True)
     loaded.translate(["We have exorcised the ghosts of the past."])  # loads the reverse model, too
     loaded.check([translator.translate("Hello.", options)], options)

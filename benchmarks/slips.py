@@ -102,8 +102,8 @@ def tidied(text: str, language: str) -> str:
 
 
 def measure(model: Loaded, held_out: HeldOutSet) -> list[Outcome]:
-    language = model.config.data.source
-    measures = make_measures(choose_tokenisation(model.config.data.target))
+    language = model.pairs[0][0]
+    measures = make_measures(choose_tokenisation(model.pairs[0][1]))
     known: dict[str, str] = {}
 
     def translate(texts: Sequence[str]) -> list[str]:
@@ -173,7 +173,7 @@ def main() -> None:
             print("\n".join(touched(arguments.language, arguments.touched)))
             return
         model = Loaded.named(arguments.model)
-        held_out = sample_set(model.config.data.source)
+        held_out = sample_set(model.pairs[0][0])
         if arguments.source or arguments.reference:
             (held_out,) = read_sets(*([file] if file else [] for file in (arguments.source, arguments.reference)))
         held_out = HeldOutSet(

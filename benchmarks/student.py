@@ -24,7 +24,6 @@ from hark.evaluate.held_out import HeldOutSet, open_sets
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model, check_systems, name_models
 from hark.machine import available_cores
-from hark.models import named_folder
 
 HEADS = ("test set", "sentences", "teacher", "student", "loss", "p", "teacher/s", "student/s", "ratio")
 
@@ -96,8 +95,8 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         names = name_models([arguments.student, arguments.teacher])
-        folders = (named_folder(each) for each in (arguments.student, arguments.teacher))
-        models = [Model(name, Loaded(each, device="cpu")) for name, each in zip(names, folders, strict=True)]
+        given = (arguments.student, arguments.teacher)
+        models = [Model(name, Loaded.named(each, device="cpu")) for name, each in zip(names, given, strict=True)]
         sets, pair = open_sets(arguments.source, arguments.reference, arguments.name, arguments.dataset, models[0].pair)
         check_systems(models, [], pair)
         of_source, of_target = map(choose_tokenisation, models[0].pair)

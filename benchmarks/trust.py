@@ -29,7 +29,6 @@ from hark.decode.piece import Options
 from hark.decode.translation import Translation
 from hark.errors import HarkError, UserError
 from hark.evaluate.systems import name_models
-from hark.models import named_folder
 from hark.text.rules import ON, Rules
 
 Outcome = Literal["held", "flagged", "silent"]
@@ -251,7 +250,7 @@ def to_json(models: dict[str, list[Verdict]], draw: str, threshold: float) -> st
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help="folder, run or name")
+    parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help="folder, run, name or languages")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write every text with its translation and outcome as JSON"
     )
@@ -278,9 +277,9 @@ def main() -> None:
         else:
             where = f"no such folder: {arguments.data}" if arguments.data else "--data is not set"
             print(f"skipping the sentences from domains: {where}\n")
-        for name, folder in zip(name_models(arguments.models), map(named_folder, arguments.models), strict=True):
-            model = Loaded(folder)
-            pair = f"{model.config.data.source}-{model.config.data.target}"
+        for name, given in zip(name_models(arguments.models), arguments.models, strict=True):
+            model = Loaded.named(given)
+            pair = "-".join(model.pairs[0])
             found = collect(check_lines(model, pair), f"{name}, lines")
             if drawn:
                 found += collect(

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make demo` shows, offline: translate, then teach the English-German model a house style that it cannot know.
+# What `make demo` shows, offline: translate, then teach the model a house style that it cannot know, from English to German.
 # HARK is the command hark; HARK_PYTHON is a Python that has the package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -106,7 +106,7 @@ cat <<END
   # A text of yours; nothing leaves this machine.
   $hark translate -t de letter.txt
   # What the model looked at, word by word: a page for your browser.
-  $hark look "The dog did not cross the street because it was too tired."
+  $hark look -t de "The dog did not cross the street because it was too tired."
   # The same with sentence pairs of yours: then hark train and hark evaluate as above (docs/training.md).
   $hark prepare fine-tune --train my.en my.de --dev dev.en dev.de --test test.en test.de -o datasets/mine
 END

@@ -147,7 +147,7 @@ def main() -> None:
     torch.set_num_threads(1)
     loaded = Loaded.named(arguments.model)
     for name, kinds in OTHERS.items():
-        found = find_heads(record(loaded, sentence_of(name, loaded.config.data.source)), PRESETS[name])
+        found = find_heads(record(loaded, sentence_of(name, loaded.pairs[0][0])), PRESETS[name])
         for each, others in zip(found, kinds, strict=True):
             compare(loaded, name, each.arcs, (each.head.layer, each.head.number), others)
 

@@ -162,12 +162,12 @@ def remove_model(name: str) -> Path:
     return folder
 
 
-def find_exact(pair: LanguagePair, beside: Path) -> Path | None:
-    """The folder of a model of exactly one pair: next to the model `beside`, or else among the installed ones."""
-    for each in (*list_models([beside.parent]), *list_models()):
-        if each.pairs == (pair,) and not each.problem:
-            return each.folder
-    return None
+def find_pair(pair: LanguagePair, beside: Path) -> Path | None:
+    """The folder of a model that translates a pair: next to the model `beside`, or else among the installed ones.
+
+    Models of exactly this pair come first."""
+    known = [each for each in (*list_models([beside.parent]), *list_models()) if pair in each.pairs]
+    return min(known, key=lambda each: len(each.pairs) > 1).folder if known else None
 
 
 def named_folder(name: str) -> Path:

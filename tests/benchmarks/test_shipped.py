@@ -29,7 +29,7 @@ def test_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     shipped.main()
     found = json.loads((tmp_path / "out.json").read_text())
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:3]] == ["de-en", "en-de"]
+    assert [line.split()[:2] for line in lines[1:3]] == [["de-en"] * 2, ["en-de"] * 2]
     for line, each in zip(lines[1:3], found, strict=True):
         assert f" {each['bleu']:.1f} " in line
         assert f"{each['lines'] - len(each['failures'])} of {each['lines']}" in line

@@ -146,7 +146,7 @@ def test_add_and_remove(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyte
     assert hark("add", str(original), "--force").returncode == 0
     assert "among your own models already" in refused_after_note(hark("add", str(home / "mine")))
     assert "no such model" in refused(hark("remove", "other"))
-    assert "not one of your own models" in refused(hark("remove", "en-de"))
+    assert "not one of your own models" in refused(hark("remove", "seven"))
     assert hark("remove", "mine").stdout == f"{home / 'mine'}: removed\n"
     assert list(home.iterdir()) == []
     assert original.is_dir()

@@ -14,6 +14,7 @@ from hark.cli.recipe import load_recipe, warn_of_ignored_languages
 from hark.cli.train import train
 from hark.data.dataset import Dataset
 from hark.errors import UserError
+from hark.models import find_named
 from hark.rundir import RunDir
 from hark.weights import shrink
 
@@ -81,3 +82,12 @@ def test_fine_tuning_from_text_to_model(mine: Path, tmp_path: Path) -> None:
 def test_languages_are_ignored_with_a_many_to_many_dataset(capsys: pytest.CaptureFixture[str]) -> None:
     warn_of_ignored_languages(None, ["data.source=it", "model.norm=pre"])
     assert capsys.readouterr().err == "data.source=it is ignored: the dataset is many-to-many\n"
+
+
+def test_a_pair_of_languages_names_the_model_that_translates_it() -> None:
+    """A model of several pairs then need not be told which of them to go on with."""
+    folder, _ = find_named("de-en")
+    config = load_recipe("train.from=de-en", None)
+    assert (config.data.source, config.data.target, config.train.from_) == ("de", "en", str(folder))
+    assert config.data.language_tags == Bundle.open(folder).facts.vocabulary.language_tags
+    assert load_recipe("train.from=de-en", ["data.source=nl"]).data.source == "nl"

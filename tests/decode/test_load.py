@@ -209,10 +209,9 @@ def test_settings_of_the_search(bundle: Path) -> None:
 
 
 def test_the_facts_may_have_a_threshold_for_unsure(tmp_path: Path) -> None:
-    folder = shutil.copytree(shipped_folder() / "en-de", tmp_path / "strict")
-    bundle = Bundle.open(folder)
-    write_facts(bundle, replace(bundle.facts, unsure=0.0001))
-    assert "unsure" not in load.Loaded(shipped_folder() / "en-de").translate("Good morning!", check=False).flags
-    assert "unsure" in load.Loaded(folder).translate("Good evening, Sir.", check=False).flags
-    write_facts(bundle, replace(bundle.facts, unsure=0.0001, unsure_directions={"en-de": 10.0}))
-    assert "unsure" not in load.Loaded(folder).translate("Good evening, Sir.", check=False).flags
+    folder = shutil.copytree(shipped_folder() / "seven", tmp_path / "strict")
+    bundle, languages = Bundle.open(folder), {"source": "en", "target": "de"}
+    for unsure, directions, flagged in ((0.0001, {}, True), (0.0001, {"en-de": 10.0}, False), (10.0, {}, False)):
+        write_facts(bundle, replace(bundle.facts, unsure=unsure, unsure_directions=directions))
+        found = load.Loaded(folder).translate("The cat is asleep.", check=False, **languages)
+        assert ("unsure" in found.flags) == flagged

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from benchmarks.lines import read_lines
 
+from hark import models
 from hark.decode.choice import LoadedModels, choose
-from hark.decode.source_language import Answer, Draft, Question, likely_other, no_answer, resolve
+from hark.decode.source_language import Answer, Draft, Question, find_language, likely_other, no_answer, resolve
+from hark.errors import UserError
 from hark.models import list_models, shipped_folder
 
 EVERYDAY = Path(__file__).parents[2] / "benchmarks" / "everyday.toml"
@@ -19,35 +21,25 @@ def loaded() -> LoadedModels:
     return LoadedModels()
 
 
-def find(
-    text: str, target: str | None, answer: Callable[[Question], Answer] | None = None, bilingual: bool = False
-) -> str | None:
+def find(text: str, target: str | None, answer: Callable[[Question], Answer] | None = None) -> str | None:
     """The language of a text, with the models that come with hark."""
-    shipped = [each for each in list_models([shipped_folder()]) if each.bilingual or not bilingual]
-    chosen = resolve(choose(text, None, target, shipped), answer or loaded())
-    return chosen.written_in or chosen.source
+    shipped = list_models([shipped_folder()])
+    found = resolve(find_language(text, target, models.choose(None, target, shipped), shipped), answer or loaded())
+    return found.code
 
 
 def everyday(pair: str) -> list[str]:
     return [line.text for lines in read_lines(EVERYDAY, pair).values() for line in lines]
 
 
+@pytest.mark.parametrize("target", ["en", "de", "fr", None])
 @pytest.mark.parametrize("pair", ["en-de", "de-en"])
-def test_everyday_lines_go_to_the_model_of_one_pair(pair: str) -> None:
-    """As without the model of seven languages, for which each of six is possible."""
-    source, target = pair.split("-")
+def test_everyday_lines_are_found(pair: str, target: str | None) -> None:
+    """Nearly all: "no" is Spanish, too, and "Kowalczyk & Sons" anything."""
     lines = everyday(pair)
+    wrong = {line: found for line in lines if (found := find(line, target)) != pair[:2]}
     assert len(lines) >= 90
-    assert {line: found for line in lines if (found := find(line, target)) != source} == {}
-
-
-@pytest.mark.parametrize("pair", ["en-de", "de-en"])
-def test_everyday_lines_without_a_target_are_found_as_without_the_model_of_seven_languages(pair: str) -> None:
-    source, _ = pair.split("-")
-    before = {line for line in everyday(pair) if find(line, None, bilingual=True) == source}
-    after = {line for line in everyday(pair) if find(line, None) == source}
-    assert len(before) >= 85
-    assert before <= after
+    assert len(wrong) <= 5, wrong
 
 
 @pytest.mark.parametrize(
@@ -97,9 +89,32 @@ def test_a_language_that_no_model_knows_is_found_without_a_model(text: str, lang
 
 
 @pytest.mark.parametrize("text", ["arm", "fast", "Name", "hotel", "taxi"])
-def test_a_word_of_both_languages_is_translated(text: str) -> None:
-    """Returning it as it is would be of no use to whoever means the other language."""
-    assert find(text, "de") == "en"
+def test_a_word_of_several_languages_is_translated(text: str) -> None:
+    """Returning it as it is would be of no use to whoever means another language."""
+    assert find(text, "de") != "de"
+
+
+@pytest.mark.parametrize("target", ["en", "fr", None])
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [("Montag", "de"), ("Brot", "de"), ("Lundi", "fr"), ("Lunes", "es"), ("Es kostet 25 Euro.", "de")],
+)
+def test_the_translations_of_a_word_tell_its_language(text: str, source: str, target: str | None) -> None:
+    """Letters alone take "Montag" for French, and "Es kostet" for Spanish."""
+    if source != target:
+        assert find(text, target) == source
+
+
+def test_the_phrase_table_tells_the_language_of_a_text() -> None:
+    assert find("Abbrechen", "en", no_answer) == "de"
+
+
+def test_without_a_target_english_needs_one() -> None:
+    shipped = list_models([shipped_folder()])
+    with pytest.raises(UserError, match=r"^models from en translate to de, .*; choose with -t$"):
+        resolve(choose("Where is the station?", None, None, shipped), loaded())
+    chosen = resolve(choose("Wo ist der Bahnhof?", None, None, shipped), loaded())
+    assert (chosen.source, chosen.target) == ("de", "en")
 
 
 @pytest.mark.parametrize("text", ["Brief", "Kind", "bald", "Handy"])
@@ -117,18 +132,18 @@ def test_models_are_asked_only_if_the_text_cannot_tell() -> None:
     for text in ("Hello", "Where is the station?", "Cancel", "The train leaves at 5 pm.", "House"):
         assert find(text, "de", answer) == "en"
     assert asked == []
-    assert find("hotel", "de", answer) == "en"
-    assert {*asked} == {"en-de", "de-en"}
+    assert find("hotel", "de", answer) != "de"
+    assert {*asked} == {"seven"}
 
 
-def test_without_answers_the_model_of_one_pair_is_assumed() -> None:
-    assert find("hotel", "de", no_answer) == "en"
-    assert find("Es kostet 25 Euro.", "en", no_answer) == "de"
+def test_without_answers_a_doubtful_language_is_unknown() -> None:
+    assert find("hotel", "de", no_answer) is None
+    assert find("Es gibt 25 Hunde.", "en", no_answer) == "de"
 
 
 def test_a_text_without_words_may_be_in_any_language() -> None:
-    assert find("12345 !!!", "de", pytest.fail) == "en"
-    assert find(" \n", "en", pytest.fail) == "de"
+    assert find("12345 !!!", "de", pytest.fail) != "de"
+    assert find(" \n", "en", pytest.fail) != "en"
 
 
 def test_the_model_is_asked_about_the_beginning() -> None:

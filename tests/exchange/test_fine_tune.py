@@ -31,6 +31,7 @@ from hark.text.opening import open_vocabularies
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.text.vocabulary import SpecialIds
 from hark.train.loss import Objective, to_tensors
+from tests.decode.bundles import make_bundle
 from tests.decode.engines.oracle import random_model, weights_of
 from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentencepiece_model, write_marian
 from tests.exchange.multilingual_models import write_m2m100, write_mbart50, write_nllb
@@ -228,7 +229,8 @@ def test_what_cannot_be_prepared_is_refused_in_one_line(nllb: Path, tmp_path: Pa
     write_text(tmp_path / "other")
     back = ("--dev", tmp_path / "other" / "text.fr", tmp_path / "other" / "text.en")
     assert "another corpus is also named text.fr-en" in refusal(*prepare, "data.many=true", *back)
-    own = ("prepare", "train.from=en-de", "data.many=true", *text, *output)
+    one = make_bundle(tmp_path / "one")
+    own = ("prepare", f"train.from={one}", "data.many=true", *text, *output)
     assert "has no language tags; leave it out" in refusal(*own)
 
 

@@ -102,18 +102,13 @@ def test_argos(tmp_path: Path) -> None:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
 
 
-@pytest.mark.parametrize(
-    ("name", "sentences"),
-    [("en-de", ["Good morning!", "The old man gave her the letter."]), ("seven", ["Good morning!"])],
-)
-def test_a_shipped_model_comes_back_from_hugging_face(
-    name: str, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_shipped_model_comes_back_from_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its features are in another order, sines first; otherwise the weights are equal bit for bit."""
     keep_stored_positions(monkeypatch)
+    sentences = ["Good morning!"]
     for module in ("export", "importer"):
         monkeypatch.setattr(f"hark.exchange.{module}.check_sentences", lambda *_: sentences)
-    shipped = Bundle.open(shipped_folder() / name)
+    shipped = Bundle.open(shipped_folder() / "seven")
     export_bundle(shipped, "huggingface", tmp_path / "hf", check=False)
     proof = import_model(ImportRequest(str(tmp_path / "hf")), tmp_path / "back")
     assert (proof.sentences, proof.equal) == (len(sentences), len(sentences))

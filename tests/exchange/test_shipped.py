@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
@@ -21,11 +22,12 @@ from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import Side, check_sentences
 from hark.models import shipped_folder
+from hark.rundir import RunDir
 
 
 @cache
 def shipped() -> Bundle:
-    return Bundle.open(shipped_folder() / "en-de")
+    return Bundle.open(shipped_folder() / "seven")
 
 
 @cache
@@ -107,12 +109,17 @@ print(json.dumps([argostranslate.translate.translate(each, "en", "de") for each 
 
 
 @pytest.mark.skipif(find_spec("argostranslate") is None, reason="argostranslate is not installed")
-def test_equal_translations_in_argos_translate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installed by argostranslate itself, with its own search: beam 4 and a small length penalty."""
+def test_equal_translations_in_argos_translate(
+    trained: Callable[..., RunDir], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installed by argostranslate itself, with its own search: beam 4 and a small length penalty.
+
+    A package has one pair, so this is a model that has learnt little more than to end its sentences."""
     compressor = zlib.compressobj  # without compression, which takes a second here
     monkeypatch.setattr(zlib, "compressobj", lambda _, *settings: compressor(0, *settings))
-    export_bundle(shipped(), "argos", tmp_path / "argos", check=False)
-    sentences = check_sentences("en")
+    bundle = Bundle.open(trained("run", "train.steps=100").best)
+    export_bundle(bundle, "argos", tmp_path / "argos", check=False)
+    sentences = ["the cat sees a small red house", "we have to see the dog", "they like you", "a dog and a cat run"]
     home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
     argos = {"ARGOS_PACKAGES_DIR": str(tmp_path / "packages"), "ARGOS_CHUNK_TYPE": "SPACY", "ARGOS_INTRA_THREADS": "1"}
     done = subprocess.run(
@@ -124,4 +131,4 @@ def test_equal_translations_in_argos_translate(tmp_path: Path, monkeypatch: pyte
         env={"PATH": os.environ["PATH"], **home, **argos},
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == our_side("int8").translate(sentences, 4)
+    assert json.loads(done.stdout.splitlines()[-1]) == hark_side(bundle, precision="int8").translate(sentences, 4)

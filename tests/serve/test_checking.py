@@ -1,36 +1,36 @@
 """The second look in the server: by the reverse model if it is loaded, and never at the expense of a request."""
 
 from hark.serve.refusal import Refusal
-from hark.serve.service import Job, Service
-from hark.serve.settings import ServeSettings
-from hark.serve.shelf import Shelf
+from hark.serve.service import Job
+from tests.decode.stub import Stub, hypothesis
 from tests.loops import run as run_in_thread
+from tests.serve.stubs import service
 
-TEXT = "We have exorcised the ghosts of the past."
-JOB = Job((TEXT, "Good morning."), "en", "de")
+TEXT = "The cat sees a wrong house."
+JOB = Job((TEXT, "The cat sees a small house."), "en", "de")
 
 
 def flags(load_reverse: bool, break_reverse: bool = False) -> list[tuple[str, ...]]:
-    """The warnings of the two texts of the job."""
+    """The warnings of the two texts of the job; the reverse model is surprised by one of them."""
+
+    def surprise(pairs: list[tuple[str, str]], **_: object) -> list[float | None]:
+        if break_reverse:
+            raise Refusal(500, "broken")
+        return [9.0 if source == TEXT else 0.1 for _, source in pairs]
 
     async def main() -> list[tuple[str, ...]]:
-        settings = ServeSettings()
-        service = Service(settings, Shelf.of(settings))
+        engine = Stub(lambda text, request: hypothesis(text, request, score=-3.0))
+        each = service("en-de", "de-en", engine=lambda _: engine)
         try:
             if load_reverse:
-                model = next(each for each in service.shelf.offered if each.pairs == (("de", "en"),))
-                running = await service.shelf.take(model)
-                if break_reverse:
-                    running.loaded.surprise = fail  # type: ignore[method-assign]
-            return [each.translation.doubtful for each in await service.translate(JOB)]
+                model = next(model for model in each.shelf.offered if model.pairs == (("de", "en"),))
+                running = await each.shelf.take(model)
+                running.loaded.surprise = surprise  # type: ignore[method-assign, assignment]
+            return [done.translation.doubtful for done in await each.translate(JOB)]
         finally:
-            await service.close()
+            await each.close()
 
     return run_in_thread(main())
-
-
-def fail(*_: object, **__: object) -> list[float | None]:
-    raise Refusal(500, "broken")
 
 
 def test_a_loaded_reverse_model_checks_translations() -> None:

@@ -121,7 +121,7 @@ class TestText:
 
     def test_warnings_and_confidence(self, dialect: TestServer, client: deepl.DeepLClient) -> None:
         """Fields that only hark sends; the client ignores them."""
-        doubtful = "Whisk the egg whites until they form stiff peaks."
+        doubtful = "Blorp the wuzzle grinks until snarfed fribbles zonk."  # no model knows these words
         assert isinstance(client.translate_text(doubtful, target_lang="DE"), deepl.TextResult)
         for handling in ({}, {"tag_handling": "html"}):
             wish = {"text": [EN, doubtful, "12345"], "source_lang": "EN", "target_lang": "DE", **handling}

@@ -52,7 +52,7 @@ def test_lists_and_detection(server: TestServer) -> None:
 
 def test_warnings_and_confidence(server: TestServer) -> None:
     """Fields that only hark sends; the client ignores them."""
-    doubtful = "Whisk the egg whites until they form stiff peaks."
+    doubtful = "Blorp the wuzzle grinks until snarfed fribbles zonk."  # no model knows these words
     assert LibreTranslateAPI(server.url).translate(doubtful, "en", "de")
     wish = {"q": doubtful, "source": "en", "target": "de"}
     one = server.post("/translate", json=wish).json()

@@ -15,7 +15,7 @@ from hark.cli.streams import STDOUT, writer
 from hark.errors import UserError, require
 
 EXAMPLES = (
-    'hark look "The dog did not cross the street because it was too tired."',
+    'hark look -t de "The dog did not cross the street because it was too tired."',
     'hark look -m runs/mine "I have seen it." -o seen.html --no-open',
     "hark look --preset anaphora --changes 0",
 )
@@ -125,9 +125,10 @@ def load_for(
 
     wanted = source
     if preset:
-        from hark.inspect.presets import LANGUAGE, sentence_of
+        from hark.inspect.presets import LANGUAGE, TARGET, sentence_of
 
         wanted = source or LANGUAGE
+        target = target or (TARGET if model is None else None)
     folder, wanted, target, *_ = choose_model(model, wanted, target, [] if text is None else [text])
     loaded = Loaded(folder)
     model_codes(loaded, source, target)

@@ -12,10 +12,11 @@ from hark.errors import UserError
 
 if TYPE_CHECKING:
     from hark.bundle import Bundle
+    from hark.facts import LanguagePair
 
 
 def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
-    """Load the settings. With `train.from`, a folder or name of a model, settings default to that model's.
+    """Load the settings. With `train.from`, which names a model or a pair of languages, they default to the model's.
 
     Fine-tuning thus needs no knowledge of the model's size, languages, language tags or tokenizer.
     """
@@ -28,11 +29,12 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     if not name:
         return configfile.load(file, changes)
     from hark.bundle import Bundle
-    from hark.models import named_folder
+    from hark.models import find_named
     from hark.text.opening import vocabulary_path
 
-    bundle = Bundle.open(named_folder(name).absolute())
-    config = configfile.load(file, changes, beneath=inherited(bundle))
+    folder, pair = find_named(name)
+    bundle = Bundle.open(folder.absolute())
+    config = configfile.load(file, changes, beneath=inherited(bundle, pair))
     data, train = config.data, replace(config.train, from_=str(bundle.folder))
     if not data.tokenizer:
         shared = bundle.source_tokenizer == bundle.target_tokenizer
@@ -88,15 +90,16 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def inherited(bundle: "Bundle") -> dict[str, Any]:
+def inherited(bundle: "Bundle", pair: "LanguagePair | None" = None) -> dict[str, Any]:
     """The settings that a fine-tuned model inherits: architecture, search, languages and maximum length.
 
-    A model of several language pairs leaves the languages empty: they must be named."""
+    A model of several pairs leaves the languages empty unless one `pair` is chosen: they must be named."""
     from hark import configfile
 
     tree = configfile.plain(bundle.config)
-    one_pair = len(bundle.facts.pairs) == 1
-    data = {key: tree["data"][key] if one_pair else "" for key in ("source", "target")}
+    if pair is None and len(bundle.facts.pairs) == 1:
+        pair = tree["data"]["source"], tree["data"]["target"]
+    data = dict(zip(("source", "target"), pair or ("", ""), strict=True))
     batches = {"max_length": tree["batches"]["max_length"]}
     return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}
 

@@ -20,7 +20,7 @@ from hark.decode.translator import Translator, describe_value
 from hark.errors import UserError, require
 from hark.facts import Facts, LanguagePair
 from hark.machine import check_workers
-from hark.models import find_exact, find_named, phrases_folder
+from hark.models import find_named, find_pair, phrases_folder
 from hark.settings import SettingError
 from hark.text.address import Formality, choose_address
 from hark.text.opening import open_vocabularies
@@ -300,11 +300,11 @@ class Loaded:
 
     def reverse(self, source: str, target: str) -> "Loaded | None":
         """The installed model of the opposite direction, this one if it has both; None if there is none."""
-        if self.languages.several:
-            return self if source in self.source_vocabulary.scheme.sources_of(target) else None
+        if target in self.source_vocabulary.scheme.sources_of(source):
+            return self
         with self._lock:
             if (source, target) not in self._reverse:
-                folder = find_exact((target, source), beside=self.bundle.folder)
+                folder = find_pair((target, source), beside=self.bundle.folder)
                 self._reverse[source, target] = Loaded(folder, *self._chosen) if folder else None
             return self._reverse[source, target]
 

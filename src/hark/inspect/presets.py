@@ -74,6 +74,8 @@ PRESETS: dict[PresetName, Preset] = {
 }
 LANGUAGE = "en"
 """The language of the sentences."""
+TARGET = "de"
+"""The language to translate them to if neither it nor the model is named."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from hark.decode.load import Loaded
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, by_word, find_heads, sentence_of
 from hark.inspect.recording import record
 from hark.model.positions import sinusoids
+from hark.models import named_folder
 from hark.pages.attention import HeadView, draw_heads
 from hark.pages.cells import draw_cells
 from hark.pages.charts import Line, line_chart
@@ -24,7 +25,7 @@ from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.schedule import learning_rate
 
 MODEL = f"{LANGUAGE}-de"
-"""The shipped model whose attention is shown."""
+"""The languages of the installed model whose attention is shown."""
 POSITIONS, WIDTH = 50, 64
 RATES = ((512, 4000), (512, 8000), (256, 4000))
 """(d_model, warm-up steps) of the schedules; the first is the paper's base model."""
@@ -38,6 +39,7 @@ def parts(_scale: Scale, _steps: int | None) -> list[TargetPart]:
         TargetPart("positions", "positional encodings", cost, f"{POSITIONS} {WIDTH}", measure_positions),
         TargetPart("rate", "learning rate", cost, f"{RATES} {STEPS} {STRIDE}", measure_rates),
     ]
+    model = named_folder(MODEL).name
     for name in PRESET_NAMES:
         preset = PRESETS[name]
         found.append(
@@ -45,7 +47,7 @@ def parts(_scale: Scale, _steps: int | None) -> list[TargetPart]:
                 f"figure{preset.figure}",
                 f"figure {preset.figure}: {preset.title.lower()}",
                 cost,
-                f"{MODEL} {preset}",
+                f"{model} {MODEL} {preset}",
                 partial(measure_attention, name),
             )
         )
@@ -73,19 +75,20 @@ def measure_rates(_work: Work, _advance: Advance) -> Row:
 
 
 @cache
-def shipped_model() -> Loaded:
+def installed_model() -> Loaded:
     return Loaded.named(MODEL, engine="torch", device="cpu")
 
 
 def measure_attention(name: PresetName, _work: Work, _advance: Advance) -> Row:
     """The heads that do what the figure shows, found by measurement, with their weights between words."""
-    loaded, preset = shipped_model(), PRESETS[name]
+    loaded, preset = installed_model(), PRESETS[name]
     recording = record(loaded, sentence_of(name, LANGUAGE), beam=1)
     heads = find_heads(recording, preset)
     weights_LHSS = by_word(recording.attention.encoder_LHSS, recording.source)
     words = list(recording.source.text_words)
     return {
         "model": recording.model,
+        "layers": len(weights_LHSS),
         "translation": recording.translation,
         "words": [recording.source.words[at] for at in words],
         "looking": preset.looking,
@@ -137,7 +140,7 @@ def report(work: Work, rows: Rows) -> Report:
                 f"figure {preset.figure}",
                 f"![]({file}.svg)",
                 found,
-                f"sentence, model ({row['model']}, a distilled one of 12 encoder layers) and so layer and head; "
+                f"sentence, model ({row['model']}, with {row['layers']} encoder layers) and so layer and head; "
                 "the head is the best by measurement, not chosen by eye",
             ]
         )

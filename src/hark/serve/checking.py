@@ -31,11 +31,14 @@ async def lease_reverse(running: RunningModel, options: Options, shelf: Shelf) -
     """The loaded model of the reverse direction: none is loaded, or evicted, for a second look."""
     languages = running.loaded.languages
     source, target = languages.of(options)
-    if languages.several:
-        known = options.source is not None and source in languages.scheme.sources_of(target)
-        yield running if known else None
+    if languages.several and options.source is None:
+        yield None
         return
-    reverse = [each for each in shelf.offered if each.pairs == ((target, source),) and shelf.is_loaded(each)]
+    if languages.several and target in languages.scheme.sources_of(source):
+        yield running
+        return
+    reverse = [each for each in shelf.offered if (target, source) in each.pairs and shelf.is_loaded(each)]
+    reverse.sort(key=lambda each: len(each.pairs) > 1)
     if not reverse:
         yield None
         return
