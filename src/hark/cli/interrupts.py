@@ -28,6 +28,8 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.received = 0
+        self.awaited = False
+        """Whether a signal that is sent again has yet to arrive."""
         self.ended = False
         self.before: dict[int, Any] = {}
 
@@ -39,6 +41,7 @@ class Interrupts:
         return self
 
     def handle(self, number: int, frame: FrameType | None) -> None:
+        self.awaited = False
         if self.received and number != signal.SIGINT:
             return
         if self.is_hook(frame):  # Python would ignore it there, too; the thread sends it again
@@ -58,9 +61,13 @@ class Interrupts:
         Thread(target=self.repeat, args=(ignored.exc_value.number,), daemon=True).start()  # does not delay the exit
 
     def repeat(self, number: int) -> None:
+        """Send a signal until it is not ignored; never a second one before the first has arrived."""
+        time.sleep(0.01)
         while not self.received and not self.ended:
-            time.sleep(0.01)
+            self.awaited = True
             os.kill(os.getpid(), number)
+            while self.awaited and not self.ended:
+                time.sleep(0.01)
 
     def is_hook(self, frame: FrameType | None) -> bool:
         while frame is not None:
