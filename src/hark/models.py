@@ -20,6 +20,14 @@ from hark.text.detector import base_language
 from hark.text.language_names import unknown_name
 
 
+class NoModelError(UserError):
+    """No installed model translates these languages."""
+
+    def __init__(self, message: str, source: str | None, target: str | None) -> None:
+        super().__init__(message)
+        self.source, self.target = source, target
+
+
 @dataclass(frozen=True)
 class InstalledModel:
     """An installed model. It is verified when it is opened."""
@@ -234,7 +242,9 @@ def choose(source: str | None, target: str | None, models: Sequence[InstalledMod
     every = [each for each in usable if not any({*each.pairs} < {*other.pairs} for other in usable)]
     available = ", ".join(dict.fromkeys(each.languages for each in every))
     near = hint(source, target, [pair for each in usable for pair in each.pairs])
-    raise UserError(f"no model {requested}; available: {available}{near or '; see hark models'}")
+    if near:
+        raise UserError(f"no model {requested}; available: {available}{near}")
+    raise NoModelError(f"no model {requested}; available: {available}; see hark models", source, target)
 
 
 def prefer_formal(source: str | None, target: str | None, models: Sequence[InstalledModel]) -> Sequence[InstalledModel]:

@@ -276,7 +276,11 @@ class TestWhichModel:
         assert done.returncode == 0, done.stderr
         known = "de, en, es, fr, it, nl and pt, in all 42 directions"
         line = refused(hark("-s", "en", "-t", "ja", "The cat."))
-        assert line.startswith(f"hark: no model from en to ja; available: {known}; see hark models")
+        assert line == (
+            f"hark: no model from en to ja; available: {known}; see hark models; "
+            "a public one: hark models get opus-mt-en-jap"
+        )
+        assert refused(hark("-t", "ja", "The cat.")).endswith("; a public one: hark models --search ja")
         assert f"no model to dee; available: {known}; did you mean de?" in refused(hark("-t", "dee", "The cat."))
         assert hark("-t", "fr", "The cat.").stdout == b"Le chat.\n"  # the model that comes with hark
 

@@ -74,7 +74,7 @@ def models() -> dict[str, Loaded]:
 
 
 GLOSSARIES = {
-    "de": {"battery": "Akku", "invoice": "Faktura", "user": "Anwender", "dog": "Vierbeiner", "machine learning": "ML"},
+    "de": {"battery": "Stromspeicher", "invoice": "Faktura", "user": "Anwender", "dog": "Vierbeiner", "machine learning": "ML"},
     "en": {"Akku": "battery pack", "Hund": "hound", "Benutzer": "member"},
 }
 
@@ -82,8 +82,8 @@ GLOSSARIES = {
 @pytest.mark.parametrize(
     ("target", "source", "terms"),
     [
-        ("de", "The battery is empty.", ["Akku"]),
-        ("de", "BATTERY", ["Akku"]),
+        ("de", "The battery is empty.", ["Stromspeicher"]),
+        ("de", "BATTERY", ["Stromspeicher"]),
         ("de", "My dog likes your dog.", ["Vierbeiner", "Vierbeiner"]),
         (
             "de",
@@ -91,7 +91,7 @@ GLOSSARIES = {
             ["Faktura", "Faktura", "Anwender"],
         ),
         ("de", "Machine Learning is fun, said the user.", ["ML", "Anwender"]),
-        ("de", "The user wrote to me@example.com about the battery life of 12.5 hours.", ["Anwender", "Akku"]),
+        ("de", "The user wrote to me@example.com about the battery life of 12.5 hours.", ["Anwender", "Stromspeicher"]),
         ("en", "Der Akku ist leer. Mein HUND schläft.", ["battery pack", "hound"]),
         ("en", "Gestern hat der Hund den Akku zerbissen.", ["hound", "battery pack"]),
     ],

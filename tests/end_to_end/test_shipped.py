@@ -29,7 +29,7 @@ ASKED = {
     ("Wo ist der nächste Bahnhof?",): "where station",
     ("-t", "de", "see you tomorrow"): "bis morgen",
     ("-t", "en", "bis morgen"): "see you tomorrow",
-    ("-t", "fr", "The file could not be saved because the disk is full."): "fichier disque plein",
+    ("-t", "fr", "The file could not be saved because the disk is full."): "fichier disque enregistré",
     ("-t", "es", "Wo ist der nächste Bahnhof?"): "dónde estación",
     ("-t", "pt", "Bonjour, où est la gare ?"): "onde estação",
     ("¿Dónde está la estación, por favor?",): "where station",

@@ -32,7 +32,23 @@ def choose_model(
     lines: Iterable[str],
     formality: "Formality" = "auto",
 ) -> ChosenModel:
-    """Choose the named model or one for the languages, and find the language of the text from its beginning."""
+    """Choose the named model or one for the languages, and find the language of the text from its beginning.
+
+    If no installed model has them, the error says how to get a public one."""
+    from hark.models import NoModelError
+
+    try:
+        return choose_installed(model, source, target, lines, formality)
+    except NoModelError as error:
+        from hark.exchange.catalogue import advise
+
+        command = advise(error.source, error.target)
+        raise UserError(f"{error}; a public one: {command}" if command else str(error)) from None
+
+
+def choose_installed(
+    model: str | None, source: str | None, target: str | None, lines: Iterable[str], formality: "Formality"
+) -> ChosenModel:
     from hark import models
     from hark.cli.streams import print_note
     from hark.decode.choice import Choice, LoadedModels, choose

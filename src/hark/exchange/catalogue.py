@@ -17,6 +17,8 @@ OWNER = "Helsinki-NLP"
 PREFIX = "opus-mt-"
 LICENCE = "CC-BY-4.0 or Apache-2.0"
 """OPUS-MT models are published under one of these."""
+USUAL_CODES = {"jap": "ja"}
+"""Codes of languages that others write otherwise."""
 MEGABYTES = 300
 """Typical size of the weights: 75 million in float32."""
 
@@ -60,9 +62,25 @@ def read_catalogue() -> tuple[CatalogueEntry, ...]:
         source, _, targets = line.partition(": ")
         pairs += [(source, target) for target in targets.split()]
     return tuple(
-        CatalogueEntry(f"{PREFIX}{source}-{target}", source, target, licences.get(f"{source}-{target}", LICENCE))
+        CatalogueEntry(
+            f"{PREFIX}{source}-{target}",
+            USUAL_CODES.get(source, source),
+            USUAL_CODES.get(target, target),
+            licences.get(f"{source}-{target}", LICENCE),
+        )
         for source, target in pairs
     )
+
+
+def advise(source: str | None, target: str | None) -> str:
+    """The command that gets a public model of a pair, or finds those of a language; empty if there is none."""
+    for entry in read_catalogue():
+        if (entry.source, entry.target) == (source, target):
+            return f"hark models get {entry.name}"
+    for code in (target, source):
+        if code is not None and search(code):
+            return f"hark models --search {code}"
+    return ""
 
 
 def search(text: str) -> list[CatalogueEntry]:

@@ -44,8 +44,9 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"[0-9]+")
 _DAY_AND_MONTH = re.compile(r"[0-3]?[0-9]\.[01]?[0-9]")
 _SEPARATOR = re.compile(r"[^0-9]")
-_NAME = re.compile(r"(?:\b(?:[vV]|[a-z]*version|release|chapter|section|kapitel|abschnitt)\.?|\b[A-Z]\w*)[ \u00a0]?$")
-"""After such a word a figure with a point is a version or a section, whose digits count: 3.10 is not 3.1."""
+_NAME = re.compile(r"(?:\b(?:[vV]|[a-z]*version|release|chapter|section|kapitel|abschnitt)\.?|\b[A-Z]\w*|=)[ \u00a0]?$")
+"""After such a word or sign a figure with a point is a version, a section or a setting, whose digits count: 3.10 is not
+3.1."""
 
 
 @dataclass(frozen=True)

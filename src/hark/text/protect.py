@@ -114,7 +114,9 @@ def find(
                     in_context = {figure.digits[0]: figure for figure in find_figures(text, source)}
                 figure = in_context.get(span[0])
                 # A model may change a separator even where both languages have the same: 1.500 must not become 1,500.
-                written = _write_number(figure, text, source, target, rules) if figure and figure.text == raw else ""
+                if figure and figure.text == raw:
+                    written = _write_number(figure, text, source, target, rules)
+                    kind = "identifier" if figure.kind == "version" else kind  # 3.10 is not 3,10
             found.append(Item(*span, raw, kind, written=written))
         found.sort(key=lambda item: item.start)
     found += _marks(text, found)
