@@ -4,8 +4,8 @@
 
 FOLDER has the same closed text in every language: dev.en.xz, dev.de.xz, ... The model is less certain of a direction
 that it learned from people's translations than of one that it learned from a teacher. So each gets the threshold that
-flags one in eight of the lines that it translates well, with a chrF2 of at least 65. Prints the thresholds, and how well
-they find the others; --write stores them in the facts of the bundle.
+flags one in eight of the lines that it translates well, with a chrF2 of at least 65. Prints the thresholds, and how
+well they find the others; --write stores them in the facts of the bundle.
 """
 
 import argparse

@@ -74,7 +74,13 @@ def models() -> dict[str, Loaded]:
 
 
 GLOSSARIES = {
-    "de": {"battery": "Stromspeicher", "invoice": "Faktura", "user": "Anwender", "dog": "Vierbeiner", "machine learning": "ML"},
+    "de": {
+        "battery": "Stromspeicher",
+        "invoice": "Faktura",
+        "user": "Anwender",
+        "dog": "Vierbeiner",
+        "machine learning": "ML",
+    },
     "en": {"Akku": "battery pack", "Hund": "hound", "Benutzer": "member"},
 }
 
