@@ -58,14 +58,14 @@ print_beside() { # LABEL FILE...: each English sentence with its lines of the fi
 
 started=$SECONDS
 cat <<END
-About 2 minutes on two idle cores:
-  1, 2  translate                about 5 s
+About 3 minutes on two idle cores:
+  1, 2  translate                about 10 s
   3     a house style, before    about 2 s
-  4     prepare its text         about 5 s
-  5     measure the model        about 15 s
-  6     fine-tune it             about 70 s
-  7     measure both             about 30 s
-  8     the house style, after   about 2 s
+  4     prepare its text         about 2 s
+  5     measure the model        about 20 s
+  6     fine-tune it             about 90 s
+  7     measure both             about 40 s
+  8     the house style, after   about 3 s
 END
 step "1. Translate into German, offline, with the model that comes with hark."
 translate de "Where is the nearest train station?" "see you tomorrow" "The meeting of 12 May 2024 was moved to https://example.org/room5."
