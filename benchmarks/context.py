@@ -10,20 +10,17 @@ these, the ones that were translated alone after all, because the translation co
 doubtful: sentences with a warning. /s: sentences per second.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from unittest.mock import patch
 
 import hark
-from benchmarks.formality import LANGUAGES, WRITTEN, Text, find_form, read_texts
+from benchmarks.formality import LANGUAGES, Text, read_arguments, share_forms
 from hark.decode import context
 from hark.decode.load import Loaded
 from hark.decode.translation import Translation
-from hark.models import named_folder
 from hark.text.address import FORMS
 
 
@@ -59,30 +56,21 @@ def describe(measured: Measured, texts: Sequence[Text], target: str) -> str:
     references = [[" ".join(row[place] for row in text) for text in texts]]
     scores = corpus_chrf(hypotheses, references).score, corpus_bleu(hypotheses, references).score
     sentences = [sentence for each in measured.translations for sentence in each.sentences]
-    wanted = [find_form([row[place] for row in text], target, 2) for text in texts]
-    kept = [find_form([one.text for one in each.sentences], target, 1) for each in measured.translations]
-    found = [(one, other) for one, other in zip(wanted, kept, strict=True) if one]
-    one_form, right = sum(other is not None for _, other in found), sum(one == other for one, other in found)
+    translated = [[one.text for one in each.sentences] for each in measured.translations]
+    _, one_form, right = share_forms(texts, translated, target)
     doubtful = sum(bool(each.reasons) for each in sentences)
     return (
-        f"{scores[0]:>7.2f}{scores[1]:>7.2f}{one_form / max(1, len(found)):>10.1%}{right / max(1, len(found)):>8.1%}"
+        f"{scores[0]:>7.2f}{scores[1]:>7.2f}{one_form:>10.1%}{right:>8.1%}"
         f"{measured.together / len(sentences):>10.1%}{measured.alone / max(1, measured.together):>8.1%}"
         f"{doubtful / len(sentences):>10.1%}{len(sentences) / measured.seconds:>8.1f}"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", metavar="MODEL")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="more texts, such as shared/data/written")
-    parser.add_argument("--source", default="en", choices=LANGUAGES, help="language of the texts (default: en)")
-    parser.add_argument("--held-out", action="store_true", help="only texts that are not trained on")
-    said = parser.parse_args()
-    model = hark.load(named_folder(said.model))
+    said, texts = read_arguments(__doc__)
+    model = hark.load(said.model)
     if not model.facts.context:
         sys.exit(f"{said.model}: translates single sentences; its facts have no context (tools/make_facts.py)")
-    folders = [WRITTEN, *([said.data] if said.data else [])]
-    texts = [text for folder in folders for text in read_texts(folder, said.held_out)]
     place = LANGUAGES.index(said.source)
     sources = [" ".join(row[place] for row in text) for text in texts]
     print(f"{len(texts):,} texts, {sum(map(len, texts)):,} lines, from {said.source}, {model.facts.context} tokens")

@@ -13,14 +13,14 @@ from tests.decode.bundles import make_bundle
 def test_an_untrained_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from benchmarks import context  # type: ignore[import-not-found]
+    from benchmarks import context, formality  # type: ignore[import-not-found]
 
     folder = make_bundle(tmp_path / "model")
     monkeypatch.setattr(context, "FORMS", {"de": ()})
     (tmp_path / "a.text.tsv").write_text(
         "The cat runs.\tDie Katze ist da.\t-\t-\t-\t-\t-\nIt is old.\tSie ist alt.\t-\t-\t-\t-\t-\n"
     )
-    monkeypatch.setattr(context, "WRITTEN", tmp_path)
+    monkeypatch.setattr(formality, "WRITTEN", tmp_path)
     monkeypatch.setattr(sys, "argv", ["context", str(folder)])
     with pytest.raises(SystemExit, match="translates single sentences"):
         context.main()

@@ -284,6 +284,12 @@ class TestWhichModel:
         assert f"no model to dee; available: {known}; did you mean de?" in refused(hark("-t", "dee", "The cat."))
         assert hark("-t", "fr", "The cat.").stdout == b"Le chat.\n"  # the model that comes with hark
 
+    def test_a_pair_as_a_name_is_one_direction(self, hark: Hark) -> None:
+        assert hark("-m", "en-fr", "The cat.").stdout == b"Le chat.\n"
+        line = refused(hark("-m", "en-fr", "-t", "es", "The cat."))
+        assert line == "hark: en-fr: translates en to fr, not en to es; choose another model"
+        assert "not de to fr; choose" in refused(hark("-m", "en-fr", "-s", "de", "Die Katze."))
+
     @pytest.mark.parametrize("name", ["german", "German", "DEUTSCH", "deu", "ger", "DE"])
     def test_by_the_name_of_a_language(self, hark: Hark, name: str) -> None:
         assert hark("-s", "English", "-t", name, "The cat.").stdout == hark("-t", "de", "The cat.").stdout

@@ -59,8 +59,11 @@ def choose_installed(
         folder, pair = models.find_named(model)
         named = models.describe_model(folder)
         if pair is not None:
+            if not models.fits(source, target, pair):
+                asked = f"{source or pair[0]} to {target or pair[1]}"
+                raise UserError(f"{model}: translates {' to '.join(pair)}, not {asked}; choose another model")
             named = models.narrow(named, [pair])
-            source, target = source or pair[0], target or pair[1]
+            source, target = pair
         fits = any(models.fits(source, target, pair) for pair in named.pairs)
         if source is not None or not named.bilingual or not fits:  # opening it reports a problem
             return ChosenModel(named.folder, source, target, lines)
