@@ -3,8 +3,8 @@
     python -m benchmarks.daily MODEL [-o LINES.tsv]
 
 The test is data/closed/daily.tsv.xz: 300 lines of eight kinds in seven languages that no model is trained on. They
-are translated one by one, as `hark translate` does. Prints chrF2 of each kind and direction, and the share of lines with
-a warning. LINES.tsv has the columns that benchmarks/fresh.py reads, with empty verdicts and causes.
+are translated one by one, as `hark translate` does. Prints chrF2 of each kind and direction, and the share of lines
+with a warning. LINES.tsv has the columns that benchmarks/fresh.py reads, with empty verdicts and causes.
 """
 
 import argparse
