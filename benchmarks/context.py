@@ -18,10 +18,10 @@ from unittest.mock import patch
 
 import hark
 from benchmarks.formality import LANGUAGES, Text, read_arguments, share_forms
-from hark.decode import context
-from hark.decode.load import Loaded
-from hark.decode.translation import Translation
 from hark.text.address import FORMS
+from hark.translate import context
+from hark.translate.load import Loaded
+from hark.translate.translation import Translation
 
 
 @dataclass(frozen=True)

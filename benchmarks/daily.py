@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sacrebleu.metrics import CHRF
 
-from hark.decode.load import Loaded
+from hark.translate.load import Loaded
 
 FILE = Path(__file__).parents[1] / "data" / "closed" / "daily.tsv.xz"
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")

@@ -27,11 +27,11 @@ from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.config import Config, CorpusConfig, DecodeConfig, ModelConfig
 from hark.data.corpus import read_pairs
 from hark.data.sample import paths
-from hark.decode.engines.conversion import convert
-from hark.decode.engines.ctranslate2 import CTranslate2Engine
-from hark.decode.engines.ctranslate2_runtime import ComputeType
-from hark.decode.engines.ctranslate2_variables import StoredType
-from hark.decode.request import Request
+from hark.engine.conversion import convert
+from hark.engine.ctranslate2 import CTranslate2Engine
+from hark.engine.ctranslate2_runtime import ComputeType
+from hark.engine.ctranslate2_variables import StoredType
+from hark.engine.request import Request
 from hark.facts import Facts
 from hark.machine import available_cores
 from hark.model import Transformer
@@ -48,8 +48,8 @@ import sys, time
 start = time.perf_counter()
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
-from hark.decode.engines.ctranslate2 import CTranslate2Engine
-from hark.decode.request import Request
+from hark.engine.ctranslate2 import CTranslate2Engine
+from hark.engine.request import Request
 from hark.text.tokenizer import Tokenizer
 imported = time.perf_counter()
 bundle = Bundle.open(sys.argv[1])

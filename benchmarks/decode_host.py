@@ -27,14 +27,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.decode_sources import draw_sources
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines import forced, lane_tables
-from hark.decode.engines import lane as lanes
-from hark.decode.engines import torch as engines
-from hark.decode.engines.lane import Lane
-from hark.decode.engines.lane_tables import LaneShape
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
-from hark.decode.scheduler import Scheduler
+from hark.engine import forced, lane_tables
+from hark.engine import lane as lanes
+from hark.engine import torch as engines
+from hark.engine.lane import Lane
+from hark.engine.lane_tables import LaneShape
+from hark.engine.request import Request
+from hark.engine.scheduler import Scheduler
+from hark.engine.torch import TorchEngine
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL
 

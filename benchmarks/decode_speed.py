@@ -31,9 +31,9 @@ from benchmarks.decode_stream import EndingEngine, break_down_stream, measure_st
 from benchmarks.decode_timing import Row, best_time, header, search_name, wait
 from benchmarks.marian_config import marian_config
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines.forced import PackedText, TokenTranslation
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Hypotheses, Request
+from hark.engine.forced import PackedText, TokenTranslation
+from hark.engine.request import Hypotheses, Request
+from hark.engine.torch import TorchEngine
 from hark.model import Transformer
 from hark.text.tokenizer import PAD, SPECIAL
 

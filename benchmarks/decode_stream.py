@@ -11,11 +11,11 @@ from benchmarks.decode_host import STEP, Clock, show_parts, watching
 from benchmarks.decode_sources import Source
 from benchmarks.decode_timing import Row, best_time, search_name
 from hark.config import DecodeConfig
-from hark.decode.engines.lane import Lane
-from hark.decode.engines.lane_tables import LaneShape
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
-from hark.decode.state import Candidates
+from hark.engine.lane import Lane
+from hark.engine.lane_tables import LaneShape
+from hark.engine.request import Request
+from hark.engine.state import Candidates
+from hark.engine.torch import TorchEngine
 from hark.text.tokenizer import EOS
 
 SPREAD, SURE = 9, 30.0

@@ -16,8 +16,8 @@ from typing import Any
 
 from hark.config import Config
 from hark.data.dataset import Dataset
-from hark.decode.request import Hypothesis, Request
 from hark.distil.distil import distil
+from hark.engine.request import Hypothesis, Request
 
 
 class Echo:

@@ -21,11 +21,11 @@ from benchmarks.lines import Line, has_warning, has_word, read_lines, read_tree
 from hark.data.augment import FINAL, Variant, vary
 from hark.data.sample import SOURCE, paths
 from hark.data.swaps import find_names, rename
-from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.evaluate.held_out import HeldOutSet, read_sets
 from hark.evaluate.measures import TITLES, Measure, choose_tokenisation, make_measures
 from hark.evaluate.systems import name_models
+from hark.translate.load import Loaded
 
 LINES = Path(__file__).with_name("everyday.toml")
 KIND = "hark everyday"

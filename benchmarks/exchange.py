@@ -30,9 +30,9 @@ import torch
 from benchmarks.opus_mt import TINY, OpusShape, write_opus_mt
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
-from hark.decode.engine import Engine
-from hark.decode.load import open_engine
-from hark.decode.request import Request
+from hark.engine.interface import Engine
+from hark.engine.opening import open_engine
+from hark.engine.request import Request
 from hark.exchange.importer import ImportRequest, import_model
 from hark.machine import available_cores
 from hark.text.opening import open_vocabularies

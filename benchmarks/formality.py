@@ -19,8 +19,8 @@ from pathlib import Path
 from tools.voice_text import is_held_out, split_texts
 
 import hark
-from hark.decode.load import Loaded
 from hark.text.address import FORMS, Address, Formality, form_of, has_address
+from hark.translate.load import Loaded
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 COLUMNS: tuple[tuple[Address, int], ...] = (("formal", 9), ("informal", 10))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import hark
 import hark.data.sample
-from hark.decode.load import Loaded
-from hark.decode.piece import Options
 from hark.text.terms import Terms
+from hark.translate.load import Loaded
+from hark.translate.piece import Options
 
 GLOSSARIES = {
     ("en", "de"): {

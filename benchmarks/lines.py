@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from hark.decode.translation import Translation
 from hark.errors import UserError
+from hark.translate.translation import Translation
 
 Warn = Literal["", "may", "must"]
 

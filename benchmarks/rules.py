@@ -25,13 +25,13 @@ from sacrebleu.metrics.chrf import CHRF
 
 from benchmarks.lines import read_lines
 from benchmarks.trust import HERE, PARTS
-from hark.decode.load import Loaded
-from hark.decode.piece import Options
 from hark.errors import HarkError, UserError
 from hark.text import clock, protect, spelling
 from hark.text.phrases import Phrases, open_phrases
 from hark.text.protect import Item
 from hark.text.rules import ON, RULES, Rule, Rules
+from hark.translate.load import Loaded
+from hark.translate.piece import Options
 
 PAIRS = ("en-de", "de-en")
 SEED = 44

@@ -17,8 +17,8 @@ from hark.bundle import WEIGHTS
 from hark.config import Config
 from hark.data.dataset import Dataset
 from hark.data.manifest import Shard
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer

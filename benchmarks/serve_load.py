@@ -34,13 +34,13 @@ from typing import Any
 
 from benchmarks.everyday import sample_set
 from benchmarks.serve_client import Client, Load, libretranslate_bytes, request_bytes, run_load
-from hark.decode.load import Loaded
-from hark.decode.piece import Options
-from hark.decode.translation import Translation
 from hark.machine import available_cores
 from hark.models import shipped_folder
 from hark.pages.charts import HEIGHT, WIDTH, Line, line_chart
 from hark.pages.picture import picture
+from hark.translate.load import Loaded
+from hark.translate.piece import Options
+from hark.translate.translation import Translation
 
 PAIR = ("en", "de")
 CONNECTIONS = [1, 8, 64, 256]

@@ -17,13 +17,13 @@ from typing import Any
 from benchmarks.everyday import LINES, check_lines, sample_set
 from benchmarks.lines import read_lines
 from benchmarks.start import GREETINGS, seconds
-from hark.decode.load import Loaded
 from hark.evaluate.evaluation import evaluate
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model
 from hark.facts import LanguagePair
 from hark.machine import available_cores
 from hark.models import InstalledModel, list_models, shipped_folder
+from hark.translate.load import Loaded
 
 STARTS = 5
 DIRECTIONS: tuple[LanguagePair, ...] = (("en", "de"), ("de", "en"))

@@ -22,12 +22,12 @@ from typing import Any
 from benchmarks.everyday import MEASURES, sample_set
 from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines
-from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.evaluate.held_out import HeldOutSet, read_sets
 from hark.evaluate.measures import TITLES, Measure, choose_tokenisation, make_measures
 from hark.text.spelling import tidy
 from hark.text.spelling.german import transliterate
+from hark.translate.load import Loaded
 
 SEED = 22
 _INNER = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")

@@ -19,10 +19,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from hark.decode.choice import Choice, LoadedModels, choose
-from hark.decode.source_language import SHORT, Answer, Question, resolve
 from hark.models import choose as choose_model
 from hark.models import list_models, shipped_folder
+from hark.translate.choice import Choice, LoadedModels, choose
+from hark.translate.source_language import SHORT, Answer, Question, resolve
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 TARGETS = ("en", "de", "fr")

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.evaluate.evaluation import KIND, evaluate
 from hark.evaluate.held_out import HeldOutSet, open_sets
 from hark.evaluate.measures import choose_tokenisation
 from hark.evaluate.systems import Model, check_systems, name_models
 from hark.machine import available_cores
+from hark.translate.load import Loaded
 
 HEADS = ("test set", "sentences", "teacher", "student", "loss", "p", "teacher/s", "student/s", "ratio")
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import torch
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines.ctranslate2 import CTranslate2Engine
-from hark.decode.request import Request
+from hark.engine.ctranslate2 import CTranslate2Engine
+from hark.engine.request import Request
 from hark.machine import available_cores
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL

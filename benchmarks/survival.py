@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.lines import Line, has_warning
 from benchmarks.trust import Verdict, decide, head, row
-from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
+from hark.translate.load import Loaded
 
 FILE = Path(__file__).with_name("survival.toml")
 KIND = "hark survival"

@@ -24,12 +24,12 @@ from sacrebleu.metrics.chrf import CHRF
 
 from benchmarks.domains import DRAWS, Draw, Pair, draw
 from benchmarks.lines import Line, has_warning, read_lines
-from hark.decode.load import Loaded
-from hark.decode.piece import Options
-from hark.decode.translation import Translation
 from hark.errors import HarkError, UserError
 from hark.evaluate.systems import name_models
 from hark.text.rules import ON, Rules
+from hark.translate.load import Loaded
+from hark.translate.piece import Options
+from hark.translate.translation import Translation
 
 Outcome = Literal["held", "flagged", "silent"]
 OUTCOMES: dict[Outcome, str] = {"held": "held", "flagged": "flagged", "silent": "silently wrong"}

@@ -28,7 +28,7 @@ FIXTURES = ("tests.inspect.browser", "tests.runs", "tests.trilingual")
 """Modules with fixtures for tests in several folders."""
 
 SLOW = (
-    "benchmarks", "decode/engines", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "serve", "tools",
+    "benchmarks", "engine", "distil", "docs", "end_to_end", "gpu", "inspect", "model/kernels", "serve", "tools",
     "cli/test_completion.py", "cli/test_evaluate.py", "cli/test_heads.py", "cli/test_look.py", "cli/test_main.py",
     "cli/test_prepare.py", "cli/test_recipe.py", "cli/test_train.py", "data/test_augment.py", "data/test_batches.py",
     "data/test_lexicon.py", "data/test_many.py", "data/test_prefetch.py", "data/test_prepare.py",

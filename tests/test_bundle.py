@@ -11,7 +11,7 @@ from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.errors import HarkError, HarkWarning, UserError
 from hark.facts import MINOR
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 def test_facts_are_written_atomically_with_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

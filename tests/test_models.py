@@ -13,7 +13,7 @@ from hark.bundle import Bundle, write_facts
 from hark.errors import HarkWarning, UserError
 from hark.facts import Facts
 from hark.models import InstalledModel, choose, list_models, named_folder, places, preferred_sources, user_folder
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 @pytest.fixture

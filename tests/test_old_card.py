@@ -9,15 +9,15 @@ from safetensors.torch import save_file
 
 from hark import configfile, manifest
 from hark.bundle import FORMAT, KIND, Bundle, write_facts
-from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.load import Loaded
+from hark.engine.alignment_heads import AlignmentHeads
 from hark.errors import HarkWarning
 from hark.facts import AlignmentFacts, Facts, ParentModel, TextFacts
 from hark.model import Transformer
 from hark.models import describe_model
 from hark.old_card import alignment_heads, read_card
+from hark.translate.load import Loaded
 from hark.weights import shrink
-from tests.decode.stub import tokenizer
+from tests.translate.stub import tokenizer
 
 OLD = Path(__file__).parent / "golden" / "old-bundle"
 HEADS = AlignmentFacts(0, (0, 1, 2, 3, 4), "predicts", 0.362, 508, "alignment-de-en")

@@ -13,16 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.bundle import SHORTLIST, TOKENIZER, Bundle, write_bundle, write_files
-from hark.decode.engines.ctranslate2_search import FEW
-from hark.decode.load import Loaded, open_engine
-from hark.decode.request import Request
+from hark.engine.ctranslate2_search import FEW
+from hark.engine.opening import open_engine
+from hark.engine.request import Request
 from hark.errors import UserError
 from hark.facts import MakingFacts, MeasuredScore, ScoreFacts, SetScores, TextFacts
 from hark.model.weights import build_model, load_model, read_tensors
 from hark.shortlist import Shortlist
 from hark.text.tokenizer import EOS, SPECIAL
+from hark.translate.load import Loaded
 from hark.weights import Storage, WeightFile, average, quantise, read_weights, shrink, store, write_weights
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 20))

@@ -12,7 +12,7 @@ import random
 import sys
 from pathlib import Path
 
-from hark.decode.load import Loaded
+from hark.translate.load import Loaded
 from tools.corpus_files import read_table
 from tools.voice_text import LANGUAGES, write_rows
 

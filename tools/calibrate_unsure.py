@@ -20,7 +20,7 @@ from sacrebleu.metrics import CHRF
 from hark.bundle import Bundle, write_facts
 from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines
-from hark.decode.load import Loaded
+from hark.translate.load import Loaded
 
 FLAGGED = 1 / 8
 """Of the lines that are right."""

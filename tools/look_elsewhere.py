@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hark.decode.load import Loaded
 from hark.inspect.presets import PRESETS, Arcs, PresetName, by_word, find_heads, score, sentence_of
 from hark.inspect.recording import Recording, record
+from hark.translate.load import Loaded
 
 
 class Other(NamedTuple):

@@ -18,9 +18,9 @@ from typing import Any
 import torch
 from playwright.sync_api import sync_playwright
 
-from hark.decode.load import Loaded
 from hark.inspect.look import look_inside
 from hark.inspect.presets import PRESETS
+from hark.translate.load import Loaded
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "pictures"
 SENTENCE = "We must close the window before we leave the house."

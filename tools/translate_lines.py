@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hark.data.progress import show_progress
-from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
+from hark.translate.load import Loaded
 
 
 def translate_lines(teacher: Loaded, lines: Iterable[str]) -> Iterator[tuple[str, str] | None]:

@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from hark.decode.load import Loaded
+from hark.translate.load import Loaded
 
 
 def main() -> None:

@@ -23,11 +23,11 @@ from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines
 from hark.data.prepare import prepare
 from hark.data.progress import show_progress
-from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.recipes import find_recipe
 from hark.reproduce.trial import Trial, score_texts, train_trial
+from hark.translate.load import Loaded
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 LEFT_OUT = ("it", "nl")

@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from hark.decode.load import Loaded
     from hark.inspect.page import Page
+    from hark.translate.load import Loaded
 
 __version__ = "0.1.0"
 
@@ -20,7 +20,7 @@ def load(path: "Path | str", **engine: "Any") -> "Loaded":
     `engine`, `device`, `precision` and `threads` determine how it runs; by default on a GPU if there is one, else on
     the CPU, without torch.
     """
-    from hark.decode.load import Loaded
+    from hark.translate.load import Loaded
 
     return Loaded.named(str(path), **engine)
 
@@ -31,8 +31,8 @@ def look(text: str, model: "Loaded | Path | str", changes: int | None = None, **
     A notebook displays the page; `save(path)` writes it to a file. `changes` is the number of heads and words to ablate
     and measure. `search` overrides settings of [decode], such as `beam=1`.
     """
-    from hark.decode.load import Loaded
     from hark.errors import require
+    from hark.translate.load import Loaded
 
     require("torch", "train", "hark.look")
     from hark.inspect.look import look_inside

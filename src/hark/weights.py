@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hark.bundle import SHORTLIST, Bundle, name_of, write_bundle
 from hark.card import default_summary
-from hark.config import CorpusConfig
+from hark.config import CorpusConfig, ModelConfig
 from hark.errors import HarkError, UserError
 from hark.facts import Facts, ParentModel
 
@@ -31,6 +31,8 @@ Storage = Literal["float32", "bfloat16", "float16", "int8"]
 STORED = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1"}
 CODES = {np.dtype("<f4"): "F32", np.dtype("<f2"): "F16", np.dtype("<u2"): "BF16", np.dtype("i1"): "I8"}
 SCALE = ".scale"
+NORM_EPSILON = 1e-5
+"""PyTorch's default, which every model is trained with."""
 BLOCK_ELEMENTS = 1 << 17
 """Elements quantised at a time: few enough to stay in a core's cache."""
 
@@ -261,3 +263,18 @@ def files_of(bundle: Bundle) -> dict[str, bytes]:
     """The files that do not depend on the weights: the vocabulary, and the shortlist if any."""
     shortlist = {SHORTLIST: bundle.shortlist.read_bytes()} if bundle.shortlist else {}
     return {**bundle.vocabulary_files, **shortlist}
+
+
+def sinusoids(config: ModelConfig) -> Array:
+    """The same table as in `hark.model.positions`, by the same operations in float64, so that it is identical."""
+    d_model, half = config.d_model, config.d_model // 2
+    first, last = config.position_offset, config.position_offset + config.max_positions
+    if config.positions == "sinusoidal_t2t":
+        exponent = np.arange(half, dtype=np.float64) / max(1, half - 1)
+    else:
+        exponent = np.arange(0, d_model, 2, dtype=np.float64) / d_model
+    angle = np.arange(first, last)[:, None] / 10000**exponent
+    sines, cosines = np.sin(angle), np.cos(angle)
+    if config.positions != "sinusoidal":
+        return np.concatenate((sines, cosines), axis=-1).astype(np.float32)
+    return np.stack((sines, cosines), axis=-1).reshape(-1, d_model).astype(np.float32)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle, write_facts
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 def test_an_untrained_model(

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
-from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.evaluate.held_out import HeldOutSet
 from hark.text.phrases import open_phrases
-from tests.decode.bundles import make_bundle
+from hark.translate.load import Loaded
+from tests.translate.bundles import make_bundle
 
 
 def test_the_lines_of_both_directions() -> None:

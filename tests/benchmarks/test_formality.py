@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.decode.bundles import make_bundle
-from tests.decode.stub import formal_tokenizer
+from tests.translate.bundles import make_bundle
+from tests.translate.stub import formal_tokenizer
 
 
 def test_texts_and_forms(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.lines import Line
 
 from hark.evaluate.held_out import HeldOutSet
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 def test_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,10 +3,10 @@
 import random
 from pathlib import Path
 
-from hark.decode.load import Loaded
 from hark.evaluate.held_out import HeldOutSet
 from hark.text.spelling import tidy
-from tests.decode.bundles import make_bundle
+from hark.translate.load import Loaded
+from tests.translate.bundles import make_bundle
 
 
 def test_slips() -> None:

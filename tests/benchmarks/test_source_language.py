@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.decode.source_language import no_answer
+from hark.translate.source_language import no_answer
 
 
 def test_one_row_for_each_language(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.decode.bundles import make_bundle
 from tests.evaluate.material import REFERENCES, SOURCES
+from tests.translate.bundles import make_bundle
 
 
 @pytest.fixture

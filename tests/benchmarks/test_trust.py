@@ -12,7 +12,7 @@ from benchmarks.trust import HERE, Verdict, Warnings, check_line, check_sentence
 
 from benchmarks import trust
 from tests.benchmarks.test_domains import make_pairs, write
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 def test_the_lines_of_both_directions() -> None:

@@ -8,7 +8,7 @@ from hark.config import CorpusConfig
 from hark.data.corpus import read_pairs
 from hark.documents.memory_file import open_memory
 from tests.cli.running import Hark, make_runner, refused
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 ENGLISH = """<h1>The house of Mr Miller</h1>
 <p>The house has 12 rooms. It was built in 1897 by John Smith.</p>

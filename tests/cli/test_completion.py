@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hark.cli.completion import SCRIPTS, completion
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 @pytest.fixture

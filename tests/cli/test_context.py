@@ -8,9 +8,9 @@ import pytest
 
 import hark
 from hark.bundle import Bundle, write_facts
-from hark.decode.coder import Coder
+from hark.translate.coder import Coder
 from tests.cli.running import make_runner
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 TEXT = "You see the house. It is old."
 

@@ -9,11 +9,11 @@ from sacrebleu.metrics.chrf import CHRF
 
 from hark.config import CleanConfig, Config, CorpusConfig
 from hark.data.prepare import prepare
-from hark.decode.load import Loaded
 from hark.errors import HarkError
+from hark.translate.load import Loaded
 from tests.cli.running import Hark, figures, make_runner, refused
-from tests.decode.bundles import make_bundle
 from tests.evaluate.material import GOOD, POOR, REFERENCES, SOURCES
+from tests.translate.bundles import make_bundle
 
 SET = ("--source", "test.en", "--reference", "test.de")
 

@@ -7,7 +7,7 @@ import pytest
 from hark.bundle import Bundle
 from hark.weights import shrink
 from tests.cli.running import Hark, make_runner, refused
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hark.decode.coder import Coder
+from hark.translate.coder import Coder
 from tests.cli.running import Hark, make_runner, refused
-from tests.decode.bundles import make_bundle
-from tests.decode.stub import formal_tokenizer
+from tests.translate.bundles import make_bundle
+from tests.translate.stub import formal_tokenizer
 
 Asked = dict[str, str | None]
 LETTER = "Hey, can you see the house?\n\nIt is old.\n\nYou can run to the tree.\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
-from hark.decode.alignment_heads import AlignmentHeads
+from hark.engine.alignment_heads import AlignmentHeads
 from tests.cli.running import Hark, fake_terminal, figures, make_runner, refused
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 SOURCES = ["the cat sees a red house .", "we have been here before ,", "", "it is not an old tree"]
 TARGETS = ["Die Katze sieht das Haus .", "das war", "nicht", "aber nicht rot !"]

@@ -13,7 +13,7 @@ import pytest
 import hark
 from hark.cli import look as verb
 from hark.cli import main
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 Hark = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -12,7 +12,7 @@ from hark.bundle import Bundle
 from hark.cli.models import models
 from hark.models import choose, list_models, named_folder
 from tests.cli.running import fake_terminal, figures, make_runner, refused
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Hark, make_runner, refused
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from hark.text.trees import format_tree, parse_tree
 from tests.cli.running import Hark, figures, make_runner, refused
-from tests.decode.bundles import make_bundle
 from tests.parse.parsers import make_parser, treebank
+from tests.translate.bundles import make_bundle
 
 FILES = {
     "text.txt": ["Don't go. Stay!", "", "Yes."],

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from hark.cli.document_files import output_suffix, place_outputs, reading_options, translated_name
-from hark.decode.load import Loaded
 from hark.documents.document import ReadingOptions
 from hark.documents.memory_file import add_to_memory
 from hark.errors import UserError
+from hark.translate.load import Loaded
 from tests.cli.running import Hark, make_runner, refused
-from tests.decode.bundles import make_bundle
 from tests.documents.pdfs import lines
 from tests.documents.pdfs import made as make_pdf
+from tests.translate.bundles import make_bundle
 
 PAGE = "<html>\n<h1>The <b>old</b> house</h1><p>A cat.</p>\n<p>404</p><p>A cat.</p></html>\n"
 

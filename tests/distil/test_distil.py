@@ -15,18 +15,18 @@ import pytest
 from hark import configfile
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, prepare
-from hark.decode.load import Loaded
-from hark.decode.request import Hypothesis
 from hark.distil import distil as module
 from hark.distil.distil import distil, refuse_sampling
 from hark.distil.filter import find_reason
 from hark.distil.record import DistilRecord
+from hark.engine.request import Hypothesis
 from hark.errors import HarkError, UserError
+from hark.translate.load import Loaded
 from tests.data.material import pairs, write
-from tests.decode.bundles import make_bundle
-from tests.decode.stub import Stub
 from tests.distil.pauses import distil_and_pause
 from tests.processes import OPTIONAL_PACKAGES, Hark, hide_optional_packages
+from tests.translate.bundles import make_bundle
+from tests.translate.stub import Stub
 
 PAIRS = 60
 

@@ -7,11 +7,11 @@ import pytest
 from hark import configfile
 from hark.config import CorpusConfig
 from hark.data import Dataset, prepare
-from hark.decode.load import Loaded
 from hark.distil.distil import choose_directions, distil
 from hark.errors import UserError
-from tests.decode.bundles import make_bundle
+from hark.translate.load import Loaded
 from tests.distil.test_distil import lines, teacher
+from tests.translate.bundles import make_bundle
 from tests.trilingual import DIRECTIONS, WORDS, say, split_sentences, toy_config
 
 REST = split_sentences()[1]

@@ -12,15 +12,15 @@ from hark.bundle import TOKENIZER, Bundle, write_files
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, prepare
 from hark.data.manifest import Shard
-from hark.decode.load import Loaded
 from hark.distil import shortlist as learning
 from hark.distil.shortlist import learn_shortlist
 from hark.errors import UserError
 from hark.facts import ShortlistFacts
 from hark.shortlist import Shortlist
+from hark.translate.load import Loaded
 from tests.cli.running import make_runner
 from tests.data.material import pairs, write
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 VOCABULARY = 400
 

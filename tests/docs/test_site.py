@@ -50,7 +50,7 @@ def test_every_verb_is_explained(site: Path) -> None:
 
 def test_the_python_api_is_read_from_the_code(site: Path) -> None:
     text = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    for name in ("hark.load", "hark.look", "hark.decode.load.Loaded.translate", "hark.errors.UserError"):
+    for name in ("hark.load", "hark.look", "hark.translate.load.Loaded.translate", "hark.errors.UserError"):
         assert f'id="{name}"' in text
 
 

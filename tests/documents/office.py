@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from hark.decode.align import Link, word_spans
 from hark.documents.document import Document, Segment, SegmentTranslation
+from hark.translate.align import Link, word_spans
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 HEADER = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n'

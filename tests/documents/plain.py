@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hark.decode.align import Link, word_spans
-from hark.decode.reasons import Reason
-from hark.decode.translation import Sentence, Translation
 from hark.documents.document import Segment, SegmentTranslation
 from hark.text.segments import TextLayout, lay_out
 from hark.text.sentences import split_sentences
+from hark.translate.align import Link, word_spans
+from hark.translate.faults import Reason
+from hark.translate.translation import Sentence, Translation
 
 
 class Lines:

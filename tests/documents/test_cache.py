@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hark.decode.align import Link
-from hark.decode.reasons import Reason
 from hark.documents.cache import SegmentCache, cache_path
 from hark.documents.outcome import SegmentOutcome
 from hark.errors import HarkError, UserError
+from hark.translate.align import Link
+from hark.translate.faults import Reason
 
 OUTCOME = SegmentOutcome("zwei\n„drei“ 🙂", (Link((0, 3), (0, 4), 0.9),), "memory", (Reason("number", "2 -> 3"),))
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.align import Link, word_spans
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS, Markup
 from hark.documents.markup_rules import MarkupRules
 from hark.documents.markup_tokens import tokenise
+from hark.translate.align import Link, word_spans
 
 HTML = MarkupRules()
 XML = MarkupRules(html=False, collapse=False)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from hark.decode.align import Link, word_spans
 from hark.documents.document import Document, ReadingOptions, SegmentTranslation
 from hark.documents.formats import read_document
+from hark.translate.align import Link, word_spans
 
 
 def copy(text: str) -> SegmentTranslation:

@@ -11,12 +11,12 @@ import pytest
 from hark import configfile
 from hark.bundle import TOKENIZER, Bundle, write_bundle
 from hark.data.dataset import Dataset
-from hark.decode.engines.ctranslate2 import CTranslate2Engine
-from hark.decode.request import Request
+from hark.engine.ctranslate2 import CTranslate2Engine
+from hark.engine.request import Request
 from hark.facts import Facts
 from hark.text.tokenizer import Tokenizer
 from hark.train.checkpoint import write_tensors
-from tests.decode.engines.oracle import random_model
+from tests.engine.oracle import random_model
 
 TEXTS = ["the small red house", "we have a dog", "they run to an old tree and see", "a"]
 
@@ -25,8 +25,8 @@ import json, sys
 if sys.argv[1] == "absent":
     sys.modules["torch"] = None  # importing it fails as in a plain install
 from hark.bundle import Bundle
-from hark.decode.engines.ctranslate2 import CTranslate2Engine
-from hark.decode.request import Request
+from hark.engine.ctranslate2 import CTranslate2Engine
+from hark.engine.request import Request
 from hark.text.tokenizer import Tokenizer
 
 bundle = Bundle.open(sys.argv[2])

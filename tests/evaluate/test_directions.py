@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.evaluate.directions import choose_sets, matrices, matrix_table, set_direction
 from hark.evaluate.evaluation import evaluate
@@ -12,6 +11,7 @@ from hark.evaluate.examples import choose_examples
 from hark.evaluate.held_out import HeldOutSet, sets_of
 from hark.evaluate.page import render
 from hark.evaluate.systems import Model
+from hark.translate.load import Loaded
 from tests.evaluate.material import Known
 from tests.trilingual import DIRECTIONS
 

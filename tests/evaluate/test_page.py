@@ -3,12 +3,12 @@
 import re
 from html.parser import HTMLParser
 
-from hark.decode.align import Link
-from hark.decode.translation import Alternative
 from hark.evaluate.evaluation import evaluate
 from hark.evaluate.examples import choose_examples
 from hark.evaluate.page import marked, render
 from hark.evaluate.systems import Insight
+from hark.translate.align import Link
+from hark.translate.translation import Alternative
 from tests.evaluate.material import GOOD, POOR, SET, Known, small_evaluation, systems
 
 

@@ -20,7 +20,7 @@ from hark.exchange.exporter import Exporter
 from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.parity import ParityError, check_sentences, compare_numbers, compare_tokens
 from hark.weights import read_weights, rewrite, shrink
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 TEXTS = check_sentences("en")[:4]
 TRANSLATIONS = check_sentences("de")[:4]
@@ -213,7 +213,7 @@ def test_the_onnx_example_runs_alone_and_is_short(tmp_path: Path) -> None:
 
 
 def test_interleaved_and_sine_first_orders() -> None:
-    from hark.decode.engines.conversion import sinusoids
+    from hark.engine.conversion import sinusoids
     from hark.exchange.export_huggingface import sine_first
 
     table = sinusoids(ModelConfig(d_model=8, max_positions=5))[:, sine_first(8)]

@@ -15,8 +15,8 @@ import torch
 from hark import factsfile
 from hark.bundle import Bundle, write_facts
 from hark.config import DecodeConfig
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.errors import MissingExtraError, UserError
 from hark.exchange import export as exporting
 from hark.exchange.export import export_bundle, open_exporter
@@ -29,9 +29,9 @@ from hark.model.weights import load_model
 from hark.text.opening import open_vocabularies
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.weights import read_weights
-from tests.decode.bundles import make_bundle
 from tests.exchange.marian_models import SENTENCES, TARGETS
 from tests.exchange.multilingual_models import write_m2m100, write_mbart50, write_nllb
+from tests.translate.bundles import make_bundle
 
 transformers = pytest.importorskip("transformers")
 TEXTS = sorted(SENTENCES, key=len)[:2]

@@ -19,9 +19,8 @@ from hark.cli import app
 from hark.config import BatchConfig, Batching, DecodeConfig, ModelConfig
 from hark.data.batches import Batch, PackedStream, PaddedStream
 from hark.data.dataset import Dataset
-from hark.decode.engines.conversion import convert
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.load import Loaded
+from hark.engine.conversion import convert
+from hark.engine.torch import TorchEngine
 from hark.evaluate.dev_translations import DevTranslations
 from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.transformers_side import LazyModel
@@ -31,12 +30,13 @@ from hark.text.opening import open_vocabularies
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.text.vocabulary import SpecialIds
 from hark.train.loss import Objective, to_tensors
-from tests.decode.bundles import make_bundle
-from tests.decode.engines.oracle import random_model, weights_of
+from hark.translate.load import Loaded
+from tests.engine.oracle import random_model, weights_of
 from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentencepiece_model, write_marian
 from tests.exchange.multilingual_models import write_m2m100, write_mbart50, write_nllb
 from tests.exchange.test_verbs import hark
 from tests.runs import losses
+from tests.translate.bundles import make_bundle
 
 pytest.importorskip("transformers")
 PAIRS = [(f"{SENTENCES[i]} {n}", f"{TARGETS[i]} {n}") for n in (1, 2, 7, 12, 21, 27) for i in (0, 4)]

@@ -13,7 +13,7 @@ import pytest
 
 from hark.bundle import Bundle
 from hark.config import ModelConfig
-from hark.decode.engines.conversion import convert
+from hark.engine.conversion import convert
 from hark.errors import UserError
 from hark.exchange.ctranslate2_original import original_side
 from hark.exchange.hark_side import fitting_side
@@ -21,7 +21,7 @@ from hark.exchange.import_argos import read_argos, unpack
 from hark.exchange.import_ctranslate2 import read_ctranslate2
 from hark.exchange.importer import ImportRequest, read_foreign
 from hark.exchange.parity import compare
-from tests.decode.engines.oracle import random_model, weights_of
+from tests.engine.oracle import random_model, weights_of
 from tests.exchange.marian_models import SENTENCES, TARGETS, pieces_of, sentencepiece_model, write_marian
 
 LANGUAGES = (("en",), ("fr",))

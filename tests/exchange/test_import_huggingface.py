@@ -11,10 +11,10 @@ import torch
 
 from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engine import Engine
-from hark.decode.engines.ctranslate2 import CTranslate2Engine
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.ctranslate2 import CTranslate2Engine
+from hark.engine.interface import Engine
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.exchange.huggingface_settings import default_languages
 from hark.exchange.import_huggingface import read_marian

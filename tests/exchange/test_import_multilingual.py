@@ -10,8 +10,8 @@ import pytest
 
 from hark.bundle import Bundle
 from hark.config import DecodeConfig
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.exchange.hark_side import fitting_side
 from hark.exchange.import_huggingface import read_huggingface

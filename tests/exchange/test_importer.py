@@ -23,8 +23,8 @@ from hark.exchange.importer import ImportRequest, import_model, read_foreign
 from hark.exchange.parity import ParityError
 from hark.exchange.recognition import recognise
 from hark.weights import read_weights, write_weights
-from tests.decode.bundles import make_bundle
 from tests.exchange.marian_models import SENTENCES, write_marian
+from tests.translate.bundles import make_bundle
 
 transformers = pytest.importorskip("transformers")
 

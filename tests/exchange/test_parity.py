@@ -13,7 +13,7 @@ from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import Ids, ParityError, Side, check_sentences, compare, largest_difference, skipped
 from hark.text.normalise import normalise
 from hark.weights import Array
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 
 TEXTS = ["a b", "c d e"]
 VOCABULARY = "abcde$"

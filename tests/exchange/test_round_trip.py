@@ -20,9 +20,9 @@ from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.parity import compare_numbers, compare_tokens
 from hark.models import shipped_folder
 from hark.weights import read_floats, read_weights
-from tests.decode.bundles import make_bundle
 from tests.exchange.marian_models import SENTENCES, TARGETS, write_marian
 from tests.exchange.test_shipped import keep_stored_positions
+from tests.translate.bundles import make_bundle
 
 pytest.importorskip("transformers")
 

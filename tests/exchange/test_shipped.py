@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from hark.bundle import Bundle
-from hark.decode.engines.ctranslate2_runtime import ComputeType
-from hark.decode.load import default_precision
+from hark.engine.ctranslate2_runtime import ComputeType
+from hark.engine.opening import default_precision
 from hark.exchange.export import ExportKind, export_bundle, open_exporter
 from hark.exchange.exporter import Exporter, ExportPrecision
 from hark.exchange.hark_side import hark_side

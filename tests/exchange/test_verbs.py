@@ -12,7 +12,6 @@ from hark.cli import app
 from hark.config import BatchConfig
 from hark.data.batches import Corpus, make_batches
 from hark.data.dataset import Dataset
-from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.exchange.importer import ImportRequest, import_model
 from hark.model import Transformer
@@ -20,6 +19,7 @@ from hark.model.weights import read_tensors
 from hark.text.opening import open_vocabularies
 from hark.train.loss import Objective, to_tensors
 from hark.train.sharding import fill_weights
+from hark.translate.load import Loaded
 from hark.weights import read_weights
 from tests.exchange.marian_models import SENTENCES, TARGETS, write_marian
 

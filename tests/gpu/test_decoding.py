@@ -11,15 +11,15 @@ import pytest
 import torch
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.torch import LANES, TorchEngine
-from hark.decode.engines.watch import Watch
-from hark.decode.request import Answer, Hypotheses, Request, TreeConstraint, TreeSymbols
+from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.request import Answer, Hypotheses, Request, TreeConstraint, TreeSymbols
+from hark.engine.torch import LANES, TorchEngine
+from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError
 from hark.model import Transformer
 from hark.text.tokenizer import EOS, SPECIAL
 from hark.text.trees import build_tree
-from tests.decode.engines.oracle import random_model
+from tests.engine.oracle import random_model
 from tests.gpu import NEEDS_GPU
 
 pytestmark = NEEDS_GPU

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.decode.load import Loaded
+from hark.translate.load import Loaded
 from tests.inspect.taught import teach
 from tests.sharing import build_once
 

@@ -15,7 +15,7 @@ from hark.facts import Facts
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import BOS, EOS, PAD
 from hark.train.optimiser import build_optimiser
-from tests.decode.stub import tokenizer
+from tests.translate.stub import tokenizer
 
 WORDS = ["the", "cat", "sees", "small", "red", "house", "runs", "old", "tree", "here", "file", "Katze", "Dach", "more"]
 SETTINGS = [

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from hark.config import DecodeConfig
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Hypothesis, Request
+from hark.engine.request import Hypothesis, Request
+from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head, observe

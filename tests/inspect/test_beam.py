@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from hark.config import DecodeConfig
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.load import Loaded
-from hark.decode.request import Request, length_penalty
+from hark.engine.request import Request, length_penalty
+from hark.engine.torch import TorchEngine
 from hark.inspect.attention import observe
 from hark.inspect.beam import LIKELY, RecordedSearch, SearchRecorder, path
 from hark.inspect.recording import record
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import BOS, EOS, SPECIAL
+from hark.translate.load import Loaded
 from tests.model.oracle import build
 
 SENTENCE = "the small cat sees red house"

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.load import Loaded
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head
 from hark.inspect.changed import translations
@@ -14,6 +13,7 @@ from hark.inspect.effects import importance
 from hark.inspect.recording import Recording, record
 from hark.inspect.variants import Change, Variants
 from hark.text.tokenizer import SPECIAL
+from hark.translate.load import Loaded
 from tests.inspect.hidden import without_words
 
 

@@ -9,7 +9,7 @@ from hark.errors import UserError
 from hark.inspect.checkpoints import attention_at, between_words
 from hark.inspect.words import Spelling
 from hark.rundir import RunDir
-from tests.decode.stub import tokenizer
+from tests.translate.stub import tokenizer
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from hark.decode.coder import Coder
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.load import Loaded
+from hark.engine.torch import TorchEngine
 from hark.inspect import effects as module
 from hark.inspect.ablation import attention_of, without_heads
 from hark.inspect.attention import Head
@@ -17,6 +15,8 @@ from hark.inspect.effects import Effects, count_measurements, importance, measur
 from hark.inspect.recording import Recording, record
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import SPECIAL
+from hark.translate.coder import Coder
+from hark.translate.load import Loaded
 from tests.inspect.hidden import without_words
 
 SENTENCE = "the small cat sees red house"

@@ -4,10 +4,10 @@ import pytest
 
 from hark.cli.heads import choose_languages, heads, read
 from hark.cli.look import load_for
-from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.inspect.look import look_inside
 from hark.inspect.recording import record
+from hark.translate.load import Loaded
 from tests.trilingual import SENTENCES, say, split_sentences
 
 SENTENCE = split_sentences()[0][0]

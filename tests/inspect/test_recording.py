@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.inspect.attention import KINDS
 from hark.inspect.recording import record
 from hark.model import Transformer
 from hark.text.tokenizer import BOS, EOS
+from hark.translate.load import Loaded
 from tests.inspect.reference import Reference
 from tests.inspect.taught import reverse_words
 

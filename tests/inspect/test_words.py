@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hark.inspect.words import Spelling
 from hark.text.normalise import normalise
 from hark.text.tokenizer import BOS, EOS
-from tests.decode.stub import tokenizer as european
 from tests.inspect.scripts import ARABIC, CHINESE, tokenizer
+from tests.translate.stub import tokenizer as european
 
 
 def spell(text: str) -> Spelling:

@@ -14,8 +14,8 @@ from hark.facts import Facts
 from hark.model import Transformer
 from hark.text.tokenizer import Tokenizer, train_symbols
 from hark.text.trees import TREES, Tree, linearise, parse_tree
-from tests.decode.bundles import SETTINGS
-from tests.decode.stub import tokenizer
+from tests.translate.bundles import SETTINGS
+from tests.translate.stub import tokenizer
 
 TREE = "(TOP (S (NP (DT The) (NN {})) (VP (VBD {}) (PP (IN {}) (NP (DT the) (NN mat)))) (. .)))"
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.parse.parser import Parser
-from tests.decode.bundles import make_bundle
+from hark.translate.load import Loaded
 from tests.parse.parsers import make_parser, treebank
+from tests.translate.bundles import make_bundle
 
 SENTENCES = [["The", "cat", "sat", "."], ["Yes"], ["(", "👩‍👧", "-LRB-", ")"], ["a"] * 9]
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.model import Transformer, padded_layout
 from hark.model.layers import Residual
 from hark.reproduce.ablations import (

@@ -7,17 +7,17 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from hark.config import Config, DataConfig
-from hark.decode.engine import Engine
-from hark.decode.languages import LanguageChoice
-from hark.decode.load import Loaded
-from hark.decode.request import Answer
-from hark.decode.translator import Translator
+from hark.engine.interface import Engine
+from hark.engine.request import Answer
 from hark.models import InstalledModel
 from hark.serve.running import RunningModel
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import Shelf
-from tests.decode.stub import Stub, formal_tokenizer, tokenizer
+from hark.translate.languages import LanguageChoice
+from hark.translate.load import Loaded
+from hark.translate.translator import Translator
+from tests.translate.stub import Stub, formal_tokenizer, tokenizer
 
 PREPARING = ThreadPoolExecutor(1)
 

@@ -2,9 +2,9 @@
 
 from hark.serve.refusal import Refusal
 from hark.serve.service import Job
-from tests.decode.stub import Stub, hypothesis
 from tests.loops import run as run_in_thread
 from tests.serve.stubs import service
+from tests.translate.stub import Stub, hypothesis
 
 TEXT = "The cat sees a wrong house."
 JOB = Job((TEXT, "The cat sees a small house."), "en", "de")

@@ -17,9 +17,9 @@ from deepl.api_data import MultilingualGlossaryDictionaryEntries
 from hark.models import shipped_folder
 from hark.serve.keys import add_key
 from hark.serve.settings import ServeSettings
-from tests.decode.stub import Stub
 from tests.serve.conftest import StartServer, TestServer, start, wait_until_ready
 from tests.serve.stubs import service
+from tests.translate.stub import Stub
 
 EN = "The red house is very old."
 DE = "Das rote Haus ist sehr alt."

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.decode.stub import Stub
 from tests.serve.conftest import StartServer, TestServer
 from tests.serve.stubs import service, shout
+from tests.translate.stub import Stub
 
 TEXT = "The train leaves at 5 pm. Where is the station?"
 SEVEN = ("de", "en", "es", "fr", "it", "nl", "pt")
@@ -189,7 +189,7 @@ def test_wrong_fields_are_a_400_that_says_what_is_wrong(server: TestServer, body
 
 
 def test_an_error_in_a_stream_is_an_event(start_server: StartServer) -> None:
-    from tests.decode.stub import Stub
+    from tests.translate.stub import Stub
 
     class Fails(Stub):
         def step(self):  # type: ignore[no-untyped-def]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from hark.serve.service import Service
-from tests.decode.stub import Stub
 from tests.inspect.browser import resize
 from tests.serve import stubs
 from tests.serve.conftest import StartServer, TestServer
 from tests.serve.opened_page import OpenedPage, opened
+from tests.translate.stub import Stub
 
 TEXT = "The 🐈 sleeps. I gave 🙂 my friend the old letter yesterday."  # characters beyond 16 bits shift offsets
 PHONES = (360, 390, 768)

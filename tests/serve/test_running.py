@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hark.decode.piece import Options
-from hark.decode.request import Answer
-from hark.decode.translation import Sentence
+from hark.engine.request import Answer
 from hark.serve.running import LONG, EngineError, RunningModel
-from tests.decode.stub import Stub
+from hark.translate.piece import Options
+from hark.translate.translation import Sentence
 from tests.serve.stubs import Gate, running, shout
+from tests.translate.stub import Stub
 
 OPTIONS = Options(detect=False)
 WAIT = 60

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hark.decode.intake import BULK_EVERY
-from hark.decode.piece import Options
+from hark.engine.request import BULK_EVERY
 from hark.errors import HarkError
 from hark.serve.running import EngineError
 from hark.serve.scoring import AT_ONCE, Pairs, Scoring
-from tests.decode.stub import Stub
+from hark.translate.piece import Options
 from tests.serve.stubs import loaded, running, shout
+from tests.translate.stub import Stub
 
 OPTIONS = Options(detect=False)
 WAIT = 60

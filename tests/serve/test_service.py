@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from hark.decode.engine import Engine
-from hark.decode.load import Loaded
-from hark.decode.translation import Sentence
+from hark.engine.interface import Engine
 from hark.errors import UserError
 from hark.models import InstalledModel
 from hark.serve.refusal import Refusal
@@ -19,9 +17,11 @@ from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Shelf
 from hark.text.identification import Ranking
-from tests.decode.stub import WORDS, Stub
+from hark.translate.load import Loaded
+from hark.translate.translation import Sentence
 from tests.loops import run as run_in_thread
 from tests.serve.stubs import Gate, installed, loaded, service, shout
+from tests.translate.stub import WORDS, Stub
 
 WAIT = 600
 JOB = Job(("the cat",), "en", "de")
@@ -386,7 +386,7 @@ def test_no_request_hangs_while_models_are_evicted(monkeypatch: pytest.MonkeyPat
         each.surprise = lambda pairs, **_: [1.0] * len(pairs)  # type: ignore[method-assign]
         return each
 
-    monkeypatch.setattr("hark.decode.source_language.rank", undecided)
+    monkeypatch.setattr("hark.translate.source_language.rank", undecided)
     monkeypatch.setattr("tests.serve.stubs.loaded", equally_doubtful)
     statuses: list[int] = []
 

@@ -6,16 +6,16 @@ from concurrent.futures import Executor
 
 import pytest
 
-from hark.decode.piece import Options
 from hark.errors import UserError
 from hark.models import InstalledModel
 from hark.serve.refusal import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Readiness, Shelf
-from tests.decode.stub import Stub
+from hark.translate.piece import Options
 from tests.loops import run as run_in_thread
 from tests.serve.stubs import Gate, installed, loaded, shout
+from tests.translate.stub import Stub
 
 OPTIONS = Options(detect=False)
 

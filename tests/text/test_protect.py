@@ -2,11 +2,11 @@
 
 import pytest
 
-from hark.decode.attempts import mask
-from hark.decode.coder import Coder
 from hark.text.protect import find, has_words, restore
 from hark.text.rewrite import Rewriting
-from tests.decode.stub import tokenizer
+from hark.translate.attempts import mask
+from hark.translate.coder import Coder
+from tests.translate.stub import tokenizer
 
 UNKNOWN = Coder(tokenizer(), tokenizer()).unknown
 

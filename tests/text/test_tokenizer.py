@@ -18,7 +18,7 @@ from hark.text.normalise import normalise
 from hark.text.segment import Segmenter
 from hark.text.tokenizer import FEW, Tokenizer, train_symbols, train_tokenizer
 from hark.text.vocabulary import SpecialIds
-from tests.decode import stub
+from tests.translate import stub
 
 TEXT = "the of house houses tree trees green greener das der Haus Häuser Baum Bäume grün grüner über und and"
 

@@ -14,8 +14,8 @@ from hark.facts import Facts, VocabularyFacts
 from hark.text.opening import open_vocabularies
 from hark.text.tokenizer import Tokenizer, train_tokenizer
 from hark.text.vocabulary import SpecialIds, TagScheme
-from tests.decode.bundles import make_bundle
-from tests.decode.stub import tokenizer
+from tests.translate.bundles import make_bundle
+from tests.translate.stub import tokenizer
 
 MANY = Facts(pairs=(("en", "de"), ("de", "en")), vocabulary=VocabularyFacts(language_tags="source"))
 

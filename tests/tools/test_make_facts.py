@@ -14,9 +14,9 @@ from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
 from hark.models import describe_model
 from hark.train.metrics import MetricsWriter
 from hark.train.records import TrainRecord
-from tests.decode.bundles import make_bundle
 from tests.evaluate.material import small_evaluation
 from tests.modules import run_module
+from tests.translate.bundles import make_bundle
 
 HEADS = AlignmentFacts(0, (1,), "reads", 0.3)
 EVERYDAY = {

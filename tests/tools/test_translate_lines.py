@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.decode.bundles import make_bundle
+from tests.translate.bundles import make_bundle
 from tools import translate_lines as tool
 
 

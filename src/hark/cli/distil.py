@@ -50,9 +50,9 @@ def distil(
     from hark.cli.interrupts import leave_at_once
     from hark.data.dataset import Dataset
     from hark.data.progress import show_progress
-    from hark.decode.load import Loaded, search_settings
     from hark.distil.distil import distil as distil_text
     from hark.distil.distil import refuse_sampling
+    from hark.translate.load import Loaded, search_settings
 
     gc.set_threshold(BETWEEN_COLLECTIONS)
     opened = Dataset.open(dataset)

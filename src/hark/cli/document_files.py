@@ -128,14 +128,14 @@ def open_document(path: Path, choices: DocumentChoices, suffix: str) -> OpenedDo
     """Read a file, and choose the model for it."""
     from hark.cli.model_choice import choose_model, model_codes
     from hark.cli.streams import read_content
-    from hark.decode.choice import LoadedModels
-    from hark.decode.languages import UNKNOWN
-    from hark.decode.load import Loaded
-    from hark.decode.source_language import check_other, resolve
     from hark.documents.formats import read_document
     from hark.documents.translate import sample
     from hark.models import describe_model
     from hark.text.identification import GLANCE
+    from hark.translate.choice import LoadedModels
+    from hark.translate.languages import UNKNOWN
+    from hark.translate.load import Loaded
+    from hark.translate.source_language import check_other, resolve
 
     content = read_content(path)
     reading = replace(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hark.errors import UserError
 
 if TYPE_CHECKING:
-    from hark.decode.load import Loaded
     from hark.documents.document import Document
     from hark.documents.pairing import Evidence
+    from hark.translate.load import Loaded
 
 SAMPLE = 2_000
 """Characters of a document used for language detection."""
@@ -64,7 +64,7 @@ class EvidenceFinder:
     def _load(self, source: str, target: str) -> "Loaded | None":
         from hark import models
         from hark.cli.model_choice import model_codes
-        from hark.decode.load import Loaded
+        from hark.translate.load import Loaded
 
         try:
             known = None if self._model is not None else models.choose(source, target, models.list_models())

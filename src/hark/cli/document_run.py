@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from hark.errors import UserError
 
 if TYPE_CHECKING:
-    from hark.decode.load import Loaded
-    from hark.decode.translation import Translation
     from hark.documents.cache import SegmentCache
     from hark.documents.document import Document, ReadingOptions
     from hark.documents.memory import Memory
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from hark.documents.translate import TranslatedDocument
     from hark.text.address import Formality
     from hark.text.terms import Terms
+    from hark.translate.load import Loaded
+    from hark.translate.translation import Translation
 
 MAX_WARNINGS = 10
 """Flagged segments of a document to print reasons for; the rest are counted."""
@@ -62,7 +62,7 @@ class OpenedDocument:
     pair: tuple[str, str]
     """The languages, detected if necessary."""
     written_in: str | None = None
-    """The language of the text if it is not to be translated, see `hark.decode.choice`."""
+    """The language of the text if it is not to be translated, see `hark.translate.choice`."""
     formality: "Formality | None" = None
     """The form of address, chosen for the whole document."""
 

@@ -144,7 +144,6 @@ def evaluate(
     """
     require("sacrebleu", "train", "hark evaluate")
     from hark.cli.interrupts import leave_at_once
-    from hark.decode.load import Loaded
     from hark.evaluate import evaluation
     from hark.evaluate.baseline import Baseline
     from hark.evaluate.comet import Comet, find_checkpoint
@@ -153,6 +152,7 @@ def evaluate(
     from hark.evaluate.measures import choose_tokenisation
     from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
     from hark.evaluate.table import brief_table, full_table
+    from hark.translate.load import Loaded
 
     # Check all arguments before the slow part.
     if worse_than is not None and baseline is None:

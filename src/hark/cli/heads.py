@@ -14,12 +14,12 @@ from hark.cli.streams import STDOUT, print_note, writer
 from hark.errors import UserError, require
 
 if TYPE_CHECKING:
-    from hark.decode.load import Loaded
     from hark.inspect.attention import Head
     from hark.inspect.heads.corpus import HeadCorpus, HeadExample
     from hark.inspect.heads.finder import Finder, HeadReport, WordPair
     from hark.inspect.heads.gold import Gold
     from hark.inspect.heads.importance import HeadEffect, Scorer
+    from hark.translate.load import Loaded
 
 IMPORTANCE = 100
 """Sentence pairs on which the importance of heads is measured by default."""
@@ -91,9 +91,9 @@ def heads(
     --align.
     """
     require("torch", "train", "looking inside a model")
-    from hark.decode.load import Loaded
     from hark.evaluate.systems import name_models
     from hark.inspect.heads.finder import HeadReport, put_together
+    from hark.translate.load import Loaded
 
     # Check all arguments before the slow part.
     if output == STDOUT and as_json:
@@ -191,7 +191,7 @@ def read(
 def make_finder(loaded: "Loaded", device: str, threads: int | None) -> "Finder":
     import torch
 
-    from hark.decode.load import torch_device
+    from hark.engine.opening import torch_device
     from hark.inspect.heads.finder import Finder
 
     if threads is not None:

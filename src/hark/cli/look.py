@@ -21,8 +21,8 @@ EXAMPLES = (
 )
 
 if TYPE_CHECKING:
-    from hark.decode.load import Loaded
     from hark.inspect.presets import PresetName
+    from hark.translate.load import Loaded
 
 
 def look(
@@ -119,9 +119,9 @@ def load_for(
 
     Invalid input fails here, before the slow import of torch."""
     from hark.cli.model_choice import choose_model, model_codes
-    from hark.decode.languages import UNKNOWN
-    from hark.decode.load import Loaded
     from hark.inspect.beginning import first_sentence
+    from hark.translate.languages import UNKNOWN
+    from hark.translate.load import Loaded
 
     wanted = source
     if preset:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from hark.errors import UserError
 
 if TYPE_CHECKING:
-    from hark.decode.load import Loaded
     from hark.text.address import Formality
+    from hark.translate.load import Loaded
 
 
 class ChosenModel(NamedTuple):
@@ -22,7 +22,7 @@ class ChosenModel(NamedTuple):
     """None: the model has only one."""
     lines: Iterable[str]
     written_in: str | None = None
-    """The language of the text if it is not to be translated, see `hark.decode.choice`."""
+    """The language of the text if it is not to be translated, see `hark.translate.choice`."""
 
 
 def choose_model(
@@ -51,9 +51,9 @@ def choose_installed(
 ) -> ChosenModel:
     from hark import models
     from hark.cli.streams import print_note
-    from hark.decode.choice import Choice, LoadedModels, choose
-    from hark.decode.source_language import PLAUSIBLE, resolve
     from hark.text.language_names import language_name
+    from hark.translate.choice import Choice, LoadedModels, choose
+    from hark.translate.source_language import PLAUSIBLE, resolve
 
     if model is not None:
         folder, pair = models.find_named(model)

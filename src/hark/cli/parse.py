@@ -60,8 +60,8 @@ def parse(
     """
     require("torch", "train", "hark parse")
     from hark.cli.inputs import find_input, read_lines
-    from hark.decode.load import Loaded
     from hark.parse.parser import Parser
+    from hark.translate.load import Loaded
 
     check_output(output, as_json)
     source = find_input(words or [], "parse")

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
-    from hark.decode.translation import Alternative, Translation
+    from hark.translate.translation import Alternative, Translation
 
 MAX_WARNINGS = 10
 """Doubtful lines to print reasons for; the rest are counted."""

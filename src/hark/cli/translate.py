@@ -121,8 +121,8 @@ def translate(
     from hark.cli.model_choice import choose_form, choose_model, model_codes
     from hark.cli.printing import write
     from hark.cli.streams import STDOUT, shown_progress, writer
-    from hark.decode.load import Loaded
     from hark.documents.glossary import read_glossary_files
+    from hark.translate.load import Loaded
 
     if align and not as_json:
         raise UserError("--align requires --json")

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hark.config import DecodeConfig
-from hark.decode.engine import Engine
-from hark.decode.request import Hypothesis, Request
+from hark.engine.interface import Engine
+from hark.engine.request import Hypothesis, Request
 from hark.facts import LanguagePair
 
 

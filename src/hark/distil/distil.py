@@ -21,12 +21,12 @@ from hark.data.dataset import Dataset
 from hark.data.manifest import Shard
 from hark.data.progress import Progress, silent
 from hark.data.workers import available_processes, run_jobs
-from hark.decode.load import Loaded
 from hark.distil.answers import Chunk, RequestMaker, translate
 from hark.distil.filter import PackedChunk, TranslationFilter
 from hark.distil.record import DistilledText, DistilRecord
 from hark.errors import UserError
 from hark.facts import LanguagePair
+from hark.translate.load import Loaded
 
 CHUNK_PAIRS = 1024
 """Pairs filtered and written at a time: little work on a GPU, half a minute on a CPU."""

@@ -13,10 +13,10 @@ from hark.data.dataset import Dataset
 from hark.data.filters import is_garbled, is_identical
 from hark.data.store import Sentences
 from hark.data.tally import cut
-from hark.decode.faults import FAULTS, Fault, find_faults
 from hark.distil.answers import Chunk
 from hark.text.normalise import normalise
 from hark.text.vocabulary import Vocabulary
+from hark.translate.faults import FAULTS, Fault, find_faults
 
 RejectReason = Literal[Fault, "long", "garbled", "copied"]
 """Why a translation is rejected: a fault of any translation; `long`: the source is longer than in the teacher's

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hark.decode.align import Link
 from hark.errors import UserError
+from hark.translate.align import Link
 
 
 class DocumentError(UserError):

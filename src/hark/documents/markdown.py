@@ -4,13 +4,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.decode.align import Link
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.markdown_inline import InlineText, label_key, read_inline
 from hark.documents.markup import Markup
 from hark.documents.markup_rules import BLOCKS, MarkupRules
 from hark.documents.splicing import Splice, SplicedDocument
+from hark.translate.align import Link
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _HEAD = re.compile(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import NamedTuple
 
-from hark.decode.align import Link
 from hark.documents.markup_rules import READINGS, MarkupRules
 from hark.documents.markup_tokens import Token, pair_up, tokenise
 from hark.documents.placing import Element, Mark, place, placeholders
+from hark.translate.align import Link
 
 MAX_TAGS, MAX_DEPTH = 400, 40
 """Inline tags of one text, and their depth, up to which they are placed by alignment. Beyond, every tag ends a text."""

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Protocol
 
-from hark.decode.align import Link
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText
 from hark.documents.markup import Markup, MarkupItem
 from hark.documents.markup_rules import ATTRIBUTE, MarkupRules
+from hark.translate.align import Link
 
 ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))
 """HTML attributes with text for people."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from hark.decode.align import Link, word_spans
-from hark.decode.translation import Sentence, Translation, shift
 from hark.documents.messages import keeps_placeholders
 from hark.documents.outcome import SegmentKey, SegmentOutcome
 from hark.documents.similar_texts import SimilarTexts
+from hark.translate.align import Link, word_spans
+from hark.translate.translation import Sentence, Translation, shift
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.decode.align import Link
 from hark.documents.inline_tree import InlineTree
 from hark.documents.markup_tokens import pair_up, tokenise
 from hark.documents.placing import place
 from hark.text.rewrite import Span
 from hark.text.shapes import SHAPES
+from hark.translate.align import Link
 
 _GLUED = r"%(?:\d+\$|\(\w+\))?[-+0\#]{0,3}\d*(?:\.\d+)?l{0,2}[sd@]"
 PLACEHOLDER = re.compile("|".join([*(pattern for kind, pattern in SHAPES if kind == "placeholder"), _GLUED]))

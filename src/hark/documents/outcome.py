@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from hark.decode.align import Link
-from hark.decode.reasons import Reason
-from hark.decode.translation import Translation
 from hark.documents.document import SegmentTranslation
+from hark.translate.align import Link
+from hark.translate.faults import Reason
+from hark.translate.translation import Translation
 
 Origin = Literal["model", "memory"]
 SegmentKey = tuple[str, bool]

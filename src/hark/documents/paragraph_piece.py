@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hark.decode.align import Link
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.paragraph_items import Item, Kept, TextFormat, TextRun, Wrap, emit, visible
 from hark.documents.placing import Element, Mark, place, placeholders
 from hark.documents.xml_nodes import CONTROL
 from hark.text.rewrite import Span
+from hark.translate.align import Link
 
 _TAG = re.compile("\x01(\\d+)\x02")
 _Effect = Literal["open", "close", "raw", "break"]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from hark.decode.align import Link
 from hark.text.rewrite import Rewriting, Span
+from hark.translate.align import Link
 
 AS_SURE = 0.85
 """A word of the source belongs to those words of the translation whose links are at least this sure, relative to the

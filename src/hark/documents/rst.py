@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
-from hark.decode.align import Link
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.rst_inline import RstInline, name_key, read_inline, references
 from hark.documents.splicing import Splice, SplicedDocument
+from hark.translate.align import Link
 
 _LINE = re.compile(r"([ \t]*)([^\r\n]*)(\r\n|\r|\n|\Z)")
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*")

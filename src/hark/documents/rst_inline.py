@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hark.decode.align import Link
 from hark.documents.inline_tree import InlineTree
 from hark.documents.placing import place
+from hark.translate.align import Link
 
 _BEFORE = r"(?<![^\s'\"(\[{<\-/:‘“’«¡¿–—„])"
 _AFTER = r"(?![^\s'\"\)\]}>\-/:.,;!?\\’”»–—…“])"

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hark.decode.align import Link
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText, Unencodable
 from hark.documents.messages import EncodedMessage
+from hark.translate.align import Link
 
 
 class Splice(Protocol):

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hark.decode.align import Link
 from hark.documents.cue_layout import LINE, CueSlot, break_lines, split_over_cues
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText
 from hark.documents.inline_tree import InlineTree
 from hark.documents.placing import place
 from hark.text.rewrite import Span
+from hark.translate.align import Link
 
 MAX_CUES, MAX_CHARACTERS, MAX_PAUSE = 8, 500, 2.0
 """Cues, characters and seconds between cues up to which cues are joined."""

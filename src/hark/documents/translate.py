@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from hark.decode.reasons import Reason, in_order
-from hark.decode.translation import Translation
 from hark.documents.document import Document, Segment
 from hark.documents.memory import Memory, recall
 from hark.documents.messages import find_placeholders, keeps_placeholders
 from hark.documents.outcome import SegmentKey, SegmentOutcome
+from hark.translate.faults import Reason, in_order
+from hark.translate.translation import Translation
 
 TranslateTexts = Callable[[list[str], bool], Iterator[Translation]]
 """Translates texts in order; the flag asks for word links, which take time."""

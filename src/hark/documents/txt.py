@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hark.decode.align import Link
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.splicing import Splice, SplicedDocument
 from hark.text.paragraphs import Unit, group, wrap
+from hark.translate.align import Link
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 

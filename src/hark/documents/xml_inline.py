@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from hark.decode.align import Link
 from hark.documents.inline_tree import InlineTree
 from hark.documents.markup_rules import ATTRIBUTE
 from hark.documents.markup_tokens import Token, pair_up, tokenise
 from hark.documents.messages import has_words, keeps_placeholders
 from hark.documents.placing import place
+from hark.translate.align import Link
 
 _ENCLOSING = frozenset(("g", "mrk", "pc", "hi"))
 _OPENING = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}

@@ -7,8 +7,8 @@ import torch
 
 from hark.config import DecodeConfig
 from hark.data.dataset import Dataset
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import Tokenisation, choose_tokenisation, make_measures
 from hark.model import Transformer
 from hark.train.job import DevScores

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from hark.decode.align import Link
 from hark.evaluate.directions import matrix_section
 from hark.evaluate.evaluation import Evaluation, SetResult, SystemResult
 from hark.evaluate.examples import Example, Examples, ExampleTranslation
@@ -12,6 +11,7 @@ from hark.evaluate.scores import Score
 from hark.pages.axes import round_step
 from hark.pages.document import document, page_style, read_asset, visible
 from hark.pages.formats import count, plural
+from hark.translate.align import Link
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 960, 240, 40, 20, 54  # of a chart, in SVG units
 SIGNIFICANT = 0.05

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 from hark.bundle import name_of
 from hark.card import describe_pairs
-from hark.decode.align import Link
-from hark.decode.load import Loaded
-from hark.decode.translation import Alternative
 from hark.errors import UserError
 from hark.evaluate.held_out import HeldOutSet, read_hypotheses
 from hark.facts import LanguagePair
+from hark.translate.align import Link
+from hark.translate.load import Loaded
+from hark.translate.translation import Alternative
 
 
 @dataclass(frozen=True)

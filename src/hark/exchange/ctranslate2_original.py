@@ -9,7 +9,7 @@ import numpy as np
 import sentencepiece
 
 from hark.config import DecodeConfig
-from hark.decode.engines.ctranslate2_runtime import BY_LOG_PROB
+from hark.engine.ctranslate2 import BY_LOG_PROB
 from hark.exchange.files import read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.import_ctranslate2 import read_vocabularies

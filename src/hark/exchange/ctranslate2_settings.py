@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from hark.config import ModelConfig
-from hark.decode.engines.conversion import sinusoids
 from hark.errors import UserError
 from hark.exchange.ctranslate2_file import ModelFile
 from hark.settings import SettingError
+from hark.weights import sinusoids
 
 ACTIVATIONS = {0: "relu", 2: "swish", 3: "gelu"}
 POSITIONS = 1024

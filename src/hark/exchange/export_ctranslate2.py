@@ -10,10 +10,9 @@ import numpy as np
 import sentencepiece
 
 from hark.config import DecodeConfig
-from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.conversion import convert
-from hark.decode.engines.ctranslate2_runtime import BY_LOG_PROB, ComputeType
-from hark.decode.load import default_precision
+from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.ctranslate2 import BY_LOG_PROB, ComputeType, convert
+from hark.engine.opening import default_precision
 from hark.exchange.exporter import HALF_BOUND, Exporter, ExportPrecision
 from hark.exchange.hark_side import hark_side
 from hark.exchange.parity import BOUND, Ids, Side

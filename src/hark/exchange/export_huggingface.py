@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from hark.config import DecodeConfig
-from hark.decode.engines.conversion import sinusoids
 from hark.exchange.huggingface_exporter import HuggingFaceExporter
 from hark.exchange.huggingface_layers import BIAS
 from hark.exchange.layers import recorded
@@ -23,7 +22,7 @@ from hark.exchange.parity import Ids, Side
 from hark.exchange.transformers_side import silence
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.text.tokenizer import Tokenizer
-from hark.weights import Array
+from hark.weights import Array, sinusoids
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ import numpy as np
 import hark
 from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
-from hark.decode.engines.ctranslate2 import CTranslate2Engine
-from hark.decode.engines.ctranslate2_runtime import ComputeType
-from hark.decode.request import Request
+from hark.engine.ctranslate2 import ComputeType, CTranslate2Engine
+from hark.engine.request import Request
 from hark.exchange.layers import recorded
 from hark.exchange.parity import Ids, Side
 from hark.facts import LanguagePair

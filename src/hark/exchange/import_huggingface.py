@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from hark.config import ModelConfig
-from hark.decode.engines.conversion import sinusoids
 from hark.errors import UserError
 from hark.exchange.fairseq_pieces import all_pieces
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
@@ -33,7 +32,7 @@ from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds
-from hark.weights import Array, Weights
+from hark.weights import Array, Weights, sinusoids
 
 PEGASUS_MODEL = "spiece.model"
 PEGASUS_OFFSET = 103

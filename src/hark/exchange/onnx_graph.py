@@ -14,8 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import hark
 from hark.config import ModelConfig
-from hark.decode.engines.conversion import NORM_EPSILON, sinusoids
-from hark.weights import SCALE, Weights
+from hark.weights import NORM_EPSILON, SCALE, Weights, sinusoids
 
 OPSET = 17
 """The first version with LayerNormalization; onnxruntime has it since 1.12 (2022)."""

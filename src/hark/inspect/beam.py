@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.decode.engines.watch import SearchStep, Watch
-from hark.decode.request import Hypotheses, Request
+from hark.engine.request import Hypotheses, Request
+from hark.engine.watch import SearchStep, Watch
 
 LIKELY = 8
 """Number of next tokens to record for each hypothesis."""

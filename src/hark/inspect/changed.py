@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.engines.watch import Watch
-from hark.decode.request import Hypothesis, Request
+from hark.engine.request import Hypothesis, Request
+from hark.engine.torch import TorchEngine
+from hark.engine.watch import Watch
 from hark.errors import HarkError
 from hark.inspect.attention import AttentionKind, Head
 from hark.inspect.beam import PLACES

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from hark.decode.coder import Coder
-from hark.decode.load import Loaded
 from hark.errors import UserError
 from hark.inspect.effects import Effects, count_measurements, measure
 from hark.inspect.page import Page, render
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, find_heads, sentence_of
 from hark.inspect.recording import Recording, record
+from hark.translate.coder import Coder
+from hark.translate.load import Loaded
 
 CHANGES = 6
 """Number of heads, and of words, to remove for a new translation."""

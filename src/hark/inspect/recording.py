@@ -14,12 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hark.decode.alignment_heads import AlignmentHeads
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.load import Loaded, search_settings
-from hark.decode.piece import Options
-from hark.decode.request import Hypothesis
-from hark.decode.translator import Translator
+from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.request import Hypothesis
+from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.inspect.attention import Attention, AttentionKind, observe
 from hark.inspect.beam import PLACES, RecordedSearch, SearchRecorder
@@ -28,6 +25,9 @@ from hark.inspect.words import Spelling
 from hark.model import Layout, Transformer
 from hark.model.patterns import Pattern
 from hark.text.vocabulary import SpecialIds
+from hark.translate.load import Loaded, search_settings
+from hark.translate.piece import Options
+from hark.translate.translator import Translator
 
 
 @dataclass(frozen=True, eq=False)

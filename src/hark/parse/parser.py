@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hark.decode.load import Loaded, search_settings
-from hark.decode.request import Request, TreeConstraint, TreeSymbols
+from hark.engine.request import Request, TreeConstraint, TreeSymbols
 from hark.errors import UserError
 from hark.text.tokenizer import Tokenizer
 from hark.text.trees import CLOSE, TREES, Tree, as_source, build_tree, is_opening, is_word
+from hark.translate.load import Loaded, search_settings
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from hark.config import Config, ModelConfig
-from hark.decode.load import Loaded
 from hark.inspect.presets import LANGUAGE, PRESETS, PresetName, by_word, find_heads, sentence_of
 from hark.inspect.recording import record
 from hark.model.positions import sinusoids
@@ -23,6 +22,7 @@ from hark.reproduce.tables import differences, table
 from hark.reproduce.trial import Advance
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.schedule import learning_rate
+from hark.translate.load import Loaded
 
 MODEL = f"{LANGUAGE}-de"
 """The languages of the installed model whose attention is shown."""

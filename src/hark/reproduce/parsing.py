@@ -7,7 +7,6 @@ from typing import Any
 
 from hark.config import Config, CorpusConfig
 from hark.data.prepare import prepare
-from hark.decode.load import Loaded
 from hark.parse.baseline import RightBranching
 from hark.parse.parser import Parser
 from hark.parse.score import LengthScore, TreePair, score_by_length, score_trees
@@ -16,6 +15,7 @@ from hark.reproduce.trial import Advance, Trial, read_cost, train_trial
 from hark.reproduce.work import Row, Work
 from hark.text.trees import Tree, format_tree
 from hark.train.export import average_run
+from hark.translate.load import Loaded
 
 TRAINING = 0.8
 

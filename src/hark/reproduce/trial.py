@@ -15,8 +15,8 @@ from hark import configfile
 from hark.config import Config, DecodeConfig
 from hark.data.dataset import Dataset
 from hark.data.manifest import Role
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.model import Transformer, kernels
 from hark.rundir import RunDir

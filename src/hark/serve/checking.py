@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from hark.decode.piece import Options
-from hark.decode.translation import Translation
 from hark.serve.choice import answer
 from hark.serve.refusal import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.shelf import Shelf
+from hark.translate.piece import Options
+from hark.translate.translation import Translation
 
 
 async def check(translation: Translation, options: Options, running: RunningModel, shelf: Shelf) -> Translation:

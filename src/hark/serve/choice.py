@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from hark import models
-from hark.decode.choice import Choice, UndetectedError, choose
-from hark.decode.engine import EngineError
-from hark.decode.piece import Options
-from hark.decode.source_language import Answer, Draft, FoundLanguage, Inquiry, Question, find_language
+from hark.engine.interface import EngineError
 from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
 from hark.serve.refusal import Refusal
 from hark.serve.shelf import Shelf
 from hark.text.address import Formality
 from hark.text.identification import GLANCE
+from hark.translate.choice import Choice, UndetectedError, choose
+from hark.translate.piece import Options
+from hark.translate.source_language import Answer, Draft, FoundLanguage, Inquiry, Question, find_language
 
 Result = TypeVar("Result")
 
@@ -52,7 +52,7 @@ class ModelChoice:
         written_in: str | None = None,
         formality: Formality | None = None,
     ) -> Choice:
-        """Choose a model for a text, see `hark.decode.choice`; the codes of the languages are the model's."""
+        """Choose a model for a text, see `hark.translate.choice`; the codes of the languages are the model's."""
         fitting = self.fitting(source, target, formality)
         if written_in is not None:
             return Choice(fitting[0], *fitting[0].pairs[0], written_in)

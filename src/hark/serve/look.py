@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from hark.decode.load import Loaded
 from hark.errors import HarkError, MissingExtraError, UserError, require
 from hark.serve.bodies import read_json
 from hark.serve.choice import ModelChoice
@@ -16,6 +15,7 @@ from hark.serve.native import CompactJson, languages_of
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
+from hark.translate.load import Loaded
 
 WAITING = 4
 """Maximum requests that wait for the one that is being recorded: each takes about a second."""

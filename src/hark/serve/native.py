@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from hark.decode.translation import Alternative, Sentence
 from hark.serve.bodies import Fields, read_json
 from hark.serve.refusal import Refusal
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
 from hark.text.address import Formality
+from hark.translate.translation import Alternative, Sentence
 
 EVENTS = "text/event-stream"
 

@@ -8,13 +8,13 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-from hark.decode.engine import EngineError
-from hark.decode.load import Loaded
-from hark.decode.piece import Options
-from hark.decode.translation import Sentence, Translation
+from hark.engine.interface import EngineError
 from hark.facts import LanguagePair
 from hark.machine import available_cores
 from hark.serve.scoring import Pairs, Scoring, Surprises
+from hark.translate.load import Loaded
+from hark.translate.piece import Options
+from hark.translate.translation import Sentence, Translation
 
 Result = TypeVar("Result")
 OnSentence = Callable[[int, int, Sentence], object]

@@ -6,9 +6,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 
-from hark.decode.intake import BULK_EVERY
-from hark.decode.load import Loaded
+from hark.engine.request import BULK_EVERY
 from hark.errors import HarkError
+from hark.translate.load import Loaded
 
 AT_ONCE = 64
 """Pairs in a batch at which no further request is added to it, so that an urgent one does not have to wait long."""

@@ -7,10 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from hark.decode.choice import Choice
-from hark.decode.load import search_settings
-from hark.decode.piece import Options
-from hark.decode.translation import Sentence, Translation
 from hark.facts import LanguagePair
 from hark.models import matches
 from hark.serve.admission import Admission
@@ -24,6 +20,10 @@ from hark.text.address import Formality, choose_address
 from hark.text.detector import base_language
 from hark.text.identification import rank
 from hark.text.terms import Terms
+from hark.translate.choice import Choice
+from hark.translate.load import search_settings
+from hark.translate.piece import Options
+from hark.translate.translation import Sentence, Translation
 
 LIKELY = 0.01
 """Minimum probability of a language that a text may be in."""
@@ -47,7 +47,7 @@ class Job:
     terms: Terms | None = None
     """The terms of a glossary."""
     written_in: str | None = None
-    """The language of the texts if they are not to be translated, see `hark.decode.choice`."""
+    """The language of the texts if they are not to be translated, see `hark.translate.choice`."""
     formality: Formality | None = "auto"
     """The form of address; auto: one form for each text."""
     fragments: bool = False

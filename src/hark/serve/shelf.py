@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from hark import models
-from hark.decode.load import Loaded
 from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.machine import available_memory
@@ -19,6 +18,7 @@ from hark.serve.refusal import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
 from hark.text.detector import load_detector
+from hark.translate.load import Loaded
 
 OVERHEAD = 64 << 20
 """Bytes of memory that a model takes in addition to twice its size on disk: vocabularies, phrases, workspace. In all,

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from hark.decode.reasons import in_order
 from hark.documents.markup import Markup
 from hark.documents.markup_rules import MarkupRules
 from hark.models import matches
@@ -15,6 +14,7 @@ from hark.serve.service import Job, Service, Translated
 from hark.text.address import Formality
 from hark.text.detector import base_language
 from hark.text.terms import Terms
+from hark.translate.faults import in_order
 
 LONG = 4_000
 """Characters of markup that are parsed in another thread."""
@@ -76,7 +76,7 @@ class FoundLanguages(NamedTuple):
     source: str | None
     """None: find that of each part."""
     written_in: str | None = None
-    """Its language if it is not to be translated, see `hark.decode.choice`."""
+    """Its language if it is not to be translated, see `hark.translate.choice`."""
     share: float = 1.0
     """The probability of its language."""
 

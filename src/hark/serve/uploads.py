@@ -136,7 +136,7 @@ class FileJob:
     document: DocumentJob
     jobs: tuple[Job, ...]
     written_in: str | None = None
-    """The language of the file if it is not to be translated, see `hark.decode.choice`."""
+    """The language of the file if it is not to be translated, see `hark.translate.choice`."""
 
     @property
     def characters(self) -> int:

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hark.decode.alignment_heads import AlignmentHeads
+from hark.engine.alignment_heads import AlignmentHeads
 from hark.inspect.attention import Head
 from hark.inspect.heads.alignment import ROUNDS, STEPS, Linked, link_words, measure_alignment
 from hark.inspect.heads.gold import Gold

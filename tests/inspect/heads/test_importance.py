@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from hark.decode.engines.torch import TorchEngine
+from hark.engine.torch import TorchEngine
 from hark.inspect.ablation import attention_of, without_heads
 from hark.inspect.attention import Head
 from hark.inspect.heads.corpus import HeadExample, encode
@@ -107,9 +107,9 @@ def test_bleu_is_that_of_the_search_output() -> None:
     from sacrebleu.metrics.bleu import BLEU
 
     from hark.config import DecodeConfig
-    from hark.decode.request import Request
+    from hark.engine.request import Request
     from hark.inspect.heads.score import bleu
-    from tests.decode.stub import tokenizer
+    from tests.translate.stub import tokenizer
 
     model = build(vocab_size=700)
     texts = ["the cat sees a small red house", "we have been here before"]

@@ -10,7 +10,7 @@ from hark.inspect.attention import Attention, AttentionKind, Head
 from hark.inspect.heads.measures import NEAR, HeadMeasure, HeadTally, marks_of, measure_weights
 from hark.inspect.heads.roles import NamedRole, name
 from hark.text.tokenizer import EOS
-from tests.decode.stub import tokenizer
+from tests.translate.stub import tokenizer
 
 Weights = NDArray[np.float32]
 

@@ -8,15 +8,16 @@ from numpy.typing import NDArray
 
 from hark import bundle as bundling
 from hark.bundle import Bundle
-from hark.decode.alignment_heads import AlignmentHeads, Step
-from hark.decode.load import EngineName, Loaded
-from hark.decode.request import Request
+from hark.engine.alignment_heads import AlignmentHeads, Step
+from hark.engine.opening import EngineName
+from hark.engine.request import Request
 from hark.facts import AlignmentFacts
 from hark.inspect.attention import Head
 from hark.inspect.heads.alignment import Combination
 from hark.inspect.heads.store import store
 from hark.text.tokenizer import EOS
-from tests.decode.bundles import make_bundle
+from hark.translate.load import Loaded
+from tests.translate.bundles import make_bundle
 
 TEXTS = ["the cat sees a small red house.", "we have been here before", "an old tree, and it is not red!", "committee"]
 

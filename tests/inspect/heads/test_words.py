@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.decode.align import merge
 from hark.inspect.heads.gold import detokenise
 from hark.inspect.heads.words import WordMatcher
 from hark.text.tokenizer import EOS
-from tests.decode.stub import tokenizer
+from hark.translate.align import merge
+from tests.translate.stub import tokenizer
 
 MATCHER = WordMatcher(tokenizer())
 VOCABULARY = ["the", "committee", "Straße", ",", ".", "猫", "🙂", "don't", "x", "%", "("]

@@ -13,7 +13,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.decode.alignment_heads import AlignmentHeads, Step
+from hark.engine.alignment_heads import AlignmentHeads, Step
 from hark.inspect.attention import Head
 from hark.inspect.heads.gold import Gold, error_rate
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hark.decode.alignment_heads import Step
+from hark.engine.alignment_heads import Step
 from hark.inspect.attention import KINDS, Attention, Head, observe_many
 from hark.inspect.heads.alignment import ROUNDS, STEPS, Alignment, Combination, Linked, link_words, measure_alignment
 from hark.inspect.heads.corpus import HeadCorpus, HeadExample

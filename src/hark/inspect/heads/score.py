@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from hark.config import DecodeConfig
-from hark.decode.engines.torch import TorchEngine
-from hark.decode.request import Request
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.inspect.heads.corpus import HeadExample
 from hark.inspect.heads.importance import Scorer

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hark.decode.alignment_heads import Step
+from hark.engine.alignment_heads import Step
 from hark.inspect.heads.alignment import STEPS, Combination
 from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.picture import short_name

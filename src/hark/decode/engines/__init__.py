@@ -1,1 +1,0 @@
-"""The engines: CTranslate2 for CPUs, torch for GPUs."""

@@ -1,0 +1,257 @@
+"""Converts a bundle's weights to a CTranslate2 model in memory, with numpy only, so that translating needs no torch.
+
+CTranslate2's own converter imports torch if it is installed, which takes longer than loading and translating. Its model
+file is a plain list of named arrays: they are named and arranged here, and `ctranslate2_variables` writes them. The
+names of tokens are their ids ("17"), except in exports.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hark.config import ModelConfig
+from hark.engine.alignment_heads import AlignmentHeads
+from hark.engine.ctranslate2_variables import StoredType, Variables
+from hark.text.vocabulary import SpecialIds
+from hark.weights import NORM_EPSILON, SCALE, Array, Weights, sinusoids
+
+MODEL = "model.bin"
+ACTIVATIONS = {"relu": 0, "gelu": 3, "swish": 2, "swiglu": 2}
+TokenNames = tuple[Sequence[str], Sequence[str]]
+"""The names of the source's and the target's tokens."""
+
+
+def convert(
+    weights: Weights,
+    config: ModelConfig,
+    special: SpecialIds,
+    stored_type: StoredType = "int8",
+    alignment: AlignmentHeads | None = None,
+    names: TokenNames | None = None,
+    adds_end: bool = True,
+) -> dict[str, bytes]:
+    """Return the files of a CTranslate2 model, by name, for `ctranslate2.Translator(files=...)`.
+
+    With int8 and int7, matrices not stored as int8 are quantised here: CTranslate2 would do the same while loading, but
+    more slowly and with a second copy in float32. With `names`, CTranslate2 appends EOS to the source itself, if the
+    model expects it (`adds_end`).
+    """
+    variables = _variables(weights, config, stored_type, alignment)
+    return _other_files(config, special, names, adds_end) | {MODEL: b"".join(variables.parts())}
+
+
+def write_converted(
+    folder: Path,
+    weights: Weights,
+    config: ModelConfig,
+    special: SpecialIds,
+    stored_type: StoredType,
+    alignment: AlignmentHeads | None = None,
+) -> None:
+    """Write the files of a CTranslate2 model, array by array, which takes less memory than `convert`."""
+    for name, content in _other_files(config, special, None, True).items():
+        (folder / name).write_bytes(content)
+    with (folder / MODEL).open("wb") as file:
+        file.writelines(_variables(weights, config, stored_type, alignment).parts())
+
+
+def _variables(
+    weights: Weights, config: ModelConfig, stored_type: StoredType, alignment: AlignmentHeads | None
+) -> Variables:
+    variables = Variables(stored_type)
+    _add_encoder(variables, weights, config)
+    _add_decoder(variables, weights, config, alignment or AlignmentHeads.default(config))
+    return variables
+
+
+def _other_files(
+    config: ModelConfig, special: SpecialIds, names: TokenNames | None, adds_end: bool
+) -> dict[str, bytes]:
+    """The files beside the weights: settings and vocabularies."""
+    sources, targets = names or (_numbers(config.source_vocab_size or config.vocab_size), _numbers(config.vocab_size))
+    settings = {
+        "unk_token": targets[special.unknown],
+        "bos_token": targets[special.start],
+        "eos_token": targets[special.end],
+        "decoder_start_token": targets[special.start],
+        "add_source_bos": False,
+        "add_source_eos": names is not None and adds_end,
+        "layer_norm_epsilon": NORM_EPSILON,
+        "multi_query_attention": False,
+    }
+    files = {"config.json": json.dumps(settings).encode()}
+    if sources == targets:
+        return files | {"shared_vocabulary.json": _vocabulary(targets)}
+    return files | {"source_vocabulary.json": _vocabulary(sources), "target_vocabulary.json": _vocabulary(targets)}
+
+
+def _numbers(size: int) -> list[str]:
+    return [str(i) for i in range(size)]
+
+
+def _vocabulary(names: Sequence[str]) -> bytes:
+    return json.dumps(list(names)).encode()
+
+
+def _add_encoder(variables: Variables, weights: Weights, config: ModelConfig) -> None:
+    _add_stack(variables, weights, config, "encoder")
+    variables.number("encoder/embeddings_merge", 0)
+    variables.number("encoder/multi_query_attention", 0)
+    source = "embedding" if config.tie == "all" else "source_embedding"
+    variables.stored("encoder/embeddings_0", weights, f"{source}.weight")
+    for i in range(config.n_encoder_layers):
+        ours, theirs = f"encoder.layers.{i}", f"encoder/layer_{i}"
+        _add_self_attention(variables, weights, config, ours, theirs)
+        _add_feed_forward(variables, weights, ours, theirs)
+
+
+def _add_decoder(variables: Variables, weights: Weights, config: ModelConfig, alignment: AlignmentHeads) -> None:
+    layer, heads = alignment.layer, alignment.heads
+    _add_stack(variables, weights, config, "decoder")
+    variables.number("decoder/alignment_layer", layer, "int16")
+    variables.number("decoder/alignment_heads", len(heads), "int16")
+    if config.tie == "all":
+        variables.alias("decoder/embeddings", "encoder/embeddings_0")
+    else:
+        variables.stored("decoder/embeddings", weights, "embedding.weight")
+    match config.tie:
+        case "all":
+            variables.alias("decoder/projection", "encoder/embeddings_0")
+        case "target":
+            variables.alias("decoder/projection", "decoder/embeddings")
+        case "none":
+            variables.stored("decoder/projection", weights, "projection.weight")
+    if config.output_bias:
+        variables.array("decoder/projection/bias", weights["output_bias"])
+    for i in range(config.n_decoder_layers):
+        ours, theirs = f"decoder.layers.{i}", f"decoder/layer_{i}"
+        _add_self_attention(variables, weights, config, ours, theirs)
+        _add_cross_attention(variables, weights, config, ours, theirs, heads if i == layer else ())
+        _add_feed_forward(variables, weights, ours, theirs)
+
+
+def _add_stack(variables: Variables, weights: Weights, config: ModelConfig, stack: str) -> None:
+    variables.number(f"{stack}/num_heads", config.n_heads, "int16")
+    variables.number(f"{stack}/pre_norm", config.norm == "pre")
+    variables.number(f"{stack}/activation", ACTIVATIONS[config.activation])
+    variables.number(f"{stack}/scale_embeddings", config.scale_embedding)
+    if config.embedding_norm:
+        side = "source" if stack == "encoder" else "target"
+        _add_norm(variables, weights, f"{side}_norm", f"{stack}/layernorm_embedding")
+    if config.norm == "pre":
+        _add_norm(variables, weights, f"{stack}.norm", f"{stack}/layer_norm")
+    match config.positions:
+        case "sinusoidal" | "sinusoidal_halves" | "sinusoidal_t2t":
+            # CTranslate2's own table is that of sinusoidal_t2t, with positions from 1.
+            table = sinusoids(config)
+        case "learned":
+            table = weights[f"{'source' if stack == 'encoder' else 'target'}_positions.weight"]
+        case "none":
+            table = np.zeros((config.max_positions, config.d_model), np.float32)
+        case "rotary":
+            return
+    variables.array(f"{stack}/position_encodings/encodings", table)
+
+
+def _add_norm(variables: Variables, weights: Weights, ours: str, theirs: str) -> None:
+    variables.array(f"{theirs}/gamma", weights[f"{ours}.weight"])
+    variables.array(f"{theirs}/beta", weights[f"{ours}.bias"])
+
+
+def _add_feed_forward(variables: Variables, weights: Weights, ours: str, theirs: str) -> None:
+    _add_norm(variables, weights, f"{ours}.feed_forward_residual.norm", f"{theirs}/ffn/layer_norm")
+    names = {"w_1": "linear_0", "w_2": "linear_1"}
+    # CTranslate2 applies the activation to linear_0, hark to the gate.
+    if f"{ours}.feed_forward.w_gate.weight" in weights:
+        names = {"w_gate": "linear_0", "w_1": "linear_0_noact", "w_2": "linear_1"}
+    for name, linear in names.items():
+        variables.stored(f"{theirs}/ffn/{linear}", weights, f"{ours}.feed_forward.{name}.weight")
+        variables.array(f"{theirs}/ffn/{linear}/bias", weights[f"{ours}.feed_forward.{name}.bias"])
+
+
+def _add_self_attention(variables: Variables, weights: Weights, config: ModelConfig, ours: str, theirs: str) -> None:
+    heads = _Heads(weights, config, f"{ours}.self_attention", range(config.n_heads))
+    theirs += "/self_attention"
+    _add_norm(variables, weights, f"{ours}.self_attention_residual.norm", f"{theirs}/layer_norm")
+    _add_head_settings(variables, config, theirs)
+    heads.add(variables, f"{theirs}/linear_0", "w_q", "w_k", "w_v")
+    heads.add_output(variables, f"{theirs}/linear_1")
+    if config.positions == "rotary":
+        variables.number(f"{theirs}/rotary_dim", config.k_width, "int32")
+        variables.number(f"{theirs}/rotary_interleave", 1)
+        variables.number(f"{theirs}/rotary_base", 10000, "float32")
+
+
+def _add_cross_attention(
+    variables: Variables, weights: Weights, config: ModelConfig, ours: str, theirs: str, first: Sequence[int]
+) -> None:
+    """Put the alignment heads first: CTranslate2 returns the attention of the first heads. Their order is otherwise
+    irrelevant."""
+    order = [*first, *(head for head in range(config.n_heads) if head not in first)]
+    heads = _Heads(weights, config, f"{ours}.cross_attention", order)
+    theirs += "/attention"
+    _add_norm(variables, weights, f"{ours}.cross_attention_residual.norm", f"{theirs}/layer_norm")
+    _add_head_settings(variables, config, theirs)
+    heads.add(variables, f"{theirs}/linear_0", "w_q")
+    heads.add(variables, f"{theirs}/linear_1", "w_k", "w_v")
+    heads.add_output(variables, f"{theirs}/linear_2")
+
+
+def _add_head_settings(variables: Variables, config: ModelConfig, theirs: str) -> None:
+    width = max(config.k_width, config.v_width)
+    variables.number(f"{theirs}/queries_scale", 1 / math.sqrt(config.k_width), "float32")
+    if width * config.n_heads != config.d_model:
+        variables.number(f"{theirs}/head_dim", width, "int32")
+
+
+@dataclass(frozen=True, eq=False)
+class _Heads:
+    """The projections of one attention. CTranslate2 has one width for queries, keys and values: narrower ones are
+    padded with zeros, which do not change the result."""
+
+    weights: Weights
+    config: ModelConfig
+    name: str
+    order: Sequence[int]
+
+    @property
+    def width(self) -> int:
+        return max(self.config.k_width, self.config.v_width)
+
+    def add(self, variables: Variables, linear: str, *kinds: str) -> None:
+        """Add projections into heads, stacked along the rows."""
+        weight, bias, scale = (self.joined(kinds, part) for part in ("weight", "bias", "weight" + SCALE))
+        assert weight is not None
+        variables.matrix(linear, weight, scale)
+        if bias is not None:
+            variables.array(f"{linear}/bias", bias)
+
+    def joined(self, kinds: Sequence[str], part: str) -> Array | None:
+        """Concatenate a part of several projections; None if they do not have it."""
+        names = [f"{self.name}.{kind}.{part}" for kind in kinds]
+        # Rows of zeros have the scale 1.
+        parts = [
+            self.into_heads(self.weights[name], int(part.endswith(SCALE))) for name in names if name in self.weights
+        ]
+        return None if not parts else parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def into_heads(self, weight: Array, fill: int = 0) -> Array:
+        """Reorder the rows of a matrix, or the entries of a vector, by head, and pad each head to the common width."""
+        by_head = weight.reshape(self.config.n_heads, -1, *weight.shape[1:])
+        missing = self.width - by_head.shape[1]
+        if list(self.order) == sorted(self.order) and not missing:
+            return weight
+        padding = [(0, 0), (0, missing), *[(0, 0)] * (by_head.ndim - 2)]
+        padded = np.pad(by_head[list(self.order)], padding, constant_values=fill)
+        return padded.reshape(-1, *weight.shape[1:])
+
+    def add_output(self, variables: Variables, linear: str) -> None:
+        name = f"{self.name}.w_o"
+        weight = np.ascontiguousarray(self.into_heads(self.weights[f"{name}.weight"].T).T)
+        variables.matrix(linear, weight, self.weights.get(f"{name}.weight{SCALE}"))
+        if self.config.attention_bias:
+            variables.array(f"{linear}/bias", self.weights[f"{name}.bias"])

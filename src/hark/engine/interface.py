@@ -1,0 +1,154 @@
+"""The engine interface: submit, step, cancel. There is one implementation for CPUs and one for GPUs."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, cast
+from weakref import WeakMethod
+
+from hark.config import ModelConfig
+from hark.engine.intake import Intake
+from hark.engine.request import Answer, Hypotheses, Request
+from hark.errors import HarkError, UserError
+from hark.text.vocabulary import SpecialIds
+
+TokenPair = tuple[Sequence[int], Sequence[int]]
+"""Source tokens, EOS included, and target tokens without it."""
+
+
+class EngineError(HarkError):
+    """The engine failed. The requests that it was working on are not at fault."""
+
+
+class Engine(ABC):
+    """Decodes requests for all clients: the CLI, the server, documents and distillation.
+
+    Any thread may submit, cancel and score; only one thread at a time may step. A request that fails is answered with
+    its error, and does not affect other requests.
+    """
+
+    name: str
+    """A display name: the engine and its precision."""
+    widest: int | None = None
+    """The maximum beam width; None: no limit."""
+    builds_trees: bool = False
+    """Whether it can restrict output to trees."""
+    scores_meanwhile: bool = False
+    """Whether it is faster to score in one thread while another one steps."""
+
+    def __init__(self, config: ModelConfig, special: SpecialIds, positions: int | None) -> None:
+        """`positions`: the maximum sequence length of the model; None: no limit."""
+        self.config, self.special, self.positions = config, special, positions
+        self.source_size, self.target_size = config.source_vocab_size or config.vocab_size, config.vocab_size
+        prepare = WeakMethod(self.prepare)  # an engine that nobody uses is freed at once, with its memory on a GPU
+        self.intake: Intake[Any] = Intake(lambda number, request: cast(Any, prepare())(number, request))
+
+    @abstractmethod
+    def prepare(self, number: int, request: Request) -> Any:
+        """Convert a request to the item that is queued, in the submitting thread; raise UserError if it is invalid."""
+
+    @property
+    @abstractmethod
+    def room(self) -> int:
+        """Number of further requests it can use now, beyond those queued. More are accepted, but only wait longer."""
+
+    @abstractmethod
+    def step(self) -> list[tuple[int, Answer]]:
+        """Advance the submitted requests; return the answers that are ready, each with the best hypothesis first.
+
+        Returns within milliseconds if there is nothing to compute.
+        """
+
+    @abstractmethod
+    def score(self, pairs: Iterable[TokenPair]) -> Iterator[tuple[float, ...]]:
+        """Yield the log-probabilities of the target tokens of each pair, EOS included, in order."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the memory."""
+
+    def use_threads(self, threads: int) -> None:  # noqa: B027
+        """Use at most this many CPU threads from now on, to share the cores with other engines."""
+
+    def submit(self, request: Request) -> int:
+        """Queue a request; return its number, which identifies the answer."""
+        return self.intake.submit(request)
+
+    def cancel(self, number: int) -> None:
+        """Drop a request: it is not answered, and its memory is freed at the next step."""
+        self.intake.cancel(number)
+
+    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Hypotheses]]:
+        """Submit requests and step until all are answered, for a client that does not share the engine.
+
+        Yields answers as they are ready, each with the index of its request. Errors are raised; closing the iterator
+        cancels the remaining requests.
+        """
+        places: dict[int, int] = {}
+        rest = enumerate(requests)
+        ended = False
+        try:
+            while not ended or places:
+                room = 0 if ended else max(0, self.room)
+                before = len(places)
+                places.update((self.submit(request), place) for place, request in islice(rest, room))
+                ended = len(places) - before < room or ended
+                for number, answer in self.step():
+                    place = places.pop(number)
+                    if isinstance(answer, HarkError):
+                        raise answer
+                    yield place, answer
+        finally:
+            for number in places:
+                self.cancel(number)
+
+    def check(self, request: Request) -> int:
+        """Validate a request; return the maximum length of its output in tokens, prefix and EOS included."""
+        prefix, banned, search, size = request.prefix, request.banned, request.search, self.target_size
+        self.check_pair(request.source, prefix)
+        width = search.nbest if search.diverse else search.beam
+        if self.widest is not None and width > self.widest:
+            raise UserError(f"beam {width} exceeds this engine's maximum of {self.widest}; use a smaller beam")
+        if self.special.end in prefix:
+            raise UserError("prefix contains EOS; remove it")
+        if banned and not 0 <= min(banned) <= max(banned) < size:
+            raise UserError("banned token id out of range of the vocabulary; use the model's own tokenizer")
+        if banned and len({*self.special.forbidden, self.special.end, *banned}) >= size:
+            raise UserError("every token is banned; allow some")
+        limit = request.limit
+        if self.positions is not None and limit > self.positions:
+            limit = self.positions
+        if request.tree is not None:
+            self.check_tree(request, limit)
+        return limit if limit > len(prefix) else len(prefix) + 1
+
+    def check_tree(self, request: Request, limit: int) -> None:
+        """Check that a tree is possible within the limit, and that no other constraint can make it impossible."""
+        tree, search = request.tree, request.search
+        assert tree is not None
+        if not self.builds_trees:
+            raise UserError(f"{self.name} cannot restrict output to trees; use --engine torch")
+        if request.prefix or request.banned or search.min_length or search.diverse:
+            raise UserError("a tree cannot be combined with a prefix, banned tokens, min_length or diverse")
+        ids = (*tree.symbols.word, tree.symbols.close, *tree.symbols.opening)
+        if not 0 <= min(ids) <= max(ids) < self.target_size:
+            raise UserError("token id out of range of the vocabulary; use the model's own tokenizer")
+        if not 0 < tree.words <= limit - (1 if tree.words == 1 else 3):  # EOS, and the brackets around several words
+            raise UserError(f"a tree of {tree.words} words does not fit in {limit} tokens; split the sentence")
+
+    def fits(self, source: Sequence[int], target: Sequence[int]) -> bool:
+        """Whether the model has enough positions for a pair; the source includes EOS, the target does not."""
+        return self.positions is None or max(len(source), len(target) + 1) <= self.positions
+
+    def check_pair(self, source: Sequence[int], target: Sequence[int]) -> None:
+        if not source:
+            raise UserError("source has no tokens; it must contain at least EOS")
+        if not self.fits(source, target):
+            longest = max(len(source), len(target) + 1)
+            raise UserError(f"sentence has {longest} tokens, but the model has {self.positions} positions; split it")
+        if (
+            min(source) < 0
+            or max(source) >= self.source_size
+            or (target and (min(target) < 0 or max(target) >= self.target_size))
+        ):
+            raise UserError("token id out of range of the vocabulary; use the model's own tokenizer")

@@ -1,0 +1,255 @@
+"""A lane: searches of one shape that are stepped together, in tables of fixed shapes.
+
+A sentence occupies a slot of the lane until it is finished. A step takes a list of slots, gathers their state from the
+tables, and scatters the new state back. So the same tables serve steps of any number of sentences, and a step of a
+given size can be captured in a CUDA graph, with the list of slots as its only input. Slot number `slots` is unused; it
+pads the lists.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hark.engine.lane_tables import PADDING, Arrival, LaneShape, ParamTables, power_of_two
+from hark.engine.rules import TreeRules, TreeState, draw, forbid, force
+from hark.engine.search import advance, init
+from hark.engine.state import Candidates
+from hark.engine.transfer import PendingCopy, Recorder, send
+from hark.engine.watch import SearchStep, Watch
+from hark.model.cache import Cache, CachedDecoder, Rows
+from hark.text.vocabulary import SpecialIds
+
+BLOCK_ROWS = 32
+"""Rows per step if results must be independent of the batch. Below 16, matrix products were seen to sum in another
+order."""
+SIZES = (8, 16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
+"""Numbers of sentences for which steps are captured."""
+
+Choose = Callable[[Tensor, Tensor], Candidates]
+"""From logits and the log-probabilities so far to the best continuations."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecodeContext:
+    """The parts that all lanes of an engine share: decoder, cache and settings."""
+
+    decoder: CachedDecoder
+    cache: Cache
+    choose: Choose
+    special: SpecialIds
+    exact: bool
+    """Whether results must be independent of the batch, to the last bit."""
+    recorder: Recorder | None
+    """Captures the steps; None: they are not captured."""
+    watch: Watch | None = None
+
+    @property
+    def device(self) -> torch.device:
+        return self.cache.keys_LPHK.device
+
+    @cached_property
+    def forbidden(self) -> Tensor:
+        """Ids that are never produced."""
+        return torch.tensor(self.special.forbidden, device=self.device)
+
+    def logits(self, hidden_RD: Tensor) -> Tensor:
+        """Logits in float32, also for 16-bit weights: rounded to 16 bits, many would be equal."""
+        model = self.decoder.model
+        weight_VD, bias_V = model.output_weight, model.output_bias
+        if hidden_RD.is_cuda and hidden_RD.dtype != torch.float32:
+            logits_RV = torch.mm(hidden_RD, weight_VD.T, out_dtype=torch.float32)
+        else:
+            logits_RV = (hidden_RD @ weight_VD.T).float()
+        return logits_RV if bias_V is None else logits_RV.add_(bias_V)
+
+
+class Lane:
+    """Searches of one shape. `quick_step` is a faster implementation of `step`."""
+
+    def __init__(
+        self,
+        context: DecodeContext,
+        shape: LaneShape,
+        slots: int,
+        quick_step: "Callable[[Lane, Tensor], None] | None" = None,
+    ) -> None:
+        self.context, self.shape, self.slots, self.quick_step = context, shape, slots, quick_step
+        device = context.device
+        self.tables = ParamTables(shape, slots + 1, context.special.forbidden[0], device)
+        self.params = self.tables.params
+        self.memory_B, self.memory_lengths_B = self.tables.memory_B, self.tables.memory_lengths_B
+        which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=context.cache.nowhere)])
+        self.fresh = init(self.params.select(which_B), shape.width, shape.keep, context.special.start)
+        """The state of a search before its first step."""
+        self.beams = self.fresh.room(slots + 1)
+        self.beams.done_B.fill_(True)
+        self.tree_rules: TreeRules | None = None
+        self.trees: TreeState | None = None
+        """The trees of the hypotheses, if outputs are trees."""
+        if shape.tree is not None:
+            vocab_size = context.decoder.model.config.vocab_size
+            self.tree_rules = TreeRules.of(shape.tree, vocab_size, context.special.end, device)
+            self.trees = self.tree_rules.start(self.tables.words_B, shape.width)
+        self.places_BWT = torch.full(
+            (slots + 1, shape.width, shape.columns), context.cache.nowhere, dtype=torch.int32, device=device
+        )
+        self.trace_BTW = torch.zeros(slots + 1, shape.columns + 1, shape.width, dtype=torch.int32, device=device)
+        """The choices at each position; finished sentences write to the last column."""
+        self.recorded: dict[int, RecordedStep] = {}
+        self.free = list(range(slots))[::-1]
+        self.clock = 0
+        self.occupied = np.zeros(slots, bool)
+        self.numbers = np.full(slots + 1, PADDING.number, np.int64)
+        """The request number of the search in each slot."""
+        self.tenancy = np.zeros(slots, np.int64)
+        """How many searches have occupied each slot."""
+        self.since = np.zeros(slots, np.int64)
+        """The clock when the slot was occupied."""
+        self.memory_lengths = np.zeros(slots, np.int64)
+
+    @torch.no_grad()
+    def admit(self, arrivals: Sequence[Arrival]) -> list[int]:
+        """Start searches and return their slots."""
+        slots = np.array([self.free.pop() for _ in arrivals], np.int64)
+        which_B, start_B = self.tables.write(slots, arrivals)
+        self.beams.put(which_B, self.fresh.repeated(len(arrivals)))
+        self.beams.log_prob_BW[:, 0].index_copy_(0, which_B, start_B)
+        if self.trees is not None:
+            words_B = self.tables.words_B.index_select(0, which_B)
+            self.trees.put(which_B, TreeRules.start(words_B, self.shape.width))
+        self.occupied[slots], self.since[slots] = True, self.clock
+        self.numbers[slots] = [each.number for each in arrivals]
+        self.memory_lengths[slots] = [each.memory_length for each in arrivals]
+        self.tenancy[slots] += 1
+        return slots.tolist()
+
+    def steps(self, times: int) -> None:
+        """Advance all sentences by some steps."""
+        if not self.context.exact:
+            self.step_together(times)
+            self.clock += times
+            return
+        for _ in range(times):
+            for block, positions, memory_length in self.blocks():
+                self.step(torch.from_numpy(block), positions, memory_length)
+            self.clock += 1
+
+    def blocks(self) -> list[tuple[NDArray[np.int64], int, int]]:
+        """Group slots into blocks of one size, each with bounds on positions and memory lengths: the next powers of two
+        of each sentence's own, so that they are independent of the batch."""
+        size = max(1, BLOCK_ROWS // self.shape.width)
+        groups: dict[tuple[int, int], list[int]] = {}
+        for slot in np.flatnonzero(self.occupied).tolist():
+            key = (power_of_two(self.clock - self.since[slot] + 1), power_of_two(self.memory_lengths[slot]))
+            groups.setdefault(key, []).append(slot)
+        blocks = []
+        for (positions, memory_length), group in groups.items():
+            for first in range(0, len(group), size):
+                block = np.full(size, self.slots, np.int64)
+                block[: len(group[first : first + size])] = group[first : first + size]
+                blocks.append((block, min(positions, self.shape.columns), memory_length))
+        return blocks
+
+    def step_together(self, times: int) -> None:
+        """Step all sentences at once, padded to one of a few sizes."""
+        here = np.flatnonzero(self.occupied)
+        size = next(each for each in (*SIZES, self.slots) if each >= len(here))
+        which = np.full(size, self.slots, np.int64)
+        which[: len(here)] = here
+        which_B = send(which, self.context.device)
+        if self.context.recorder is None:
+            for _ in range(times):
+                self.step(which_B, self.shape.columns, int(self.memory_lengths[here].max()))
+            return
+        if size not in self.recorded:
+            self.recorded[size] = RecordedStep(self, size, self.context.recorder)
+        self.recorded[size].replay(which_B, times)
+
+    @torch.no_grad()
+    def step(self, which_B: Tensor, positions: int, longest_memory: int) -> None:
+        """Step some slots once. `positions` bounds their output lengths, and `longest_memory` their source lengths."""
+        if self.quick_step is not None:
+            self.quick_step(self, which_B)
+            return
+        width, context = self.shape.width, self.context
+        beams, params = self.beams.select(which_B), self.params.select(which_B)
+        memory_B, lengths_B = self.memory_B.index_select(0, which_B), self.memory_lengths_B.index_select(0, which_B)
+        # A sentence's places: its memory, then W for each position of the output.
+        rows_W = torch.arange(width, device=which_B.device)
+        here_BW = (memory_B + lengths_B + beams.position_B * width)[:, None] + rows_W
+        column_BW1 = beams.position_B[:, None, None].expand(-1, width, 1)
+        places_BWT = self.places_BWT[:, :, :positions].index_select(0, which_B)
+        places_BWT = places_BWT.scatter(2, column_BW1, here_BW[..., None].int())
+        rows = Rows(
+            tokens_R=beams.tokens_BW.flatten(),
+            positions_R=column_BW1.flatten(),
+            places_RT=places_BWT.flatten(0, 1),
+            memory_B=memory_B,
+            memory_lengths_B=lengths_B,
+            longest_memory=longest_memory,
+        )
+        if context.watch is not None:
+            context.watch.numbers = self.numbers[which_B.numpy()].tolist()
+        logits_BWV = context.logits(context.decoder.step(rows, context.cache)).unflatten(0, (-1, width))
+        logits_BWV = forbid(logits_BWV, beams, params, context.forbidden, context.special.end)
+        trees = None if self.trees is None else self.trees.select(which_B)
+        if self.tree_rules is not None and trees is not None:
+            logits_BWV = self.tree_rules.forbid(logits_BWV, trees, beams, params)
+        if params.sampling is None:
+            found = context.choose(logits_BWV, beams.log_prob_BW)
+        else:
+            found = draw(logits_BWV.squeeze(1), beams, params.sampling)
+        after = advance(beams, params, force(found, beams, params), context.special.end)
+        if context.watch is not None:
+            context.watch.stepped(SearchStep(beams, params, logits_BWV, found, after))
+        parents_BWT = after.parents_BW[..., None].expand(-1, -1, positions)
+        self.places_BWT[:, :, :positions].index_copy_(0, which_B, places_BWT.gather(1, parents_BWT))
+        column_B = after.position_B.masked_fill(after.done_B, self.shape.columns)
+        self.trace_BTW[which_B, column_B] = after.choices_BW.int()
+        self.beams.put(which_B, after)
+        if self.tree_rules is not None and self.trees is not None and trees is not None:
+            self.trees.put(which_B, self.tree_rules.follow(trees, after))
+
+    def fetch_done(self) -> "tuple[NDArray[np.int64], PendingCopy]":
+        """Start copying the finished flags; return them with the tenancy that they refer to."""
+        done_B = self.beams.done_B
+        return self.tenancy.copy(), PendingCopy(done_B if done_B.is_cuda else done_B.clone())
+
+    def done(self, tenancy: NDArray[np.int64], later: PendingCopy) -> list[int]:
+        """The slots whose current searches are finished."""
+        done_B = later.get()[0][:-1].numpy()
+        return np.flatnonzero(done_B & self.occupied & (self.tenancy == tenancy)).tolist()
+
+    def vacate(self, slots: Sequence[int]) -> None:
+        """Free slots and discard their results."""
+        self.occupied[slots], self.numbers[slots] = False, PADDING.number
+        self.free.extend(slots)
+
+    @torch.no_grad()
+    def release(self, slots: Sequence[int]) -> PendingCopy:
+        """Free slots and start copying their results."""
+        which = np.array(slots, np.int64)
+        longest = int((self.clock - self.since[which]).max())
+        self.vacate(slots)
+        which_B = send(which, self.context.device)
+        endings = self.beams.endings.select(which_B)
+        trace = self.trace_BTW[:, : min(longest, self.shape.columns) + 1].index_select(0, which_B)
+        return PendingCopy(endings.score_BF, endings.log_prob_BF, endings.length_BF, endings.choice_BF, trace)
+
+
+class RecordedStep:
+    """A lane's step for a fixed number of slots, captured as a CUDA graph; warm-up runs on the padding slot."""
+
+    def __init__(self, lane: Lane, size: int, recorder: Recorder) -> None:
+        self.which_B = torch.full((size,), lane.slots, device=lane.context.device)
+        self.graph = recorder.record(lambda: lane.step(self.which_B, lane.shape.columns, lane.shape.columns))
+
+    def replay(self, which_B: Tensor, times: int) -> None:
+        self.which_B.copy_(which_B)
+        for _ in range(times):
+            self.graph.replay()

@@ -1,0 +1,275 @@
+"""A model that translates: loads a bundle, and its engine at the first translation."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
+
+from hark.bundle import Bundle
+from hark.config import WIDEST, Config, DecodeConfig
+from hark.engine.interface import Engine
+from hark.engine.opening import ComputePrecision, EngineName, open_engine
+from hark.errors import UserError, require
+from hark.facts import Facts, LanguagePair
+from hark.machine import check_workers
+from hark.models import find_named, find_pair, phrases_folder
+from hark.settings import SettingError
+from hark.text.address import Formality, choose_address
+from hark.text.opening import open_vocabularies
+from hark.text.phrases import Phrases, open_phrases
+from hark.text.terms import Terms
+from hark.translate.languages import LanguageChoice
+from hark.translate.piece import Options
+from hark.translate.translation import Translation
+from hark.translate.translator import Translator, describe_value
+
+if TYPE_CHECKING:
+    from hark.model import Transformer
+
+Value = TypeVar("Value")
+
+
+class computed_once(cached_property[Value]):  # noqa: N801  # a decorator
+    """A cached property of a `Loaded` that is computed once, also if several threads need it at the same time."""
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Value:  # type: ignore[override]
+        with instance._lock:
+            value: Value = super().__get__(instance, owner)
+            return value
+
+
+class Loaded:
+    """A loaded model, as returned by `hark.load`: translates, and gives access to settings, facts and vocabularies.
+
+    The engine is created at the first translation. `model` creates the network at first access and requires torch.
+
+    Any number of threads may translate and score with one `Loaded` at the same time; their texts share its batches. An
+    iterator that `translate` returns belongs to one thread at a time, nobody may translate during `close`, and who uses
+    `engine` directly must be its only user. Ctrl-C, or an error of the engine, stops what all threads are translating
+    with this model; texts that come later are translated.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        engine: EngineName = "auto",
+        device: str = "auto",
+        precision: ComputePrecision = "auto",
+        threads: int | None = None,
+        pair: LanguagePair | None = None,
+    ) -> None:
+        """`pair`: translate between these languages only, as if the model knew no others."""
+        check_workers(threads, "--threads")
+        self.bundle = Bundle.open(path)
+        self.pairs = (pair,) if pair else self.facts.pairs
+        self.source_vocabulary, self.target_vocabulary = open_vocabularies(self.bundle)
+        self._chosen = engine, device, precision, threads
+        self._lock = RLock()
+        self._phrases: dict[LanguagePair, Phrases] = {}
+        self._reverse: dict[LanguagePair, Loaded | None] = {}
+
+    @classmethod
+    def named(cls, name: str, **engine: Any) -> "Loaded":
+        """Load the model that a folder, a run, a name or a pair of languages names (`hark.models.find_named`)."""
+        folder, pair = find_named(name)
+        return cls(folder, **engine, pair=pair)
+
+    @property
+    def config(self) -> Config:
+        return self.bundle.config
+
+    @property
+    def facts(self) -> Facts:
+        return self.bundle.facts
+
+    @property
+    def card(self) -> str:
+        return self.bundle.card
+
+    @computed_once
+    def languages(self) -> LanguageChoice:
+        data = self.config.data
+        default = self.pairs[0] if len(self.pairs) == 1 else (data.source, data.target)
+        return LanguageChoice(replace(self.source_vocabulary.scheme, pairs=self.pairs), default)
+
+    @computed_once
+    def engine(self) -> Engine:
+        return open_engine(self.bundle, self.target_vocabulary.special, *self._chosen)
+
+    @computed_once
+    def translator(self) -> Translator:
+        return Translator(
+            self.engine,
+            self.source_vocabulary,
+            self.target_vocabulary,
+            self.config,
+            self.facts.vocabulary.rare_signs,
+            self.phrases,
+            self.facts.unsure_above,
+            self.languages,
+            self.facts.context,
+        )
+
+    def phrases(self, source: str, target: str) -> Phrases:
+        """The phrase table of a language pair: hark's entries, overridden by the user's."""
+        with self._lock:
+            if (source, target) not in self._phrases:
+                self._phrases[source, target] = open_phrases(source, target, folder=phrases_folder())
+            return self._phrases[source, target]
+
+    @computed_once
+    def model(self) -> "Transformer":
+        """The network, on the CPU and in float32."""
+        require("torch", "train", "the network of a model")
+        from hark.model.weights import load_model
+
+        return load_model(self.bundle)
+
+    @overload
+    def translate(self, texts: str, **options: Any) -> Translation: ...
+
+    @overload
+    def translate(self, texts: Iterable[str], **options: Any) -> Iterator[Translation]: ...
+
+    def translate(
+        self,
+        texts: str | Iterable[str],
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        split: bool = True,
+        align: bool = False,
+        protect: bool = True,
+        join: bool = True,
+        tidy: bool = True,
+        detect: bool = True,
+        check: bool = True,
+        terms: Terms | None = None,
+        written_in: str | None = None,
+        formality: Formality | None = "auto",
+        context: bool = True,
+        **search: Any,
+    ) -> Translation | Iterator[Translation]:
+        """Translate a text, or a stream of texts, which may be infinite: order is kept, and memory is bounded.
+
+        source, target: languages; without a source, it is detected for each text, and a text that is in the target
+            language, or in one that no model knows, is kept as it is, with the flag `language`.
+        split: split lines into sentences; False: each line is one sentence.
+        align: return the word alignment with the results.
+        protect: keep addresses, placeholders, tags, numbers and unknown characters unchanged.
+        join: join the lines of hard-wrapped paragraphs.
+        tidy: correct missing apostrophes and umlauts (dont, schoen) first.
+        detect: keep sentences untranslated that are not in the source language.
+        check: let the model of the reverse direction, if one is installed, check sentences that are not certain.
+        terms: the terms of a glossary; their translations appear in the translation as given.
+        written_in: the language of texts that are not to be translated; what is in a source language of the model is.
+        formality: formal or informal address (Sie or du), for models that can choose; auto: one form for each text,
+            formal unless the text is plainly informal; None: what the model makes of each sentence.
+        context: translate sentences of a paragraph together, with models that have learnt to; False: one by one.
+        search: settings of the search, such as `beam=1` or `nbest=3`; the defaults are the model's.
+        """
+        settings = search_settings(self.config.decode, search)
+        options = Options(
+            settings, split, align, protect, source, target, join=join, tidy=tidy, detect=detect, terms=terms,
+            written_in=written_in, formality=formality, context=context,
+        )  # fmt: skip
+        check_form(formality)
+        if formality in ("formal", "informal"):
+            self.translator.check_formality(formality, target)
+        review = partial(self.check, options=options) if check else None
+        if isinstance(texts, str):
+            (translation,) = self.translator.stream([texts], options, review=review)
+            return translation
+        if isinstance(texts, bytes) or not isinstance(texts, Iterable):
+            raise TypeError(f"texts must be a string or an iterable of strings, not {describe_value(texts)}")
+        return self.translator.stream(texts, options, review=review)
+
+    def choose_form(
+        self, texts: Iterable[str], formality: Formality | None, source: str | None = None, target: str | None = None
+    ) -> Formality | None:
+        """The form of address of several texts that belong together; auto if each may have its own."""
+        if not self.translator.check_formality(formality, target) or formality != "auto":
+            return formality
+        text = "\n".join(texts)
+        return choose_address(text, self.languages.pair(text, source, target)[0]) or formality
+
+    def score(
+        self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
+    ) -> Iterator[float]:
+        """Return the log-probability of each (source, translation) pair, each side taken as one sentence.
+
+        source, target: languages, for models of several pairs; without a target, an error is raised.
+        """
+        return (sum(each) for each in self.engine.score(self._encode(pairs, source, target)))
+
+    def surprise(
+        self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
+    ) -> list[float | None]:
+        """Return the negative log-probability per token of each (source, translation) pair, EOS included.
+
+        None: the pair is too long for the model.
+        """
+        encoded = list(self._encode(pairs, source, target))
+        fitting = [self.engine.fits(*each) for each in encoded]
+        scores = self.engine.score(each for each, fits in zip(encoded, fitting, strict=True) if fits)
+        found = (-sum(each) / len(each) for each in scores)
+        return [next(found) if fits else None for fits in fitting]
+
+    def _encode(
+        self, pairs: Iterable[tuple[str, str]], source: str | None, target: str | None
+    ) -> Iterator[tuple[list[int], list[int]]]:
+        prefix = self.target_vocabulary.prefix(target)
+        for text, translation in pairs:
+            tokens = [*prefix, *self.target_vocabulary.encode_literal(translation)]
+            yield self.source_vocabulary.source_ids(text, target, source), tokens
+
+    def reverse(self, source: str, target: str) -> "Loaded | None":
+        """The installed model of the opposite direction, this one if it has both; None if there is none."""
+        if target in self.source_vocabulary.scheme.sources_of(source):
+            return self
+        with self._lock:
+            if (source, target) not in self._reverse:
+                folder = find_pair((target, source), beside=self.bundle.folder)
+                self._reverse[source, target] = Loaded(folder, *self._chosen) if folder else None
+            return self._reverse[source, target]
+
+    def check(self, translations: Sequence[Translation], options: Options) -> list[Translation]:
+        """Have the model of the reverse direction, if one is installed, check the sentences that are not certain."""
+        look = self.translator.second_look(options)
+        pairs = look.uncertain(translations)
+        source, target = self.languages.of(options)
+        reverse = self.reverse(source, target) if pairs and (options.source or len(self.pairs) == 1) else None
+        if reverse is None:
+            return list(translations)
+        found = reverse.surprise(pairs.values(), source=target, target=source)
+        return look.flag(translations, dict(zip(pairs, found, strict=True)))
+
+    def close(self) -> None:
+        """Free the engine's memory. A later translation opens it again."""
+        self.__dict__.pop("translator", None)
+        if (engine := self.__dict__.pop("engine", None)) is not None:
+            engine.close()
+        for each in self._reverse.values():
+            if each is not None:
+                each.close()
+
+
+def check_form(formality: object) -> None:
+    """Raise an error unless it is a formality."""
+    if formality is not None and formality not in get_args(Formality):
+        raise UserError(f"formality {formality}: must be {', '.join(get_args(Formality)[:-1])} or informal")
+
+
+def search_settings(search: DecodeConfig, changes: dict[str, Any]) -> DecodeConfig:
+    """Return the settings with `changes` applied. `nbest` widens the beam if `beam` is not among the changes."""
+    if "nbest" in changes and "beam" not in changes:
+        changes = {**changes, "beam": max(search.beam, min(changes["nbest"], WIDEST))}
+    try:
+        return replace(search, **changes)
+    except SettingError as error:
+        raise UserError(f"decode.{error}") from None
+    except TypeError:
+        unknown = ", ".join(sorted(set(changes) - set(search.__dataclass_fields__)))
+        raise UserError(f"{unknown}: no such search setting; list them with hark config --explain") from None

@@ -1,0 +1,355 @@
+"""Translates texts: splits a text into sentences, decodes them with an engine, and joins the translations.
+
+See `segments` (sentences and the whitespace between them), `clauses` (sentences that are too long), `piece` (one piece
+of text, with its retries), `context` (several sentences as one) and `tasks` (many pieces at a time).
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from itertools import tee
+from typing import Protocol, runtime_checkable
+
+from hark.config import Config
+from hark.engine.interface import Engine
+from hark.errors import UserError
+from hark.text import clauses
+from hark.text.address import Address, Formality, choose_address, contradicts, has_forms
+from hark.text.detector import base_language
+from hark.text.foreign import other_language
+from hark.text.language_names import language_name
+from hark.text.paragraphs import Unit, group
+from hark.text.phrases import Phrases
+from hark.text.rewrite import Span
+from hark.text.segments import TextLayout, lay_out
+from hark.text.sentences import join_across, split_sentences
+from hark.text.shapes import CODE_LINE
+from hark.text.vocabulary import Vocabulary
+from hark.translate.assembly import FinishedSentences, Pieces, TextPlan, assemble
+from hark.translate.coder import Coder
+from hark.translate.context import PieceJob, PlainSentence, group_jobs, task_of
+from hark.translate.faults import UNSURE, Reason
+from hark.translate.languages import LanguageChoice
+from hark.translate.piece import Options, Piece, address_of, find_items, translate_piece
+from hark.translate.second_look import SecondLook
+from hark.translate.tasks import Task, Tasks
+from hark.translate.translation import Sentence, Translation
+from hark.translate.turns import Turns
+
+PHRASE_SENTENCES = 3
+"""Maximum sentences of a line that is looked up in the phrase table."""
+WINDOW = 1 << 14
+"""Maximum texts of a stream that are in progress, or finished and waiting for an earlier one."""
+
+
+@runtime_checkable
+class Arriving(Protocol):
+    """An iterator whose next item may take long, such as lines typed at a terminal."""
+
+    def ready(self) -> bool:
+        """Whether `next` would return without waiting."""
+        ...
+
+
+class Translator:
+    """Translates texts with one engine: `submit` and `step`, or `stream`. Options are per text.
+
+    Safe for threads: those that wait for translations take turns to step the engine, with the texts of all in its
+    batches. If a step fails or is interrupted, all of them get an error.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        source: Vocabulary,
+        target: Vocabulary,
+        config: Config,
+        rare_signs: Collection[str] = (),
+        phrases: Callable[[str, str], Phrases] | None = None,
+        unsure: Callable[[str, str], float | None] | None = None,
+        languages: LanguageChoice | None = None,
+        context: int = 0,
+    ) -> None:
+        """`rare_signs`: characters that were rare in training; `phrases`: opens the table of lines with known
+        translations from one language to another; `unsure`: the model's own threshold for that
+        flag, by language pair; None: the default; `languages`: chooses those of a text, by default of all that the
+        model knows; `context`: the most tokens of sentences that are translated as one text."""
+        self.engine = engine
+        self._tasks: Tasks[Pieces] = Tasks(engine)
+        self._turns = Turns(self._tasks.step)
+        self.languages = languages or LanguageChoice(source.scheme, (config.data.source, config.data.target))
+        self.coder = Coder(source, target, rare_signs)
+        self.phrases = phrases
+        self.unsure = unsure
+        self.limit = min(config.batches.max_length, config.model.max_positions) - 1
+        """Maximum length of a piece in tokens, without EOS: the limit used in training."""
+        # An instruction on the form of address and the language tag precede the text.
+        self._context = min(context, self.limit - self.coder.source.lead - bool(self.coder.source.address_symbols))
+
+    @property
+    def room(self) -> int:
+        """Number of further sentences that the engine can use now, beyond those already queued."""
+        return self._tasks.room
+
+    @property
+    def pending(self) -> int:
+        """Number of requests that the engine has not answered, queued or being decoded."""
+        return self._tasks.pending
+
+    def submit(
+        self,
+        text: str,
+        options: Options | None = None,
+        on_sentence: Callable[[int, int, Sentence], object] | None = None,
+    ) -> "Future[Translation]":
+        """Start translating a text, from any thread. The future completes after enough steps, and may be cancelled.
+
+        `on_sentence` is called with each sentence that is ready, see `FinishedSentences`.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, not {describe_value(text)}")
+        chosen = self.languages.choose(text, options or Options())
+        chosen = replace(chosen, formality=self._choose_form(text, chosen))
+        lines = text.splitlines(keepends=True) if "\n" in text and chosen.join and chosen.split else [text]
+        plans = [self._plan(unit, chosen) for unit in (group(lines) if len(lines) > 1 else [Unit(text)])]
+        report = None if on_sentence is None else FinishedSentences(plans, on_sentence)
+        first, second = tee(self._keyed(plans, chosen, report))  # read in lockstep, so that tee buffers almost nothing
+        tasks, keys = (task for _, task in first), (key for key, _ in second)
+        return self._tasks.begin(
+            tasks, partial(assemble, text, plans, formality=address_of(chosen)), chosen.urgent, keys, report
+        )
+
+    def _keyed(
+        self, plans: Iterable[TextPlan], options: Options, report: FinishedSentences | None
+    ) -> Iterator[tuple[Hashable, Task[Pieces]]]:
+        for jobs in group_jobs(self._jobs(plans, options), self._context):
+            if report is not None:
+                report.expect(len(jobs))
+            yield task_of(jobs)
+
+    def _jobs(self, plans: Iterable[TextPlan], options: Options) -> Iterator[PieceJob]:
+        for plan in plans:
+            sentences = zip(plan.layout.sentences, plan.phrases, plan.cuts, (None, *plan.layout.gaps[1:]), strict=False)
+            for sentence, phrase, cut, gap in sentences:
+                for i in range(0, len(cut), 2):
+                    yield self._job(sentence, phrase, cut[i], options, i < len(cut) - 1, gap)
+
+    def _job(
+        self, sentence: str, phrase: str | None, piece: str, options: Options, inner: bool, gap: str | None
+    ) -> PieceJob:
+        """Return the job of a piece; repeated sentences have the same key, so that they are translated once."""
+        languages = self.languages.of(options)
+        if phrase is not None:
+            return PieceJob(None, use_phrase(piece, phrase))
+        if clauses.is_unbroken(piece):
+            return PieceJob(None, copy_piece(piece))
+        key = None if options.search.sample else (piece, inner, options)
+        if options.written_in is not None and any(map(str.isalpha, piece)):
+            known = self.languages.find_other(sentence, options.written_in, languages[1])
+            if known is None:
+                return PieceJob(key, keep_foreign(piece, options.written_in, languages[1]))
+            options, languages = replace(options, source=known), (known, languages[1])
+        elif options.detect and (other := other_language(sentence, *languages)):
+            known = self.languages.find(other, languages[1]) if options.detected else None
+            if known is None:
+                return PieceJob(key, keep_foreign(piece, other, languages[1]))
+            options, languages = replace(options, source=known), (known, languages[1])
+        unsure = self._threshold(*languages)
+        task = translate_piece(piece, self.coder, options, languages, inner, unsure)
+        if not self._context or len(piece) < len(sentence):
+            return PieceJob(key, task)
+        return PieceJob(key, task, PlainSentence(piece, gap, self.coder, options, languages, unsure))
+
+    def check_formality(self, formality: Formality | None, target: str | None = None) -> bool:
+        """Whether the model can be asked for a form of address in a target language. Raise an error if a form is
+        required, and it cannot."""
+        language = self.languages.scheme.resolve_target(target) if self.languages.several else self.languages.default[1]
+        if self.coder.source.address_symbols and has_forms(language):
+            return True
+        if formality in ("formal", "informal"):
+            name = language_name(language)
+            if not has_forms(language):
+                raise UserError(f"formality {formality}: is not possible in {name}; leave it out")
+            raise UserError(f"formality {formality}: this model cannot choose; leave it out, or name another model")
+        return False
+
+    def _choose_form(self, text: str, options: Options) -> Address | None:
+        """The form of address for the sentences of a text."""
+        if options.formality is None or not self.check_formality(options.formality, options.target):
+            return None
+        if options.formality != "auto":
+            return options.formality
+        return choose_address(text, self.languages.of(options)[0]) if options.written_in is None else None
+
+    def _threshold(self, source: str, target: str) -> float:
+        """The threshold above which a translation is unsure."""
+        own = None if self.unsure is None else self.unsure(source, target)
+        return UNSURE if own is None else own
+
+    def step(self) -> None:
+        """Advance all submitted texts; while another thread does, wait for it."""
+        self._turns.once()
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        options: Options | None = None,
+        window: int = WINDOW,
+        review: Callable[[Sequence[Translation]], Iterable[Translation]] | None = None,
+    ) -> Iterator[Translation]:
+        """Yield translations in the order of the texts, each as soon as it and all before it are ready.
+
+        The iterable is read only as there is room, so it may be infinite; an `Arriving` iterator is read only when it
+        is ready or there is nothing else to do. An error from the iterable is raised after the translations of all
+        texts before it; so is the TypeError for an item that is not a string, which names its position. `review`
+        gets the translations that are ready at the same time, and returns them as they should be yielded.
+        """
+        rest = iter(texts)
+        place = 0
+        ready = rest.ready if isinstance(rest, Arriving) else lambda: True
+        pending: deque[Future[Translation]] = deque()
+        error: Exception | None = None
+        ended = False
+
+        def may_submit() -> bool:
+            # One text always: other threads may leave no room.
+            return not ended and (not pending or (len(pending) < window and self.room > 0 and ready()))
+
+        try:
+            while not ended or pending:
+                while pending and pending[0].done():
+                    finished = take_finished(pending)
+                    yield from review(finished) if review else finished
+                if may_submit():
+                    try:
+                        text = next(rest)
+                        place += 1
+                        if not isinstance(text, str):
+                            raise TypeError(f"text {place:,} is {describe_value(text)}, not a string")
+                        pending.append(self.submit(text, options))
+                    except StopIteration:
+                        ended = True
+                    except Exception as raised:
+                        ended, error = True, raised
+                elif pending:
+                    self._turns.until(lambda: pending[0].done() or may_submit())
+        finally:
+            for future in pending:
+                future.cancel()
+        if error is not None:
+            raise error
+
+    def translate(self, text: str, options: Options | None = None) -> Translation:
+        """Translate one text."""
+        (translation,) = self.stream([text], options)
+        return translation
+
+    def second_look(self, options: Options) -> SecondLook:
+        """What chooses the sentences for the reverse model to check, for translations with these options."""
+        return SecondLook(options.search.alpha, lambda text: bool(find_items(text, self.coder, options)))
+
+    def _plan(self, unit: Unit, options: Options) -> TextPlan:
+        if unit.code or (options.protect and not unit.joined and CODE_LINE.match(unit.text)):
+            return TextPlan(unit, TextLayout((unit.text,), ()), ())
+        text = unit.joined.after if unit.joined else unit.text
+        layout = lay_out(text, partial(self._split, options=options) if options.split else not_split)
+        uses_phrases = options.protect and "phrases" in options.rules and options.written_in is None
+        if self.phrases is None or not uses_phrases:
+            phrases: list[str | None] = [None] * len(layout.sentences)
+        else:
+            lookup = partial(look_up, self.phrases(*self.languages.of(options)), options, self.languages.of(options)[1])
+            if 1 < len(layout.sentences) <= PHRASE_SENTENCES:  # one phrase may have several sentences
+                core = text[len(layout.gaps[0]) : len(text) - len(layout.gaps[-1])]
+                if lookup(core) is not None:
+                    layout = TextLayout((layout.gaps[0], layout.gaps[-1]), (core,))
+            phrases = [lookup(sentence) if is_alone(layout, i) else None for i, sentence in enumerate(layout.sentences)]
+        cuts = [
+            [sentence] if phrase is not None else self._cut(sentence, options)
+            for sentence, phrase in zip(layout.sentences, phrases, strict=True)
+        ]
+        return TextPlan(unit, layout, tuple(cuts), tuple(phrases))
+
+    def _split(self, text: str, options: Options) -> list[str]:
+        sentences: list[str] = []
+        for part in clauses.set_apart(text):
+            pieces = [part]
+            if not clauses.is_unbroken(part):
+                pieces = split_sentences(part, self.languages.of(options)[0])
+            if len(pieces) > 1 and (options.protect or options.terms):
+                pieces = join_across(pieces, self._spans(part, options))
+            sentences += pieces
+        return sentences
+
+    def _cut(self, sentence: str, options: Options) -> list[str]:
+        fits = partial(self.coder.fits, limit=self.limit)
+        if fits(sentence):
+            return [sentence]
+        pieces: list[str] = []
+        for part in clauses.set_apart(sentence):
+            cut = [part] if clauses.is_unbroken(part) else clauses.cut(part, fits, self._spans(part, options))
+            pieces += ["", *cut] if pieces else cut
+        return pieces
+
+    def _spans(self, text: str, options: Options) -> list[Span]:
+        """The spans of the protected items in a text, searched in chunks of bounded length."""
+        spans: list[Span] = []
+        start = 0
+        for chunk in clauses.bounded(text):
+            spans += [(start + item.start, start + item.end) for item in find_items(chunk, self.coder, options)]
+            start += len(chunk)
+        return spans
+
+
+def take_finished(pending: deque[Future[Translation]]) -> list[Translation]:
+    """Remove and return the translations that are ready, up to one that failed; raise its error if it is the first."""
+    finished = [pending.popleft().result()]
+    while pending and pending[0].done() and pending[0].exception() is None:
+        finished.append(pending.popleft().result())
+    return finished
+
+
+def copy_piece(text: str) -> Task[Piece]:
+    """Keep a piece untranslated: a single "word" of many thousand letters is data, and decoding it would take hours."""
+    return Piece(text, text, flags=frozenset({"untranslated"}))
+    yield  # makes this a generator, as every task is
+
+
+def describe_value(value: object) -> str:
+    """Describe a value that is not a string, for an error message."""
+    return "None" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
+
+
+def not_split(text: str) -> list[str]:
+    return [text]
+
+
+def is_alone(layout: TextLayout, place: int) -> bool:
+    """Whether a sentence is the only one of its line or column."""
+    before, after = layout.gaps[place], layout.gaps[place + 1]
+    first, last = place == 0, place == len(layout.sentences) - 1
+    return (first or before.strip(" ") != "") and (last or after.strip(" ") != "")
+
+
+def look_up(table: Phrases, options: Options, target: str, line: str) -> str | None:
+    """Look a line up in the phrase table, unless it has a term of the glossary, which takes precedence, or the phrase
+    has the other form of address."""
+    phrase = table.lookup(line)
+    if phrase is None or contradicts(phrase, address_of(options), target):
+        return None
+    return phrase if options.terms is None or next(options.terms.find(line), None) is None else None
+
+
+def use_phrase(piece: str, phrase: str) -> Task[Piece]:
+    """Translate a piece with its entry in the phrase table."""
+    yield ()
+    return Piece(piece, phrase, flags=frozenset({"phrase"}))
+
+
+def keep_foreign(piece: str, language: str, target: str) -> Task[Piece]:
+    """Keep a piece untranslated that is not in the source language."""
+    yield ()
+    name = language_name(language)
+    reason = Reason("language", f"already {name}" if base_language(target) == base_language(language) else name)
+    return Piece(piece, piece, flags=frozenset({"copied", "language"}), reasons=(reason,))

@@ -1,0 +1,281 @@
+"""Tasks on an engine: each gets its own answers, may submit again, fails on its own, and can be cancelled."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from threading import Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hark.engine.request import Request, ScoreRequest
+from hark.errors import UserError
+from hark.translate.tasks import AT_ONCE, Task, Tasks, together
+from tests.translate.stub import Stub, tokenizer
+
+
+def ask(text: str) -> Request:
+    return Request([*tokenizer().encode([text])[0], tokenizer().special.end])
+
+
+def decode(tokens: Sequence[int]) -> str:
+    return tokenizer().decode([tokens])[0]
+
+
+def conversation(name: int, rounds: Sequence[int]) -> Task[str]:
+    """Submit several requests in several rounds, each depending on the answers before."""
+    received = f"{name}"
+    for questions in rounds:
+        answers = yield [ask(f"{received} {i}") for i in range(questions)]
+        received += "".join(decode(answer[0].tokens).replace(" ", "") for answer in answers)[:20]
+    return received
+
+
+def finish(tasks: Tasks[str], futures: Sequence["Future[list[str]]"]) -> None:
+    while not all(future.done() for future in futures):
+        tasks.step()
+
+
+def alone(name: int, rounds: Sequence[int]) -> str:
+    tasks: Tasks[str] = Tasks(Stub())
+    future = tasks.begin([conversation(name, rounds)], list)
+    finish(tasks, [future])
+    return future.result()[0]
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=3), max_size=12), st.integers(1, 6))
+def test_every_task_gets_its_own_answers(groups: list[list[list[int]]], batch_size: int) -> None:
+    tasks: Tasks[str] = Tasks(Stub(batch_size=batch_size))
+    futures = [
+        tasks.begin([conversation(number, rounds) for rounds in group], list) for number, group in enumerate(groups)
+    ]
+    finish(tasks, futures)
+    expected = [[alone(number, rounds) for rounds in group] for number, group in enumerate(groups)]
+    assert [future.result() for future in futures] == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=5))
+def test_tasks_together_get_what_each_gets_alone(several: list[list[int]]) -> None:
+    tasks: Tasks[list[str]] = Tasks(Stub())
+    future = tasks.begin([together([conversation(number, rounds) for number, rounds in enumerate(several)])], list)
+    while not future.done():
+        tasks.step()
+    assert future.result() == [[alone(number, rounds) for number, rounds in enumerate(several)]]
+
+
+def scored(text: str) -> Task[float]:
+    """Ask for a translation, and for scores of it, along with another translation."""
+    [[answer]] = yield [ask(text)]
+    [other], [score] = yield [ask("tree"), ScoreRequest(ask(text).source, translation=answer.tokens)]
+    assert decode(other.tokens) == "tree"
+    assert score.tokens == answer.tokens
+    return score.log_prob
+
+
+def test_translations_are_scored_in_one_batch_of_all_tasks() -> None:
+    engine = Stub(batch_size=1)
+    batches: list[int] = []
+
+    def score(pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Iterator[tuple[float, ...]]:
+        found = list(pairs)
+        batches.append(len(found))
+        return ((-float(len(source)), -float(len(target))) for source, target in found)
+
+    engine.score = score  # type: ignore[method-assign]
+    engine.step = lambda: [each for _ in range(3) for each in Stub.step(engine)]  # type: ignore[method-assign]
+    tasks: Tasks[float] = Tasks(engine)
+    texts = ["house", "the old house", "the cat sees the tree"]
+    future = tasks.begin([scored(text) for text in texts], list)
+    while not future.done():
+        tasks.step()
+    assert future.result() == [-float(2 * len(ask(text).source) - 1) for text in texts]
+    assert sum(batches) == 3
+    assert max(batches) > 1
+
+
+def too_long() -> Task[str]:
+    yield [ask("house"), Request([4] * 5000), ask("tree")]
+    return "never"
+
+
+def broken() -> Task[str]:
+    yield [ask("house")]
+    raise ValueError("a bug in one task")
+
+
+@pytest.mark.parametrize(("bad", "error"), [(too_long, UserError), (broken, ValueError)])
+def test_a_failing_task_does_not_affect_others(bad: "object", error: type[Exception]) -> None:
+    engine = Stub()
+    tasks: Tasks[str] = Tasks(engine)
+    futures = [tasks.begin([conversation(number, [2, 1])], list) for number in range(20)]
+    failed = tasks.begin([conversation(99, [1, 1, 1]), bad()], list)  # type: ignore[operator]
+    futures += [tasks.begin([conversation(number, [1, 2])], list) for number in range(20)]
+    finish(tasks, [*futures, failed])
+    with pytest.raises(error):
+        failed.result()
+    assert [future.result() for future in futures] == [
+        *([alone(number, [2, 1])] for number in range(20)),
+        *([alone(number, [1, 2])] for number in range(20)),
+    ]
+    assert not engine.held
+    assert len(engine.intake) == 0
+
+
+def test_cancelled_futures_submit_no_more_requests() -> None:
+    engine = Stub()
+    tasks: Tasks[str] = Tasks(engine)
+    gone, kept = (tasks.begin([conversation(number, [3, 3])], list) for number in range(2))
+    tasks.step()
+    assert gone.cancel()
+    finish(tasks, [kept])
+    assert kept.result() == [alone(1, [3, 3])]
+    assert gone.cancelled()
+    assert not any(text.startswith("0") for text in engine.asked[1:])
+    assert not engine.held
+
+
+def test_a_cancelled_group_starts_no_more_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hark.translate.tasks.MAX_RUNNING", 3)
+    started: list[int] = []
+
+    def many() -> Iterator[Task[str]]:
+        for number in range(100):
+            started.append(number)
+            yield conversation(number, [1])
+
+    tasks: Tasks[str] = Tasks(Stub())
+    future = tasks.begin(many(), list)
+    assert started == [0, 1, 2]
+    tasks.step()
+    assert len(started) == 4
+    assert future.cancel()
+    kept = tasks.begin([conversation(7, [2])], list)
+    finish(tasks, [kept])
+    assert len(started) == 4
+
+
+def test_urgent_tasks_submit_urgent_requests() -> None:
+    engine = Stub(batch_size=1)
+    tasks: Tasks[str] = Tasks(engine)
+    bulk = [tasks.begin([conversation(number, [1])], list) for number in range(5)]
+    urgent = tasks.begin([conversation(9, [1, 1])], list, urgent=True)
+    while not urgent.done():
+        tasks.step()
+    assert sum(future.done() for future in bulk) == 0
+    finish(tasks, bulk)
+
+
+def test_two_threads_begin_tasks_while_a_third_steps() -> None:
+    tasks: Tasks[str] = Tasks(Stub())
+    futures: list[Future[list[str]]] = []
+
+    def client(first: int) -> None:
+        for number in range(first, first + 100):
+            futures.append(tasks.begin([conversation(number, [1, 2])], list))
+
+    clients = [Thread(target=client, args=(first,)) for first in (0, 100)]
+    for thread in clients:
+        thread.start()
+    while any(thread.is_alive() for thread in clients) or not all(future.done() for future in futures):
+        tasks.step()
+    assert sorted(future.result()[0] for future in futures) == sorted(alone(number, [1, 2]) for number in range(200))
+
+
+def test_of_tasks_with_the_same_key_one_runs() -> None:
+    engine = Stub(batch_size=2)
+    tasks: Tasks[str] = Tasks(engine)
+    first = [tasks.begin([conversation(1, [1])], list, keys=["same"]) for _ in range(5)]
+    other = tasks.begin([conversation(2, [1]), conversation(1, [1])], list, keys=[None, "same"])
+    finish(tasks, [*first, other])
+    asked = len(engine.asked)
+    assert asked == 2
+    assert {future.result()[0] for future in first} == {other.result()[1]}
+    later = tasks.begin([conversation(1, [1])], list, keys=["same"])
+    assert later.done()
+    assert len(engine.asked) == asked
+
+
+def test_a_task_waiting_for_a_cancelled_one_runs_on_its_own() -> None:
+    tasks: Tasks[str] = Tasks(Stub())
+    first = tasks.begin([conversation(1, [2])], list, keys=["same"])
+    second = tasks.begin([conversation(1, [2])], list, keys=["same"])
+    third = tasks.begin([conversation(1, [2])], list, keys=["same"])
+    first.cancel()
+    third.cancel()
+    finish(tasks, [second])
+    assert second.result() == [alone(1, [2])]
+
+
+def test_a_task_like_an_interrupted_one_runs_on_its_own() -> None:
+    def interrupted() -> Task[str]:
+        yield [ask("house")]
+        raise KeyboardInterrupt
+
+    for begun in (0, 1):  # while it is begun, and while it is resumed
+        tasks: Tasks[str] = Tasks(Stub())
+        task = interrupted()
+        if not begun:
+            next(task)
+        with pytest.raises(KeyboardInterrupt):
+            finish(tasks, [tasks.begin([task], list, keys=["same"])])
+        future = tasks.begin([conversation(0, [1])], list, keys=["same"])
+        finish(tasks, [future])
+        assert future.result() == [alone(0, [1])]
+
+
+def test_a_long_group_starts_as_the_engine_has_room() -> None:
+    """So that a small group that comes later need not wait until thousands of tasks have started."""
+    started: list[int] = []
+
+    def counted(number: int) -> Task[str]:
+        started.append(number)
+        yield [ask(f"tree {number}")]
+        return f"{number}"
+
+    engine = Stub(batch_size=200)
+    tasks: Tasks[str] = Tasks(engine)
+    book = tasks.begin((counted(number) for number in range(1000)), list)
+    assert len(started) == AT_ONCE
+    tasks.step()
+    assert len(started) <= 2 * AT_ONCE + 1
+    finish(tasks, [book])
+    assert book.result() == [str(number) for number in range(1000)]
+    assert engine.most == 200
+
+
+def test_a_cancelled_group_is_not_topped_up() -> None:
+    started: list[int] = []
+
+    def counted(number: int) -> Task[str]:
+        started.append(number)
+        yield [ask("tree")]
+        return ""
+
+    tasks: Tasks[str] = Tasks(Stub())
+    book = tasks.begin((counted(number) for number in range(1000)), list)
+    book.cancel()
+    for _ in range(10):
+        tasks.step()
+    assert len(started) == AT_ONCE
+    assert tasks.pending == 0
+
+
+def test_finished_tasks_are_reported_with_their_places() -> None:
+    tasks: Tasks[str] = Tasks(Stub())
+    reported: dict[int, str] = {}
+    future = tasks.begin(
+        [conversation(i, [1]) for i in range(8)], list, keys=[0, 1, 1, 2, None, None, 0, 3], report=reported.__setitem__
+    )
+    finish(tasks, [future])
+    assert [reported[place] for place in range(8)] == future.result()
+
+
+def test_the_cache_of_outcomes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hark.translate.tasks.CACHED_OUTCOMES", 100)
+    tasks: Tasks[str] = Tasks(Stub())
+    for first in range(0, 300, 50):
+        numbers = range(first, first + 50)
+        finish(tasks, [tasks.begin([conversation(i, [1]) for i in numbers], list, keys=list(numbers))])
+        assert 50 <= len(tasks._outcomes) <= 100
+    assert not tasks._leaders
+    assert not tasks._unstarted
