@@ -14,7 +14,7 @@ from hark.config import DecodeConfig
 from hark.engine.lane import Lane
 from hark.engine.lane_tables import LaneShape
 from hark.engine.request import Request
-from hark.engine.state import Candidates
+from hark.engine.search import Candidates
 from hark.engine.torch import TorchEngine
 from hark.text.tokenizer import EOS
 

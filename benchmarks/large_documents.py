@@ -15,8 +15,7 @@ from time import process_time
 from hark.documents.document import ReadingOptions, Segment, SegmentTranslation
 from hark.documents.formats import read_document
 from hark.documents.new_files import write_docx
-from hark.documents.pdf_lines import StyledText
-from hark.documents.pdf_paragraphs import PdfParagraph
+from hark.documents.pdf_paragraphs import PdfParagraph, StyledText
 from hark.translate.align import Link, word_spans
 
 WORDS = "the house of old stone near river people who live there have many small gardens and some trees".split()  # noqa: SIM905

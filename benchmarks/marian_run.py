@@ -26,8 +26,8 @@ from hark import configfile
 from hark.config import Config
 from hark.data.batches import Corpus, PackedBatch, PackedBatches, make_batches
 from hark.data.dataset import Dataset
-from hark.data.permutation import derive
 from hark.data.prefetch import Prefetch
+from hark.data.strata import derive
 from hark.errors import UserError
 from hark.model import Transformer
 from hark.train import checkpoint

@@ -37,7 +37,7 @@ from benchmarks.serve_client import Client, Load, libretranslate_bytes, request_
 from hark.machine import available_cores
 from hark.models import shipped_folder
 from hark.pages.charts import HEIGHT, WIDTH, Line, line_chart
-from hark.pages.picture import picture
+from hark.pages.document import picture
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
 from hark.translate.translation import Translation

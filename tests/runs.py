@@ -10,7 +10,7 @@ from hark import configfile
 from hark.config import Config, CorpusConfig
 from hark.data.dataset import Dataset
 from hark.data.prepare import prepare
-from hark.monitor.watch import watch_run
+from hark.monitor.panel import watch_run
 from hark.rundir import RunDir
 from hark.train.metrics import read_metrics
 from hark.train.records import TrainRecord

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark import bundle as bundling
-from hark import factsfile
+from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
 from hark.errors import HarkError, HarkWarning, UserError
 from hark.facts import MINOR

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hark import card_measures
+from hark import card as card_measures
 from hark.card import describe_pairs, render
 from hark.config import ModelConfig
 from hark.evaluate.measures import TITLES

@@ -27,8 +27,10 @@ from hark.facts import (
     SpellingScores,
     TextFacts,
     VocabularyFacts,
+    dump,
+    load,
+    parse,
 )
-from hark.factsfile import dump, load, parse
 
 FULL = Facts(
     pairs=(("en", "de"), ("de", "en"), ("en", "fr"), ("fr", "en"), ("de", "fr"), ("fr", "de")),

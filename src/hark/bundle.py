@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from hark import card, configfile, factsfile, manifest, old_card
+from hark import card, configfile, manifest, old_card
+from hark import facts as factsfile
 from hark.atomic import new_folder
 from hark.config import Config
 from hark.errors import HarkError, HarkWarning, UserError

@@ -6,7 +6,7 @@ import pytest
 
 from hark.config import CorpusConfig
 from hark.data.corpus import read_pairs
-from hark.documents.memory_file import open_memory
+from hark.documents.memory import open_memory
 from tests.cli.running import Hark, make_runner, refused
 from tests.translate.bundles import make_bundle
 

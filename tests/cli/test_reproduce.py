@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hark.cli.candidates import reproducible
+from hark.cli.completion import reproducible
 from hark.reproduce.scales import SCALES, TINY
 from hark.reproduce.targets import TARGETS
 from hark.reproduce.trial import StoppedError

@@ -13,7 +13,7 @@ import pytest
 
 from hark.cli.document_files import output_suffix, place_outputs, reading_options, translated_name
 from hark.documents.document import ReadingOptions
-from hark.documents.memory_file import add_to_memory
+from hark.documents.memory import add_to_memory
 from hark.errors import UserError
 from hark.translate.load import Loaded
 from tests.cli.running import Hark, make_runner, refused

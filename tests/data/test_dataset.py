@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from hark.config import BatchConfig, CleanConfig, Config, CorpusConfig, DataConfig
-from hark.data import Dataset, checksums, make_batches, prepare
+from hark.data import Dataset, make_batches, prepare
+from hark.data import manifest as checksums
 from hark.data.manifest import Manifest, is_dataset
 from hark.errors import UserError
 from hark.text.tokenizer import train_tokenizer

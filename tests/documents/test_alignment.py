@@ -6,8 +6,7 @@ import pytest
 from benchmarks.document_alignment import CONDITIONS, count, make_document
 
 from hark.documents import alignment
-from hark.documents.alignment import Aligner, TextSentence
-from hark.documents.pairing import Evidence, align_sentences, pair_corrected, pair_documents
+from hark.documents.alignment import Aligner, Evidence, TextSentence, align_sentences, pair_corrected, pair_documents
 from hark.documents.shared_words import SharedWords
 from tests.documents.plain import Lines
 

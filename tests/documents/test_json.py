@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
-from hark.documents.json_strings import MAX_DEPTH
+from hark.documents.json import MAX_DEPTH
 from tests.documents.translators import constant, is_unchanged, line_ends, read, texts, translate
 
 MESSAGES = r"""{

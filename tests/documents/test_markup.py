@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS, Markup
-from hark.documents.markup_rules import MarkupRules
-from hark.documents.markup_tokens import tokenise
+from hark.documents.markup_tokens import MarkupRules, tokenise
 from hark.translate.align import Link, word_spans
 
 HTML = MarkupRules()

@@ -9,10 +9,9 @@ import pytest
 
 from hark.data.compression import ByteStream
 from hark.data.tmx import MissingPairError, parse_tmx
-from hark.documents import memory_file
-from hark.documents.memory import FuzzyMatch, Memory, carry_links
-from hark.documents.memory_file import add_to_memory, open_memory
-from hark.documents.tmx_units import TranslationUnit, add_units, new_tmx
+from hark.documents import memory as memory_file
+from hark.documents.memory import FuzzyMatch, Memory, add_to_memory, carry_links, open_memory
+from hark.documents.tmx import TranslationUnit, add_units, new_tmx
 from hark.errors import UserError
 from hark.translate.align import Link, word_spans
 

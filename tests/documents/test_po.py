@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
-from hark.documents.plural_forms import _FORMS, numbers_by_form, plural_rule
-from hark.documents.po_entries import escape, unescape
+from hark.documents.messages import _FORMS, numbers_by_form, plural_rule
+from hark.documents.po import escape, unescape
 from tests.documents.translators import constant, dictionary, is_unchanged, line_ends, read, texts, translate
 
 PO = r"""# German translation.

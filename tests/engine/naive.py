@@ -12,8 +12,7 @@ from torch import Tensor
 from hark.engine.lane_tables import Arrival
 from hark.engine.request import Hypothesis, length_penalty
 from hark.engine.rules import forbid, force
-from hark.engine.search import Ended, advance, best, candidates, finished, init
-from hark.engine.state import SearchParams
+from hark.engine.search import Ended, SearchParams, advance, best, candidates, finished, init
 from hark.text.tokenizer import BOS, EOS, SPECIAL
 
 FORBIDDEN = torch.tensor(SPECIAL.forbidden)

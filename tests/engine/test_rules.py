@@ -13,8 +13,7 @@ from hark.config import DecodeConfig, ModelConfig
 from hark.engine.interface import Engine
 from hark.engine.request import Request, TreeConstraint, TreeSymbols
 from hark.engine.rules import TreeRules, draw, forbid, force
-from hark.engine.search import Ended, advance, best, candidates, finished, init
-from hark.engine.state import Beams, Sampling
+from hark.engine.search import Beams, Ended, Sampling, advance, best, candidates, finished, init
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
 from hark.model import Transformer

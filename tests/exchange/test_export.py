@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hark import factsfile
+from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
 from hark.config import ModelConfig
 from hark.errors import UserError

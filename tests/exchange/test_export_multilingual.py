@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from hark import factsfile
+from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
 from hark.config import DecodeConfig
 from hark.engine.request import Request
@@ -21,9 +21,9 @@ from hark.errors import MissingExtraError, UserError
 from hark.exchange import export as exporting
 from hark.exchange.export import export_bundle, open_exporter
 from hark.exchange.export_multilingual import MultilingualExporter
-from hark.exchange.fairseq_pieces import M2M100_TAGS, MBART50_TAGS
 from hark.exchange.huggingface_layers import LEARNED_OFFSET
 from hark.exchange.importer import ImportRequest, import_model
+from hark.exchange.language_codes import M2M100_TAGS, MBART50_TAGS
 from hark.exchange.parity import ParityError, compare_numbers
 from hark.model.weights import load_model
 from hark.text.opening import open_vocabularies

@@ -16,9 +16,9 @@ from hark.engine.interface import Engine
 from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
+from hark.exchange.foreign import weight_shapes
 from hark.exchange.huggingface_settings import default_languages
 from hark.exchange.import_huggingface import read_marian
-from hark.exchange.shapes import weight_shapes
 from hark.model import Transformer, padded_layout
 from hark.model.weights import load_model
 from hark.text.opening import open_vocabularies

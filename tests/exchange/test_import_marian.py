@@ -12,7 +12,7 @@ import torch
 from hark.bundle import Bundle
 from hark.errors import UserError
 from hark.exchange.import_marian import SETTINGS, read_marian_folder
-from hark.exchange.marian_yaml import read_pieces, read_settings
+from hark.exchange.marian_settings import read_pieces, read_settings
 from hark.model.positions import sinusoid_halves
 from hark.model.weights import load_model
 from hark.text.opening import open_vocabularies

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from hark.exchange.foreign import weight_shapes
 from hark.exchange.huggingface_layers import BIAS, layer_names
 from hark.exchange.huggingface_settings import model_config
 from hark.exchange.import_huggingface import default_languages
-from hark.exchange.shapes import weight_shapes
 
 LINES = (Path(__file__).parent / "data" / "opus_mt.tsv").read_text().splitlines()
 ROWS = [line.split("\t") for line in LINES if not line.startswith(("#", "name"))]

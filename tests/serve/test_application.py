@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hark.serve.keys import add_key
+from hark.serve.admission import add_key
 from tests.serve.conftest import PATIENCE, StartServer, TestServer, read_all
 from tests.serve.stubs import Gate, service
 

@@ -15,7 +15,7 @@ import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries
 
 from hark.models import shipped_folder
-from hark.serve.keys import add_key
+from hark.serve.admission import add_key
 from hark.serve.settings import ServeSettings
 from tests.serve.conftest import StartServer, TestServer, start, wait_until_ready
 from tests.serve.stubs import service

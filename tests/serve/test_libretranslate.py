@@ -8,7 +8,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI  # type: ignore[import-untyped]
 
 from hark.documents.formats import FORMATS
-from hark.serve.keys import add_key
+from hark.serve.admission import add_key
 from tests.serve.conftest import StartServer, TestServer
 from tests.serve.stubs import service
 

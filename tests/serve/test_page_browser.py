@@ -640,7 +640,7 @@ def test_the_form_of_address_can_be_chosen_where_a_model_can(
 
 
 def test_a_server_with_keys_asks_for_one(browser: Any, start_server: StartServer, tmp_path: Path) -> None:
-    from hark.serve.keys import add_key
+    from hark.serve.admission import add_key
 
     file = tmp_path / "keys"
     key = add_key(file)

@@ -3,7 +3,14 @@
 import pytest
 
 from hark.text.detector import base_language
-from hark.text.language_names import language_name, languages, read_language, unknown_name
+from hark.text.language_names import (
+    is_right_to_left,
+    language_name,
+    languages,
+    read_language,
+    unknown_name,
+    with_region,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +49,21 @@ def test_long_codes_have_the_same_base() -> None:
     assert [base_language(code) for code in ("deu", "deu_Latn", "ger", "cmn", "zho-Hans", "nob")] == [
         "de", "de", "de", "zh", "zh", "no",
     ]  # fmt: skip
+
+
+def test_regions() -> None:
+    assert with_region("de") == "de-DE"
+    assert with_region("DE") == "de-DE"
+    assert with_region("pt-BR") == "pt-BR"
+    assert with_region("pt_BR") == "pt-BR"
+    assert with_region("eo") == "eo"
+
+
+def test_directions() -> None:
+    assert is_right_to_left("ar")
+    assert is_right_to_left("he-IL")
+    assert not is_right_to_left("de")
+    assert not is_right_to_left("hr")
+    assert is_right_to_left("pa-Arab")
+    assert is_right_to_left("az_Arab_IR")
+    assert not is_right_to_left("ar-Latn")

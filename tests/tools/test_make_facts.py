@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hark import factsfile
+from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
 from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
 from hark.models import describe_model

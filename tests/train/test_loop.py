@@ -17,7 +17,8 @@ import torch
 from hark.errors import HarkError, UserError
 from hark.model.weights import read_tensors
 from hark.rundir import RunDir, RunLock
-from hark.train import bad_steps, checkpoint, dev, job, loop, meter, optimiser, passes
+from hark.train import bad_steps, checkpoint, dev, job, loop, optimiser, passes
+from hark.train import passes as meter
 from hark.train.export import average_run
 from hark.train.job import TrainingJob
 from hark.train.metrics import read_metrics

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hark.errors import HarkError, MissingExtraError, UserError
-from hark.monitor.running_mean import RunningMean
 from hark.monitor.tensorboard import Board, scalars
+from hark.monitor.view import RunningMean
 from hark.train.metrics import History, MetricsWriter, read_metrics, read_samples, to_json
 from hark.train.records import Record, SaveRecord, TranslationSample
 from tests.train.records import dev, resume, start, stop, train

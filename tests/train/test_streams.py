@@ -10,9 +10,8 @@ from hark.config import Config
 from hark.data.batches import make_batches
 from hark.data.dataset import Dataset
 from hark.train.loss import to_tensors
-from hark.train.meter import Meter
 from hark.train.optimiser import Optimiser
-from hark.train.passes import EagerPasses
+from hark.train.passes import EagerPasses, Meter
 from hark.train.processes import Processes
 from tests.train.one_stream import draw_sentences, model, packed_batch, padded_batch
 

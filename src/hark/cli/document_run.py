@@ -72,7 +72,7 @@ def translate_opened(
 ) -> "DocumentReport":
     """Translate a document and write the output file; print warnings, with what is `before` them, and a summary."""
     from hark.cli.streams import STDOUT, writer
-    from hark.documents.memory_file import open_memory
+    from hark.documents.memory import open_memory
     from hark.documents.report import make_report
 
     to_file = output != STDOUT and (output.is_file() or not output.exists())

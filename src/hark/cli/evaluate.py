@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hark.cli import candidates, options
+from hark.cli import completion as candidates
+from hark.cli import options
 from hark.cli.streams import STDOUT, print_note, writer
 from hark.errors import UserError, require
 

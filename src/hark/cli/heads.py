@@ -217,7 +217,7 @@ def shown_progress(activity: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]", language: str) -> "Scorer":
-    from hark.inspect.heads.score import bleu
+    from hark.inspect.heads.importance import bleu
 
     return bleu(examples, loaded.target_vocabulary, loaded.config.decode, language)
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hark.cli import candidates
+from hark.cli import completion as candidates
 from hark.cli.verbs import Verbs, no_such_verb
 
 EXAMPLES = ("hark help", "hark help translate")

@@ -34,9 +34,9 @@ def memory(
     """
     import sys
 
-    from hark.cli.document_pairs import EvidenceFinder, find_languages, read_file
-    from hark.documents.memory_file import add_to_memory
-    from hark.documents.pairing import Evidence, pair_corrected
+    from hark.cli.align import EvidenceFinder, find_languages, read_file
+    from hark.documents.alignment import Evidence, pair_corrected
+    from hark.documents.memory import add_to_memory
 
     documents = read_file(source_file), read_file(corrected)
     languages = find_languages(documents, (source_file, corrected), (source, target))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hark.cli import candidates, options
+from hark.cli import completion as candidates
+from hark.cli import options
 from hark.cli.streams import is_interactive, print_note
 
 if TYPE_CHECKING:

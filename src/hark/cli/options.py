@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from hark.cli import candidates
+from hark.cli import completion as candidates
 
 Model = Annotated[
     str | None,

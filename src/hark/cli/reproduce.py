@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from hark.cli import candidates, options
+from hark.cli import completion as candidates
+from hark.cli import options
 
 EXAMPLES = (
     "hark reproduce",

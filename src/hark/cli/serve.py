@@ -82,7 +82,7 @@ def serve(
     if new_key is not None:
         if api_keys is None:
             raise UserError("--new-key requires --api-keys")
-        from hark.serve.keys import add_key
+        from hark.serve.admission import add_key
 
         sys.stdout.write(f"{add_key(api_keys, new_key)}\n")
         return

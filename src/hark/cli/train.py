@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hark.cli import candidates, options
+from hark.cli import completion as candidates
+from hark.cli import options
 from hark.errors import UserError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def train(
         warn_of_ignored_vocab_size,
         warn_of_moved_settings,
     )
-    from hark.monitor.watch import watch_run
+    from hark.monitor.panel import watch_run
     from hark.recipes import split_arguments
     from hark.rundir import RunDir
     from hark.train.session import run_training

@@ -4,9 +4,14 @@ names and numbers.
 A model trained only on edited text fails without a capital at the start or a full stop at the end. It takes a name
 alone (such as a signature) for the start of a sentence, an unseen name for another word, and a single word for a name.
 Variants are added to the original pairs and never replace them.
+
+Source text from a plain keyboard: without umlauts, accents and apostrophes, or with other quotation marks.
+
+The target keeps its spelling, so a model learns to read what people type and to write what is correct.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +21,31 @@ from typing import Literal, assert_never, get_args
 import numpy as np
 
 from hark.config import AugmentConfig
-from hark.data.keyboard import requote, type_plainly
 from hark.data.lexicon import SingleWords
 from hark.data.swaps import Renamer, renumber, shared_name
+
+_SPELLED_OUT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "œ": "oe", "Œ": "Oe"}
+)
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
+_QUOTED = re.compile(r'(?<![\w"])(?:"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«\s?([^»«]+?)\s?»|»([^«»]+)«)(?!\w)')
+QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("»", "«"), ("'", "'"), ("‘", "’"), ("‚", "‘"))
+"""Pairs of quotation marks, as keyboards, typographers and languages have them."""
+
+
+def type_plainly(source: str, target: str) -> tuple[str, str] | None:
+    """Write the source without umlauts, accents, or apostrophes within words; None if it has none."""
+    plain = unicodedata.normalize("NFD", _APOSTROPHE.sub("", source).translate(_SPELLED_OUT))
+    plain = "".join(character for character in plain if not unicodedata.combining(character))
+    return (plain, target) if plain and plain != unicodedata.normalize("NFD", source) else None
+
+
+def requote(source: str, target: str, rng: np.random.Generator) -> tuple[str, str] | None:
+    """Write the quotations of the source between other marks; None if it has none."""
+    left, right = QUOTES[rng.integers(len(QUOTES))]
+    varied = _QUOTED.sub(lambda match: left + next(filter(None, match.groups())) + right, source)
+    return (varied, target) if varied != source else None
+
 
 Variant = Literal["lower", "upper", "unpunctuated", "hasty", "names"]
 """Variants derived from the pair alone."""

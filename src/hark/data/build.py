@@ -14,17 +14,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hark.data.checksums import compute_checksums
 from hark.data.corpus import PairReader, corpus_files
 from hark.data.duplicates import DuplicateFinder
 from hark.data.held_out import HeldOutLanguages
 from hark.data.language import looks_swapped
 from hark.data.learning import learn_names, learn_tokenizers, learn_words
-from hark.data.manifest import ROLES, Manifest, Shard
+from hark.data.manifest import ROLES, Manifest, Shard, compute_checksums
 from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, directions_in, lead_ids
 from hark.data.progress import Progress
+from hark.data.report import report_directions, report_held_out
 from hark.data.report_page import write_report
-from hark.data.shard_report import report_directions, report_held_out
 from hark.data.stages import Clean, CleanChunk, Encode, RawChunk, UniqueChunk
 from hark.data.store import SIDES, StoreWriter
 from hark.data.tally import Tally

@@ -9,8 +9,7 @@ from typing import Self
 from hark.bundle import TOKENIZER
 from hark.config import BatchConfig
 from hark.data.batches import PackedBatches, PaddedBatches, make_batches
-from hark.data.checksums import verify_checksums
-from hark.data.manifest import Manifest, Role, Shard, text_file
+from hark.data.manifest import Manifest, Role, Shard, text_file, verify_checksums
 from hark.data.pool import Corpus
 from hark.data.report import DatasetReport
 from hark.data.store import SIDES, Side, TokenStore

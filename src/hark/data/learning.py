@@ -1,18 +1,25 @@
-"""What is learnt from a sample of the kept pairs: the vocabulary, frequent names, words with their translations."""
+"""What is learnt from a sample of the kept pairs: the vocabulary, frequent names, words with their translations.
+
+Counts of symbols such as `#` in a dataset's source text: a model can neither translate nor copy rare ones.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 
+import numpy as np
+
+from hark.data.dataset import Dataset
 from hark.data.lexicon import find_words
 from hark.data.plan import PreparePlan, Tokenizers
 from hark.data.progress import Progress
 from hark.data.stages import FindNames, FindShort, Learn, UniqueChunk
 from hark.data.store import SIDES, Side
 from hark.data.workers import run_jobs
-from hark.facts import LanguagePair
+from hark.facts import SIGNS, LanguagePair
 from hark.text.tokenizer import Tokenizer
+from hark.text.vocabulary import SPACE
 
 SAMPLE = 250_000
 """Pairs from which the vocabulary and the names are learnt. Twice as many do not shorten the encoded text (37,000
@@ -68,3 +75,23 @@ def learn_names(chunks: Sequence[UniqueChunk], seed: int, processes: int, progre
         for names in results:
             counts.update(names)
     return sorted(counts, key=lambda name: (-counts[name], name))[:NAMES]
+
+
+def count_signs(dataset: Dataset) -> tuple[int, dict[str, int]]:
+    """Return the number of source characters in the training text, and the count of each symbol in `SIGNS`.
+
+    Computed from token counts, without reading the text.
+    """
+    vocabulary = dataset.tokenizer("source")
+    tokens_V = np.zeros(vocabulary.vocab_size, np.int64)
+    for shard in dataset.shards("train"):
+        tokens_V += dataset.store(shard).count("source", vocabulary.vocab_size)
+    characters, counts = 0, Counter[str]()
+    used = [int(token) for token in np.flatnonzero(tokens_V) if not vocabulary.is_special(int(token))]
+    for token, piece in zip(used, vocabulary.pieces(used), strict=True):
+        byte = vocabulary.byte_of(token)
+        text = piece.replace(SPACE, " ") if byte is None else chr(byte)
+        characters += len(text) * int(tokens_V[token])
+        for sign in set(text) & set(SIGNS):
+            counts[sign] += text.count(sign) * int(tokens_V[token])
+    return characters, {sign: counts[sign] for sign in SIGNS}

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from hark.config import BatchConfig
 from hark.data.packing import Capacity, balance, pack
-from hark.data.permutation import derive, permute
 from hark.data.pool import Corpus
 from hark.data.store import SIDES, Side, TokenStore
-from hark.data.strata import Draw, draw, n_strata, pass_length
+from hark.data.strata import Draw, derive, draw, n_strata, pass_length, permute
 from hark.data.stream import Batch, Batches
 from hark.data.token_streams import PackedStream, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.config import BatchConfig
-from hark.data.permutation import derive, permute
 from hark.data.pool import Corpus, Lengths, Pool, stable_order
 from hark.data.store import SIDES, Side, TokenStore
+from hark.data.strata import derive, permute
 from hark.data.stream import Batch, Batches
 from hark.data.token_streams import PaddedStream, Tokens
 from hark.text.vocabulary import SideIds, SpecialIds

@@ -21,8 +21,7 @@ from hark.data.dataset import Dataset
 from hark.data.manifest import Shard
 from hark.data.progress import Progress, silent
 from hark.data.workers import available_processes, run_jobs
-from hark.distil.answers import Chunk, RequestMaker, translate
-from hark.distil.filter import PackedChunk, TranslationFilter
+from hark.distil.filter import Chunk, PackedChunk, RequestMaker, TranslationFilter, translate
 from hark.distil.record import DistilledText, DistilRecord
 from hark.errors import UserError
 from hark.facts import LanguagePair

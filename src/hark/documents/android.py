@@ -7,12 +7,12 @@ from html import unescape
 
 from hark.documents.document import Document
 from hark.documents.encoding import DecodedText
-from hark.documents.inline_tree import InlineTree
 from hark.documents.markup_tokens import pair_up, tokenise
 from hark.documents.messages import EncodedMessage, Message, is_identifier
+from hark.documents.placing import InlineTree
 from hark.documents.splicing import Splice, SplicedDocument
+from hark.documents.xml_document import XmlElements
 from hark.documents.xml_inline import attributes
-from hark.documents.xml_messages import XmlElements
 
 _LISTS = frozenset(("plurals", "string-array", "array"))
 _PLACEHOLDER = "xliff:g"

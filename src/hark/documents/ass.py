@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import decode
-from hark.documents.inline_tree import InlineTree
+from hark.documents.placing import InlineTree
 from hark.documents.subtitles import Cue, SubtitleDocument, split_dialogue
 
 _LINE = re.compile(r"(?:(?<=[\r\n])|\A)(?:(Format|Dialogue):[ \t]*([^\r\n]*)|\[([^\]\r\n]+)\])")

@@ -16,7 +16,7 @@ from hark.documents.document import Document, ReadingOptions
 from hark.documents.drawing import DrawingScheme
 from hark.documents.markup import MAX_DEPTH
 from hark.documents.ooxml import PREFIXES, RunNames, around, open_package, parts_of, read_parts, run_format
-from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
+from hark.documents.paragraph_piece import Half, Item, Kept, TextRun, Wrap, emit, visible
 from hark.documents.paragraph_text import ParagraphText, pair_halves
 from hark.documents.word_language import LanguageTags, LocalisedPart, WordLanguage
 from hark.documents.xml_document import AttributeText, EditableText, XmlScheme

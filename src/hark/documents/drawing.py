@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from html import escape
 
 from hark.documents.document import ReadingOptions
-from hark.documents.languages import is_right_to_left, with_region
 from hark.documents.ooxml import PREFIXES, PlainFormat, RunNames, run_format, split_text
-from hark.documents.paragraph_items import Item, Kept, TextRun
+from hark.documents.paragraph_piece import Item, Kept, TextRun
 from hark.documents.paragraph_text import ParagraphText
 from hark.documents.xml_document import AttributeText, EditableText, FixedText, find_attribute
 from hark.documents.xml_nodes import Node, Source
+from hark.text.language_names import is_right_to_left, with_region
 
 
 class DrawingScheme:

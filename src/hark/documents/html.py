@@ -5,11 +5,10 @@ from functools import partial
 
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import declared_encoding, decode
-from hark.documents.languages import is_right_to_left
 from hark.documents.markup_document import MarkupDocument, find_attributes
-from hark.documents.markup_rules import MarkupRules
-from hark.documents.markup_tokens import tokenise
+from hark.documents.markup_tokens import MarkupRules, tokenise
 from hark.text.detector import base_language
+from hark.text.language_names import is_right_to_left
 
 _DECLARED = re.compile(
     rb"<\?xml[^>]{1,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})|<meta[^>]{1,400}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I

@@ -8,7 +8,7 @@ from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
 from hark.documents.markdown_inline import InlineText, label_key, read_inline
 from hark.documents.markup import Markup
-from hark.documents.markup_rules import BLOCKS, MarkupRules
+from hark.documents.markup_tokens import BLOCKS, MarkupRules
 from hark.documents.splicing import Splice, SplicedDocument
 from hark.translate.align import Link
 

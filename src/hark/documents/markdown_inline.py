@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from html import unescape
 from unicodedata import category
 
-from hark.documents.inline_tree import InlineTree
 from hark.documents.markup_tokens import TAG
-from hark.documents.placing import Element, place
+from hark.documents.placing import Element, InlineTree, place
 from hark.translate.align import Link
 
 _TOKEN = re.compile(

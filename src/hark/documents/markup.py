@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import NamedTuple
 
-from hark.documents.markup_rules import READINGS, MarkupRules
-from hark.documents.markup_tokens import Token, pair_up, tokenise
+from hark.documents.markup_tokens import READINGS, MarkupRules, Token, pair_up, tokenise
 from hark.documents.placing import Element, Mark, place, placeholders
 from hark.translate.align import Link
 

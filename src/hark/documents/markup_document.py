@@ -8,7 +8,7 @@ from typing import Protocol
 from hark.documents.document import Segment, SegmentTranslation
 from hark.documents.encoding import DecodedText
 from hark.documents.markup import Markup, MarkupItem
-from hark.documents.markup_rules import ATTRIBUTE, MarkupRules
+from hark.documents.markup_tokens import ATTRIBUTE, MarkupRules
 from hark.translate.align import Link
 
 ATTRIBUTES = frozenset(("alt", "title", "placeholder", "aria-label"))

@@ -1,13 +1,25 @@
-"""Translation memory: translations that people approved, reused where the same text occurs again."""
+"""Translation memory: translations that people approved, reused where the same text occurs again.
 
-from collections.abc import Callable, Iterable, Sequence
+Translation memories on disk: TMX, or SQLite for large ones.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from io import BytesIO
+from pathlib import Path
 
+from hark.atomic import replace_file
+from hark.data.compression import ByteStream
+from hark.data.tmx import MissingPairError, parse_tmx
+from hark.documents.document import SegmentKey, SegmentOutcome
 from hark.documents.messages import keeps_placeholders
-from hark.documents.outcome import SegmentKey, SegmentOutcome
 from hark.documents.similar_texts import SimilarTexts
+from hark.documents.tmx import TranslationUnit, add_units, new_tmx
+from hark.errors import HarkError, UserError
 from hark.translate.align import Link, word_spans
 from hark.translate.translation import Sentence, Translation, shift
 
@@ -102,3 +114,111 @@ def carry_links(links: Sequence[Link], text: str, other: str) -> tuple[Link, ...
             origin = start + (place - other_start) * (end - start) // (other_end - other_start)
             carried += [Link(each.source, after[place], each.weight) for each in by_target.get(before[origin], ())]
     return tuple(carried)
+
+
+APPLICATION = 0x4841524B
+"""The id of our files in the header of SQLite: "HARK"."""
+VERSION = 1
+_SQLITE = (".sqlite", ".sqlite3", ".db")
+_TABLE = """
+    CREATE TABLE units (
+        source_language TEXT NOT NULL, target_language TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+        PRIMARY KEY (source_language, target_language, source)
+    ) WITHOUT ROWID
+"""
+_INSERT = "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)"
+CACHE_KIB = 1 << 16
+"""Memory that a TMX file may take; the rest is on disk."""
+
+
+def open_memory(path: Path, source: str, target: str) -> Memory:
+    """Open the memory of one pair of languages. Of several translations of a text, the last counts.
+
+    A TMX file is read into a temporary database: large memories do not fit into memory.
+    """
+    if not path.is_file():
+        raise UserError(f"{path}: no such memory; make one with hark memory add")
+    if not _is_sqlite(path):
+        return _search(_import_tmx(path, source, target), source, target)
+    with _explained(path):
+        memory = _search(database := _connect(path), source, target)
+        where = "source_language = ? AND target_language = ?"
+        if database.execute(f"SELECT 1 FROM units WHERE {where} LIMIT 1", (source, target)).fetchone() is None:
+            raise MissingPairError(f"{path}: has nothing from {source} to {target}")
+        return memory
+
+
+def _search(database: sqlite3.Connection, source: str, target: str) -> Memory:
+    where = "FROM units WHERE source_language = ? AND target_language = ?"
+
+    def find(text: str) -> str | None:
+        row = database.execute(f"SELECT target {where} AND source = ?", (source, target, text)).fetchone()
+        return None if row is None else str(row[0])
+
+    def sources() -> Iterator[str]:
+        return (str(each[0]) for each in database.execute(f"SELECT source {where}", (source, target)))
+
+    return Memory(find, sources)
+
+
+def _import_tmx(path: Path, source: str, target: str) -> sqlite3.Connection:
+    database = sqlite3.connect("")  # SQLite writes it to a file without a name once it is larger than the cache
+    for setting in (f"cache_size = -{CACHE_KIB}", "journal_mode = OFF", "synchronous = OFF"):
+        database.execute(f"PRAGMA {setting}")
+    database.execute(_TABLE)
+    with ByteStream(path) as stream:
+        pairs = parse_tmx(stream, source, target)
+        database.executemany(_INSERT, ((source, target, one.strip(), other) for one, other in pairs))
+    return database
+
+
+def add_to_memory(path: Path, pairs: Iterable[tuple[str, str]], source: str, target: str) -> tuple[int, int]:
+    """Add pairs to a memory, which is created if it does not exist; return how many are new, and how many replace
+    another translation."""
+    wanted = {one.strip(): other.strip() for one, other in pairs if one.strip() and other.strip()}
+    known: Memory | None = None
+    if path.exists():
+        with suppress(MissingPairError):
+            known = open_memory(path, source, target)
+    before = {one: known.exact(one) if known else None for one in wanted}
+    changed = {one: other for one, other in wanted.items() if before[one] != other}
+    replaced = sum(before[one] is not None for one in changed)
+    if _is_sqlite(path):
+        with _explained(path), closing(_connect(path)) as database, database:
+            database.executemany(_INSERT, [(source, target, one, other) for one, other in changed.items()])
+    elif changed or not path.exists():
+        units = [TranslationUnit(one, other) for one, other in changed.items()]
+        with path.open("rb") if path.exists() else BytesIO(new_tmx(source)) as file:
+            replace_file(path, add_units(file, units, source, target, path))
+    return len(changed) - replaced, replaced
+
+
+def _is_sqlite(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix not in (".tmx", *_SQLITE):
+        raise UserError(f"{path}: a memory must be a .tmx or .sqlite file")
+    return suffix in _SQLITE
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    if not database.execute("PRAGMA schema_version").fetchone()[0]:  # a new file
+        database.execute(_TABLE)
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.commit()
+    marks = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    if marks != [APPLICATION, VERSION]:
+        database.close()
+        raise UserError(f"{path}: not a translation memory of this version of hark")
+    return database
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):  # no folder, no permission, locked, a full disk
+            raise HarkError(f"{path}: {error}") from None
+        raise UserError(f"{path}: not an SQLite file: {error}") from None

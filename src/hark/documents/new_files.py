@@ -5,8 +5,7 @@ from html import escape
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from hark.documents.pdf_lines import StyledText
-from hark.documents.pdf_paragraphs import LEVELS, PdfParagraph
+from hark.documents.pdf_paragraphs import LEVELS, PdfParagraph, StyledText
 from hark.documents.xml_nodes import CONTROL
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'

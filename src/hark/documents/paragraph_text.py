@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from hark.documents.document import SegmentTranslation
 from hark.documents.markup import MAX_DEPTH, MAX_TAGS
-from hark.documents.paragraph_items import Half, Item, Kept, TextRun, Wrap, emit, visible
-from hark.documents.paragraph_piece import ParagraphPiece
+from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphPiece, TextRun, Wrap, emit, visible
 
 _ENDS = ".!?:;…。！？"
 

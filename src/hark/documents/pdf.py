@@ -9,8 +9,7 @@ import warnings
 from hark.documents import docx, html
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.new_files import write_docx, write_html
-from hark.documents.pdf_lines import read_lines
-from hark.documents.pdf_paragraphs import find_paragraphs
+from hark.documents.pdf_paragraphs import find_paragraphs, read_lines
 from hark.errors import HarkWarning
 
 LAYOUT = "the layout of PDF files is not kept: only text, paragraphs and headings"

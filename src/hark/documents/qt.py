@@ -12,11 +12,10 @@ from hark.documents.document import (
     WrongKindError,
 )
 from hark.documents.encoding import DecodedText
-from hark.documents.messages import EncodedMessage
-from hark.documents.plural_forms import plural_rule
+from hark.documents.messages import EncodedMessage, plural_rule
 from hark.documents.xml import decode_xml
+from hark.documents.xml_document import XmlElements, read_escaped
 from hark.documents.xml_inline import attributes
-from hark.documents.xml_messages import XmlElements, read_escaped
 from hark.text.rewrite import Rewriting, Span
 
 _GONE = frozenset(("vanished", "obsolete"))

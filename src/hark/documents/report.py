@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
 
+from hark.documents.document import SegmentOutcome
 from hark.documents.glossary import TermUse, count_terms, summarise
 from hark.documents.memory import FuzzyMatch, Memory
-from hark.documents.outcome import SegmentOutcome
 from hark.documents.translate import TranslatedDocument
 from hark.pages.document import document, page_style, visible
 from hark.pages.formats import plural

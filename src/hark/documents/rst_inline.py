@@ -5,8 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hark.documents.inline_tree import InlineTree
-from hark.documents.placing import place
+from hark.documents.placing import InlineTree, place
 from hark.translate.align import Link
 
 _BEFORE = r"(?<![^\s'\"(\[{<\-/:‘“’«¡¿–—„])"

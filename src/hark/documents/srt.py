@@ -6,8 +6,8 @@ from html import unescape
 
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.encoding import decode
-from hark.documents.inline_tree import InlineTree
 from hark.documents.markup_tokens import Token, TokenKind, pair_up
+from hark.documents.placing import InlineTree
 from hark.documents.subtitles import Cue, SubtitleDocument, split_dialogue
 
 _CLOCK = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.splicing import Splice, SplicedDocument
 from hark.documents.xml import decode_xml
-from hark.documents.xml_messages import XmlElements, read_escaped
+from hark.documents.xml_document import XmlElements, read_escaped
 
 _TEXTS = frozenset(("NSStringLocalizedFormatKey", "zero", "one", "two", "few", "many", "other"))
 """Keys whose strings are shown."""

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from hark.documents.document import Document, Segment
+from hark.documents.document import Document, Segment, SegmentKey, SegmentOutcome
 from hark.documents.memory import Memory, recall
 from hark.documents.messages import find_placeholders, keeps_placeholders
-from hark.documents.outcome import SegmentKey, SegmentOutcome
 from hark.translate.faults import Reason, in_order
 from hark.translate.translation import Translation
 

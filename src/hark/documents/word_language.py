@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hark.documents.document import Document, Segment, SegmentTranslation
-from hark.documents.languages import EAST_ASIAN, is_right_to_left, with_region
 from hark.documents.ooxml import PREFIXES
 from hark.documents.xml_document import EditableText, FixedText, XmlDocument, find_attribute
 from hark.documents.xml_nodes import Node, Source
+from hark.text.language_names import EAST_ASIAN, is_right_to_left, with_region
 
 _COMPLEX = {"b": "bCs", "i": "iCs", "sz": "szCs"}
 """Properties, and those that do the same for right-to-left scripts."""

@@ -6,8 +6,8 @@ from hark.documents.android import is_android, read_resources
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.encoding import DecodedText, declared_encoding, decode
 from hark.documents.markup_document import MarkupDocument, find_cdata
-from hark.documents.markup_rules import MarkupRules
-from hark.documents.xml_check import check_xml
+from hark.documents.markup_tokens import MarkupRules
+from hark.documents.xml_document import check_xml
 
 _DECLARED = re.compile(rb"\s*<\?xml[^>]{1,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})")
 

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from hark.documents.inline_tree import InlineTree
-from hark.documents.markup_rules import ATTRIBUTE
-from hark.documents.markup_tokens import Token, pair_up, tokenise
+from hark.documents.markup_tokens import ATTRIBUTE, Token, pair_up, tokenise
 from hark.documents.messages import has_words, keeps_placeholders
-from hark.documents.placing import place
+from hark.documents.placing import InlineTree, place
 from hark.translate.align import Link
 
 _ENCLOSING = frozenset(("g", "mrk", "pc", "hi"))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hark.engine.lane import Lane
 from hark.engine.lane_tables import LaneShape
-from hark.engine.state import Candidates
+from hark.engine.search import Candidates
 from hark.model.cache import Rows
 
 POSITIONS = 64

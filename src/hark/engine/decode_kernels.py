@@ -13,8 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
-from hark.engine.search import candidates
-from hark.engine.state import Candidates
+from hark.engine.search import Candidates, candidates
 from hark.errors import HarkError
 from hark.model.cache import LayerCache, Operations, Rows
 

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from hark.engine.lane_tables import PADDING, Arrival, LaneShape, ParamTables, power_of_two
 from hark.engine.rules import TreeRules, TreeState, draw, forbid, force
-from hark.engine.search import advance, init
-from hark.engine.state import Candidates
+from hark.engine.search import Candidates, advance, init
 from hark.engine.transfer import PendingCopy, Recorder, send
 from hark.engine.watch import SearchStep, Watch
 from hark.model.cache import Cache, CachedDecoder, Rows

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hark.engine.request import TreeSymbols
-from hark.engine.state import Sampling, SearchParams
+from hark.engine.search import Sampling, SearchParams
 from hark.engine.transfer import send
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from hark.engine.request import TreeSymbols
-from hark.engine.state import Beams, Candidates, Sampling, SearchParams, Table
+from hark.engine.search import Beams, Candidates, Sampling, SearchParams, Table
 
 
 def forbid(logits_BWV: Tensor, beams: Beams, params: SearchParams, forbidden: Tensor, end: int) -> Tensor:

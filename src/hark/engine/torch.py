@@ -34,8 +34,7 @@ from hark.engine.lane import DecodeContext, Lane
 from hark.engine.lane_tables import LaneShape
 from hark.engine.request import Answer, Hypotheses, Hypothesis, Request
 from hark.engine.scheduler import Entered, Scheduler
-from hark.engine.search import Ended, best, candidates
-from hark.engine.state import Endings
+from hark.engine.search import Ended, Endings, best, candidates
 from hark.engine.transfer import PendingCopy, Recorder
 from hark.engine.watch import Watch
 from hark.errors import HarkError, UserError

@@ -12,7 +12,7 @@ from hark.evaluate.systems import Model
 from hark.evaluate.table import aligned
 from hark.facts import LanguagePair
 from hark.models import fits
-from hark.pages.heatmap import heat_map
+from hark.pages.cells import heat_map
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from hark import factsfile, manifest
+from hark import facts as factsfile
+from hark import manifest
 from hark.atomic import new_folder, refuse_overlap
 from hark.bundle import Bundle
 from hark.card import describe_proof

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from hark.errors import UserError, require
-from hark.exchange.fairseq_pieces import (
+from hark.exchange.hark_side import fitting_side
+from hark.exchange.huggingface_exporter import CHECKING, HuggingFaceExporter
+from hark.exchange.language_codes import (
     FIRST,
     M2M100_TAGS,
     MASK,
@@ -21,8 +23,6 @@ from hark.exchange.fairseq_pieces import (
     sentencepiece_pieces,
     with_languages,
 )
-from hark.exchange.hark_side import fitting_side
-from hark.exchange.huggingface_exporter import CHECKING, HuggingFaceExporter
 from hark.exchange.parity import Side
 from hark.exchange.transformers_side import transformers_side
 from hark.text.piece_vocabulary import PieceTable, PieceVocabulary

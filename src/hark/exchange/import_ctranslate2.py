@@ -8,8 +8,7 @@ from typing import Any
 
 from hark.errors import UserError
 from hark.exchange.ctranslate2_file import ModelFile
-from hark.exchange.ctranslate2_settings import model_config
-from hark.exchange.ctranslate2_weights import convert
+from hark.exchange.ctranslate2_weights import convert, model_config
 from hark.exchange.files import read_bounded, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_settings import default_languages, licence_of

@@ -12,7 +12,6 @@ import numpy as np
 
 from hark.config import ModelConfig
 from hark.errors import UserError
-from hark.exchange.fairseq_pieces import all_pieces
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import OUTPUT, POSITIONS, convert
@@ -27,7 +26,7 @@ from hark.exchange.huggingface_settings import (
 )
 from hark.exchange.import_bart import read_bart
 from hark.exchange.import_multilingual import read_multilingual
-from hark.exchange.language_codes import Languages, hark_codes, refuse_others
+from hark.exchange.language_codes import Languages, all_pieces, hark_codes, refuse_others
 from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable

@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from hark.errors import UserError
-from hark.exchange.fairseq_pieces import M2M100_TAGS, MASK, MODEL, START, sentencepiece_pieces, with_languages
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_layers import convert
 from hark.exchange.huggingface_settings import decode_config, model_config, origin, setting, stored_as
 from hark.exchange.huggingface_settings import vocabulary as read_vocabulary
-from hark.exchange.language_codes import Languages, hark_codes
+from hark.exchange.language_codes import (
+    M2M100_TAGS,
+    MASK,
+    MODEL,
+    START,
+    Languages,
+    hark_codes,
+    sentencepiece_pieces,
+    with_languages,
+)
 from hark.exchange.own_exports import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable

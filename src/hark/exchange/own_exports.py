@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from hark import factsfile, manifest
+from hark import facts as factsfile
+from hark import manifest
 from hark.exchange.language_codes import Languages
 from hark.exchange.recognition import EXPORT
 from hark.facts import Facts

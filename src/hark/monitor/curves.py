@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from hark.monitor.overview import Overview
-from hark.monitor.running_mean import RunningMean
+from hark.monitor.view import RunningMean
 from hark.train.metrics import History
 from hark.train.records import DevRecord, TrainRecord
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hark.monitor.curves import Axis, Chart, Run, charts_of
 from hark.pages import formats
 from hark.pages.charts import GAP, HEIGHT, RIGHT, STROKES, WIDTH, Line, line_chart
-from hark.pages.picture import group, picture, swatches
+from hark.pages.document import group, picture, swatches
 
 LINE = 20  # height of a line of the legend
 AXES: dict[Axis, str] = {"step": "steps", "tokens": "target tokens", "time": "training time"}

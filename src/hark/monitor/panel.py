@@ -1,15 +1,22 @@
-"""Progress of a run on stderr: a live panel on a terminal, else log lines."""
+"""Progress of a run on stderr: a live panel on a terminal, else log lines.
+
+The observer of a run: passes its records to the panel and, if enabled, to TensorBoard.
+"""
 
 import math
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import Any, TextIO
 
+from hark.config import Config
 from hark.monitor.lines import lines, stop_line
 from hark.monitor.screen import Screen
+from hark.monitor.tensorboard import Board
 from hark.monitor.view import View
+from hark.rundir import RunDir
 from hark.train.metrics import History, valid_records
 from hark.train.records import Record, StartRecord, TrainRecord, TranslationSample
 
@@ -76,3 +83,25 @@ class Panel:
 
 def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class RunWatch:
+    """An observer that passes records to the panel and to TensorBoard."""
+
+    def __init__(self, panel: Panel, board: Board | None) -> None:
+        self.panel, self.board = panel, board
+
+    def update(self, record: Record | TranslationSample) -> None:
+        if self.board is not None:
+            self.board.write(record)
+        self.panel.update(record)
+
+    def log(self, line: str) -> None:
+        self.panel.log(line)
+
+
+@contextmanager
+def watch_run(config: Config, run: RunDir, history: History | None) -> Iterator[RunWatch]:
+    with ExitStack() as stack:
+        board = stack.enter_context(Board(run.path / "tensorboard")) if config.train.tensorboard else None
+        yield RunWatch(stack.enter_context(Panel(run.name, history)), board)

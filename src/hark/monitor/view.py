@@ -1,6 +1,8 @@
 """The state of a run as the panel shows it.
 
 A `View` is immutable, and each record makes a new one, so the thread that draws never sees a partial update.
+
+An exponential moving average.
 """
 
 import math
@@ -8,8 +10,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from hark.monitor.running_mean import RunningMean
 from hark.train.records import DevRecord, Record, SaveRecord, StartRecord, StopRecord, TrainRecord, TranslationSample
+
+
+@dataclass(frozen=True)
+class RunningMean:
+    """An exponential moving average with bias correction."""
+
+    total: float = 0.0
+    weight: float = 0.0
+
+    def add(self, value: float, keep: float) -> "RunningMean":
+        """Add a value, with `keep` as the decay. Ignore NaN and infinity."""
+        if not math.isfinite(value):
+            return self
+        return RunningMean(keep * self.total + (1 - keep) * value, keep * self.weight + (1 - keep))
+
+    @property
+    def value(self) -> float:
+        return self.total / self.weight if self.weight else math.nan
+
 
 SAMPLES = 2  # shown at once
 RECENT = 20  # records for the estimate of the time left

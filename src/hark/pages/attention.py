@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from hark.pages.picture import group, picture
+from hark.pages.document import group, picture
 
 MARGIN, TITLE = 20, 44
 WORD, COLUMN, GAP = 120, 150, 40  # of a column of words, between two columns, between two views; in SVG units

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from hark.pages.axes import label, ticks
-from hark.pages.picture import picture, swatches
+from hark.pages.document import picture, swatches
 
 WIDTH, LEFT, RIGHT, MARGIN = 760, 330, 56, 20  # in SVG units; LEFT is for the names of rows
 BAR, GAP = 9, 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from hark.pages.axes import label, log_ticks
-from hark.pages.picture import group, picture, swatches
+from hark.pages.document import group, picture, swatches
 
 WIDTH, HEIGHT, GAP = 330, 300, 16  # of a panel, in the picture's own units
 LEFT, RIGHT, TOP, BOTTOM = 44, 14, 48, 44  # around its curves

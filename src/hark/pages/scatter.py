@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from hark.pages.axes import label, ticks, value_range
-from hark.pages.picture import picture, swatches
+from hark.pages.document import picture, swatches
 
 WIDTH, HEIGHT, MARGIN, LEFT, RIGHT, BOTTOM = 760, 420, 20, 60, 150, 52  # in SVG units
 TITLE, LINE = 36, 20

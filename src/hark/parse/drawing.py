@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from hark.pages.picture import group, picture
+from hark.pages.document import group, picture
 from hark.text.trees import ROOTS, UNTAGGED, Tree, events
 
 MARGIN, LEVEL, GAP = 24, 44, 14

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from hark.pages.charts import GAP, HEIGHT, WIDTH, Line, line_chart
-from hark.pages.picture import group, picture, swatches
+from hark.pages.document import group, picture, swatches
 from hark.parse.score import LengthScore
 
 LINE = 20

@@ -1,7 +1,11 @@
-"""Treebanks: reading them from files, and their splits."""
+"""Treebanks: reading them from files, and their splits.
+
+The right-branching baseline: what a parser scores that knows only that English branches to the right.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +13,7 @@ from pathlib import Path
 from hark.data.compression import ByteStream
 from hark.data.corpus import read_lines
 from hark.errors import UserError
-from hark.text.trees import Tree, format_tree, read_trees, simplify
+from hark.text.trees import TOP, UNTAGGED, Tree, events, format_tree, read_trees, simplify
 
 GUM, WSJ_SAMPLE, WSJ = "gum", "wsj_sample", "wsj"
 ABOUT = {
@@ -71,3 +75,36 @@ def split_treebank(name: str, trees: Sequence[Tree]) -> Treebank:
     dev = test - len(trees) // 20
     what = "the sample of the WSJ treebank that NLTK distributes; the last 10% for testing, the 5% before it for dev"
     return Treebank(name, trees[:dev], trees[dev:test], trees[test:], what)
+
+
+@dataclass(frozen=True)
+class RightBranching:
+    """Makes right-branching trees, with the most frequent label of sentences on top and of constituents below.
+
+    The last word, usually a full stop, is attached to the top."""
+
+    top: str
+    inner: str
+
+    @classmethod
+    def learn(cls, trees: Iterable[Tree]) -> "RightBranching":
+        tops: Counter[str] = Counter()
+        inner: Counter[str] = Counter()
+        for tree in trees:
+            tops.update(child.label for child in tree.children if child.word is None)
+            inner.update(node.label for node, opens in events(tree) if opens and node.word is None and node is not tree)
+        return cls(*(most_common(each) for each in (tops, inner)))
+
+    def build(self, words: Sequence[str]) -> Tree:
+        leaves = [Tree(UNTAGGED, word=word) for word in words]
+        last = leaves[-1:] if len(leaves) > 1 else []
+        rest = leaves[: len(leaves) - len(last)]
+        tree = rest.pop()
+        while rest:
+            tree = Tree(self.inner, (rest.pop(), tree))
+        children = tree.children if tree.word is None else (tree,)
+        return Tree(TOP, (Tree(self.top, (*children, *last)),))
+
+
+def most_common(labels: Counter[str]) -> str:
+    return min(labels, key=lambda label: (-labels[label], label), default="S")

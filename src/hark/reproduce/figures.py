@@ -15,7 +15,7 @@ from hark.models import named_folder
 from hark.pages.attention import HeadView, draw_heads
 from hark.pages.cells import draw_cells
 from hark.pages.charts import Line, line_chart
-from hark.pages.picture import picture, swatches
+from hark.pages.document import picture, swatches
 from hark.reproduce.cost import Cost
 from hark.reproduce.scales import Scale
 from hark.reproduce.tables import differences, table

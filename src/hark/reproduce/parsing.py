@@ -7,10 +7,9 @@ from typing import Any
 
 from hark.config import Config, CorpusConfig
 from hark.data.prepare import prepare
-from hark.parse.baseline import RightBranching
 from hark.parse.parser import Parser
 from hark.parse.score import LengthScore, TreePair, score_by_length, score_trees
-from hark.parse.treebank import Treebank
+from hark.parse.treebank import RightBranching, Treebank
 from hark.reproduce.trial import Advance, Trial, read_cost, train_trial
 from hark.reproduce.work import Row, Work
 from hark.text.trees import Tree, format_tree

@@ -8,8 +8,16 @@ import torch
 
 from hark.pages.loglog import LogPanel, draw_panels
 from hark.reproduce.cost import Cost
-from hark.reproduce.growth import Points, fit_exponent, name_law
-from hark.reproduce.layer_measures import count_flops, graph_depth, path_length, saved_bytes, time_pass
+from hark.reproduce.layer_measures import (
+    Points,
+    count_flops,
+    fit_exponent,
+    graph_depth,
+    name_law,
+    path_length,
+    saved_bytes,
+    time_pass,
+)
 from hark.reproduce.layer_types import KERNEL, LAYER_TYPES, LayerType
 from hark.reproduce.published import TABLE_1
 from hark.reproduce.scales import Scale

@@ -16,11 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hark.serve import deepl, libretranslate, look, native, openapi, page, run_attention, runs
 from hark.serve.figures import Figures
 from hark.serve.hangup import HangUps
-from hark.serve.headers import SecurityHeaders
-from hark.serve.hosts import KnownHosts, known_hosts
-from hark.serve.log import Log
-from hark.serve.observation import Observation
-from hark.serve.origins import SAFE, refuse_foreign
+from hark.serve.log import Log, Observation
+from hark.serve.origins import SAFE, KnownHosts, SecurityHeaders, known_hosts, refuse_foreign
 from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings

@@ -1,11 +1,17 @@
-"""Middleware for clients that hang up: their work is cancelled at once."""
+"""Middleware for clients that hang up: their work is cancelled at once.
+
+Answers of long work: spaces are sent until the JSON is ready, so that clients with a read timeout keep waiting.
+"""
 
 import asyncio
-from typing import cast
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, cast
 
+from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hark.serve.bodies import bounded
+from hark.serve.native import CompactJson
 from hark.serve.settings import ServeSettings
 
 NO_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
@@ -74,3 +80,31 @@ class HangUps:
         finally:
             self._bytes -= size
             watching.cancel()
+
+
+async def answer_patiently(work: Coroutine[Any, Any, Any], seconds: float) -> Response:
+    """Return the result of `work` as JSON. If it takes longer than `seconds`, begin the answer with spaces.
+
+    An error before that has a status of its own; one after it closes the connection, which the client notices.
+    """
+    task = asyncio.create_task(work)
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    return (
+        CompactJson(task.result())
+        if done
+        else StreamingResponse(_spaces(task, seconds), media_type=CompactJson.media_type)
+    )
+
+
+async def _spaces(task: "asyncio.Task[Any]", seconds: float) -> AsyncIterator[bytes]:
+    try:
+        while not task.done():
+            yield b" "
+            await asyncio.wait([task], timeout=max(seconds, 0.1))
+        yield CompactJson().render(task.result())
+    finally:
+        task.cancel()

@@ -2,13 +2,22 @@
 
 Any page that somebody opens can send forms and plain text to a server on this machine. It cannot read the answers, but
 could fill the disk and the queue. Browsers say where such a request comes from, in headers that no page can change.
+
+Middleware that adds security headers to every answer.
+
+Middleware that refuses requests for unknown host names, against DNS rebinding.
+
+A page of another site can let its own name resolve to 127.0.0.1. To the browser, a server on this machine then has
+the same origin as that page, which could read what it answers. Only the header Host tells the two apart.
 """
 
+import ipaddress
+
 from starlette.datastructures import Headers
-from starlette.types import Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hark.serve.bodies import shown
-from hark.serve.hosts import LOOPBACK, host_name
+from hark.serve.native import refuse
 from hark.serve.refusal import Refusal
 from hark.serve.settings import ServeSettings
 
@@ -48,3 +57,79 @@ def is_own(origin: str, host: str, settings: ServeSettings) -> bool:
         return True
     # Names that a proxy may hide. On this machine, other programs have pages, too.
     return host_name(place) in {host_name(each) for each in settings.allowed_hosts} - LOOPBACK
+
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Scripts, styles and data only from this server; nothing inline; no page may show it in a frame."""
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+UNCACHED = (b"cache-control", b"no-store")
+"""Translations must not stay in a cache on the way. Static files say something else."""
+
+
+class SecurityHeaders:
+    """Adds the headers that an answer does not have yet."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = message.setdefault("headers", [])
+                names = {name for name, _ in given}
+                message["headers"] = [*given, *(each for each in (*HEADERS, UNCACHED) if each[0] not in names)]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+ANY = "*"
+
+
+class KnownHosts:
+    """Passes on requests for the host names that a server answers for."""
+
+    def __init__(self, app: ASGIApp, names: frozenset[str]) -> None:
+        self._app, self._names = app, names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        given = next((value for name, value in scope.get("headers", ()) if name == b"host"), None)
+        # Every browser sends the header; clients of HTTP/1.0 need not.
+        name = None if given is None else host_name(given.decode("latin-1"))
+        if name is None or name in self._names:
+            await self._app(scope, receive, send)
+        else:
+            message = f"unknown host {shown(name)}; to answer for it, start hark serve with --allowed-host"
+            await refuse(Refusal(421, message))(scope, receive, send)
+
+
+def known_hosts(settings: ServeSettings) -> frozenset[str] | None:
+    """The host names that a server answers for; None: any, as on a network that it knows no names of."""
+    if ANY in settings.allowed_hosts or not (settings.allowed_hosts or is_loopback(settings.host)):
+        return None
+    # Programs on this machine, such as health checks, use its own names.
+    return LOOPBACK | {settings.host} | {host_name(each) for each in settings.allowed_hosts}
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def host_name(host: str) -> str:
+    """The name in a header Host: without the port, the brackets of IPv6 and the final dot, in lower case."""
+    host = host.strip().lower()
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return name.removesuffix(".")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hark.documents.markup import Markup
-from hark.documents.markup_rules import MarkupRules
+from hark.documents.markup_tokens import MarkupRules
 from hark.models import matches
 from hark.serve.choice import gather
 from hark.serve.refusal import Refusal

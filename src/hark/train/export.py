@@ -13,7 +13,7 @@ from hark.bundle import name_of, write_bundle
 from hark.card import default_summary
 from hark.config import Config
 from hark.data.dataset import Dataset
-from hark.data.signs import count_signs
+from hark.data.learning import count_signs
 from hark.errors import HarkError, UserError
 from hark.facts import (
     Facts,

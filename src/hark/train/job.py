@@ -11,8 +11,8 @@ import torch
 
 from hark.config import Config
 from hark.data.batches import Batch, Batches
-from hark.data.permutation import derive
 from hark.data.prefetch import Prefetch
+from hark.data.strata import derive
 from hark.errors import UserError
 from hark.model import Transformer
 from hark.rundir import RunDir
@@ -20,9 +20,8 @@ from hark.train import checkpoint, sharding
 from hark.train.bad_steps import BadSteps
 from hark.train.export import BundleWriter
 from hark.train.loss import Objective, Streams, to_tensors
-from hark.train.meter import Meter
 from hark.train.optimiser import MovingAverage, build_optimiser
-from hark.train.passes import build_passes, fallback_reason
+from hark.train.passes import Meter, build_passes, fallback_reason
 from hark.train.processes import Processes
 from hark.train.records import Record, SaveRecord, StartRecord, TranslationSample
 from hark.train.signals import Signals

@@ -108,7 +108,7 @@ def test_bleu_is_that_of_the_search_output() -> None:
 
     from hark.config import DecodeConfig
     from hark.engine.request import Request
-    from hark.inspect.heads.score import bleu
+    from hark.inspect.heads.importance import bleu
     from tests.translate.stub import tokenizer
 
     model = build(vocab_size=700)

@@ -6,7 +6,7 @@ from html import escape
 from hark.inspect.heads.finder import HeadReport
 from hark.inspect.heads.importance import Point
 from hark.pages.charts import GAP, HEIGHT, Line, line_chart
-from hark.pages.picture import group, picture
+from hark.pages.document import group, picture
 
 WIDTH = 640
 

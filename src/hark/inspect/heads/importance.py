@@ -2,6 +2,8 @@
 
 The loss is in nats per target token of reference translations, EOS included. Heads are removed by setting their outputs
 to zero; the model is not retrained.
+
+BLEU of a model on a few sentences, for curves: raw search output, without retries or repairs.
 """
 
 import math
@@ -13,10 +15,15 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from hark.config import DecodeConfig
+from hark.engine.request import Request
+from hark.engine.torch import TorchEngine
+from hark.evaluate.measures import choose_tokenisation, make_measures
 from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head, batches, rectangle
 from hark.inspect.heads.corpus import HeadExample
 from hark.model import Transformer, padded_layout
+from hark.text.vocabulary import Vocabulary
 
 BATCH_TOKENS = 1024
 """Fewer than for attention: each token has logits for the whole vocabulary."""
@@ -117,3 +124,18 @@ def prune(
         points.append(Point(removed, nll, score(pruned) if score else None))
         advance()
     return points
+
+
+def bleu(examples: Sequence[HeadExample], tokenizer: Vocabulary, search: DecodeConfig, language: str) -> Scorer:
+    """Return a function that computes the BLEU of a model's translations with sacreBLEU."""
+    metric = make_measures(choose_tokenisation(language))["bleu"]
+    references = [each.target_text for each in examples]
+
+    def score(model: Transformer) -> float:
+        engine = TorchEngine(model, tokenizer.special, model.output_weight.device)
+        answers = dict(engine.run(Request(each.source, search) for each in examples))
+        texts = tokenizer.decode([answers[number][0].tokens for number in range(len(examples))])
+        engine.close()
+        return float(metric.corpus_score(texts, [references]).score)
+
+    return score

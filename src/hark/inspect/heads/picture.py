@@ -6,8 +6,7 @@ from html import escape
 from hark.inspect.attention import KINDS, AttentionKind, Head
 from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.roles import TITLES
-from hark.pages.document import read_asset
-from hark.pages.picture import picture
+from hark.pages.document import picture, read_asset
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 120, 40, 4
 LINE = 15

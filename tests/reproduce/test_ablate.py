@@ -12,7 +12,7 @@ from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.model import Transformer, padded_layout
 from hark.model.layers import Residual
-from hark.reproduce.ablations import (
+from hark.reproduce.ablate import (
     UnscaledAttention,
     WithoutNorm,
     WithoutResidual,

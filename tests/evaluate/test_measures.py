@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from hark.evaluate.measures import make_measures
-from hark.evaluate.moses import MosesTokens
+from hark.evaluate.measures import MosesTokens, make_measures
 from hark.evaluate.scores import score_set
 from tests.evaluate.material import GOOD, REFERENCES, SET
 
@@ -28,7 +27,7 @@ def test_known_lines(language: str, line: str, tokens: str) -> None:
 
 @given(st.text(max_size=40), st.sampled_from(["de", "en", "fr"]))
 def test_only_spaces_and_case_and_ascii_change(line: str, language: str) -> None:
-    from hark.evaluate.moses import ASCII
+    from hark.evaluate.measures import ASCII
 
     before = "".join(line.lower().translate(ASCII).split())
     assert "".join(MosesTokens(language)(line).split()) == before

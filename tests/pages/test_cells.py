@@ -2,7 +2,7 @@
 
 import re
 
-from hark.pages.heatmap import heat_map
+from hark.pages.cells import heat_map
 
 VALUES = {("en", "de"): 10.0, ("en", "fr"): 30.0, ("fr", "de"): 20.0}
 

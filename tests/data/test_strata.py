@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hark.data.permutation import derive, permute
+from hark.data.strata import derive, permute
 
 
 @given(st.integers(1, 3000), st.integers(0, 2**64 - 1))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
+from hark.data.learning import count_signs
 from hark.data.prepare import prepare
-from hark.data.signs import count_signs
 from hark.facts import SIGNS, VocabularyFacts
 from tests.data.material import pairs, write
 

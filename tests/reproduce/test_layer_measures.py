@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hark.reproduce.growth import fit_exponent, name_law
+from hark.reproduce.layer_measures import fit_exponent, name_law
 
 
 def test_an_exponent_ignores_constant_costs_of_small_sizes() -> None:
