@@ -19,7 +19,7 @@ from time import process_time
 from rapidfuzz import fuzz, process
 
 from hark.documents.memory import add_to_memory, open_memory
-from hark.documents.similar_texts import SIMILAR
+from hark.documents.memory import SIMILAR
 
 SHARES = (0.1, 0.2, 0.3)
 """Shares of words that are changed."""

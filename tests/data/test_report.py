@@ -14,7 +14,7 @@ from hark.data.filters import RULES
 from hark.data.report import DatasetReport, HeldOutReport
 from hark.data.report_page import render, write_report
 from hark.data.tally import SAMPLE_CHARS, SAMPLES, Tally, ratio_edges
-from hark.data.tally_report import Pieces, make_report
+from hark.data.stages import Pieces, make_report
 
 PIECES = Pieces(size=1000, specials=6)
 FIRST_BYTE, FIRST_PIECE = 6, 262

@@ -2,7 +2,8 @@
 
 import time
 
-from hark.distil import distil, record
+from hark.distil import distil
+from hark.distil import distil as record
 
 PAUSE = 60
 """Seconds, of which a test waits for none."""

@@ -21,7 +21,7 @@ from hark.errors import MissingExtraError, UserError
 from hark.exchange import export as exporting
 from hark.exchange.export import export_bundle, open_exporter
 from hark.exchange.export_multilingual import MultilingualExporter
-from hark.exchange.huggingface_layers import LEARNED_OFFSET
+from hark.exchange.huggingface_settings import LEARNED_OFFSET
 from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.language_codes import M2M100_TAGS, MBART50_TAGS
 from hark.exchange.parity import ParityError, compare_numbers

@@ -8,11 +8,11 @@ import pytest
 
 from hark.bundle import Bundle
 from hark.errors import UserError
-from hark.exchange.ctranslate2_file import ModelFile
+from hark.exchange.ctranslate2_weights import ModelFile
 from hark.exchange.export import export_bundle, open_exporter
 from hark.exchange.export_huggingface import sine_first
 from hark.exchange.hark_side import hark_side
-from hark.exchange.huggingface_layers import convert_back
+from hark.exchange.huggingface_settings import convert_back
 from hark.exchange.import_argos import unpack
 from hark.exchange.import_ctranslate2 import read_ctranslate2
 from hark.exchange.import_huggingface import read_marian

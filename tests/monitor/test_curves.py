@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hark.monitor import curves_page, curves_picture
 from hark.monitor.curves import POINTS, Run, charts_of, place, smooth, thin
 from hark.monitor.overview import describe_run
-from hark.pages import axes, charts
+from hark.pages import charts
+from hark.pages import charts as axes
 from hark.rundir import RunDir
 from hark.train.metrics import History
 from hark.train.records import Record

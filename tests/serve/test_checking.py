@@ -1,6 +1,6 @@
 """The second look in the server: by the reverse model if it is loaded, and never at the expense of a request."""
 
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.service import Job
 from tests.loops import run as run_in_thread
 from tests.serve.stubs import service

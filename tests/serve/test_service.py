@@ -11,7 +11,7 @@ import pytest
 from hark.engine.interface import Engine
 from hark.errors import UserError
 from hark.models import InstalledModel
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings

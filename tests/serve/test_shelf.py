@@ -8,7 +8,7 @@ import pytest
 
 from hark.errors import UserError
 from hark.models import InstalledModel
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import OVERHEAD, Readiness, Shelf

@@ -6,7 +6,7 @@ import pytest
 
 from hark.documents.translate import TranslatedDocument
 from hark.serve import uploads
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.uploads import (
     LIFETIME,
     Uploads,

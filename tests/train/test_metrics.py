@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hark.errors import HarkError, MissingExtraError, UserError
-from hark.monitor.tensorboard import Board, scalars
+from hark.monitor.panel import Board, scalars
 from hark.monitor.view import RunningMean
 from hark.train.metrics import History, MetricsWriter, read_metrics, read_samples, to_json
 from hark.train.records import Record, SaveRecord, TranslationSample

@@ -147,10 +147,9 @@ def evaluate(
     from hark.cli.interrupts import leave_at_once
     from hark.evaluate import evaluation
     from hark.evaluate.baseline import Baseline
-    from hark.evaluate.comet import Comet, find_checkpoint
     from hark.evaluate.directions import choose_sets, matrix_table, set_direction
     from hark.evaluate.held_out import open_sets, wrong_direction
-    from hark.evaluate.measures import choose_tokenisation
+    from hark.evaluate.measures import Comet, choose_tokenisation, find_checkpoint
     from hark.evaluate.systems import Model, System, check_systems, name_models, read_systems
     from hark.evaluate.table import brief_table, full_table
     from hark.translate.load import Loaded

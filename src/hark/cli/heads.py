@@ -138,7 +138,7 @@ def heads(
         show(report)
     if store and alignment is not None:
         from hark.card import describe_alignment
-        from hark.inspect.heads.store import store as store_heads
+        from hark.inspect.heads.table import store as store_heads
 
         stored = store_heads(loaded.bundle, alignment.best_in_one_layer, alignment.pairs, report.corpus)
         print_note(f"{loaded.bundle.folder}: stored alignment heads {describe_alignment(stored)}")
@@ -225,7 +225,7 @@ def scorer(loaded: "Loaded", examples: "Sequence[HeadExample]", language: str) -
 def corpus_name(on: tuple[str, str]) -> str:
     """The common stem of two files: `test` for test.en and test.de."""
     from hark.data.compression import plain_name
-    from hark.data.names import stem
+    from hark.data.corpus import stem
 
     return stem(Path(on[0]), [Path(plain_name(Path(name))).suffix.removeprefix(".") for name in on])
 

@@ -131,7 +131,7 @@ def corpora(
 def languages_of(source: str, target: str) -> tuple[str, str]:
     """The languages of a corpus by its file names: train.en.xz and train.fr.xz, or tatoeba.en-fr.tsv."""
     from hark.data.compression import plain_name
-    from hark.data.names import FORMATS
+    from hark.data.corpus import FORMATS
 
     if target == ONE_FILE:
         name = plain_name(Path(source))

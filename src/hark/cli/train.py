@@ -113,8 +113,8 @@ def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tu
     """On a CPU, reduce the model to a size that it can train, unless a size is set; return a note about it as well."""
     from hark import configfile
     from hark.moved import move_settings
+    from hark.train.job import suit_cpu
     from hark.train.processes import choose_device
-    from hark.train.sizing import suit_cpu
 
     if choose_device(config.train.device, 0).type != "cpu":
         return config, []
@@ -127,8 +127,8 @@ def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tu
 
 def cpu_cost(config: "Config") -> list[str]:
     """On a CPU, the size of the model and the memory that it needs; nothing on a GPU."""
+    from hark.train.job import describe_cpu_cost
     from hark.train.processes import choose_device
-    from hark.train.sizing import describe_cpu_cost
 
     return [describe_cpu_cost(config)] if choose_device(config.train.device, 0).type == "cpu" else []
 

@@ -24,10 +24,9 @@ from hark.data.plan import NamedCorpus, PreparePlan, Tokenizers, directions_in, 
 from hark.data.progress import Progress
 from hark.data.report import report_directions, report_held_out
 from hark.data.report_page import write_report
-from hark.data.stages import Clean, CleanChunk, Encode, RawChunk, UniqueChunk
+from hark.data.stages import Clean, CleanChunk, Encode, Pieces, RawChunk, UniqueChunk, make_report
 from hark.data.store import SIDES, StoreWriter
 from hark.data.tally import Tally
-from hark.data.tally_report import Pieces, make_report
 from hark.data.workers import run_jobs
 from hark.errors import UserError
 from hark.text.opening import vocabulary_files

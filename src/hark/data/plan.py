@@ -12,9 +12,8 @@ from typing import Any
 
 from hark.config import AugmentConfig, Config, CorpusConfig, DataConfig
 from hark.data.compression import open_file, plain_name
-from hark.data.corpus import BUNDLED, corpus_files, is_treebank
+from hark.data.corpus import BUNDLED, corpus_files, is_treebank, name_corpora
 from hark.data.manifest import FORMAT, Role, SourceFile, direction_name, text_file
-from hark.data.names import name_corpora
 from hark.data.store import Side
 from hark.errors import UserError
 from hark.facts import LanguagePair, LanguageTags

@@ -4,8 +4,7 @@ from html import escape
 
 from hark.data.report import CorpusReport, DatasetReport, SideReport
 from hark.data.tally import OCTAVES, ratio_edges
-from hark.pages.axes import round_step
-from hark.pages.charts import Bar, histogram
+from hark.pages.charts import Bar, histogram, round_step
 from hark.pages.formats import count, plural, share
 
 BARS = 40  # maximum in a histogram of lengths

@@ -2,30 +2,247 @@
 
 The teacher's engine runs in this process. Other processes detokenise and filter its translations, so that the engine
 never waits for them.
+
+The folder of distilled text, and the record of its progress.
+
+`NAME.en` and `NAME.de` of each corpus grow by chunks; `report.json` states how many pairs and bytes are complete.
+Anything beyond that was being written at an interruption, and is truncated on resume.
 """
 
+import json
+import os
 import time
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
 from hark import manifest
-from hark.atomic import refuse_overlap
+from hark.atomic import claim, refuse_others, refuse_overlap
 from hark.card import describe_pairs
 from hark.config import DecodeConfig
 from hark.data.dataset import Dataset
 from hark.data.manifest import Shard
 from hark.data.progress import Progress, silent
 from hark.data.workers import available_processes, run_jobs
-from hark.distil.filter import Chunk, PackedChunk, RequestMaker, TranslationFilter, translate
-from hark.distil.record import DistilledText, DistilRecord
-from hark.errors import UserError
+from hark.distil.filter import (
+    Chunk,
+    FilteredLines,
+    PackedChunk,
+    RejectedSample,
+    RequestMaker,
+    TranslationFilter,
+    translate,
+)
+from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.translate.load import Loaded
+
+REPORT, PARTIAL = "report.json", ".report.json.partial"
+KIND = "hark distilled text"
+FORMAT = 1
+SAVE_SECONDS = 2.0
+"""Between records: the most work that a kill can lose; more often, it would wait for the disk."""
+SAMPLES = 10
+"""Rejected translations in the report, per reason."""
+
+
+@dataclass(frozen=True)
+class CorpusRecord:
+    """The progress of one corpus."""
+
+    name: str
+    pairs: int = 0
+    sizes: tuple[int, int] = (0, 0)
+    """Bytes of the source file and of the target file."""
+    replaced: Mapping[str, int] = field(default_factory=dict)
+    """Pairs that kept their original target, by reason."""
+    samples: tuple[RejectedSample, ...] = ()
+    languages: tuple[str, ...] = ()
+    """Source and target; empty in older records."""
+
+    def plus(self, lines: FilteredLines) -> "CorpusRecord":
+        return CorpusRecord(
+            self.name,
+            self.pairs + lines.pairs,
+            (self.sizes[0] + len(lines.source), self.sizes[1] + len(lines.target)),
+            dict(Counter(self.replaced) + lines.replaced),
+            first_of_each((*self.samples, *lines.samples)),
+            self.languages,
+        )
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, Any]) -> Self:
+        samples = tuple(RejectedSample(**each) for each in tree["samples"])
+        languages = tuple(tree.get("languages", ()))
+        return cls(**{**tree, "sizes": tuple(tree["sizes"]), "samples": samples, "languages": languages})
+
+
+def first_of_each(samples: Iterable[RejectedSample]) -> tuple[RejectedSample, ...]:
+    """The first samples of each reason, for the report."""
+    kept: list[RejectedSample] = []
+    for sample in samples:
+        if sum(each.reason == sample.reason for each in kept) < SAMPLES:
+            kept.append(sample)
+    return tuple(kept)
+
+
+@dataclass
+class DistilRecord:
+    """The progress of all corpora. `about` identifies everything that the text depends on, such as the teacher."""
+
+    about: dict[str, Any]
+    corpora: dict[str, CorpusRecord]
+    seconds: float = 0.0
+    complete: bool = False
+
+    @property
+    def pairs(self) -> int:
+        return sum(corpus.pairs for corpus in self.corpora.values())
+
+    @property
+    def replaced(self) -> Counter[str]:
+        return sum((Counter(corpus.replaced) for corpus in self.corpora.values()), Counter[str]())
+
+    def add(self, lines: FilteredLines) -> None:
+        # One assignment, which Ctrl-C cannot split: the record is always consistent.
+        self.corpora[lines.corpus] = self.corpora[lines.corpus].plus(lines)
+
+    def to_json(self) -> str:
+        tree = {"kind": KIND, "format": FORMAT, **asdict(self), "corpora": [*map(asdict, self.corpora.values())]}
+        return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """Read the record in a folder; None if it is missing or invalid."""
+        try:
+            tree = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+            if tree["kind"] != KIND or tree["format"] != FORMAT:
+                return None
+            corpora = [CorpusRecord.from_tree(each) for each in tree["corpora"]]
+            return cls(tree["about"], {each.name: each for each in corpora}, tree["seconds"], tree["complete"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def is_ours(folder: Path) -> bool:
+    return DistilRecord.read(folder) is not None or (folder / PARTIAL).exists()
+
+
+def remove_text(folder: Path, record: DistilRecord) -> None:
+    """Remove the text of a record, and then the record; keep all other files."""
+    for name, corpus in record.corpora.items():
+        for language in corpus.languages or record.about["direction"].split(" to "):
+            (folder / f"{name}.{language}").unlink(missing_ok=True)
+    (folder / REPORT).unlink()
+
+
+class DistilledText:
+    """The folder of distilled text, open for writing by one process at a time."""
+
+    def __init__(self, folder: Path, record: DistilRecord, languages: Mapping[str, LanguagePair]) -> None:
+        self.folder, self.record, self.languages = folder, record, languages
+        self.files: dict[str, list[BinaryIO]] = {}
+        self.saved_at = 0.0
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls,
+        folder: Path,
+        about: dict[str, Any],
+        languages: Mapping[str, LanguagePair],
+        force: bool = False,
+    ) -> Iterator[Self]:
+        """Open a new folder, or resume one of the same teacher, dataset and settings. With `force`, replace text of
+        others. `languages` are those of each corpus."""
+        refuse_others(folder, is_ours)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = claim(folder, folder)
+        try:
+            record = DistilRecord.read(folder)
+            if record is not None and record.about != about and force:
+                remove_text(folder, record)
+                record = None
+            if record is None:
+                record = DistilRecord(
+                    about, {name: CorpusRecord(name, languages=pair) for name, pair in languages.items()}
+                )
+            if record.about != about:
+                different = sorted(key for key in about if record.about.get(key) != about[key])
+                raise UserError(
+                    f"{folder}: was made with another {' and another '.join(different)}; "
+                    "name another folder, or replace it with --force"
+                )
+            text = cls(folder, record, languages)
+            try:
+                if not record.complete:
+                    text.save()
+                    text._cut()
+                yield text
+            finally:
+                text._close()
+        except OSError as error:
+            raise HarkError(
+                f"{folder}: cannot be written: {error.strerror or error}; run the same command to resume"
+            ) from error
+        finally:
+            os.close(lock)
+
+    def paths(self, name: str) -> list[Path]:
+        return [self.folder / f"{name}.{language}" for language in self.languages[name]]
+
+    def _cut(self) -> None:
+        """Open the files, and truncate them to the size in the record."""
+        for corpus in self.record.corpora.values():
+            files = self.files[corpus.name] = []
+            for path, size in zip(self.paths(corpus.name), corpus.sizes, strict=True):
+                files.append(path.open("ab"))
+                if files[-1].tell() < size:
+                    raise HarkError(f"{path}: shorter than recorded; remove {self.folder} and start again")
+                files[-1].truncate(size)
+
+    def _close(self) -> None:
+        files = [file for pair in self.files.values() for file in pair]
+        try:
+            if files:
+                self.save()
+        finally:
+            for file in files:
+                with suppress(OSError):  # closing flushes, and the disk may be full; the record has the valid size
+                    file.close()
+
+    def append(self, lines: FilteredLines, seconds: float) -> None:
+        """Write a chunk, and save the record if it is due."""
+        for file, text in zip(self.files[lines.corpus], (lines.source, lines.target), strict=True):
+            file.write(text)
+        self.record.add(lines)
+        self.record.seconds += seconds
+        if time.monotonic() - self.saved_at >= SAVE_SECONDS:
+            self.save()
+
+    def finish(self) -> None:
+        self.record.complete = True
+        self.save()
+
+    def save(self) -> None:
+        """Flush all lines to disk, and then the record."""
+        for text in (text for pair in self.files.values() for text in pair):
+            text.flush()
+            os.fsync(text.fileno())
+        partial = self.folder / PARTIAL
+        with partial.open("wb") as file:
+            file.write(self.record.to_json().encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self.folder / REPORT)
+        self.saved_at = time.monotonic()
+
 
 CHUNK_PAIRS = 1024
 """Pairs filtered and written at a time: little work on a GPU, half a minute on a CPU."""

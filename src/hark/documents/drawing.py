@@ -5,8 +5,7 @@ from html import escape
 
 from hark.documents.document import ReadingOptions
 from hark.documents.ooxml import PREFIXES, PlainFormat, RunNames, run_format, split_text
-from hark.documents.paragraph_piece import Item, Kept, TextRun
-from hark.documents.paragraph_text import ParagraphText
+from hark.documents.paragraph_piece import Item, Kept, ParagraphText, TextRun
 from hark.documents.xml_document import AttributeText, EditableText, FixedText, find_attribute
 from hark.documents.xml_nodes import Node, Source
 from hark.text.language_names import is_right_to_left, with_region

@@ -9,14 +9,13 @@ from html import escape
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
-from hark.documents import html
+from hark.documents import markup_document as html
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import MarkupRules
 from hark.documents.ooxml import PlainFormat
-from hark.documents.paragraph_piece import TextRun
-from hark.documents.paragraph_text import ParagraphText
+from hark.documents.paragraph_piece import ParagraphText, TextRun
 from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument
 from hark.documents.xml_nodes import Node, Source, find_nodes
 

@@ -104,7 +104,7 @@ def find_reader(name: str) -> Reader:
 
             return txt.read
         case ".html" | ".htm" | ".xhtml" | ".xht":
-            from hark.documents import html
+            from hark.documents import markup_document as html
 
             return html.read
         case ".md" | ".markdown":

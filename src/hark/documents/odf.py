@@ -15,8 +15,7 @@ from html import escape
 
 from hark.documents.archives import Archive, ArchiveDocument
 from hark.documents.document import Document, DocumentError, ReadingOptions, Segment, SegmentTranslation
-from hark.documents.paragraph_piece import Half, Item, Kept, TextRun, Wrap
-from hark.documents.paragraph_text import ParagraphText, pair_halves
+from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphText, TextRun, Wrap, pair_halves
 from hark.documents.xml_document import AttributeText, EditableText, FixedText, XmlDocument, find_attribute
 from hark.documents.xml_nodes import Node, Source, find_nodes
 from hark.text.language_names import EAST_ASIAN, is_right_to_left, with_region

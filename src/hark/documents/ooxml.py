@@ -7,8 +7,7 @@ from html import escape
 
 from hark.documents.archives import Archive
 from hark.documents.document import Document, DocumentError
-from hark.documents.paragraph_piece import Item, Kept, TextRun
-from hark.documents.paragraph_text import ParagraphText
+from hark.documents.paragraph_piece import Item, Kept, ParagraphText, TextRun
 from hark.documents.xml_document import EditableText, XmlDocument, XmlScheme
 from hark.documents.xml_nodes import Node, Source, find_nodes
 

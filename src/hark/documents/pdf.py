@@ -6,7 +6,8 @@ any other: columns, tables, pictures and links are lost. Scanned pages have no t
 
 import warnings
 
-from hark.documents import docx, html
+from hark.documents import docx
+from hark.documents import markup_document as html
 from hark.documents.document import Document, DocumentError, ReadingOptions
 from hark.documents.new_files import write_docx, write_html
 from hark.documents.pdf_paragraphs import find_paragraphs, read_lines

@@ -10,7 +10,7 @@ from hark.documents.archives import ArchiveDocument
 from hark.documents.document import Document, ReadingOptions
 from hark.documents.drawing import DrawingScheme
 from hark.documents.ooxml import PREFIXES, PlainFormat, open_package, read_parts, split_text
-from hark.documents.paragraph_text import ParagraphText
+from hark.documents.paragraph_piece import ParagraphText
 from hark.documents.xml_document import EditableText, XmlScheme
 from hark.documents.xml_nodes import Node, Source
 

@@ -28,8 +28,7 @@ from hark.documents.ooxml import (
     run_format,
     split_text,
 )
-from hark.documents.paragraph_piece import Item, Kept
-from hark.documents.paragraph_text import ParagraphText
+from hark.documents.paragraph_piece import Item, Kept, ParagraphText
 from hark.documents.xml_document import EditableText, XmlScheme
 from hark.documents.xml_nodes import CONTROL, Node, Source, find_nodes
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import hark
-from hark.evaluate.comet import Comet
 from hark.evaluate.held_out import HeldOutSet
-from hark.evaluate.measures import Measure, Tokenisation, choose_tokenisation, make_measures
+from hark.evaluate.measures import Comet, Measure, Tokenisation, choose_tokenisation, make_measures
 from hark.evaluate.scores import Group, Score, score_lengths, score_set
 from hark.evaluate.systems import Model, Output, Speed, System
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from hark.config import CorpusConfig
 from hark.data.compression import ByteStream, plain_name
-from hark.data.corpus import read_lines, read_pairs
+from hark.data.corpus import name_corpora, read_lines, read_pairs
 from hark.data.dataset import Dataset
 from hark.data.manifest import direction_name
-from hark.data.names import name_corpora
 from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.text.detector import base_language, guess_language, known_languages

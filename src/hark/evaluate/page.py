@@ -8,7 +8,7 @@ from hark.evaluate.evaluation import Evaluation, SetResult, SystemResult
 from hark.evaluate.examples import Example, Examples, ExampleTranslation
 from hark.evaluate.measures import NOTES, TITLES, Measure, decimals
 from hark.evaluate.scores import Score
-from hark.pages.axes import round_step
+from hark.pages.charts import round_step
 from hark.pages.document import document, page_style, read_asset, visible
 from hark.pages.formats import count, plural
 from hark.translate.align import Link

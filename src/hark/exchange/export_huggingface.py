@@ -16,9 +16,8 @@ import numpy as np
 
 from hark.config import DecodeConfig
 from hark.exchange.huggingface_exporter import HuggingFaceExporter
-from hark.exchange.huggingface_layers import BIAS
-from hark.exchange.layers import recorded
-from hark.exchange.parity import Ids, Side
+from hark.exchange.huggingface_settings import BIAS
+from hark.exchange.parity import Ids, Side, recorded
 from hark.exchange.transformers_side import silence
 from hark.text.piece_vocabulary import PieceVocabulary
 from hark.text.tokenizer import Tokenizer

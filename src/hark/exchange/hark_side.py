@@ -14,8 +14,7 @@ from hark.bundle import Bundle
 from hark.config import DecodeConfig, ModelConfig
 from hark.engine.ctranslate2 import ComputeType, CTranslate2Engine
 from hark.engine.request import Request
-from hark.exchange.layers import recorded
-from hark.exchange.parity import Ids, Side
+from hark.exchange.parity import Ids, Side, recorded
 from hark.facts import LanguagePair
 from hark.machine import return_memory
 from hark.text.opening import open_vocabularies

@@ -12,7 +12,7 @@ import numpy as np
 
 from hark.errors import UserError, require
 from hark.exchange.exporter import Exporter, ExportPrecision
-from hark.exchange.huggingface_layers import convert_back
+from hark.exchange.huggingface_settings import convert_back
 from hark.weights import Array, as_floats, write_weights
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}

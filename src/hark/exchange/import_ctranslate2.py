@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from hark.errors import UserError
-from hark.exchange.ctranslate2_file import ModelFile
-from hark.exchange.ctranslate2_weights import convert, model_config
+from hark.exchange.ctranslate2_weights import ModelFile, convert, model_config
 from hark.exchange.files import read_bounded, read_optional_json
 from hark.exchange.foreign import ForeignModel
 from hark.exchange.huggingface_settings import default_languages, licence_of
 from hark.exchange.import_huggingface import tagged_table
 from hark.exchange.language_codes import Languages
-from hark.exchange.own_exports import facts_languages, own_facts
+from hark.exchange.recognition import facts_languages, own_facts
 from hark.facts import OriginFacts
 from hark.text.vocabulary import SpecialIds
 

@@ -9,8 +9,7 @@ from typing import Any
 from hark.errors import UserError
 from hark.exchange.files import read_bounded, read_huggingface_weights, read_json, read_optional_json
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.huggingface_layers import convert
-from hark.exchange.huggingface_settings import decode_config, model_config, origin, setting, stored_as
+from hark.exchange.huggingface_settings import convert, decode_config, model_config, origin, setting, stored_as
 from hark.exchange.huggingface_settings import vocabulary as read_vocabulary
 from hark.exchange.language_codes import (
     M2M100_TAGS,
@@ -22,7 +21,7 @@ from hark.exchange.language_codes import (
     sentencepiece_pieces,
     with_languages,
 )
-from hark.exchange.own_exports import facts_languages, own_facts
+from hark.exchange.recognition import facts_languages, own_facts
 from hark.facts import LanguagePair
 from hark.text.piece_vocabulary import PieceTable
 from hark.text.vocabulary import SpecialIds

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from hark.atomic import refuse_existing, refuse_overlap
 from hark.bundle import Bundle, is_bundle, link_or_copy, write_bundle
 from hark.errors import HarkError, UserError
+from hark.exchange.catalogue import download, is_hub_name
 from hark.exchange.foreign import ForeignModel
-from hark.exchange.hub import download, is_hub_name
 from hark.exchange.language_codes import languages_of
 from hark.exchange.parity import HELD, Side, check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import ImportKind, recognise

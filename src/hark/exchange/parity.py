@@ -3,13 +3,17 @@
 Every import and export passes through `compare`. Both sides are callables, so that this module needs none of the
 libraries compared. The result is a `ParityProof`, which is printed and stored in the facts; a difference is an error
 that names the first one.
+
+Recording of the outputs of torch modules, to find the layer in which two models first differ.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +21,24 @@ from hark.errors import HarkError, UserError
 from hark.facts import ParityProof
 from hark.userfiles import read_bytes
 from hark.weights import Array
+
+
+@contextmanager
+def recorded(modules: Mapping[str, Any]) -> Iterator[dict[str, Array]]:
+    """Yield a dictionary that receives the output of each module of the next forward pass, without the batch axis."""
+    found: dict[str, Array] = {}
+
+    def record(module: Any, inputs: Any, output: Any, name: str) -> None:  # noqa: ARG001
+        output = output[0] if isinstance(output, tuple) else output
+        found[name] = output[0].float().numpy()
+
+    hooks = [module.register_forward_hook(partial(record, name=name)) for name, module in modules.items()]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
 
 BOUND = 1e-3
 """Largest difference allowed between logits in float32: rounding alone gives about 1e-4 after a dozen layers."""

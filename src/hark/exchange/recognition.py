@@ -1,12 +1,19 @@
-"""Recognition of foreign models by the files that lie there."""
+"""Recognition of foreign models by the files that lie there.
+
+What a folder that hark exported tells about its model, when it is imported again.
+"""
 
 import zipfile
 from pathlib import Path
 from typing import Literal, get_args
 
+from hark import facts as factsfile
+from hark import manifest
 from hark.bundle import is_bundle
 from hark.errors import UserError
 from hark.exchange.files import read_optional_json
+from hark.exchange.language_codes import Languages
+from hark.facts import Facts
 
 ImportKind = Literal["huggingface", "marian", "ctranslate2", "argos"]
 EXPORT = "hark export"
@@ -41,3 +48,15 @@ def recognise(path: Path) -> ImportKind:
         f"{path}: not a model that hark knows; expected config.json with weights (Hugging Face), model.npz (Marian), "
         "model.bin (CTranslate2) or an .argosmodel file"
     )
+
+
+def own_facts(folder: Path) -> Facts | None:
+    """The facts of a folder that hark exported; None for other folders."""
+    if not (folder / factsfile.NAME).is_file() or not manifest.is_kind(folder, EXPORT):
+        return None
+    return factsfile.load(folder / factsfile.NAME)
+
+
+def facts_languages(facts: Facts) -> Languages:
+    sources, targets = (tuple(dict.fromkeys(pair[side] for pair in facts.pairs)) for side in (0, 1))
+    return sources, targets

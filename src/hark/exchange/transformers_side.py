@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hark.config import DecodeConfig
-from hark.exchange.layers import recorded
-from hark.exchange.parity import Ids, Side
+from hark.exchange.parity import Ids, Side, recorded
 from hark.facts import LanguagePair, LanguageTags
 from hark.machine import return_memory
 from hark.text.piece_vocabulary import PieceTable

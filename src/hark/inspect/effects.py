@@ -12,9 +12,8 @@ import torch
 import torch.nn.functional as F
 
 from hark.inspect.attention import KINDS, Head
-from hark.inspect.changed import translations
 from hark.inspect.recording import Recording
-from hark.inspect.variants import Advance, Change, Variants, gated, open_gates
+from hark.inspect.variants import Advance, Change, Variants, gated, open_gates, translations
 from hark.model import Transformer, padded_layout
 
 HEADS = 12

@@ -1,4 +1,7 @@
-"""The encoder and decoder stacks, and the whole model (paper, Figure 1)."""
+"""The encoder and decoder stacks, and the whole model (paper, Figure 1).
+
+Weight initialisation. The paper does not specify it; this follows its published code.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -7,11 +10,10 @@ from torch import Tensor, nn
 from hark.config import ModelConfig
 from hark.model.backends import PLAIN, Backend, Stream
 from hark.model.embedding import Embedding
-from hark.model.init import initialise
 from hark.model.layers import Layer
 from hark.model.layout import Layout
 from hark.model.patterns import Attend
-from hark.model.positions import Rotation, build_positions
+from hark.model.positions import Learned, Rotation, build_positions
 from hark.model.spec import StackSpec, encoder_decoder
 
 
@@ -109,3 +111,21 @@ class Transformer(nn.Module):
 
     def forward(self, source: Tensor, target: Tensor, layout: Layout) -> Tensor:
         return self.logits(self.hidden(source, target, layout))
+
+
+def initialise(model: nn.Module) -> None:
+    """Initialise every weight from torch's random generator; seed that first."""
+    for module in model.modules():
+        match module:
+            case nn.Linear():
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            case nn.LayerNorm():
+                nn.init.ones_(module.weight)
+                nn.init.zeros_(module.bias)
+            case Embedding():
+                # Unit variance after scaling by sqrt(d_model), yet small enough for a tied output projection.
+                nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+            case Learned():
+                nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from hark.pages.axes import label, ticks
+from hark.pages.charts import label, ticks
 from hark.pages.document import picture, swatches
 
 WIDTH, LEFT, RIGHT, MARGIN = 760, 330, 56, 20  # in SVG units; LEFT is for the names of rows

@@ -6,7 +6,7 @@ Heat maps of language pairs: a table with a row per source and a column per targ
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-from hark.pages.axes import label, ticks
+from hark.pages.charts import label, ticks
 from hark.pages.document import picture
 
 MARGIN, LEFT, TOP, BOTTOM = 20, 52, 58, 40  # in SVG units

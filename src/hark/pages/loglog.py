@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from hark.pages.axes import label, log_ticks
+from hark.pages.charts import label, log_ticks
 from hark.pages.document import group, picture, swatches
 
 WIDTH, HEIGHT, GAP = 330, 300, 16  # of a panel, in the picture's own units

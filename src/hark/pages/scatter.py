@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from hark.pages.axes import label, ticks, value_range
+from hark.pages.charts import label, ticks, value_range
 from hark.pages.document import picture, swatches
 
 WIDTH, HEIGHT, MARGIN, LEFT, RIGHT, BOTTOM = 760, 420, 20, 60, 150, 52  # in SVG units

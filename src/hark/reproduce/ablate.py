@@ -27,8 +27,8 @@ from hark.model.positions import Rotation
 from hark.pages.bars import BarRow, draw_bars
 from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import training_cost
+from hark.reproduce.published import differences, millions, number, perplexity, signed, table
 from hark.reproduce.scales import Scale
-from hark.reproduce.tables import differences, millions, number, perplexity, signed, table
 from hark.reproduce.trial import (
     Advance,
     Trial,

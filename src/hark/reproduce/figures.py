@@ -17,8 +17,8 @@ from hark.pages.cells import draw_cells
 from hark.pages.charts import Line, line_chart
 from hark.pages.document import picture, swatches
 from hark.reproduce.cost import Cost
+from hark.reproduce.published import differences, table
 from hark.reproduce.scales import Scale
-from hark.reproduce.tables import differences, table
 from hark.reproduce.trial import Advance
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.schedule import learning_rate

@@ -19,9 +19,8 @@ from hark.reproduce.layer_measures import (
     time_pass,
 )
 from hark.reproduce.layer_types import KERNEL, LAYER_TYPES, LayerType
-from hark.reproduce.published import TABLE_1
+from hark.reproduce.published import TABLE_1, differences, table
 from hark.reproduce.scales import Scale
-from hark.reproduce.tables import differences, table
 from hark.reproduce.trial import Advance
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.processes import choose_device

@@ -9,11 +9,9 @@ from hark.config import Config
 from hark.pages.scatter import Dot, draw_scatter
 from hark.recipes import find_recipe
 from hark.reproduce.corpora import describe_text
-from hark.reproduce.cost import training_cost
-from hark.reproduce.flops import run_flops, text_lengths
-from hark.reproduce.published import BASE, BIG, TABLE_2, PublishedSystem
+from hark.reproduce.cost import run_flops, text_lengths, training_cost
+from hark.reproduce.published import BASE, BIG, TABLE_2, PublishedSystem, differences, millions, number, power, table
 from hark.reproduce.scales import SHORT_DROPOUT, Scale
-from hark.reproduce.tables import differences, millions, number, power, table
 from hark.reproduce.trial import Advance, Trial, load_model, measure_bleu, measure_perplexity, read_cost, train_trial
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.bad_steps import DivergedError

@@ -9,9 +9,8 @@ from hark.pages.bars import BarRow, draw_bars
 from hark.reproduce.conclusions import draw_conclusions
 from hark.reproduce.corpora import describe_text
 from hark.reproduce.cost import training_cost
-from hark.reproduce.published import TABLE_3, Variation
+from hark.reproduce.published import TABLE_3, Variation, differences, millions, number, perplexity, table
 from hark.reproduce.scales import PAPER_WARMUP, SHORT_DROPOUT, Scale, warmup_for
-from hark.reproduce.tables import differences, millions, number, perplexity, table
 from hark.reproduce.trial import (
     Advance,
     Trial,

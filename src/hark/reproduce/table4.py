@@ -14,9 +14,8 @@ from hark.parse.treebank import GUM, WSJ, WSJ_SAMPLE, Treebank, open_treebank
 from hark.recipes import find_recipe
 from hark.reproduce.cost import Cost, training_cost
 from hark.reproduce.parsing import run_parsing
-from hark.reproduce.published import PUBLIC_PARSER, TABLE_4
+from hark.reproduce.published import PUBLIC_PARSER, TABLE_4, differences, millions, number, table
 from hark.reproduce.scales import Scale
-from hark.reproduce.tables import differences, millions, number, table
 from hark.reproduce.trial import Advance
 from hark.reproduce.work import Report, Row, Rows, Target, TargetPart, Work
 from hark.train.bad_steps import DivergedError

@@ -18,7 +18,7 @@ from pathlib import Path
 from starlette.requests import Request
 
 from hark.errors import UserError
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.settings import ServeSettings
 from hark.userfiles import read_bytes
 

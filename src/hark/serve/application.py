@@ -14,11 +14,11 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hark.serve import deepl, libretranslate, look, native, openapi, page, run_attention, runs
+from hark.serve.bodies import Refusal
 from hark.serve.figures import Figures
 from hark.serve.hangup import HangUps
 from hark.serve.log import Log, Observation
 from hark.serve.origins import SAFE, KnownHosts, SecurityHeaders, known_hosts, refuse_foreign
-from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 

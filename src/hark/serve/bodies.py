@@ -1,4 +1,7 @@
-"""Reads the body of a request within limits: JSON, forms and queries, as typed fields. Wrong types are refused."""
+"""Reads the body of a request within limits: JSON, forms and queries, as typed fields. Wrong types are refused.
+
+The exception for requests that are refused; each API formats it in its own dialect.
+"""
 
 import asyncio
 import json
@@ -12,8 +15,16 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
-from hark.serve.refusal import Refusal
 from hark.serve.settings import ServeSettings
+
+
+class Refusal(Exception):  # noqa: N818  # not a fault
+    """A request is refused: the HTTP status, one line for the client, and the seconds to wait before a retry."""
+
+    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.retry_after = status, message, retry_after
+
 
 SLOWEST = 10_000
 """Bytes per second that a body must arrive with after the first `body_seconds`."""

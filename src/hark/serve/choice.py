@@ -11,7 +11,7 @@ from hark import models
 from hark.engine.interface import EngineError
 from hark.errors import HarkError, UserError
 from hark.models import InstalledModel
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.shelf import Shelf
 from hark.text.address import Formality
 from hark.text.identification import GLANCE

@@ -11,13 +11,11 @@ from starlette.routing import BaseRoute, Route
 from hark.documents.markup_tokens import MarkupRules
 from hark.models import data_folder
 from hark.serve import deepl_documents, deepl_glossaries
-from hark.serve.bodies import Fields, read_fields
-from hark.serve.deepl_glossaries import find_terms
+from hark.serve.bodies import Fields, Refusal, read_fields
+from hark.serve.deepl_glossaries import Glossaries, find_terms
 from hark.serve.deepl_requests import MODEL_TYPES, owner, read_formality, read_languages, tag_names
-from hark.serve.glossaries import Glossaries
 from hark.serve.hangup import answer_patiently
 from hark.serve.native import CompactJson, refuse_with
-from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.translating import Wish, translate_texts

@@ -11,12 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from hark.serve.bodies import Fields, read_fields
-from hark.serve.deepl_glossaries import find_terms
+from hark.serve.bodies import Fields, Refusal, read_fields
+from hark.serve.deepl_glossaries import Glossaries, find_terms
 from hark.serve.deepl_requests import owner, read_formality, read_languages
-from hark.serve.glossaries import Glossaries
 from hark.serve.native import CompactJson
-from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.uploads import (

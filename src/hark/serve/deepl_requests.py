@@ -3,8 +3,7 @@
 from starlette.requests import Request
 
 from hark.models import matches
-from hark.serve.bodies import Fields
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Fields, Refusal
 from hark.serve.service import Service
 from hark.text.address import Formality
 from hark.text.detector import base_language

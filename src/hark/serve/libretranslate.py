@@ -10,11 +10,10 @@ from starlette.routing import BaseRoute, Route
 
 from hark.documents.formats import FORMATS
 from hark.documents.markup_tokens import MarkupRules
-from hark.serve.bodies import Fields, read_fields
+from hark.serve.bodies import Fields, Refusal, read_fields
 from hark.serve.hangup import answer_patiently
 from hark.serve.libretranslate_spec import describe
 from hark.serve.native import CompactJson, read_formality, refuse_with
-from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.serve.translating import TranslatedText, Wish, translate_texts

@@ -9,10 +9,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from hark.errors import HarkError, MissingExtraError, UserError, require
-from hark.serve.bodies import read_json
+from hark.serve.bodies import Refusal, read_json
 from hark.serve.choice import ModelChoice
 from hark.serve.native import CompactJson, languages_of
-from hark.serve.refusal import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.translate.load import Loaded

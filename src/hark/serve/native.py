@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from hark.serve.bodies import Fields, read_json
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Fields, Refusal, read_json
 from hark.serve.service import Event, Job, Service, Translated
 from hark.serve.settings import ServeSettings
 from hark.text.address import Formality

@@ -16,9 +16,8 @@ import ipaddress
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hark.serve.bodies import shown
+from hark.serve.bodies import Refusal, shown
 from hark.serve.native import refuse
-from hark.serve.refusal import Refusal
 from hark.serve.settings import ServeSettings
 
 SAFE = ("GET", "HEAD", "OPTIONS")

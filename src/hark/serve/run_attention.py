@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from hark.errors import HarkError, UserError
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.runs import find_run
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings

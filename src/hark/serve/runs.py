@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from hark.errors import UserError, require
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 

@@ -1,8 +1,11 @@
-"""Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming."""
+"""Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming.
+
+A second look at translations by the model of the reverse direction, if the server has it loaded.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -10,10 +13,9 @@ from typing import Any
 from hark.facts import LanguagePair
 from hark.models import matches
 from hark.serve.admission import Admission
-from hark.serve.checking import check
+from hark.serve.bodies import Refusal
 from hark.serve.choice import ModelChoice, answer, gather
-from hark.serve.refusal import Refusal
-from hark.serve.running import OnSentence
+from hark.serve.running import OnSentence, RunningModel
 from hark.serve.settings import ServeSettings
 from hark.serve.shelf import RETRY_AFTER, Readiness, Shelf
 from hark.text.address import Formality, choose_address
@@ -24,6 +26,42 @@ from hark.translate.choice import Choice
 from hark.translate.load import search_settings
 from hark.translate.piece import Options
 from hark.translate.translation import Sentence, Translation
+
+
+async def check(translation: Translation, options: Options, running: RunningModel, shelf: Shelf) -> Translation:
+    """Return a translation with warnings at the sentences that the reverse model does not recognise."""
+    look = running.loaded.translator.second_look(options)
+    pairs = look.uncertain([translation])
+    source, target = running.loaded.languages.of(options)
+    if not pairs:
+        return translation
+    async with lease_reverse(running, options, shelf) as reverse:
+        if reverse is not None:
+            with suppress(Refusal):  # the translation is as good as without a second look
+                found = await answer(reverse.surprise(tuple(pairs.values()), (target, source), options.urgent))
+                [translation] = look.flag([translation], dict(zip(pairs, found, strict=True)))
+    return translation
+
+
+@asynccontextmanager
+async def lease_reverse(running: RunningModel, options: Options, shelf: Shelf) -> AsyncIterator[RunningModel | None]:
+    """The loaded model of the reverse direction: none is loaded, or evicted, for a second look."""
+    languages = running.loaded.languages
+    source, target = languages.of(options)
+    if languages.several and options.source is None:
+        yield None
+        return
+    if languages.several and target in languages.scheme.sources_of(source):
+        yield running
+        return
+    reverse = [each for each in shelf.offered if (target, source) in each.pairs and shelf.is_loaded(each)]
+    reverse.sort(key=lambda each: len(each.pairs) > 1)
+    if not reverse:
+        yield None
+        return
+    async with shelf.lease(reverse[0]) as model:
+        yield model
+
 
 LIKELY = 0.01
 """Minimum probability of a language that a text may be in."""

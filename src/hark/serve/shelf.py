@@ -14,7 +14,7 @@ from hark.errors import HarkError, UserError
 from hark.facts import LanguagePair
 from hark.machine import available_memory
 from hark.models import InstalledModel
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.running import RunningModel
 from hark.serve.settings import ServeSettings
 from hark.text.detector import load_detector

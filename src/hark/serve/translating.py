@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from hark.documents.markup import Markup
 from hark.documents.markup_tokens import MarkupRules
 from hark.models import matches
+from hark.serve.bodies import Refusal
 from hark.serve.choice import gather
-from hark.serve.refusal import Refusal
 from hark.serve.service import Job, Service, Translated
 from hark.text.address import Formality
 from hark.text.detector import base_language

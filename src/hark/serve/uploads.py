@@ -16,7 +16,7 @@ from hark.documents.formats import FORMATS, find_outputs, find_suffix, find_way_
 from hark.documents.report import make_report, to_summary
 from hark.documents.translate import DocumentJob, TranslatedDocument
 from hark.errors import HarkError
-from hark.serve.refusal import Refusal
+from hark.serve.bodies import Refusal
 from hark.serve.service import Job, Service
 from hark.serve.translating import GLANCE, FoundLanguages, find_languages
 from hark.text.address import Formality

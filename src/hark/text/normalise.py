@@ -1,7 +1,13 @@
-"""Text normalisation, applied before tokenization in both training and inference."""
+"""Text normalisation, applied before tokenization in both training and inference.
+
+Text in capitals. Models have seen little of it, so it is also translated in sentence case, and then upper-cased.
+"""
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+from hark.text.rewrite import Rewriting, Span
 
 # Invisible characters that carry no meaning: soft hyphen, zero-width space, word joiner, byte-order mark.
 # The zero-width joiner and non-joiner stay: emoji, Persian and Indic scripts need them.
@@ -29,3 +35,52 @@ def _replace(match: re.Match[str]) -> str:
     if character in _INVISIBLE:
         return ""
     return "_" if character == _SPACE_MARK else "\ufffd"
+
+
+SHARE = 0.8
+"""Minimum share of capitals among cased letters; `NATO and the EU agree` has fewer."""
+LETTERS = 7
+"""Minimum letters; a shorter text may be an abbreviation (`UNESCO`)."""
+_WORD = re.compile(r"\S+")
+
+
+def is_shouted(text: str, keep: Sequence[Span] = ()) -> bool:
+    """Whether a sentence is in capitals, ignoring the spans to keep."""
+    if sum(map(str.isupper, text)) < SHARE * LETTERS:  # a fast check that settles nearly every sentence
+        return False
+    letters = [c for start, end in _apart_from(text, keep) for c in text[start:end] if c.isupper() or c.islower()]
+    return len(letters) >= LETTERS and sum(map(str.isupper, letters)) >= SHARE * len(letters)
+
+
+def sentence_case(text: str, keep: Sequence[Span] = ()) -> Rewriting:
+    """Lowercase all but the first letter, word by word, so that each word keeps its mapping."""
+    rewriting = _change(text, keep, str.lower)
+    after = rewriting.after
+    first = next((i for i, c in enumerate(after) if c.isalpha()), None)
+    if first is None or any(start <= first < end for start, end in map(rewriting.forth, keep)):
+        return rewriting
+    raised = after[:first] + after[first].title() + after[first + 1 :]
+    return Rewriting(text, raised, rewriting.edits) if len(raised) == len(after) else rewriting
+
+
+def shout(text: str, keep: Sequence[Span] = ()) -> Rewriting:
+    """Uppercase the text; `ß` becomes `SS`."""
+    return _change(text, keep, str.upper)
+
+
+def _change(text: str, keep: Sequence[Span], change: Callable[[str], str]) -> Rewriting:
+    words = [
+        ((start + word.start(), start + word.end()), change(word[0]))
+        for start, end in _apart_from(text, keep)
+        for word in _WORD.finditer(text[start:end])
+    ]
+    return Rewriting.of(text, words)
+
+
+def _apart_from(text: str, keep: Sequence[Span]) -> Iterator[Span]:
+    """Yield the spans between those to keep."""
+    end = 0
+    for start, stop in sorted(keep):
+        yield end, start
+        end = stop
+    yield end, len(text)

@@ -13,9 +13,8 @@ from hashlib import sha512
 from itertools import chain, count, pairwise
 
 from hark.text.normalise import normalise
-from hark.text.segmentation_cache import SegmentationCache
 from hark.text.tokenizer import Tokenizer
-from hark.text.vocabulary import SPACE, Vocabulary
+from hark.text.vocabulary import SPACE, SegmentationCache, Vocabulary
 
 CHOICES = 16
 """Number of segmentations per word to draw from with dropout: enough variety, and few enough to cache."""

@@ -3,18 +3,38 @@
 A bundle holds one vocabulary per side, or one shared by both; `hark.text.opening` opens them. The default kind is a
 sentencepiece model (`hark.text.tokenizer`). To add a kind, derive a class from `Vocabulary` and add a `case` in
 `opening`. A bias that a model adds to its output does not belong here: it is a weight of the model (`output_bias`).
+
+Bounded cache of word segmentations.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from hark.errors import UserError
 from hark.facts import Facts, LanguagePair, LanguageTags
 from hark.text.address import Address
 from hark.text.detector import base_language
+
+MAX_ENTRIES = 1 << 19
+"""About 100 MB of segmentations."""
+
+
+class SegmentationCache(dict[Any, tuple[int, ...]]):
+    """A dictionary that computes missing entries; hits cost no more than in a plain dictionary."""
+
+    def __init__(self, compute: Callable[[Any], tuple[int, ...]]) -> None:
+        super().__init__()
+        self.compute = compute
+
+    def __missing__(self, key: Any) -> tuple[int, ...]:
+        if len(self) >= MAX_ENTRIES:
+            self.clear()
+        segmentation = self[key] = self.compute(key)
+        return segmentation
+
 
 SPACE = "\u2581"
 """Marks a piece that follows a space."""

@@ -10,7 +10,8 @@ from itertools import count
 
 from hark.config import DecodeConfig
 from hark.engine.request import Request
-from hark.text import case, clauses, protect
+from hark.text import clauses, protect
+from hark.text import normalise as case
 from hark.text.address import Address
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting, Span

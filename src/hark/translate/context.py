@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hark.engine.request import Hypotheses, Hypothesis, Request, ScoreRequest, length_penalty
-from hark.text import case, protect
+from hark.text import normalise as case
+from hark.text import protect
 from hark.text.address import addresses, contradicts
 from hark.text.rewrite import Rewriting, Span
 from hark.text.sentences import split_sentences

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from hark.config import DecodeConfig
 from hark.engine.request import Hypotheses, Request
-from hark.text import case, protect, spelling
+from hark.text import normalise as case
+from hark.text import protect, spelling
 from hark.text.address import Address, Formality, addresses, contradicts, form_of
 from hark.text.protect import Item
 from hark.text.rewrite import Rewriting

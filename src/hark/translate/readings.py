@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
 from hark.engine.request import Hypothesis, Request
-from hark.text import case, protect
+from hark.text import normalise as case
+from hark.text import protect
 from hark.text.limits import LimitChange, compare_limits
 from hark.text.normalise import normalise
 from hark.text.numbers import NumberChange, compare_numbers

@@ -34,9 +34,8 @@ from hark.translate.faults import UNSURE, Reason
 from hark.translate.languages import LanguageChoice
 from hark.translate.piece import Options, Piece, address_of, find_items, translate_piece
 from hark.translate.second_look import SecondLook
-from hark.translate.tasks import Task, Tasks
+from hark.translate.tasks import Task, Tasks, Turns
 from hark.translate.translation import Sentence, Translation
-from hark.translate.turns import Turns
 
 PHRASE_SENTENCES = 3
 """Maximum sentences of a line that is looked up in the phrase table."""

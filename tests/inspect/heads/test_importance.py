@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from hark.engine.torch import TorchEngine
-from hark.inspect.ablation import attention_of, without_heads
+from hark.inspect.variants import attention_of, without_heads
 from hark.inspect.attention import Head
 from hark.inspect.heads.corpus import HeadExample, encode
 from hark.inspect.heads.importance import POINTS, effect, every_head, losses, measure_effects, points_of, prune

@@ -19,9 +19,9 @@ from hark.config import DecodeConfig
 from hark.engine.request import Request
 from hark.engine.torch import TorchEngine
 from hark.evaluate.measures import choose_tokenisation, make_measures
-from hark.inspect.ablation import without_heads
 from hark.inspect.attention import Head, batches, rectangle
 from hark.inspect.heads.corpus import HeadExample
+from hark.inspect.variants import without_heads
 from hark.model import Transformer, padded_layout
 from hark.text.vocabulary import Vocabulary
 

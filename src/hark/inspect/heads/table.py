@@ -1,11 +1,26 @@
-"""Prints the report on a model's heads as a table for the terminal."""
+"""Prints the report on a model's heads as a table for the terminal.
+
+Stores the best alignment heads in a model's facts, for `hark translate --align`.
+"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from hark.bundle import Bundle, write_facts
 from hark.engine.alignment_heads import Step
+from hark.facts import AlignmentFacts
 from hark.inspect.heads.alignment import STEPS, Combination
 from hark.inspect.heads.finder import FoundHead, HeadReport
 from hark.inspect.heads.picture import short_name
+
+
+def store(bundle: Bundle, best: Combination, pairs: int, corpus: str) -> AlignmentFacts:
+    """Replace the alignment heads in a bundle's facts; return the new ones."""
+    heads = best.in_one_layer
+    found = AlignmentFacts(heads.layer, heads.heads, heads.step, best.error, pairs, corpus)
+    write_facts(bundle, replace(bundle.facts, alignment=found))
+    return found
+
 
 WHEN: dict[Step, str] = {"predicts": "predicting a word", "reads": "reading a word"}
 

@@ -15,7 +15,7 @@ from hark.text.detector import base_language
 from hark.text.protect import Taken
 from hark.text.rewrite import Rewriting, Span
 from hark.text.spelling import english, german
-from hark.text.spelling.context import Context
+from hark.text.spelling.english import Context
 
 _LANGUAGES = ("en", "de")
 _APOSTROPHES = "’‘´`ʼ′"

@@ -5,7 +5,7 @@ import re
 from functools import cache, lru_cache
 from pathlib import Path
 
-from hark.text.spelling.context import Context, match_case
+from hark.text.spelling.english import Context, match_case
 
 PART = 6
 """Minimum letters of the last part by which a compound is recognised (`Hauptbahnhoefe`)."""

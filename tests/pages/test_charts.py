@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hark.pages import axes
+from hark.pages import charts as axes
 
 
 @settings(deadline=None)

@@ -9,9 +9,9 @@ from typing import NoReturn
 import pytest
 
 from hark.errors import HarkWarning
-from hark.serve import glossaries
-from hark.serve.glossaries import Glossaries, as_terms, get_dictionary, parse_entries, write_entries
-from hark.serve.refusal import Refusal
+from hark.serve import deepl_glossaries as glossaries
+from hark.serve.deepl_glossaries import Glossaries, as_terms, get_dictionary, parse_entries, write_entries
+from hark.serve.bodies import Refusal
 
 PAIR = ("en", "de")
 ENTRIES = (("house", "Gebäude"), ("a b", "c"))

@@ -14,7 +14,7 @@ from hark.engine.request import Request
 from hark.facts import AlignmentFacts
 from hark.inspect.attention import Head
 from hark.inspect.heads.alignment import Combination
-from hark.inspect.heads.store import store
+from hark.inspect.heads.table import store
 from hark.text.tokenizer import EOS
 from hark.translate.load import Loaded
 from tests.translate.bundles import make_bundle

@@ -9,7 +9,7 @@ from hark.config import ModelConfig
 from hark.data.dataset import Dataset
 from hark.model import Layout, Transformer
 from hark.model.patterns import Observed, Padded
-from hark.reproduce.flops import Lengths, forward_flops, run_flops, text_lengths, training_flops
+from hark.reproduce.cost import Lengths, forward_flops, run_flops, text_lengths, training_flops
 
 SHAPES = {
     "base": (ModelConfig(), 3, 30, 25),
