@@ -36,7 +36,7 @@ WEIGHTS = {
 }  # fmt: skip
 """Of the text of English and another language. A corpus of weight 2 is seen twice as often."""
 TATOEBA = {"en-de": 2, "en-fr": 2, "en-it": 4, "en-pt": 1.5, "de-fr": 1, "de-es": 1, "fr-it": 1.5, "es-pt": 1.5}
-TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 5, 3, 0.7, 4, 0.5, 1
+TATOEBA_ELSE, WRITTEN, TAUGHT, JOINED, MANY, WORDS, BACK = 3, 4, 3, 0.7, 4, 0.5, 1
 JOINABLE = ("news", "talk", "letters", "encyclopedia", "events", "shops", "household",
             "prose", "manuals", "docs", "descriptions", "strings", "catalogues")  # fmt: skip
 SOFTWARE, TAGGED = ("strings", "docs", "descriptions", "manuals", "catalogues"), 0.25
