@@ -18,8 +18,7 @@ from time import process_time
 
 from rapidfuzz import fuzz, process
 
-from hark.documents.memory import add_to_memory, open_memory
-from hark.documents.memory import SIMILAR
+from hark.documents.memory import SIMILAR, add_to_memory, open_memory
 
 SHARES = (0.1, 0.2, 0.3)
 """Shares of words that are changed."""

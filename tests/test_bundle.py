@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from hark import bundle as bundling
-from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
 from hark.errors import HarkError, HarkWarning, UserError
-from hark.facts import MINOR
+from hark.facts import MINOR, load_facts
 from tests.translate.bundles import make_bundle
 
 
@@ -61,7 +60,7 @@ def test_facts_from_a_newer_hark_are_not_overwritten(tmp_path: Path) -> None:
     assert bundle.facts.summary == "For tests."
     with pytest.raises(UserError, match=r"are from a newer hark .*; update hark to change this model"):
         write_facts(bundle, bundle.facts)
-    assert factsfile.load(folder / "facts.json").minor == 7
+    assert load_facts(folder / "facts.json").minor == 7
 
 
 def test_an_edited_or_missing_card_causes_only_a_warning(tmp_path: Path) -> None:

@@ -101,12 +101,8 @@ def test_an_override_beats_the_file(tmp_path: Path) -> None:
         ("[data]\nzzz = 1", "data.zzz: no such setting; choose from dataset, source"),
         ("[model\n", "a.toml: not valid TOML"),
         ("x = 1\nx = 2", "a.toml: not valid TOML"),
-        (
-            "[data]\nbatching = 'packed'\n[batches]\nkind = 'padded'",
-            "a.toml: data.batching: is now batches.kind, which is also set; remove data.batching",
-        ),
-        ("batches = 3\n[data]\nmax_length = 9", "a.toml: batches: 3 is not allowed; must be a table of settings"),
-        ("[data]\nbatch_tokens = 0", "a.toml: batches.batch_tokens: 0 is not allowed"),
+        ("batches = 3", "a.toml: batches: 3 is not allowed; must be a table of settings"),
+        ("[batches]\nbatch_tokens = 0", "a.toml: batches.batch_tokens: 0 is not allowed"),
     ],
 )
 def test_an_invalid_file_is_a_one_line_error(tmp_path: Path, text: str, message: str) -> None:

@@ -27,8 +27,8 @@ from hark.facts import (
     SpellingScores,
     TextFacts,
     VocabularyFacts,
-    dump,
-    load,
+    dump_facts,
+    load_facts,
     parse,
 )
 
@@ -89,9 +89,9 @@ FULL = Facts(
 
 def test_facts_round_trip(tmp_path: Path) -> None:
     for facts in (FULL, Facts(pairs=(("en", "de"),))):
-        (tmp_path / "facts.json").write_text(dump(facts))
-        assert load(tmp_path / "facts.json") == facts
-    assert json.loads(dump(Facts(pairs=(("en", "de"),)))) == {
+        (tmp_path / "facts.json").write_text(dump_facts(facts))
+        assert load_facts(tmp_path / "facts.json") == facts
+    assert json.loads(dump_facts(Facts(pairs=(("en", "de"),)))) == {
         "format": 1,
         "minor": 4,
         "pairs": [["en", "de"]],
@@ -100,11 +100,11 @@ def test_facts_round_trip(tmp_path: Path) -> None:
 
 
 def test_numbers_are_stored_in_full_precision() -> None:
-    assert "25.864394601843166" in dump(FULL)
+    assert "25.864394601843166" in dump_facts(FULL)
 
 
 def change(**changes: Any) -> str:
-    tree = json.loads(dump(FULL))
+    tree = json.loads(dump_facts(FULL))
     for path, value in changes.items():
         *inner, last = path.split("__")
         at = tree
@@ -148,7 +148,7 @@ def test_an_invalid_fact_is_a_one_line_error(text: str, message: str, tmp_path: 
     path = tmp_path / "facts.json"
     path.write_text(text)
     with pytest.raises(UserError, match=rf"facts\.json: {message}") as refused:
-        load(path)
+        load_facts(path)
     assert "\n" not in str(refused.value)
 
 
@@ -162,7 +162,7 @@ def test_keys_of_a_newer_hark_are_ignored_and_not_lost() -> None:
     newer = parse(change(minor=MINOR + 1, colour="red", scores__sets__0__colour="red"))
     assert newer.scores == FULL.scores
     with pytest.raises(UserError, match="update hark to change this model"):
-        dump(newer)
+        dump_facts(newer)
 
 
 def test_unmeasured_drops_measurements() -> None:
@@ -174,6 +174,6 @@ def test_unmeasured_drops_measurements() -> None:
 
 def test_a_direction_may_have_a_threshold_of_its_own() -> None:
     facts = replace(FULL, unsure=0.5, unsure_directions={"it-nl": 0.9})
-    assert parse(dump(facts)) == facts
+    assert parse(dump_facts(facts)) == facts
     assert (facts.unsure_above("it", "nl"), facts.unsure_above("nl", "it")) == (0.9, 0.5)
     assert FULL.unmeasured.unsure_above("en", "de") is None

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from hark import card, configfile, manifest, old_card
-from hark import facts as factsfile
+from hark import card, configfile, manifest
 from hark.atomic import new_folder
 from hark.config import Config
 from hark.errors import HarkError, HarkWarning, UserError
-from hark.facts import Facts
+from hark.facts import FACTS, Facts, dump_facts, load_facts
 
 KIND = "hark bundle"
 FORMAT = 1
@@ -21,7 +20,6 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.toml"
 TOKENIZER = "tokenizer.model"
 SOURCE_TOKENIZER = "tokenizer.source.model"
-FACTS = factsfile.NAME
 CARD = "card.md"
 SHORTLIST = "shortlist.npz"
 
@@ -91,10 +89,8 @@ def is_bundle(folder: Path) -> bool:
 
 
 def read_facts(folder: Path) -> Facts:
-    """Read the facts of a bundle without verifying it. For a bundle older than facts.json, parse its card."""
-    if (folder / FACTS).is_file():
-        return factsfile.load(folder / FACTS)
-    return old_card.read_card(read_card(folder), configfile.load(folder / CONFIG))
+    """Read the facts of a bundle without verifying it."""
+    return load_facts(folder / FACTS)
 
 
 def read_card(folder: Path) -> str:
@@ -127,7 +123,7 @@ def write_bundle(
 
 def fact_files(facts: Facts, config: Config) -> dict[str, bytes]:
     """The facts file, and the card rendered from it."""
-    return {FACTS: factsfile.dump(facts).encode(), CARD: card.render(facts, config.model).encode()}
+    return {FACTS: dump_facts(facts).encode(), CARD: card.render(facts, config.model).encode()}
 
 
 def write_facts(bundle: Bundle, facts: Facts) -> None:

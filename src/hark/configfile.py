@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 
 from hark.config import Config
 from hark.errors import UserError
-from hark.moved import current_name, file_notice, move_settings, override_notice, share_seed
 from hark.settings import Section, SettingError, describe, field_name, hints, settings_of, without_none
 from hark.userfiles import read_bytes
 
@@ -22,14 +21,13 @@ def load(
 ) -> Config:
     """Load settings from a TOML file (None: the defaults), with `section.key=value` overrides on top.
 
-    `beneath` replaces defaults. Old names of settings are accepted silently, since sealed bundles and old runs have
-    them; `outdated` returns warnings for files that can be changed.
+    `beneath` replaces defaults.
     """
     tree = read_toml(Path(path)) if path is not None else {}
     try:
-        tree = laid_over(beneath or {}, move_settings(tree)[0])
+        tree = laid_over(beneath or {}, tree)
         # Check the file first by itself, so that its errors are not attributed to an override.
-        config = build(Config, share_seed(tree))
+        config = build(Config, tree)
     except SettingError as error:
         raise UserError(f"{path}: {error}") from None
     if not overrides:
@@ -37,18 +35,9 @@ def load(
     for each in overrides:
         apply_override(tree, each)
     try:
-        return build(Config, share_seed(tree))
+        return build(Config, tree)
     except SettingError as error:
         raise UserError(f"command line: {error}") from None
-
-
-def outdated(path: Path | str | None, overrides: Sequence[str]) -> Iterator[str]:
-    """Warnings about old names of settings: one line for the recipe, one for the command line."""
-    if path is not None and (old := move_settings(read_toml(Path(path)))[1]):
-        yield file_notice(path, old)
-    names = [each.partition("=")[0].strip() for each in overrides]
-    if old := [name for name in dict.fromkeys(names) if current_name(name) != name]:
-        yield override_notice(old)
 
 
 def laid_over(beneath: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,9 +99,9 @@ def suggest(wrong: str, known: Sequence[str]) -> str:
 
 
 def apply_override(tree: dict[str, Any], override: str) -> None:
-    """Apply one `section.key=value` to a tree of plain values; `section.key` may be an old name."""
+    """Apply one `section.key=value` to a tree of plain values."""
     path, equals, text = override.partition("=")
-    *sections, key = current_name(path.strip()).split(".")
+    *sections, key = path.strip().split(".")
     if not equals or not sections:
         raise UserError(f"command line: {override!r} is not of the form section.key=value")
     section: Any = Config

@@ -312,10 +312,10 @@ class Facts:
         return replace(without, summary="", scores=None, speed=None, everyday=None)
 
 
-NAME = "facts.json"
+FACTS = "facts.json"
 
 
-def load(path: Path) -> Facts:
+def load_facts(path: Path) -> Facts:
     """Read facts from a file."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -344,8 +344,8 @@ def parse(text: str) -> Facts:
     return _build(Facts, tree, "", ignore_unknown=newer)
 
 
-def dump(facts: Facts) -> str:
-    """The facts as JSON; `parse(dump(facts)) == facts`. Omits defaults, except those of the vocabulary."""
+def dump_facts(facts: Facts) -> str:
+    """The facts as JSON; `parse(dump_facts(facts)) == facts`. Omits defaults, except those of the vocabulary."""
     if facts.minor > MINOR:
         raise UserError(
             f"the model's facts are from a newer hark (format {FORMAT}.{facts.minor}, this one has {FORMAT}.{MINOR}) "

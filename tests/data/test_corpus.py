@@ -5,16 +5,14 @@ import gzip
 import json
 import lzma
 import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from hark.config import CorpusConfig
-from hark.data.corpus import PairReader, read_pairs
+from hark.data.corpus import PairReader, name_corpora, read_pairs
 from hark.errors import HarkError, UserError
-import pytest
-from hark.config import CorpusConfig
-from hark.data.corpus import name_corpora
-from hark.errors import UserError
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 

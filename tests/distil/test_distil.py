@@ -16,9 +16,8 @@ from hark import configfile
 from hark.config import CleanConfig, Config, CorpusConfig, DataConfig
 from hark.data import Dataset, prepare
 from hark.distil import distil as module
-from hark.distil.distil import distil, refuse_sampling
+from hark.distil.distil import DistilRecord, distil, refuse_sampling
 from hark.distil.filter import find_reason
-from hark.distil.distil import DistilRecord
 from hark.engine.request import Hypothesis
 from hark.errors import HarkError, UserError
 from hark.translate.load import Loaded

@@ -6,8 +6,15 @@ import pytest
 from benchmarks.document_alignment import CONDITIONS, count, make_document
 
 from hark.documents import alignment
-from hark.documents.alignment import Aligner, Evidence, TextSentence, align_sentences, pair_corrected, pair_documents
-from hark.documents.alignment import SharedWords
+from hark.documents.alignment import (
+    Aligner,
+    Evidence,
+    SharedWords,
+    TextSentence,
+    align_sentences,
+    pair_corrected,
+    pair_documents,
+)
 from tests.documents.plain import Lines
 
 WORDS = [f"{first}{second}" for first in "bdfgklmnprstvz" for second in ("alo", "emir", "ipu", "orent", "usk", "aedi")]

@@ -6,7 +6,25 @@ from collections.abc import Iterator
 import pytest
 
 from hark.documents.document import DocumentError, ReadingOptions, SegmentTranslation
-from tests.documents import test_android, test_csv, test_json, test_markdown, test_po, test_properties, test_qt, test_rst, test_strings, test_stringsdict, test_subtitles, test_tmx, test_toml, test_txt, test_xliff, test_xml, test_yaml
+from tests.documents import (
+    test_android,
+    test_csv,
+    test_json,
+    test_markdown,
+    test_po,
+    test_properties,
+    test_qt,
+    test_rst,
+    test_strings,
+    test_stringsdict,
+    test_subtitles,
+    test_tmx,
+    test_toml,
+    test_txt,
+    test_xliff,
+    test_xml,
+    test_yaml,
+)
 from tests.documents import test_markup_document as test_html
 from tests.documents.test_markup import scrambled
 from tests.documents.translators import copy, read

@@ -1,21 +1,21 @@
 """Translation memories: exact and similar texts, in TMX and SQLite."""
 
+import random
 import sqlite3
 import tracemalloc
 from io import BytesIO
 from pathlib import Path
+
 import pytest
+
 from hark.data.compression import ByteStream
 from hark.data.tmx import MissingPairError, parse_tmx
 from hark.documents import memory as memory_file
-from hark.documents.memory import FuzzyMatch, Memory, add_to_memory, carry_links, open_memory
+from hark.documents import memory as similar_texts
+from hark.documents.memory import SIMILAR, FuzzyMatch, Memory, SimilarTexts, add_to_memory, carry_links, open_memory
 from hark.documents.tmx import TranslationUnit, add_units, new_tmx
 from hark.errors import UserError
 from hark.translate.align import Link, word_spans
-import random
-import pytest
-from hark.documents import memory as similar_texts
-from hark.documents.memory import SIMILAR, SimilarTexts
 
 PAIRS = [("The house is old.", "Das Haus ist alt."), ("<b> & {name}", "{name} & <b>"), ("a\u0001b", "c")]
 

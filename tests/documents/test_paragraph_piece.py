@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from hark.documents.document import SegmentTranslation
 from hark.documents.markup import MAX_TAGS
-from hark.documents.paragraph_piece import Half, Item, Kept, TextRun, Wrap, emit
-from hark.documents.paragraph_piece import ParagraphText, pair_halves
+from hark.documents.paragraph_piece import Half, Item, Kept, ParagraphText, TextRun, Wrap, emit, pair_halves
 from hark.translate.align import Link
 from tests.documents.office import backwards, shout
 

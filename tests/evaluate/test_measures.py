@@ -1,20 +1,19 @@
 """The Moses-like tokeniser; expected tokens are from sacremoses on the lower-cased line."""
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sacrebleu.metrics.bleu import BLEU
-from hark.evaluate.measures import MosesTokens, make_measures
-from hark.evaluate.scores import score_set
-from tests.evaluate.material import GOOD, REFERENCES, SET
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
+
 from hark.errors import MissingExtraError, UserError
-from hark.evaluate.measures import Comet, find_checkpoint
 from hark.evaluate.evaluation import evaluate
+from hark.evaluate.measures import Comet, MosesTokens, find_checkpoint, make_measures
+from hark.evaluate.scores import score_set
 from tests.evaluate.material import GOOD, REFERENCES, SET, SOURCES, systems
 
 KNOWN = [

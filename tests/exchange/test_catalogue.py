@@ -1,25 +1,24 @@
 """The catalogue of public models: names as data, and fetching through the import."""
 
-import sys
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
-import pytest
-from hark.errors import UserError
-from hark.exchange import catalogue
-from hark.exchange.catalogue import find, read_catalogue, search
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
 import pytest
+
 from hark.bundle import Bundle
+from hark.errors import UserError
+from hark.exchange import catalogue
+from hark.exchange.catalogue import find, read_catalogue, search
 from tests.cli.running import make_runner
 from tests.exchange.hub_server import REVISION, HubServer, serve_model
 from tests.exchange.marian_models import write_marian
+
 
 def test_names_are_unique_and_complete() -> None:
     entries = read_catalogue()

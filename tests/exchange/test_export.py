@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
 from hark.config import ModelConfig
 from hark.errors import UserError
@@ -19,6 +18,7 @@ from hark.exchange.export import ExportKind, export_bundle, open_exporter
 from hark.exchange.exporter import Exporter
 from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.parity import ParityError, check_sentences, compare_numbers, compare_tokens
+from hark.facts import load_facts
 from hark.weights import read_weights, rewrite, shrink
 from tests.translate.bundles import make_bundle
 
@@ -115,7 +115,7 @@ def test_an_int8_bundle_is_dequantised_and_says_so(tmp_path: Path) -> None:
     done = export_bundle(Bundle.open(tmp_path / "int8"), "ctranslate2", tmp_path / "ct2", "float32", check=False)
     assert done.storage == "float32, dequantised from int8"
     assert "dequantised from int8" in (tmp_path / "ct2/README.md").read_text()
-    assert factsfile.load(tmp_path / "ct2/facts.json").making.storage == done.storage
+    assert load_facts(tmp_path / "ct2/facts.json").making.storage == done.storage
     same = export_bundle(Bundle.open(tmp_path / "int8"), "ctranslate2", tmp_path / "same", check=False)
     assert same.storage == "int8"
 
@@ -123,7 +123,7 @@ def test_an_int8_bundle_is_dequantised_and_says_so(tmp_path: Path) -> None:
 def test_a_skipped_check_is_recorded(tmp_path: Path) -> None:
     done = export_bundle(small(tmp_path), "argos", tmp_path / "argos", check=False)
     assert done.proof.skipped
-    (proof,) = factsfile.load(tmp_path / "argos/facts.json").parity
+    (proof,) = load_facts(tmp_path / "argos/facts.json").parity
     assert proof == done.proof
     assert "not compared with ctranslate2" in (tmp_path / "argos/README.md").read_text()
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
 from hark.config import DecodeConfig
 from hark.engine.request import Request
@@ -25,6 +24,7 @@ from hark.exchange.huggingface_settings import LEARNED_OFFSET
 from hark.exchange.importer import ImportRequest, import_model
 from hark.exchange.language_codes import M2M100_TAGS, MBART50_TAGS
 from hark.exchange.parity import ParityError, compare_numbers
+from hark.facts import load_facts
 from hark.model.weights import load_model
 from hark.text.opening import open_vocabularies
 from hark.text.piece_vocabulary import PieceVocabulary
@@ -182,7 +182,7 @@ def test_every_export_is_checked(trip: Trip, tmp_path: Path, monkeypatch: pytest
     assert done.proof.against == f"transformers {transformers.__version__}, {trip.kind.model}"
     assert done.proof.largest_difference is not None
     assert done.proof.largest_difference < 1e-4
-    assert factsfile.load(tmp_path / "checked" / "facts.json").parity[-1] == done.proof
+    assert load_facts(tmp_path / "checked" / "facts.json").parity[-1] == done.proof
     assert "2 of 2 translations are identical" in (tmp_path / "checked" / "README.md").read_text(encoding="utf-8")
 
     right = MultilingualExporter.tensors

@@ -1,33 +1,27 @@
 """Changed models searched in one batch give the same translations as separately."""
 
-from typing import Any
-import pytest
-from hark.engine.request import Request
-from hark.engine.torch import TorchEngine
-from hark.inspect.variants import without_heads
-from hark.inspect.attention import Head
-from hark.inspect.variants import translations
-from hark.inspect.effects import importance
-from hark.inspect.recording import Recording, record
-from hark.inspect.variants import Change, Variants
-from hark.text.tokenizer import SPECIAL
-from hark.translate.load import Loaded
-from tests.inspect.hidden import without_words
 from collections.abc import Sequence
 from typing import Any
+
 import numpy as np
 import pytest
 import torch
+
 from hark.config import DecodeConfig
 from hark.engine.request import Hypothesis, Request
 from hark.engine.torch import TorchEngine
 from hark.errors import UserError
-from hark.inspect.variants import without_heads
 from hark.inspect.attention import Head, observe
+from hark.inspect.effects import importance
+from hark.inspect.recording import Recording, record
+from hark.inspect.variants import Change, Variants, translations, without_heads
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import BOS, EOS, SPECIAL
+from hark.translate.load import Loaded
+from tests.inspect.hidden import without_words
 from tests.inspect.reference import Reference
 from tests.model.oracle import build
+
 
 @pytest.fixture(scope="module")
 def recording(loaded: Loaded) -> Recording:

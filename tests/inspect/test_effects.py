@@ -9,10 +9,10 @@ import torch.nn.functional as F
 
 from hark.engine.torch import TorchEngine
 from hark.inspect import effects as module
-from hark.inspect.variants import attention_of, without_heads
 from hark.inspect.attention import Head
 from hark.inspect.effects import Effects, count_measurements, importance, measure
 from hark.inspect.recording import Recording, record
+from hark.inspect.variants import attention_of, without_heads
 from hark.model import Transformer, padded_layout
 from hark.text.tokenizer import SPECIAL
 from hark.translate.coder import Coder

@@ -1,5 +1,6 @@
 """The page, in a real Chromium, from disk and without a network."""
 
+import base64
 import json
 import re
 import struct
@@ -7,23 +8,19 @@ import zlib
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 import hark.inspect.page
-from hark.inspect.page import MODULES, Page, render, script
+from hark.inspect.page import MODULES, Pack, Page, render, script, text_size
 from hark.inspect.presets import by_word
 from hark.inspect.recording import Recording
 from tests.inspect.browser import Opened, resize
 from tests.inspect.made_up import make_effects, make_recording
 from tests.inspect.scripts import ARABIC, CHINESE, GERMAN, HEBREW, tokenizer
-import base64
-import zlib
-from typing import Any
-import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hark.inspect.page import Pack, text_size
 
 FOLDER = Path(hark.inspect.page.__file__).parent / "page"
 VIEWS = ("sentence", "grid", "lines", "matrix", "why", "search", "effects")

@@ -1,16 +1,16 @@
 """Parsing with an untrained model: every sentence gets a tree over its own words, in order."""
 
 from pathlib import Path
-import pytest
-from hark.errors import UserError
-from hark.parse.parser import Parser
-from hark.translate.load import Loaded
-from tests.parse.parsers import make_parser, treebank
-from tests.translate.bundles import make_bundle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hark.parse.parser import split_words
+
+from hark.errors import UserError
+from hark.parse.parser import Parser, split_words
+from hark.translate.load import Loaded
+from tests.parse.parsers import make_parser, treebank
+from tests.translate.bundles import make_bundle
 
 SENTENCES = [["The", "cat", "sat", "."], ["Yes"], ["(", "👩‍👧", "-LRB-", ")"], ["a"] * 9]
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from hark.serve.bodies import Fields, read_fields
-from hark.serve.bodies import Refusal
+from hark.serve.bodies import Fields, Refusal, read_fields
 from tests.loops import run as run_in_thread
 from tests.serve.conftest import StartServer, TestServer, read_all
 from tests.serve.stubs import service

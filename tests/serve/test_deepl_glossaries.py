@@ -10,8 +10,8 @@ import pytest
 
 from hark.errors import HarkWarning
 from hark.serve import deepl_glossaries as glossaries
-from hark.serve.deepl_glossaries import Glossaries, as_terms, get_dictionary, parse_entries, write_entries
 from hark.serve.bodies import Refusal
+from hark.serve.deepl_glossaries import Glossaries, as_terms, get_dictionary, parse_entries, write_entries
 
 PAIR = ("en", "de")
 ENTRIES = (("house", "Gebäude"), ("a b", "c"))

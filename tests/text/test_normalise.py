@@ -1,12 +1,12 @@
 """Normalisation: what it unifies and what it preserves."""
 
 import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hark.text.normalise import normalise
-import pytest
-from hark.text.normalise import is_shouted, sentence_case, shout
+
+from hark.text.normalise import is_shouted, normalise, sentence_case, shout
 
 # Including surrogates: JSON escapes can produce them.
 any_text = st.text(st.characters(codec=None))

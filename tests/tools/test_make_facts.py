@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from hark import facts as factsfile
 from hark.bundle import Bundle, write_facts
-from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts
+from hark.facts import AlignmentFacts, Hits, MakingFacts, ParentModel, TextFacts, load_facts
 from hark.models import describe_model
 from hark.train.metrics import MetricsWriter
 from hark.train.records import TrainRecord
@@ -122,7 +121,7 @@ def test_output_to_a_folder_leaves_the_bundle_unchanged(
     done = make(str(model), "--evaluation", str(tmp_path / "scores.json"), "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert Bundle.open(model).facts == before
-    assert factsfile.load(tmp_path / "facts.json").speed is None
+    assert load_facts(tmp_path / "facts.json").speed is None
     card = (tmp_path / "card.md").read_text()
     assert "teacher" not in card
     assert "## Speed" not in card

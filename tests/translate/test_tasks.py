@@ -1,27 +1,23 @@
 """Tasks on an engine: each gets its own answers, may submit again, fails on its own, and can be cancelled."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from threading import Thread
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
+from threading import Event, Thread, get_ident
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hark.engine.request import Request, ScoreRequest
-from hark.errors import UserError
-from hark.translate.tasks import AT_ONCE, Task, Tasks, together
-from tests.translate.stub import Stub, tokenizer
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-from threading import Event, Thread, get_ident
-import pytest
+
 from hark.config import Config, DataConfig
 from hark.engine.interface import EngineError
-from hark.engine.request import Answer, Request
+from hark.engine.request import Answer, Request, ScoreRequest
+from hark.errors import UserError
+from hark.translate.tasks import AT_ONCE, Task, Tasks, Turns, together
 from hark.translate.translator import Translator
-from hark.translate.tasks import Turns
 from tests.translate.stub import WORDS, Stub, tokenizer
+
 
 def ask(text: str) -> Request:
     return Request([*tokenizer().encode([text])[0], tokenizer().special.end])

@@ -31,7 +31,6 @@ def config(
     Without a recipe, prints the defaults: the paper's base model.
     """
     from hark import configfile
-    from hark.cli.recipe import warn_of_moved_settings
     from hark.recipes import split_arguments
 
     if recipes and (recipe or explain):
@@ -41,7 +40,6 @@ def config(
     else:
         file, changes = split_arguments(recipe, overrides)
         tree = configfile.load(file, changes)
-        warn_of_moved_settings(file, changes)
         text = explanation(tree) if explain else configfile.dump(tree)
     with writer(output) as out:
         out.write(text.encode())

@@ -24,7 +24,6 @@ def load_recipe(recipe: str | None, overrides: Sequence[str] | None) -> Config:
     from hark.recipes import split_arguments
 
     file, changes = split_arguments(recipe, overrides)
-    warn_of_moved_settings(file, changes)
     name = str(explicit_value(file, changes, "train", "from") or "")  # needed first: it sets the defaults of the rest
     if not name:
         return configfile.load(file, changes)
@@ -102,12 +101,3 @@ def inherited(bundle: "Bundle", pair: "LanguagePair | None" = None) -> dict[str,
     data = dict(zip(("source", "target"), pair or ("", ""), strict=True))
     batches = {"max_length": tree["batches"]["max_length"]}
     return {"data": data, "batches": batches, "model": tree["model"], "decode": tree["decode"]}
-
-
-def warn_of_moved_settings(file: Path | None, changes: Sequence[str]) -> None:
-    """Warn of old names of settings in a recipe or on the command line."""
-    from hark import configfile
-
-    if is_main_process():
-        for line in configfile.outdated(file, changes):
-            sys.stderr.write(line + "\n")

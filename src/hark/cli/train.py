@@ -71,7 +71,6 @@ def train(
         load_recipe,
         warn_of_ignored_languages,
         warn_of_ignored_vocab_size,
-        warn_of_moved_settings,
     )
     from hark.monitor.panel import watch_run
     from hark.recipes import split_arguments
@@ -87,7 +86,6 @@ def train(
             raise UserError(
                 f"{file}: --resume uses the run's own recipe; pass only changed settings, each with --allow"
             )
-        warn_of_moved_settings(None, changes)
         run, resumed = RunDir(resume), True
         config = run_config(run, changes, allow or [])
     else:
@@ -112,13 +110,12 @@ def train(
 def suit_machine(config: "Config", file: Path | None, changes: list[str]) -> "tuple[Config, list[str]]":
     """On a CPU, reduce the model to a size that it can train, unless a size is set; return a note about it as well."""
     from hark import configfile
-    from hark.moved import move_settings
     from hark.train.job import suit_cpu
     from hark.train.processes import choose_device
 
     if choose_device(config.train.device, 0).type != "cpu":
         return config, []
-    explicit = move_settings(configfile.read_toml(file) if file else {})[0]
+    explicit = configfile.read_toml(file) if file else {}
     for each in changes:
         configfile.apply_override(explicit, each)
     config, note = suit_cpu(config, explicit)

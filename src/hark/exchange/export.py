@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from hark import facts as factsfile
 from hark import manifest
 from hark.atomic import new_folder, refuse_overlap
 from hark.bundle import Bundle
@@ -16,7 +15,7 @@ from hark.exchange.foreign import refuse_not_finite
 from hark.exchange.hark_side import fitted, fitting_texts
 from hark.exchange.parity import check_sentences, compare, enough_logits, skipped
 from hark.exchange.recognition import EXPORT
-from hark.facts import ParityProof
+from hark.facts import FACTS, ParityProof, dump_facts
 
 FORMAT = 1
 ExportKind = Literal["ctranslate2", "huggingface", "onnx", "argos"]
@@ -63,7 +62,7 @@ def export_bundle(
             proof = prove(exporter, partial, sentences)
             making = replace(bundle.facts.making, storage=exporter.storage)
             facts = replace(bundle.facts, making=making, parity=(*bundle.facts.parity, proof))
-            (partial / factsfile.NAME).write_text(factsfile.dump(facts), encoding="utf-8")
+            (partial / FACTS).write_text(dump_facts(facts), encoding="utf-8")
             (partial / "README.md").write_text(exporter.readme(describe_proof(proof)), encoding="utf-8")
             manifest.seal(partial, EXPORT, FORMAT)
     except OSError as error:

@@ -7,13 +7,12 @@ import zipfile
 from pathlib import Path
 from typing import Literal, get_args
 
-from hark import facts as factsfile
 from hark import manifest
 from hark.bundle import is_bundle
 from hark.errors import UserError
 from hark.exchange.files import read_optional_json
 from hark.exchange.language_codes import Languages
-from hark.facts import Facts
+from hark.facts import FACTS, Facts, load_facts
 
 ImportKind = Literal["huggingface", "marian", "ctranslate2", "argos"]
 EXPORT = "hark export"
@@ -52,9 +51,9 @@ def recognise(path: Path) -> ImportKind:
 
 def own_facts(folder: Path) -> Facts | None:
     """The facts of a folder that hark exported; None for other folders."""
-    if not (folder / factsfile.NAME).is_file() or not manifest.is_kind(folder, EXPORT):
+    if not (folder / FACTS).is_file() or not manifest.is_kind(folder, EXPORT):
         return None
-    return factsfile.load(folder / factsfile.NAME)
+    return load_facts(folder / FACTS)
 
 
 def facts_languages(facts: Facts) -> Languages:

@@ -16,7 +16,6 @@ from hark.errors import HarkError, UserError
 from hark.facts import LanguageTags
 from hark.model import Transformer
 from hark.model.weights import read_tensors
-from hark.moved import current_name
 from hark.rundir import RunDir
 from hark.text.opening import open_vocabularies
 from hark.train import checkpoint
@@ -92,7 +91,6 @@ def new_run(run: RunDir, config: Config) -> None:
 
 def run_config(run: RunDir, overrides: Sequence[str], allowed: Sequence[str]) -> Config:
     """Return the settings of a run with overrides applied; each changed setting must be in `allowed`."""
-    allowed = [current_name(name) for name in allowed]
     if not run.exists:
         raise UserError(f"{run.path}: not a run: {run.config.name} is missing")
     known = [each.key for each in configfile.explain(Config())]

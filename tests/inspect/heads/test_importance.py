@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from hark.engine.torch import TorchEngine
-from hark.inspect.variants import attention_of, without_heads
 from hark.inspect.attention import Head
 from hark.inspect.heads.corpus import HeadExample, encode
 from hark.inspect.heads.importance import POINTS, effect, every_head, losses, measure_effects, points_of, prune
+from hark.inspect.variants import attention_of, without_heads
 from hark.model import Transformer
 from hark.text.tokenizer import BOS, EOS, SPECIAL
 from tests.model.oracle import build
