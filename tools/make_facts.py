@@ -63,7 +63,6 @@ KINDS = {
 """Kinds of text, for the summary, by a corpus of that kind."""
 HEADLINE = ("europarl-test", "tatoeba-test", "newstest2014")
 """Test sets in the summary, if the model was evaluated on them; the card has a table of all."""
-TOOL = "`tools/make_models.sh` makes it{teacher}."
 TOOL_OF_RUNS = (
     "Training started from a model of {parameters:,} weights and {earlier:,} steps of {tokens:,} tokens, made larger "
     "by `tools/grow_model.py`."
@@ -217,7 +216,7 @@ def making_of(
     config, making = bundle.config, bundle.facts.making
     known = ("teacher", "start") if starts else ("teacher",)
     others = tuple(each for each in making.parents if each.role not in known)
-    made_by = TOOL.format(teacher=" and its teacher, from the same text" if teacher else "")
+    made_by = making.tool
     if starts:
         start = starts[-1].making
         made_by = TOOL_OF_RUNS.format(
@@ -230,7 +229,7 @@ def making_of(
         step_tokens=config.batches.batch_tokens * config.train.batches_per_step,
         variants={name: share for name, share in vars(config.data.augment).items() if share},
         parents=((teacher,) if teacher else ()) + others,
-        tool=made_by if starts else making.tool or made_by,
+        tool=made_by,
     )
 
 
