@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from tests.benchmarks.conftest import run_benchmark
 from tests.modules import run_module
 
@@ -25,12 +23,3 @@ def run_here(command: list[str], **_: object) -> "subprocess.CompletedProcess[st
     done = run_module(module, *arguments)
     assert done.returncode == 0, done.stderr
     return done
-
-
-@pytest.mark.slow
-def test_import_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "run", run_here)
-    run = run_benchmark("import_memory", "--tiny")
-    assert run.returncode == 0, run.stderr
-    assert "with the check: " in run.stdout
-    assert "with --no-check: " in run.stdout

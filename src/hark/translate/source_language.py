@@ -42,12 +42,11 @@ CLEAR = 0.95
 CHECKED = 200
 """Characters at the beginning of a text that a model checks."""
 MARGIN = 1.0
-"""Nats per token by which another language must be more likely than those of the models of one pair
-(benchmarks/source_language.py)."""
+"""Nats per token by which another language must be more likely than those of the models of one pair."""
 COMPARED, PIVOTS = 7, 2
 """The likeliest languages that a model of several pairs compares, by translations to English and to the least likely
 one. Of 315 words in seven languages 272 to 274 are found, depending on the target; with three languages and one
-translation it was 230 to 241 (benchmarks/source_language.py)."""
+translation it was 230 to 241."""
 PRIOR = 0.1
 """Weight of the logarithm of a language's probability beside the nats per token of such a comparison."""
 DISINCLINED = 0.5
