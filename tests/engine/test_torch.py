@@ -261,7 +261,7 @@ def test_a_short_sentence_is_answered_before_a_long_one_ends(engine: TorchEngine
         ahead.submit(Request((*range(4, 4 + n), EOS), DecodeConfig(max_extra=0, min_length=n))) for n in (35, 3)
     )
     finish(ahead, {short})
-    (lane,) = (lane for lane, tenants in ahead.tenants.items() if tenants)
+    (lane,) = (lane for lane, entries in ahead.slots.items() if entries)
     assert lane.clock <= 16
     finish(ahead, {long})
 
@@ -325,9 +325,9 @@ def test_lanes_are_bounded(engine: TorchEngine) -> None:
     asked = [Request((5, 9, 14, EOS), DecodeConfig(beam=beam, max_extra=1)) for beam in range(1, 2 * LANES)]
     many = TorchEngine(engine.model, SPECIAL)
     one_by_one = [answers(many, [each])[0] for each in asked]
-    assert len(many.lanes) == len(many.tenants) == LANES
+    assert len(many.lanes) == len(many.slots) == LANES
     assert answers(many, asked) == one_by_one
-    assert len(many.lanes) == len(many.tenants) == LANES
+    assert len(many.lanes) == len(many.slots) == LANES
 
 
 def test_only_an_exact_engine_can_be_watched(engine: TorchEngine) -> None:

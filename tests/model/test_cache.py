@@ -31,7 +31,7 @@ class Sentence:
         source_BS = torch.randint(40, (1, length))
         self.memory_BSD = model.encode(source_BS, torch.arange(length)[None], Padded())
         self.start, self.length = start, length
-        decoder.remember(self.memory_BSD[0], torch.arange(start, start + length), cache)
+        decoder.prefill(self.memory_BSD[0], torch.arange(start, start + length), cache)
         self.texts: list[list[int]] = [[] for _ in range(WIDTH)]
         self.places_WT = torch.full((WIDTH, COLUMNS), 12345)  # places that must not be read
 
@@ -119,6 +119,6 @@ def test_a_memory_is_stored_once_for_all_hypotheses() -> None:
     model = build()
     cache = Cache.empty(model.config, 10, "cpu", torch.float32)
     with torch.no_grad():
-        CachedDecoder(model).remember(torch.randn(4, 32), torch.tensor([2, 3, 4, 5]), cache)
-    assert cache.nowhere == 10
-    assert cache.keys_LPHK.shape[:2] == (2, 10 + cache.keys_LPHK.shape[1] - cache.nowhere)
+        CachedDecoder(model).prefill(torch.randn(4, 32), torch.tensor([2, 3, 4, 5]), cache)
+    assert cache.padding == 10
+    assert cache.keys_LPHK.shape[:2] == (2, 10 + cache.keys_LPHK.shape[1] - cache.padding)

@@ -37,7 +37,7 @@ def loaded(engine: Engine, source: str = "en", target: str = "de") -> Loaded:
         config=config,
         languages=LanguageChoice(tokenizer().scheme, (source, target)),
         facts=SimpleNamespace(pairs=((source, target),)),
-        surprise=lambda pairs, **_: [None] * len(pairs),
+        nll=lambda pairs, **_: [None] * len(pairs),
         close=engine.close,
     )
     return cast(Loaded, stub)

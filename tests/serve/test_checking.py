@@ -13,7 +13,7 @@ JOB = Job((TEXT, "The cat sees a small house."), "en", "de")
 def flags(load_reverse: bool, break_reverse: bool = False) -> list[tuple[str, ...]]:
     """The warnings of the two texts of the job; the reverse model is surprised by one of them."""
 
-    def surprise(pairs: list[tuple[str, str]], **_: object) -> list[float | None]:
+    def nll(pairs: list[tuple[str, str]], **_: object) -> list[float | None]:
         if break_reverse:
             raise Refusal(500, "broken")
         return [9.0 if source == TEXT else 0.1 for _, source in pairs]
@@ -25,7 +25,7 @@ def flags(load_reverse: bool, break_reverse: bool = False) -> list[tuple[str, ..
             if load_reverse:
                 model = next(model for model in each.shelf.offered if model.pairs == (("de", "en"),))
                 running = await each.shelf.take(model)
-                running.loaded.surprise = surprise  # type: ignore[method-assign, assignment]
+                running.loaded.nll = nll  # type: ignore[method-assign, assignment]
             return [done.translation.doubtful for done in await each.translate(JOB)]
         finally:
             await each.close()

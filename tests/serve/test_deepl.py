@@ -97,10 +97,10 @@ class TestText:
 
     def test_newlines(self, dialect: TestServer) -> None:
         text = "The red house\nis very old."
-        wish = {"text": [text], "source_lang": "EN", "target_lang": "DE"}
-        joined = post(dialect, "/v2/translate", json={**wish, "split_sentences": "nonewlines"})
+        options = {"text": [text], "source_lang": "EN", "target_lang": "DE"}
+        joined = post(dialect, "/v2/translate", json={**options, "split_sentences": "nonewlines"})
         assert joined.json()["translations"][0]["text"] == DE
-        apart = post(dialect, "/v2/translate", json={**wish, "split_sentences": "0"})
+        apart = post(dialect, "/v2/translate", json={**options, "split_sentences": "0"})
         assert "\n" in apart.json()["translations"][0]["text"]
 
     def test_the_same_language(self, client: deepl.DeepLClient) -> None:
@@ -110,8 +110,8 @@ class TestText:
 
     @pytest.mark.parametrize("formality", ["default", "prefer_more", "PREFER_LESS", None, ""])
     def test_formality_that_models_may_ignore(self, dialect: TestServer, formality: str | None) -> None:
-        wish = {"text": "House", "source_lang": "EN", "target_lang": "DE", "formality": formality}
-        assert post(dialect, "/v2/translate", json=wish).json()["translations"][0]["text"] == "Haus"
+        options = {"text": "House", "source_lang": "EN", "target_lang": "DE", "formality": formality}
+        assert post(dialect, "/v2/translate", json=options).json()["translations"][0]["text"] == "Haus"
 
     @pytest.mark.parametrize("kind", deepl.ModelType)
     def test_one_model_serves_all_types(self, client: deepl.DeepLClient, kind: deepl.ModelType) -> None:
@@ -124,8 +124,8 @@ class TestText:
         doubtful = "Blorp the wuzzle grinks until snarfed fribbles zonk."  # no model knows these words
         assert isinstance(client.translate_text(doubtful, target_lang="DE"), deepl.TextResult)
         for handling in ({}, {"tag_handling": "html"}):
-            wish = {"text": [EN, doubtful, "12345"], "source_lang": "EN", "target_lang": "DE", **handling}
-            sure, unsure, copied = post(dialect, "/v2/translate", json=wish).json()["translations"]
+            options = {"text": [EN, doubtful, "12345"], "source_lang": "EN", "target_lang": "DE", **handling}
+            sure, unsure, copied = post(dialect, "/v2/translate", json=options).json()["translations"]
             assert sure["warnings"] == []
             assert unsure["warnings"][0] == f"low confidence ({unsure['confidence']:.0%})"
             assert 0 < unsure["confidence"] < sure["confidence"] <= 1
@@ -235,14 +235,14 @@ class TestMarkup:
 
     def test_weblate_placeholders(self, dialect: TestServer) -> None:
         """Weblate sends placeholders as empty ignored elements."""
-        wish = {
+        options = {
             "text": ['The house of <x id="7"></x> is &lt; old.'],
             "source_lang": "EN",
             "target_lang": "DE",
             "tag_handling": "xml",
             "ignore_tags": ["x"],
         }
-        text = post(dialect, "/v2/translate", json=wish).json()["translations"][0]["text"]
+        text = post(dialect, "/v2/translate", json=options).json()["translations"][0]["text"]
         assert text.count('<x id="7"></x>') == 1
         assert "&lt;" in text
         assert "Haus" in text
@@ -544,11 +544,11 @@ class TestLongWork:
             return text.upper()
 
         server = start_server(service("en-de", engine=lambda _: Stub(wait), patience_seconds=0.0, state=tmp_path))
-        wish = {"text": ["the house"], "source_lang": "EN", "target_lang": "DE"}
+        options = {"text": ["the house"], "source_lang": "EN", "target_lang": "DE"}
         with (
             httpx.Client(base_url=server.url, timeout=120) as one,
-            one.stream("POST", "/v2/translate", json=wish) as first,
-            one.stream("POST", "/v2/translate", json=wish) as second,
+            one.stream("POST", "/v2/translate", json=options) as first,
+            one.stream("POST", "/v2/translate", json=options) as second,
         ):
             parts, others = first.iter_bytes(), second.iter_bytes()
             assert first.status_code == second.status_code == 200
@@ -574,8 +574,8 @@ class TestLongWork:
 
         server = start_server(service("en-de", engine=lambda _: Stub(wait), patience_seconds=0.0, state=tmp_path))
         with httpx.Client(base_url=server.url, timeout=120) as client:
-            wish = {"text": ["the house"], "source_lang": "EN", "target_lang": "DE"}
-            with client.stream("POST", "/v2/translate", json=wish) as answer:
+            options = {"text": ["the house"], "source_lang": "EN", "target_lang": "DE"}
+            with client.stream("POST", "/v2/translate", json=options) as answer:
                 parts = answer.iter_bytes()  # closing it would hang up
                 assert next(parts).strip() == b""
                 assert server.call(lambda: server.service.jobs) == 1

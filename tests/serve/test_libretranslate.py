@@ -39,8 +39,8 @@ def test_every_kind_of_request(server: TestServer, how: str) -> None:
 
 
 def test_lists_and_detection(server: TestServer) -> None:
-    wish = {"q": [EN, DE], "source": "auto", "target": "de"}
-    answer = server.post("/translate", json=wish).json()
+    options = {"q": [EN, DE], "source": "auto", "target": "de"}
+    answer = server.post("/translate", json=options).json()
     assert answer["translatedText"] == [DE, DE]  # the second one is in German already
     assert [each["language"] for each in answer["detectedLanguage"]] == ["en", "de"]
     assert all(0 < each["confidence"] <= 100 for each in answer["detectedLanguage"])
@@ -54,10 +54,10 @@ def test_warnings_and_confidence(server: TestServer) -> None:
     """Fields that only hark sends; the client ignores them."""
     doubtful = "Blorp the wuzzle grinks until snarfed fribbles zonk."  # no model knows these words
     assert LibreTranslateAPI(server.url).translate(doubtful, "en", "de")
-    wish = {"q": doubtful, "source": "en", "target": "de"}
-    one = server.post("/translate", json=wish).json()
+    options = {"q": doubtful, "source": "en", "target": "de"}
+    one = server.post("/translate", json=options).json()
     assert one["warnings"][0] == f"low confidence ({one['confidence']:.0%})"
-    several = server.post("/translate", json={**wish, "q": [EN, doubtful, "12345"]}).json()
+    several = server.post("/translate", json={**options, "q": [EN, doubtful, "12345"]}).json()
     assert several["warnings"] == [[], one["warnings"], []]
     sure, unsure, copied = several["confidence"]
     assert (unsure, copied) == (one["confidence"], None)
@@ -65,12 +65,12 @@ def test_warnings_and_confidence(server: TestServer) -> None:
 
 
 def test_alternatives(server: TestServer) -> None:
-    wish = {"q": "I am tired.", "source": "en", "target": "de", "alternatives": 3}
-    answer = server.post("/translate", json=wish).json()
+    options = {"q": "I am tired.", "source": "en", "target": "de", "alternatives": 3}
+    answer = server.post("/translate", json=options).json()
     assert 1 <= len(answer["alternatives"]) <= 3
     assert answer["translatedText"] not in answer["alternatives"]
     assert len(set(answer["alternatives"])) == len(answer["alternatives"])
-    several = server.post("/translate", json={**wish, "q": ["I am tired.", "Yes."]}).json()
+    several = server.post("/translate", json={**options, "q": ["I am tired.", "Yes."]}).json()
     assert several["alternatives"][0] == answer["alternatives"]
     assert len(several["alternatives"]) == 2
 
@@ -110,9 +110,9 @@ KEPT = [
 def test_what_cannot_be_translated_comes_back_unchanged(
     server: TestServer, text: str, target: str, language: str
 ) -> None:
-    for wish in ({"q": text}, {"q": f"<p>{text}</p>", "format": "html"}):
-        answer = server.post("/translate", json={**wish, "source": "auto", "target": target}).json()
-        assert answer["translatedText"] == wish["q"]
+    for options in ({"q": text}, {"q": f"<p>{text}</p>", "format": "html"}):
+        answer = server.post("/translate", json={**options, "source": "auto", "target": target}).json()
+        assert answer["translatedText"] == options["q"]
         assert answer["detectedLanguage"]["language"] == language
         assert answer["detectedLanguage"]["confidence"] > 40
     found = server.post("/detect", json={"q": text}).json()
@@ -319,13 +319,13 @@ def test_keys(start_server: StartServer, tmp_path_factory: pytest.TempPathFactor
     keys = tmp_path_factory.mktemp("keys") / "keys"
     key = add_key(keys, "me")
     server = start_server(service("en-de", api_keys=keys))
-    wish = {"q": "house", "source": "en", "target": "de"}
-    assert server.post("/translate", json={**wish, "api_key": key}).json()["translatedText"] == "HOUSE"
-    assert server.post("/translate", data={**wish, "api_key": key}).status_code == 200
-    assert server.post("/translate", json=wish, headers={"authorization": f"Bearer {key}"}).status_code == 200
-    wrong = server.post("/translate", json={**wish, "api_key": "wrong"})
+    options = {"q": "house", "source": "en", "target": "de"}
+    assert server.post("/translate", json={**options, "api_key": key}).json()["translatedText"] == "HOUSE"
+    assert server.post("/translate", data={**options, "api_key": key}).status_code == 200
+    assert server.post("/translate", json=options, headers={"authorization": f"Bearer {key}"}).status_code == 200
+    wrong = server.post("/translate", json={**options, "api_key": "wrong"})
     assert (wrong.status_code, wrong.json()) == (403, {"error": "Invalid API key"})
-    assert server.post("/translate", json=wish).status_code == 403
+    assert server.post("/translate", json=options).status_code == 403
     assert server.post("/detect", json={"q": "house"}).status_code == 403
     assert server.get("/languages").status_code == 200  # public, as in LibreTranslate
     assert server.get("/frontend/settings").json()["keyRequired"] is True
@@ -336,8 +336,8 @@ def test_keys(start_server: StartServer, tmp_path_factory: pytest.TempPathFactor
 
 def test_too_many_requests(start_server: StartServer) -> None:
     server = start_server(service("en-de", requests_per_minute=2))
-    wish = {"q": "house", "source": "en", "target": "de"}
-    answers = [server.post("/translate", json=wish) for _ in range(4)]
+    options = {"q": "house", "source": "en", "target": "de"}
+    answers = [server.post("/translate", json=options) for _ in range(4)]
     assert {each.status_code for each in answers} == {200, 429}
     refused = next(each for each in answers if each.status_code == 429)
     assert refused.json()["error"].startswith("Slowdown:")

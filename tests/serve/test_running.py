@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hark.engine.request import Answer
-from hark.serve.running import LONG, EngineError, RunningModel
+from hark.serve.running import MAX_INLINE_CHARS, EngineError, RunningModel
 from hark.translate.piece import Options
 from hark.translate.translation import Sentence
 from tests.serve.stubs import Gate, running, shout
@@ -33,7 +33,7 @@ def test_texts_of_many_threads_get_their_own_translations() -> None:
     model.close()
 
 
-@pytest.mark.parametrize("length", [1, LONG])
+@pytest.mark.parametrize("length", [1, MAX_INLINE_CHARS])
 def test_a_long_text_is_prepared_elsewhere(length: int) -> None:
     threads: list[str] = []
     model = running(Stub(lambda text, _: threads.append(threading.current_thread().name) or text))  # type: ignore[func-returns-value]
@@ -41,7 +41,7 @@ def test_a_long_text_is_prepared_elsewhere(length: int) -> None:
     model.loaded.translator.submit = lambda *given: (threads.append(threading.current_thread().name), submit(*given))[1]  # type: ignore[method-assign]
     text = "the cat. " * (length // 9 + 1)
     assert model.submit(text, OPTIONS).result(WAIT).text == text
-    assert (threads[0] == threads[-1]) == (length < LONG)
+    assert (threads[0] == threads[-1]) == (length < MAX_INLINE_CHARS)
     model.close()
 
 
@@ -145,9 +145,9 @@ def test_what_is_submitted_after_closing_fails() -> None:
     model.close()
     later: list[Future[Any]] = [
         model.submit("the cat", OPTIONS),
-        model.submit("the cat. " * LONG, OPTIONS),
+        model.submit("the cat. " * MAX_INLINE_CHARS, OPTIONS),
         model.call(lambda _: None),
-        model.surprise([("die Katze", "the cat")], ("de", "en"), urgent=True),
+        model.nll([("die Katze", "the cat")], ("de", "en"), urgent=True),
     ]
     for future in later:
         with pytest.raises(EngineError, match="en-de: the model is closed"):

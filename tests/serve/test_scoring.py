@@ -24,10 +24,10 @@ class Recorded:
     def __init__(self) -> None:
         self.calls: list[tuple[list[str], str, str]] = []
         model = loaded(Stub(shout))
-        model.surprise = self._surprise  # type: ignore[method-assign,assignment]
+        model.nll = self._nll  # type: ignore[method-assign,assignment]
         self.queue = Scoring(model)
 
-    def _surprise(self, texts: Sequence[tuple[str, str]], source: str, target: str) -> list[float]:
+    def _nll(self, texts: Sequence[tuple[str, str]], source: str, target: str) -> list[float]:
         if any(text == "bad" for text, _ in texts):
             raise RuntimeError("out of memory")
         self.calls.append(([text for text, _ in texts], source, target))
@@ -94,7 +94,7 @@ class Scorer(Stub):
 @pytest.mark.parametrize("kind", [Stub, Scorer])
 def test_a_running_model_scores(kind: type[Stub]) -> None:
     model = running(kind(shout))
-    assert model.surprise([("ein Haus", "a house")], ("de", "en"), urgent=True).result(WAIT) == [None]
+    assert model.nll([("ein Haus", "a house")], ("de", "en"), urgent=True).result(WAIT) == [None]
     assert not model.translating
     model.close()
     assert model.open == 0
@@ -107,4 +107,4 @@ def test_a_failed_model_does_not_score(kind: type[Stub]) -> None:
     with pytest.raises(EngineError):
         model.submit("the cat", OPTIONS).result(WAIT)
     with pytest.raises(EngineError):
-        model.surprise([("ein Haus", "a house")], ("de", "en"), urgent=True).result(WAIT)
+        model.nll([("ein Haus", "a house")], ("de", "en"), urgent=True).result(WAIT)

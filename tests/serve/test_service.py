@@ -340,7 +340,7 @@ def test_short_words_are_tried_by_both_models() -> None:
 
     def opener(model: InstalledModel, preparing: Executor) -> RunningModel:
         each = loaded(Stub(shout), *model.pairs[0])
-        each.surprise = lambda *_, **__: [doubts[model.name]]  # type: ignore[method-assign]
+        each.nll = lambda *_, **__: [doubts[model.name]]  # type: ignore[method-assign]
         return RunningModel(model.name, each, preparing)
 
     async def use() -> None:
@@ -383,7 +383,7 @@ def test_no_request_hangs_while_models_are_evicted(monkeypatch: pytest.MonkeyPat
 
     def equally_doubtful(engine: Engine, *languages: str) -> Loaded:
         each = loaded(engine, *languages)
-        each.surprise = lambda pairs, **_: [1.0] * len(pairs)  # type: ignore[method-assign]
+        each.nll = lambda pairs, **_: [1.0] * len(pairs)  # type: ignore[method-assign]
         return each
 
     monkeypatch.setattr("hark.translate.source_language.rank", undecided)

@@ -65,11 +65,11 @@ def test_other_sentences_cost_nothing(settled: Translation) -> None:
 def test_a_model_of_both_directions_checks_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, asked = hark.load(name), []
 
-    def surprise(pairs: Iterable[tuple[str, str]], source: str, target: str) -> list[float | None]:
+    def nll(pairs: Iterable[tuple[str, str]], source: str, target: str) -> list[float | None]:
         asked.append((source, target))
         return [9.0 for _ in pairs]
 
-    monkeypatch.setattr(model, "surprise", surprise)
+    monkeypatch.setattr(model, "nll", nll)
     text = "We have exorcised the ghosts of the past."
     plain = model.translate(text, source="en", target="de", check=False)
     found = model.translate(text, source="en", target="de")

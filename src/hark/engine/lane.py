@@ -82,7 +82,7 @@ class Lane:
         self.tables = ParamTables(shape, slots + 1, context.special.forbidden[0], device)
         self.params = self.tables.params
         self.memory_B, self.memory_lengths_B = self.tables.memory_B, self.tables.memory_lengths_B
-        which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=context.cache.nowhere)])
+        which_B, _ = self.tables.write(np.array([slots]), [PADDING._replace(memory=context.cache.padding)])
         self.fresh = init(self.params.select(which_B), shape.width, shape.keep, context.special.start)
         """The state of a search before its first step."""
         self.beams = self.fresh.room(slots + 1)
@@ -95,7 +95,7 @@ class Lane:
             self.tree_rules = TreeRules.of(shape.tree, vocab_size, context.special.end, device)
             self.trees = self.tree_rules.start(self.tables.words_B, shape.width)
         self.places_BWT = torch.full(
-            (slots + 1, shape.width, shape.columns), context.cache.nowhere, dtype=torch.int32, device=device
+            (slots + 1, shape.width, shape.columns), context.cache.padding, dtype=torch.int32, device=device
         )
         self.trace_BTW = torch.zeros(slots + 1, shape.columns + 1, shape.width, dtype=torch.int32, device=device)
         """The choices at each position; finished sentences write to the last column."""

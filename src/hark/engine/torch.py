@@ -110,7 +110,7 @@ class TorchEngine(Engine):
         """Running requests."""
         self.lanes: dict[LaneShape, Lane] = {}
         """Least recently used first."""
-        self.tenants: dict[Lane, dict[int, Entered[DecodeJob]]] = {}
+        self.slots: dict[Lane, dict[int, Entered[DecodeJob]]] = {}
         """The running search in each slot."""
         self.flags: deque[list[tuple[Lane, NDArray[np.int64], PendingCopy]]] = deque()
         self.fetched: deque[tuple[list[Entered[DecodeJob]], PendingCopy]] = deque()
@@ -147,7 +147,7 @@ class TorchEngine(Engine):
         if on_gpu:
             torch.cuda.synchronize(self.device)  # steps that are still running use the memory
         self.scheduler = Scheduler(self.intake, self.places, self.rows)
-        for each in (self.open, self.lanes, self.tenants, self.flags, self.fetched):
+        for each in (self.open, self.lanes, self.slots, self.flags, self.fetched):
             each.clear()
         self.__dict__.pop("context", None)
         if on_gpu:
@@ -191,11 +191,11 @@ class TorchEngine(Engine):
         for number in numbers:
             self.open.pop(number, None)
         self.scheduler.line = deque(job for job in self.scheduler.line if job.number not in numbers)
-        for lane, tenants in self.tenants.items():
-            slots = [slot for slot, each in tenants.items() if each.job.number in numbers]
+        for lane, entries in self.slots.items():
+            slots = [slot for slot, each in entries.items() if each.job.number in numbers]
             lane.vacate(slots)
             for slot in slots:
-                self.scheduler.leave(tenants.pop(slot))
+                self.scheduler.leave(entries.pop(slot))
 
     def admit(self) -> None:
         used: set[LaneShape] = set()
@@ -204,7 +204,7 @@ class TorchEngine(Engine):
         )
         if not entered:
             return
-        self.remember(entered)
+        self.prefill(entered)
         groups: dict[LaneShape, list[Entered[DecodeJob]]] = {}
         for each in entered:
             job = each.job
@@ -214,7 +214,7 @@ class TorchEngine(Engine):
         for shape, group in groups.items():
             lane = self.lanes[shape] = self.lanes.pop(shape)
             slots = lane.admit([each.job.arrival(each.start) for each in group])
-            self.tenants[lane].update(zip(slots, group, strict=True))
+            self.slots[lane].update(zip(slots, group, strict=True))
 
     def make_lane(self, shape: LaneShape, used: set[LaneShape]) -> bool:
         """Create a lane for a shape if there is none; return False if no lane can be evicted for it.
@@ -223,13 +223,13 @@ class TorchEngine(Engine):
         """
         if shape not in self.lanes:
             if len(self.lanes) >= LANES:
-                idle = (each for each, lane in self.lanes.items() if each not in used and not self.tenants[lane])
+                idle = (each for each, lane in self.lanes.items() if each not in used and not self.slots[lane])
                 oldest = next(idle, None)
                 if oldest is None:
                     return False
-                del self.tenants[self.lanes.pop(oldest)]
+                del self.slots[self.lanes.pop(oldest)]
             lane = self.new_lane(shape)
-            self.lanes[shape], self.tenants[lane] = lane, {}
+            self.lanes[shape], self.slots[lane] = lane, {}
         used.add(shape)
         return True
 
@@ -244,20 +244,20 @@ class TorchEngine(Engine):
         return bookkeeping_kernels.quick_step if bookkeeping_kernels.serve(shape) else None
 
     @torch.no_grad()
-    def remember(self, entered: Sequence[Entered[DecodeJob]]) -> None:
+    def prefill(self, entered: Sequence[Entered[DecodeJob]]) -> None:
         """Encode sources and write their keys and values to the cache."""
         for batch in ([each] for each in entered) if self.exact else (entered,):
             sources = [each.job.request.source for each in batch]
             text = PackedText.of(sources, self.device, [each.start for each in batch])
             encode = partial(text.encode, self.model)
             memory_ND = encode() if self.watch is None else self.watch.memory(batch[0].job.number, encode)
-            self.context.decoder.remember(memory_ND, text.places_N, self.context.cache)
+            self.context.decoder.prefill(memory_ND, text.places_N, self.context.cache)
 
     def advance(self) -> None:
         """Launch the next steps, and start copying the finished flags."""
-        lanes = [lane for lane, tenants in self.tenants.items() if tenants]
+        lanes = [lane for lane, entries in self.slots.items() if entries]
         for lane in lanes:
-            lane.steps(self.steps_of(len(self.tenants[lane]) * lane.shape.width))
+            lane.steps(self.steps_of(len(self.slots[lane]) * lane.shape.width))
         if lanes:
             self.flags.append([(lane, *lane.fetch_done()) for lane in lanes])
 
@@ -271,7 +271,7 @@ class TorchEngine(Engine):
         for lane, tenancy, later in self.flags.popleft():
             slots = lane.done(tenancy, later)
             if slots:
-                left = [self.tenants[lane].pop(slot) for slot in slots]
+                left = [self.slots[lane].pop(slot) for slot in slots]
                 self.fetched.append((left, lane.release(slots)))
                 for each in left:
                     self.scheduler.leave(each)

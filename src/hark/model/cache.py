@@ -37,7 +37,7 @@ class LayerCache:
     layer: int
 
     @property
-    def nowhere(self) -> int:
+    def padding(self) -> int:
         """The first of the spare places."""
         return len(self.keys_PHK) - SPARE
 
@@ -67,8 +67,8 @@ class Cache:
         return LayerCache(self.keys_LPHK[number], self.values_LPHK[number], number)
 
     @property
-    def nowhere(self) -> int:
-        return self.layer(0).nowhere
+    def padding(self) -> int:
+        return self.layer(0).padding
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def history_attention(
     """
     visible_RT = torch.arange(rows.places_RT.shape[1], device=q_RHK.device) <= rows.positions_R[:, None]
     kept.store(rows.places_RT.gather(1, rows.positions_R[:, None]).squeeze(1).long(), k_RHK, v_RHK)
-    places_RT = rows.places_RT.where(visible_RT, kept.nowhere).long()
+    places_RT = rows.places_RT.where(visible_RT, kept.padding).long()
     k_RTHK, v_RTHK = kept.keys_PHK[places_RT], kept.values_PHK[places_RT]
     bias_RH1T = None
     if rows.bias_HTS is not None:
@@ -112,7 +112,7 @@ def memory_attention(q_BWHK: Tensor, kept: LayerCache, rows: Rows) -> tuple[Tens
     """Attend from the hypotheses of a sentence to its memory; return the heads' outputs and weights_BHWS."""
     j_S = torch.arange(rows.longest_memory, device=q_BWHK.device)
     visible_BS = j_S < rows.memory_lengths_B[:, None]
-    places_BS = (rows.memory_B[:, None] + j_S).where(visible_BS, kept.nowhere)
+    places_BS = (rows.memory_B[:, None] + j_S).where(visible_BS, kept.padding)
     k_BSHK, v_BSHK = kept.keys_PHK[places_BS], kept.values_PHK[places_BS]
     return scaled_dot_product_attention(q_BWHK, k_BSHK, v_BSHK, visible_BS[:, None, None])
 
@@ -182,7 +182,7 @@ class CachedDecoder:
         self.backend = CachedBackend(model.decoder, self.operations)
         self.layers = [cast(Layer, layer) for layer in model.decoder.layers]
 
-    def remember(self, memory_ND: Tensor, places_N: Tensor, cache: Cache) -> None:
+    def prefill(self, memory_ND: Tensor, places_N: Tensor, cache: Cache) -> None:
         """Project memories to the keys and values of every layer, and store them at their places."""
         for number, layer in enumerate(self.layers):
             cache.layer(number).store(places_N, *layer.cross_attention.keys_values(memory_ND, self.backend))

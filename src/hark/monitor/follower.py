@@ -86,7 +86,7 @@ class RunFollower:
         return [line for line in data[:end].split(b"\n") if line.strip()], whole
 
     def _missing(self, error: OSError) -> str:
-        """One line without the path, which is nobody's business on the other side of a network."""
+        """One line without the path, which clients of a server must not see."""
         if isinstance(error, FileNotFoundError):
             return f"{self.name}: the run was moved or deleted"
         return f"{self.name}: cannot be read: {error.strerror}"

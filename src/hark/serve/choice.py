@@ -94,8 +94,8 @@ class ModelChoice:
                 options = Options(search, target=question.target, urgent=True, detect=False, tidy=False)
                 return (await answer(running.submit(question.text, options))).text
             pairs = [(question.text, question.translation)]
-            (surprise,) = await answer(running.surprise(pairs, question.pair, urgent=True))
-            return surprise
+            (nll,) = await answer(running.nll(pairs, question.pair, urgent=True))
+            return nll
 
 
 async def answer(future: "Future[Result]") -> Result:

@@ -18,7 +18,7 @@ from hark.serve.hangup import answer_patiently
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
-from hark.serve.translating import Wish, translate_texts
+from hark.serve.translating import TextOptions, translate_texts
 from hark.text.detector import base_language
 from hark.text.language_names import language_name
 
@@ -58,12 +58,12 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         terms = await find_terms(fields, glossaries, owner(request), source, target)
         model = model_type(fields)
         rules = markup_rules(fields, split)
-        wish = Wish(source, target, rules, split=split != "0", terms=terms, formality=formality)
-        if wish.markup is None and split == "nonewlines":
+        options = TextOptions(source, target, rules, split=split != "0", terms=terms, formality=formality)
+        if options.markup is None and split == "nonewlines":
             texts = [" ".join(text.splitlines()) for text in texts]
 
         async def work() -> dict[str, Any]:
-            done = await translate_texts(service, texts, wish)
+            done = await translate_texts(service, texts, options)
             used[owner(request)] += sum(map(len, texts))
             return {
                 "translations": [

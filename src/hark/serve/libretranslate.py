@@ -16,7 +16,7 @@ from hark.serve.libretranslate_spec import describe
 from hark.serve.native import CompactJson, read_formality, refuse_with
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
-from hark.serve.translating import TranslatedText, Wish, translate_texts
+from hark.serve.translating import TextOptions, TranslatedText, translate_texts
 from hark.serve.uploads import (
     Uploads,
     attachment,
@@ -54,8 +54,8 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         if not texts or (not several and not texts[0]):
             raise missing("q")
         check_size(texts, settings)
-        wish = read_wish(fields, settings)
-        answers = [answer(each, wish) for each in await translate_texts(service, texts, wish)]
+        options = read_text_options(fields, settings)
+        answers = [answer(each, options) for each in await translate_texts(service, texts, options)]
         if not several:
             return CompactJson(answers[0])
         # Lists of values, not a list of answers.
@@ -184,21 +184,21 @@ def read_languages(fields: Fields) -> tuple[str | None, str]:
     return None if source == "auto" else source, target
 
 
-def read_wish(fields: Fields, settings: ServeSettings) -> Wish:
+def read_text_options(fields: Fields, settings: ServeSettings) -> TextOptions:
     source, target = read_languages(fields)
     kind = fields.text("format") or "text"
     if kind not in ("text", "html"):
         raise Refusal(400, f"{kind} format is not supported")
     others = min(max(0, fields.number("alternatives", 0)), settings.nbest - 1)
     html = MarkupRules() if kind == "html" else None
-    return Wish(source, target, html, 1 if html else 1 + others, formality=read_formality(fields))
+    return TextOptions(source, target, html, 1 if html else 1 + others, formality=read_formality(fields))
 
 
-def answer(done: TranslatedText, wish: Wish) -> dict[str, Any]:
+def answer(done: TranslatedText, options: TextOptions) -> dict[str, Any]:
     found: dict[str, Any] = {"translatedText": done.text, **done.notes.fields()}
-    if wish.source is None:
+    if options.source is None:
         found["detectedLanguage"] = language(done.source, done.confidence)
-    if wish.nbest > 1:
+    if options.nbest > 1:
         found["alternatives"] = list(done.alternatives)
     return found
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from hark.engine.interface import EngineError
 from hark.facts import LanguagePair
 from hark.machine import available_cores
-from hark.serve.scoring import Pairs, Scoring, Surprises
+from hark.serve.scoring import NLLs, Pairs, Scoring
 from hark.translate.load import Loaded
 from hark.translate.piece import Options
 from hark.translate.translation import Sentence, Translation
@@ -19,7 +19,7 @@ from hark.translate.translation import Sentence, Translation
 Result = TypeVar("Result")
 OnSentence = Callable[[int, int, Sentence], object]
 """Called with the index of a finished sentence, the number of sentences, and the sentence."""
-LONG = 4_000
+MAX_INLINE_CHARS = 4_000
 """Characters from which a text is split into sentences in another thread, while this model goes on translating."""
 
 
@@ -84,7 +84,7 @@ class RunningModel:
         """
         future: Future[Translation] = self._new_future()
         start = partial(self._start, future, text, options, on_sentence)
-        if len(text) >= LONG:
+        if len(text) >= MAX_INLINE_CHARS:
             try:
                 self._preparing.submit(self._guard, future, start)
             except RuntimeError:  # it is shut down
@@ -105,9 +105,9 @@ class RunningModel:
         self._inbox.put(partial(self._guard, future, run))
         return future
 
-    def surprise(self, texts: Sequence[tuple[str, str]], languages: LanguagePair, urgent: bool) -> "Future[Surprises]":
-        """Return how unlikely translations are, see `Loaded.surprise`. What waits for it is scored in one batch."""
-        future: Future[Surprises] = self._new_future()
+    def nll(self, texts: Sequence[tuple[str, str]], languages: LanguagePair, urgent: bool) -> "Future[NLLs]":
+        """Return how unlikely translations are, see `Loaded.nll`. What waits for it is scored in one batch."""
+        future: Future[NLLs] = self._new_future()
         self._scoring.add(Pairs(texts, languages, future), urgent)
         if self._scorer is None:
             self._inbox.put(self._scoring.score)

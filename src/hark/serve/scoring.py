@@ -13,7 +13,7 @@ from hark.translate.load import Loaded
 AT_ONCE = 64
 """Pairs in a batch at which no further request is added to it, so that an urgent one does not have to wait long."""
 
-Surprises = list[float | None]
+NLLs = list[float | None]
 """Nats per token of each pair; None: it is too long for the model."""
 
 
@@ -23,7 +23,7 @@ class Pairs:
 
     texts: Sequence[tuple[str, str]]
     languages: tuple[str, str]
-    future: "Future[Surprises]" = field(default_factory=Future)
+    future: "Future[NLLs]" = field(default_factory=Future)
 
 
 class Scoring:
@@ -52,7 +52,7 @@ class Scoring:
         try:
             source, target = batch[0].languages
             texts = [pair for each in batch for pair in each.texts]
-            found = iter(self._loaded.surprise(texts, source=source, target=target))
+            found = iter(self._loaded.nll(texts, source=source, target=target))
             results = [[next(found) for _ in each.texts] for each in batch]
         except Exception as error:
             for each in batch:

@@ -38,7 +38,7 @@ async def check(translation: Translation, options: Options, running: RunningMode
     async with lease_reverse(running, options, shelf) as reverse:
         if reverse is not None:
             with suppress(Refusal):  # the translation is as good as without a second look
-                found = await answer(reverse.surprise(tuple(pairs.values()), (target, source), options.urgent))
+                found = await answer(reverse.nll(tuple(pairs.values()), (target, source), options.urgent))
                 [translation] = look.flag([translation], dict(zip(pairs, found, strict=True)))
     return translation
 

@@ -16,14 +16,14 @@ from hark.text.detector import base_language
 from hark.text.terms import Terms
 from hark.translate.faults import in_order
 
-LONG = 4_000
+MAX_INLINE_CHARS = 4_000
 """Characters of markup that are parsed in another thread."""
 GLANCE = 2_000
 """Characters of a document used for language detection."""
 
 
 @dataclass(frozen=True)
-class Wish:
+class TextOptions:
     """How texts are to be translated."""
 
     source: str | None
@@ -81,7 +81,7 @@ class FoundLanguages(NamedTuple):
     """The probability of its language."""
 
 
-async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) -> list[TranslatedText]:
+async def translate_texts(service: Service, texts: Sequence[str], options: TextOptions) -> list[TranslatedText]:
     """Translate texts. Text that is in the target language already is returned as it is."""
     limits = service.settings
     if len(texts) > limits.batch:
@@ -89,12 +89,18 @@ async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) ->
     size = sum(map(len, texts))
     if size > limits.characters:
         raise Refusal(413, f"{size:,} characters are too many; the limit is {limits.characters:,}")
-    if is_same_language(service, wish):
-        return [TranslatedText(text, wish.target) for text in texts]
-    if wish.markup is not None:
-        return await _translate_documents(service, texts, wish, wish.markup)
+    if is_same_language(service, options):
+        return [TranslatedText(text, options.target) for text in texts]
+    if options.markup is not None:
+        return await _translate_documents(service, texts, options, options.markup)
     job = Job(
-        tuple(texts), wish.source, wish.target, wish.nbest, split=wish.split, terms=wish.terms, formality=wish.formality
+        tuple(texts),
+        options.source,
+        options.target,
+        options.nbest,
+        split=options.split,
+        terms=options.terms,
+        formality=options.formality,
     )
     answers = []
     for done in await service.translate(job):
@@ -103,29 +109,32 @@ async def translate_texts(service: Service, texts: Sequence[str], wish: Wish) ->
     return answers
 
 
-def is_same_language(service: Service, wish: Wish) -> bool:
+def is_same_language(service: Service, options: TextOptions) -> bool:
     """Whether there is nothing to translate: source and target are the same known language."""
-    if wish.source is None or base_language(wish.source) != base_language(wish.target):
+    if options.source is None or base_language(options.source) != base_language(options.target):
         return False
-    return any(matches(wish.target, code) for code in service.languages()) and not any(
-        matches(wish.source, source) and matches(wish.target, target) for source, target in service.pairs()
+    return any(matches(options.target, code) for code in service.languages()) and not any(
+        matches(options.source, source) and matches(options.target, target) for source, target in service.pairs()
     )
 
 
 async def _translate_documents(
-    service: Service, texts: Sequence[str], wish: Wish, rules: MarkupRules
+    service: Service, texts: Sequence[str], options: TextOptions, rules: MarkupRules
 ) -> list[TranslatedText]:
     documents = [
-        await asyncio.to_thread(Markup, text, rules) if len(text) > LONG else Markup(text, rules) for text in texts
+        await asyncio.to_thread(Markup, text, rules) if len(text) > MAX_INLINE_CHARS else Markup(text, rules)
+        for text in texts
     ]
     found = [
-        FoundLanguages(wish.source)
-        if wish.source
-        else await find_languages(service, document.sample(GLANCE), wish.target)
+        FoundLanguages(options.source)
+        if options.source
+        else await find_languages(service, document.sample(GLANCE), options.target)
         for document in documents
     ]
     forms = [
-        await asyncio.to_thread(service.choose_form, document.texts, wish.formality, languages.source, wish.target)
+        await asyncio.to_thread(
+            service.choose_form, document.texts, options.formality, languages.source, options.target
+        )
         for languages, document in zip(found, documents, strict=True)
     ]
     fragments = [
@@ -136,11 +145,11 @@ async def _translate_documents(
     # One job for all fragments of one language, and another for those with tags, because word links take time.
     jobs = {
         key: Job(tuple(text for each, text in fragments if each == key),
-            key[0].source, wish.target, align=key[2], split=wish.split, terms=wish.terms,
+            key[0].source, options.target, align=key[2], split=options.split, terms=options.terms,
             written_in=key[0].written_in, formality=key[1], fragments=True)
         for key in dict.fromkeys(key for key, _ in fragments)
     }  # fmt: skip
-    for job in jobs.values() or [Job((), wish.source, wish.target)]:  # also if there is nothing to translate
+    for job in jobs.values() or [Job((), options.source, options.target)]:  # also if there is nothing to translate
         service.check(job)
     results = await gather([service.translate(job) for job in jobs.values()]) if jobs else []
     done = {key: iter(result) for key, result in zip(jobs, results, strict=True)}
@@ -148,7 +157,7 @@ async def _translate_documents(
     for languages, form, document in zip(found, forms, documents, strict=True):
         parts = [next(done[languages, form, align]) for align in document.tagged]
         text = document.join([(part.translation.text, part.translation.links) for part in parts])
-        language = languages.written_in or languages.source or (parts[0].source if parts else wish.target)
+        language = languages.written_in or languages.source or (parts[0].source if parts else options.target)
         answers.append(TranslatedText(text, language, confidence=languages.share, notes=Notes.of(parts)))
     return answers
 

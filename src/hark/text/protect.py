@@ -97,7 +97,7 @@ def find(
     """
     found: list[Item] = list(_times(text, source, target, rules)) if source and target else []
     if HINT.search(text):
-        taken = Taken(text, (item.span for item in found))
+        taken = Spans(text, (item.span for item in found))
         in_context: dict[int, Figure] | None = None
         for match in ITEMS.finditer(text):
             kind, span = _kind_and_span(match)
@@ -212,7 +212,7 @@ def _marks(text: str, found: Sequence[Item]) -> Iterator[Item]:
     """Yield the Markdown emphasis marks."""
     if "*" not in text and "_" not in text and "~~" not in text:
         return
-    taken = Taken(text, (item.span for item in found))
+    taken = Spans(text, (item.span for item in found))
     for match in _EMPHASIS.finditer(text):
         width = len(match["mark"])
         first, last = (match.start(), match.start() + width), (match.end() - width, match.end())
@@ -228,9 +228,9 @@ def _add_strange(text: str, strange: str, found: Sequence[Item]) -> list[Item]:
     signs = "".join(character for character in strange if character not in letters)
     tokens = list(_tokens_with(signs, text)) if signs else []
     # A number may be part of such a word or token; any other item takes precedence.
-    foreign = Taken(text, [*words, *tokens])
+    foreign = Spans(text, [*words, *tokens])
     items = [item for item in found if item.exact or foreign.is_free(item.span)]
-    taken = Taken(text, (item.span for item in items))
+    taken = Spans(text, (item.span for item in items))
 
     def add(kind: ItemKind, spans: Iterable[Span]) -> None:
         items.extend(Item(*span, text[slice(*span)], kind) for span in spans if taken.take(span))
@@ -257,7 +257,7 @@ def _tokens_with(signs: str, text: str) -> Iterator[Span]:
             yield start, end
 
 
-class Taken:
+class Spans:
     """Tracks which characters of a text are already taken."""
 
     def __init__(self, text: str, spans: Iterable[Span] = ()) -> None:
@@ -313,7 +313,7 @@ def restore(translation: str, items: Sequence[Item]) -> Restored:
     """Find each item in a translation as often as in the source, and write it as it should be."""
     if not items:
         return Restored(Rewriting(translation, translation), False, ())
-    taken = Taken(translation)
+    taken = Spans(translation)
     written: list[tuple[Span, str]] = []
     lost: list[Item] = []
     missing: list[Item] = []

@@ -163,7 +163,7 @@ def with_all_masked(plain: Attempt, figures: Sequence[Item], search: DecodeConfi
         text = part.rewriting.before
         end = part.start + len(text)
         exact = [item for item in (*part.items, *part.marks, *part.terms) if item.exact]
-        taken = protect.Taken(text, (item.span for item in exact))
+        taken = protect.Spans(text, (item.span for item in exact))
         inside = [shift_item(item, part.start) for item in figures if part.start <= item.start and item.end <= end]
         exact += [replace(item, kind="quantity") for item in inside if taken.take(item.span)]
         loose = [item for item in part.items if not item.exact and taken.is_free(item.span)]

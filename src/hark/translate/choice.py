@@ -60,8 +60,8 @@ class LoadedModels:
             plain: dict[str, Any] = {"detect": False, "tidy": False, "check": False, "formality": None}
             return model.translate(question.text, target=question.target, **plain).text
         source, target = question.pair
-        [surprise] = model.surprise([(question.text, question.translation)], source=source, target=target)
-        return surprise
+        [nll] = model.nll([(question.text, question.translation)], source=source, target=target)
+        return nll
 
 
 def choose(text: str, source: str | None, target: str | None, offered: Sequence[InstalledModel]) -> Inquiry[Choice]:

@@ -204,7 +204,7 @@ class Loaded:
         """
         return (sum(each) for each in self.engine.score(self._encode(pairs, source, target)))
 
-    def surprise(
+    def nll(
         self, pairs: Iterable[tuple[str, str]], *, source: str | None = None, target: str | None = None
     ) -> list[float | None]:
         """Return the negative log-probability per token of each (source, translation) pair, EOS included.
@@ -243,7 +243,7 @@ class Loaded:
         reverse = self.reverse(source, target) if pairs and (options.source or len(self.pairs) == 1) else None
         if reverse is None:
             return list(translations)
-        found = reverse.surprise(pairs.values(), source=target, target=source)
+        found = reverse.nll(pairs.values(), source=target, target=source)
         return look.flag(translations, dict(zip(pairs, found, strict=True)))
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from hark.translate.translation import Flag, Sentence, Translation, in_order
 
 DOUBT = 0.3
 """Minimum doubt, in nats per token, of a sentence that is looked at again. It is nearly always right below."""
-SURPRISE = 2.0
+MAX_NLL = 2.0
 """Nats per token above which the reverse model does not recognise the source."""
 LONGEST = 300
 """Maximum length in characters of a sentence that is looked at. Longer ones are rarely wrong as a whole."""
@@ -44,16 +44,16 @@ class SecondLook:
             if self._is_uncertain(sentence)
         }
 
-    def flag(self, translations: Sequence[Translation], surprises: Mapping[Place, float | None]) -> list[Translation]:
-        """Return the translations with a warning at each sentence whose source surprises the reverse model.
+    def flag(self, translations: Sequence[Translation], nlls: Mapping[Place, float | None]) -> list[Translation]:
+        """Return the translations with a warning at each sentence whose source the reverse model finds unlikely.
 
-        `surprises` are in nats per token of the source; None: not measured.
+        `nlls` are in nats per token of the source; None: not measured.
         """
         flagged = list(translations)
-        for (place, number), surprise in surprises.items():
-            if surprise is not None and surprise > SURPRISE:
+        for (place, number), nll in nlls.items():
+            if nll is not None and nll > MAX_NLL:
                 sentences = list(flagged[place].sentences)
-                sentences[number] = warn(sentences[number], surprise)
+                sentences[number] = warn(sentences[number], nll)
                 flagged[place] = replace(flagged[place], sentences=tuple(sentences))
         return flagged
 
@@ -66,8 +66,8 @@ class SecondLook:
         return doubt is not None and doubt > DOUBT and not careless and not self._has_items(sentence.source)
 
 
-def warn(sentence: Sentence, surprise: float) -> Sentence:
-    reason = Reason("unsure", f"reverse model {math.exp(-surprise):.0%}")
+def warn(sentence: Sentence, nll: float) -> Sentence:
+    reason = Reason("unsure", f"reverse model {math.exp(-nll):.0%}")
     return replace(
         sentence,
         flags=in_order({*sentence.flags, "unsure"}),

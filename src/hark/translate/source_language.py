@@ -63,7 +63,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Surprise:
+class Likelihood:
     """Asks a model how unlikely a translation is: its negative log-probability per token."""
 
     model: InstalledModel
@@ -72,7 +72,7 @@ class Surprise:
     pair: LanguagePair
 
 
-Question = Draft | Surprise
+Question = Draft | Likelihood
 Answer = str | float | None
 """None: the model cannot be asked, or the text is too long for it."""
 Inquiry = Generator[Sequence[Question], Sequence[Answer], Result]
@@ -236,16 +236,16 @@ def _choose_by_doubt(
     are words of both.
     """
     drafts = yield [Draft(each, text, each.pairs[0][1]) for each in models.values()]
-    questions: dict[tuple[str, bool], Surprise] = {}
+    questions: dict[tuple[str, bool], Likelihood] = {}
     doubts: dict[str, float] = {}
     for (code, model), draft in zip(models.items(), drafts, strict=True):
         if not isinstance(draft, str):
             return None
         (pair,) = model.pairs
-        questions[code, True] = Surprise(model, text, draft, pair)
+        questions[code, True] = Likelihood(model, text, draft, pair)
         for back in offered:
             if back.pairs == (pair[::-1],):
-                questions[code, False] = Surprise(back, draft, text, pair[::-1])
+                questions[code, False] = Likelihood(back, draft, text, pair[::-1])
                 break
         doubts[code] = (COPIED if plain(draft) == plain(text) else 0.0) + (RELUCTANT if code in into else 0.0)
         if open_phrases(*pair, phrases_folder()).lookup(text) is not None:
@@ -271,18 +271,18 @@ def _compare(
             continue
         drafts = yield [Draft(model, text, pivot) for pivot in pivots]
         asked = [
-            Surprise(model, draft, text, (pivot, code))
+            Likelihood(model, draft, text, (pivot, code))
             for pivot, draft in zip(pivots, drafts, strict=True)
             for code in questions[pivot]
             if isinstance(draft, str)
         ]
-        surprises: dict[str, list[float]] = {}
+        nlls: dict[str, list[float]] = {}
         for question, found in zip(asked, (yield asked), strict=True):
             if isinstance(found, float):
-                surprises.setdefault(question.pair[1], []).append(found)
+                nlls.setdefault(question.pair[1], []).append(found)
         doubts = {
             code: fmean(found) - PRIOR * math.log(max(shares[code], FLOOR)) + (DISINCLINED if code in into else 0.0)
-            for code, found in surprises.items()
+            for code, found in nlls.items()
         }
         return min(sorted(doubts), key=lambda code: doubts[code]) if doubts else None
     return None
@@ -300,19 +300,19 @@ def check_other(text: str, model: InstalledModel, preferred: Collection[str], pi
         return None
     pairs = {*model.pairs}
     codes = sorted(one for one, other in pairs if other == pivot and (pivot, one) in pairs)
-    found = yield [Surprise(model, draft, beginning, (pivot, code)) for code in codes]
-    surprises = {code: each if isinstance(each, float) else math.inf for code, each in zip(codes, found, strict=True)}
-    return likely_other(surprises, preferred)
+    found = yield [Likelihood(model, draft, beginning, (pivot, code)) for code in codes]
+    nlls = {code: each if isinstance(each, float) else math.inf for code, each in zip(codes, found, strict=True)}
+    return likely_other(nlls, preferred)
 
 
-def likely_other(surprises: Mapping[str, float], preferred: Collection[str]) -> str | None:
+def likely_other(nlls: Mapping[str, float], preferred: Collection[str]) -> str | None:
     """Return the language in which a text is most likely, if that is clearly more likely than the preferred ones.
 
-    `surprises`: how unlikely the text is in each language, as a translation of its own translation.
+    `nlls`: how unlikely the text is in each language, as a translation of its own translation.
     """
-    best = min(surprises, key=lambda code: surprises[code])
-    own = min((surprises[code] for code in preferred if code in surprises), default=math.inf)
-    return best if best not in preferred and own - surprises[best] > MARGIN else None
+    best = min(nlls, key=lambda code: nlls[code])
+    own = min((nlls[code] for code in preferred if code in nlls), default=math.inf)
+    return best if best not in preferred and own - nlls[best] > MARGIN else None
 
 
 def whole(model: InstalledModel, offered: Iterable[InstalledModel]) -> InstalledModel:

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from hark.text.detector import base_language
-from hark.text.protect import Taken
+from hark.text.protect import Spans
 from hark.text.rewrite import Rewriting, Span
 from hark.text.spelling import english, german
 from hark.text.spelling.english import Context
@@ -40,7 +40,7 @@ def tidy(text: str, language: str, keep: Sequence[Span] = ()) -> Rewriting | Non
     base = language if language in _LANGUAGES else base_language(language)
     if base not in _LANGUAGES or not _is_suspect(text, base):
         return None
-    taken = Taken(text, keep)
+    taken = Spans(text, keep)
     edits = [(span, new) for span, new in _find_edits(text, base) if taken.is_free(span)]
     return Rewriting.of(text, edits) if edits else None
 
