@@ -19,6 +19,7 @@ from hark.serve.log import Log
 from hark.serve.server import HarkServer, listen, make_server, url_of
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
+from tests.serve.stubs import service as stub_service
 
 PATIENCE = 600
 """Seconds after which a server hangs."""
@@ -72,14 +73,11 @@ class TestServer:
 
     def call(self, function: Callable[[], Any]) -> Any:
         """Call a function on the server's event loop; return its result."""
-        loop = self.loop
-        return asyncio.run_coroutine_threadsafe(_call(function), loop).result(PATIENCE)
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        loop = self.server.servers[0].get_loop()
-        assert isinstance(loop, asyncio.AbstractEventLoop)
-        return loop
+        async def call() -> Any:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(call(), self.server.servers[0].get_loop()).result(PATIENCE)
 
     @property
     def routes(self) -> list[Route]:
@@ -100,15 +98,12 @@ def read_all(client: socket.socket) -> bytes:
     return b"".join(iter(lambda: client.recv(1 << 16), b""))
 
 
-async def _call(function: Callable[[], Any]) -> Any:
-    return function()
-
-
 StartServer = Callable[..., TestServer]
 
 
 def start(settings: ServeSettings | None = None, service: Service | None = None) -> TestServer:
-    settings = replace(settings or ServeSettings(models=shipped_folder()), port=0)
+    given = service.settings if service else settings or ServeSettings(models=shipped_folder())
+    settings = replace(given, port=0)
     written = io.StringIO()
     listening = listen(settings)
     service = service or Service(settings)
@@ -129,9 +124,17 @@ def wait_until_ready(server: TestServer) -> TestServer:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[TestServer]:
-    """A server with the models that come with hark. Tests must not change it."""
-    started = wait_until_ready(start())
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
+    """A server with the models that come with hark. Tests must not change it, but for its glossaries."""
+    started = wait_until_ready(start(ServeSettings(models=shipped_folder(), state=tmp_path_factory.mktemp("state"))))
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def stubbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
+    """A server whose models answer at once."""
+    started = wait_until_ready(start(service=stub_service("en-de", "de-en", state=tmp_path_factory.mktemp("state"))))
     yield started
     started.stop()
 
@@ -145,8 +148,7 @@ def start_server() -> Iterator[StartServer]:
     started: list[TestServer] = []
 
     def start_one(service: Service | None = None, ready: bool = True, **settings: Any) -> TestServer:
-        given = service.settings if service else ServeSettings(models=shipped_folder(), **settings)
-        each = start(given, service)
+        each = start(ServeSettings(models=shipped_folder(), **settings), service)
         started.append(each)
         return wait_until_ready(each) if ready else each
 

@@ -1,7 +1,9 @@
 """Models of the server without a network: they answer with a function of the text."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,9 +19,20 @@ from hark.serve.shelf import Shelf
 from hark.translate.languages import LanguageChoice
 from hark.translate.load import Loaded
 from hark.translate.translator import Translator
+from tests.loops import run
 from tests.translate.stub import Stub, formal_tokenizer, tokenizer
 
 PREPARING = ThreadPoolExecutor(1)
+
+
+def on_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run an asynchronous test on an event loop of its own."""
+
+    @wraps(test)
+    def run_test(**fixtures: Any) -> None:
+        run(test(**fixtures))
+
+    return run_test
 
 
 def installed(name: str, *pairs: tuple[str, str]) -> InstalledModel:
@@ -62,6 +75,16 @@ def service(
 
     offered = [installed(name) for name in names or ("en-de",)]
     return Service(ServeSettings(**settings), Shelf(offered, memory, opener))
+
+
+@asynccontextmanager
+async def using(*names: str, **given: Any) -> AsyncIterator[Service]:
+    """A service that is closed at the end."""
+    each = service(*names, **given)
+    try:
+        yield each
+    finally:
+        await each.close()
 
 
 def formal_service(folder: Path, *plain: str) -> tuple[Service, list[str]]:

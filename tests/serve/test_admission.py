@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hark.errors import UserError
-from hark.serve import admission as rates
-from hark.serve.admission import Keys, Rates, add_key
+from hark.serve.admission import MAX_CLIENTS, Keys, Rates, add_key
 
 
 def test_a_client_is_slowed_down_and_recovers() -> None:
@@ -32,10 +31,10 @@ def test_no_limit() -> None:
 
 def test_the_number_of_clients_is_bounded() -> None:
     limit = Rates(1, lambda: 0.0)
-    for i in range(rates.MOST_CLIENTS + 10):
+    for i in range(MAX_CLIENTS + 10):
         limit.take(f"{i}")
-    assert len(limit._buckets) == rates.MOST_CLIENTS
-    assert limit.take(f"{rates.MOST_CLIENTS + 5}") > 0
+    assert len(limit._buckets) == MAX_CLIENTS
+    assert limit.take(f"{MAX_CLIENTS + 5}") > 0
 
 
 def test_a_new_key_is_found_by_name_and_only_its_hash_is_stored(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from hark.serve.bodies import Fields, Refusal, read_fields
 from tests.loops import run as run_in_thread
-from tests.serve.conftest import StartServer, TestServer, read_all
+from tests.serve.conftest import StartServer, TestServer, read_all, start
 from tests.serve.stubs import service
 
 JSON = {"content-type": "application/json"}
@@ -19,9 +19,7 @@ GOOD = b'{"text": "the cat", "source": "en", "target": "de"}'
 @pytest.fixture(scope="module")
 def small() -> Any:
     """A server with a stub model and a small limit of bodies."""
-    from tests.serve.conftest import start
-
-    started = start(*(lambda each: (each.settings, each))(service(body=100_000)))
+    started = start(service=service(body=100_000))
     yield started
     started.stop()
 

@@ -2,8 +2,8 @@
 
 from hark.serve.bodies import Refusal
 from hark.serve.service import Job
-from tests.loops import run as run_in_thread
-from tests.serve.stubs import service
+from tests.loops import run
+from tests.serve.stubs import using
 from tests.translate.stub import Stub, hypothesis
 
 TEXT = "The cat sees a wrong house."
@@ -20,17 +20,14 @@ def flags(load_reverse: bool, break_reverse: bool = False) -> list[tuple[str, ..
 
     async def main() -> list[tuple[str, ...]]:
         engine = Stub(lambda text, request: hypothesis(text, request, score=-3.0))
-        each = service("en-de", "de-en", engine=lambda _: engine)
-        try:
+        async with using("en-de", "de-en", engine=lambda _: engine) as each:
             if load_reverse:
                 model = next(model for model in each.shelf.offered if model.pairs == (("de", "en"),))
                 running = await each.shelf.take(model)
                 running.loaded.nll = nll  # type: ignore[method-assign, assignment]
             return [done.translation.doubtful for done in await each.translate(JOB)]
-        finally:
-            await each.close()
 
-    return run_in_thread(main())
+    return run(main())
 
 
 def test_a_loaded_reverse_model_checks_translations() -> None:

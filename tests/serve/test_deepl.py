@@ -14,37 +14,41 @@ import httpx
 import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries
 
-from hark.models import shipped_folder
 from hark.serve.admission import add_key
-from hark.serve.settings import ServeSettings
-from tests.serve.conftest import StartServer, TestServer, start, wait_until_ready
+from tests.serve.conftest import StartServer, TestServer
 from tests.serve.stubs import service
 from tests.translate.stub import Stub
 
 EN = "The red house is very old."
 DE = "Das rote Haus ist sehr alt."
-
-
-@pytest.fixture(scope="module")
-def dialect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
-    """A server with the shipped models that keeps its glossaries in a temporary folder."""
-    settings = ServeSettings(models=shipped_folder(), state=tmp_path_factory.mktemp("state"))
-    server = wait_until_ready(start(settings))
-    yield server
-    server.stop()
+EN_DE: dict[str, Any] = {"source_lang": "EN", "target_lang": "DE"}
 
 
 @pytest.fixture
-def client(dialect: TestServer) -> deepl.DeepLClient:
-    return deepl.DeepLClient("any-key", server_url=dialect.url)
+def client(server: TestServer) -> deepl.DeepLClient:
+    return deepl.DeepLClient("any-key", server_url=server.url)
 
 
 @pytest.fixture
-def gate(start_server: StartServer) -> Iterator[Event]:  # noqa: ARG001  # opens before the servers stop
-    """What an engine waits for."""
-    opened = Event()
-    yield opened
-    opened.set()
+def gated(start_server: StartServer, tmp_path: Path) -> Iterator[tuple[TestServer, Event, list[str]]]:
+    """A server whose engine waits, what it waits for, and the texts that it was asked for."""
+    opened, asked = Event(), list[str]()
+
+    def wait(text: str, _: object) -> str:
+        asked.append(text)
+        opened.wait(120)
+        return text.upper()
+
+    made = service("en-de", engine=lambda _: Stub(wait), patience_seconds=0.0, state=tmp_path)
+    yield start_server(made), opened, asked
+    opened.set()  # before the server stops
+
+
+def translate(client: deepl.DeepLClient, text: str, **options: Any) -> deepl.TextResult:
+    """Translate one text."""
+    result = client.translate_text(text, **options)
+    assert isinstance(result, deepl.TextResult)
+    return result
 
 
 def post(server: TestServer, path: str, **given: Any) -> httpx.Response:
@@ -53,8 +57,7 @@ def post(server: TestServer, path: str, **given: Any) -> httpx.Response:
 
 class TestText:
     def test_one_and_several(self, client: deepl.DeepLClient) -> None:
-        one = client.translate_text(EN, target_lang="DE")
-        assert isinstance(one, deepl.TextResult)
+        one = translate(client, EN, target_lang="DE")
         assert (one.text, one.detected_source_lang, one.billed_characters) == (DE, "EN", len(EN))
         several = client.translate_text([DE, "Haus"], source_lang="DE", target_lang="EN-US")
         assert isinstance(several, list)
@@ -62,10 +65,10 @@ class TestText:
         assert [each.billed_characters for each in several] == [len(DE), 4]
 
     def test_every_option_of_the_client_is_accepted(self, client: deepl.DeepLClient) -> None:
-        result = client.translate_text(
+        result = translate(
+            client,
             EN,
-            source_lang="EN",
-            target_lang="DE",
+            **EN_DE,
             context="A walk through the village.",
             split_sentences=deepl.SplitSentences.ALL,
             preserve_formatting=True,
@@ -73,59 +76,55 @@ class TestText:
             model_type=deepl.ModelType.QUALITY_OPTIMIZED,
             custom_instructions=["Be brief."],
         )
-        assert isinstance(result, deepl.TextResult)
         assert result.text == DE
         assert result.model_type_used == "quality_optimized"
 
     def test_text_in_the_target_language(self, client: deepl.DeepLClient) -> None:
         """Nextcloud detects languages by translating to English."""
         for page, handling in ((EN, None), (f"<p>{EN}</p>", "html")):
-            result = client.translate_text(page, target_lang="EN-US", tag_handling=handling)
-            assert isinstance(result, deepl.TextResult)
+            result = translate(client, page, target_lang="EN-US", tag_handling=handling)
             assert (result.text, result.detected_source_lang) == (page, "EN")
 
-    def test_forms(self, dialect: TestServer) -> None:
-        answer = post(dialect, "/v2/translate", data={"text": [EN, "House"], "target_lang": "de", "source_lang": "en"})
+    def test_forms(self, server: TestServer) -> None:
+        answer = post(server, "/v2/translate", data={"text": [EN, "House"], "target_lang": "de", "source_lang": "en"})
         assert [each["text"] for each in answer.json()["translations"]] == [DE, "Haus"]
-        one = post(dialect, "/v2/translate", json={"text": EN, "target_lang": "DE"})  # not a list
+        one = post(server, "/v2/translate", json={"text": EN, "target_lang": "DE"})  # not a list
         assert one.json()["translations"][0]["text"] == DE
 
     @pytest.mark.parametrize("target", ["EN", "EN-US", "EN-GB", "en-us", "en"])
-    def test_regions(self, dialect: TestServer, target: str) -> None:
-        answer = post(dialect, "/v2/translate", json={"text": [DE], "target_lang": target})
+    def test_regions(self, server: TestServer, target: str) -> None:
+        answer = post(server, "/v2/translate", json={"text": [DE], "target_lang": target})
         assert answer.json()["translations"][0]["text"] == EN
 
-    def test_newlines(self, dialect: TestServer) -> None:
+    def test_newlines(self, server: TestServer) -> None:
         text = "The red house\nis very old."
-        options = {"text": [text], "source_lang": "EN", "target_lang": "DE"}
-        joined = post(dialect, "/v2/translate", json={**options, "split_sentences": "nonewlines"})
+        options = {"text": [text], **EN_DE}
+        joined = post(server, "/v2/translate", json={**options, "split_sentences": "nonewlines"})
         assert joined.json()["translations"][0]["text"] == DE
-        apart = post(dialect, "/v2/translate", json={**options, "split_sentences": "0"})
+        apart = post(server, "/v2/translate", json={**options, "split_sentences": "0"})
         assert "\n" in apart.json()["translations"][0]["text"]
 
     def test_the_same_language(self, client: deepl.DeepLClient) -> None:
-        result = client.translate_text("Teh house", source_lang="EN", target_lang="EN-GB")
-        assert isinstance(result, deepl.TextResult)
+        result = translate(client, "Teh house", source_lang="EN", target_lang="EN-GB")
         assert result.text == "Teh house"
 
     @pytest.mark.parametrize("formality", ["default", "prefer_more", "PREFER_LESS", None, ""])
-    def test_formality_that_models_may_ignore(self, dialect: TestServer, formality: str | None) -> None:
-        options = {"text": "House", "source_lang": "EN", "target_lang": "DE", "formality": formality}
-        assert post(dialect, "/v2/translate", json=options).json()["translations"][0]["text"] == "Haus"
+    def test_formality_that_models_may_ignore(self, server: TestServer, formality: str | None) -> None:
+        options = {"text": "House", **EN_DE, "formality": formality}
+        assert post(server, "/v2/translate", json=options).json()["translations"][0]["text"] == "Haus"
 
     @pytest.mark.parametrize("kind", deepl.ModelType)
     def test_one_model_serves_all_types(self, client: deepl.DeepLClient, kind: deepl.ModelType) -> None:
-        result = client.translate_text("House", source_lang="EN", target_lang="DE", model_type=kind)
-        assert isinstance(result, deepl.TextResult)
+        result = translate(client, "House", **EN_DE, model_type=kind)
         assert result.model_type_used == str(kind).removeprefix("prefer_")
 
-    def test_warnings_and_confidence(self, dialect: TestServer, client: deepl.DeepLClient) -> None:
+    def test_warnings_and_confidence(self, server: TestServer, client: deepl.DeepLClient) -> None:
         """Fields that only hark sends; the client ignores them."""
         doubtful = "Blorp the wuzzle grinks until snarfed fribbles zonk."  # no model knows these words
         assert isinstance(client.translate_text(doubtful, target_lang="DE"), deepl.TextResult)
         for handling in ({}, {"tag_handling": "html"}):
-            options = {"text": [EN, doubtful, "12345"], "source_lang": "EN", "target_lang": "DE", **handling}
-            sure, unsure, copied = post(dialect, "/v2/translate", json=options).json()["translations"]
+            options = {"text": [EN, doubtful, "12345"], **EN_DE, **handling}
+            sure, unsure, copied = post(server, "/v2/translate", json=options).json()["translations"]
             assert sure["warnings"] == []
             assert unsure["warnings"][0] == f"low confidence ({unsure['confidence']:.0%})"
             assert 0 < unsure["confidence"] < sure["confidence"] <= 1
@@ -165,16 +164,16 @@ class TestText:
             ({"text": ["a"] * 501, "target_lang": "DE"}, 413, "501 texts"),
         ],
     )
-    def test_bad_requests(self, dialect: TestServer, fields: dict[str, Any], status: int, words: str) -> None:
-        answer = post(dialect, "/v2/translate", json=fields)
+    def test_bad_requests(self, server: TestServer, fields: dict[str, Any], status: int, words: str) -> None:
+        answer = post(server, "/v2/translate", json=fields)
         assert answer.status_code == status
         assert list(answer.json()) == ["message"]
         assert words in answer.json()["message"]
 
     @pytest.mark.parametrize("body", [b"{", b"[]", b'{"text": "\xff"}', b"[" * 100_000, b"\x00"])
-    def test_bodies_that_are_not_requests(self, dialect: TestServer, body: bytes) -> None:
+    def test_bodies_that_are_not_requests(self, server: TestServer, body: bytes) -> None:
         for path in ("/v2/translate", "/v2/glossaries", "/v3/glossaries", "/v2/document", "/v2/document/x"):
-            answer = dialect.post(path, content=body, headers={"content-type": "application/json"})
+            answer = server.post(path, content=body, headers={"content-type": "application/json"})
             assert answer.status_code == 400
             assert isinstance(answer.json()["message"], str)
 
@@ -201,25 +200,20 @@ class TestText:
         self, client: deepl.DeepLClient, text: str, target: str, language: str
     ) -> None:
         for given, handling in ((text, None), (f"<p>{text}</p>", "html")):
-            result = client.translate_text(given, target_lang=target, tag_handling=handling)
-            assert isinstance(result, deepl.TextResult)
+            result = translate(client, given, target_lang=target, tag_handling=handling)
             assert (result.text, result.detected_source_lang) == (given, language)
 
 
 class TestMarkup:
     def test_html(self, client: deepl.DeepLClient) -> None:
         page = "<h1>Cancel</h1>\n<p>The <b>red house</b> is\nvery old.</p><code>old</code>"
-        result = client.translate_text(page, source_lang="EN", target_lang="DE", tag_handling="html")
-        assert isinstance(result, deepl.TextResult)
+        result = translate(client, page, **EN_DE, tag_handling="html")
         assert result.text == ("<h1>Abbrechen</h1>\n<p>Das <b>rote Haus</b> ist sehr alt.</p><code>old</code>")
         assert result.detected_source_lang == "EN"
 
     def test_xml(self, client: deepl.DeepLClient) -> None:
         document = '<d><t>Cancel</t><p>The <i a="&lt;">red</i> house is <x>Save</x>.</p><k>Save</k></d>'
-        result = client.translate_text(
-            document, source_lang="EN", target_lang="DE", tag_handling="xml", ignore_tags=["x", "k"]
-        )
-        assert isinstance(result, deepl.TextResult)
+        result = translate(client, document, **EN_DE, tag_handling="xml", ignore_tags=["x", "k"])
         assert result.text.startswith("<d><t>Abbrechen</t><p>")
         assert '<i a="&lt;">rote</i> Haus' in result.text
         assert "<x>Save</x>" in result.text
@@ -227,36 +221,39 @@ class TestMarkup:
 
     def test_splitting_tags(self, client: deepl.DeepLClient) -> None:
         text = "Cancel<s>Save</s>"
-        split = client.translate_text(
-            text, source_lang="EN", target_lang="DE", tag_handling="xml", splitting_tags="s,u", outline_detection=False
+        split = translate(
+            client,
+            text,
+            **EN_DE,
+            tag_handling="xml",
+            splitting_tags="s,u",
+            outline_detection=False,
         )
-        assert isinstance(split, deepl.TextResult)
         assert split.text == "Abbrechen<s>Speichern</s>"
 
-    def test_weblate_placeholders(self, dialect: TestServer) -> None:
+    def test_weblate_placeholders(self, server: TestServer) -> None:
         """Weblate sends placeholders as empty ignored elements."""
         options = {
             "text": ['The house of <x id="7"></x> is &lt; old.'],
-            "source_lang": "EN",
-            "target_lang": "DE",
+            **EN_DE,
             "tag_handling": "xml",
             "ignore_tags": ["x"],
         }
-        text = post(dialect, "/v2/translate", json=options).json()["translations"][0]["text"]
+        text = post(server, "/v2/translate", json=options).json()["translations"][0]["text"]
         assert text.count('<x id="7"></x>') == 1
         assert "&lt;" in text
         assert "Haus" in text
 
 
 class TestInformation:
-    def test_languages(self, client: deepl.DeepLClient, dialect: TestServer) -> None:
+    def test_languages(self, client: deepl.DeepLClient, server: TestServer) -> None:
         assert [each.code for each in client.get_source_languages()] == ["DE", "EN", "ES", "FR", "IT", "NL", "PT"]
         targets = client.get_target_languages()
         into = ["DE", "EN-GB", "EN-US", "ES", "FR", "IT", "NL", "PT-BR", "PT-PT"]
         assert [each.code for each in targets] == into
         assert targets[1].name == "English (British)"
         assert targets[1].supports_formality is False
-        with dialect.client() as plain:
+        with server.client() as plain:
             assert len(plain.get("/v2/languages", params={"type": "target"}).json()) == len(into)
             assert len(plain.post("/v2/languages", data={"type": "target"}).json()) == len(into)
             assert plain.get("/v2/languages", params={"type": "both"}).status_code == 400
@@ -269,8 +266,8 @@ class TestInformation:
         assert not after.any_limit_reached
         assert after.character.count - before.count == 5  # type: ignore[operator]
 
-    def test_other_paths(self, dialect: TestServer) -> None:
-        answer = post(dialect, "/v2/write/rephrase", json={"text": ["a"]})
+    def test_other_paths(self, server: TestServer) -> None:
+        answer = post(server, "/v2/write/rephrase", json={"text": ["a"]})
         assert answer.status_code == 404
         assert answer.json()["message"] == "this server has no POST /v2/write/rephrase"
 
@@ -284,7 +281,7 @@ class TestDocuments:
         assert (status.done, status.billed_characters) == (True, len(EN) + len("Cancel"))
 
     def test_once(self, client: deepl.DeepLClient) -> None:
-        handle = client.translate_document_upload(EN, filename="a.md", target_lang="DE", source_lang="EN")
+        handle = client.translate_document_upload(EN, filename="a.md", **EN_DE)
         assert client.translate_document_get_status(handle).done
         out = io.BytesIO()
         client.translate_document_download(handle, out)
@@ -335,25 +332,21 @@ class TestDocuments:
         ],
     )
     def test_refused_files(
-        self, dialect: TestServer, name: str, content: bytes, fields: dict[str, str], words: str
+        self, server: TestServer, name: str, content: bytes, fields: dict[str, str], words: str
     ) -> None:
         form = {"target_lang": "DE", **fields}
-        answer = post(dialect, "/v2/document", data=form, files={"file": (name, content)})
+        answer = post(server, "/v2/document", data=form, files={"file": (name, content)})
         assert answer.status_code == 400
         assert words in answer.json()["message"]
 
-    def test_a_file_is_required(self, dialect: TestServer) -> None:
-        assert post(dialect, "/v2/document", data={"target_lang": "DE"}).status_code == 400
-        assert post(dialect, "/v2/document", data={"target_lang": "DE", "file": "x"}).status_code == 400
+    def test_a_file_is_required(self, server: TestServer) -> None:
+        assert post(server, "/v2/document", data={"target_lang": "DE"}).status_code == 400
+        assert post(server, "/v2/document", data={"target_lang": "DE", "file": "x"}).status_code == 400
 
-    def test_a_document_that_is_not_done(self, start_server: StartServer, tmp_path: Path, gate: Event) -> None:
-        def wait(text: str, _: object) -> str:
-            gate.wait(120)
-            return text.upper()
-
-        server = start_server(service("en-de", engine=lambda _: Stub(wait), patience_seconds=0.0, state=tmp_path))
+    def test_a_document_that_is_not_done(self, gated: tuple[TestServer, Event, list[str]]) -> None:
+        server, gate, _ = gated
         client = deepl.DeepLClient("key", server_url=server.url)
-        handle = client.translate_document_upload("the house", filename="a.txt", source_lang="EN", target_lang="DE")
+        handle = client.translate_document_upload("the house", filename="a.txt", **EN_DE)
         assert client.translate_document_get_status(handle).status == deepl.DocumentStatus.Status.TRANSLATING
         answer = post(server, f"/v2/document/{handle.document_id}/result", json={"document_key": handle.document_key})
         assert answer.status_code == 503
@@ -384,7 +377,7 @@ class TestGlossaries:
         with pytest.raises(deepl.GlossaryNotFoundException):
             client.get_glossary(made.glossary_id)
         with pytest.raises(deepl.DeepLException, match="no such glossary"):
-            client.translate_text("House", source_lang="EN", target_lang="DE", glossary=made.glossary_id)
+            client.translate_text("House", **EN_DE, glossary=made.glossary_id)
 
     def test_csv_and_languages(self, client: deepl.DeepLClient) -> None:
         csv = '"house, big",Palast,en,de\r\nold,greis\r\n'
@@ -401,10 +394,8 @@ class TestGlossaries:
             ("EN", "DE", 1),
             ("DE", "EN", 1),
         ]
-        german = client.translate_text("The house is red.", source_lang="EN", target_lang="DE", glossary=made)
-        english = client.translate_text("Das Haus ist rot.", source_lang="DE", target_lang="EN-US", glossary=made)
-        assert isinstance(german, deepl.TextResult)
-        assert isinstance(english, deepl.TextResult)
+        german = translate(client, "The house is red.", **EN_DE, glossary=made)
+        english = translate(client, "Das Haus ist rot.", source_lang="DE", target_lang="EN-US", glossary=made)
         assert (german.text, english.text) == ("Das Gebäude ist rot.", "The building is red.")
         renamed = client.update_multilingual_glossary_name(made, "Two")
         assert renamed.name == "Two"
@@ -427,20 +418,15 @@ class TestGlossaries:
     def test_several_glossaries_in_order(self, client: deepl.DeepLClient) -> None:
         one = client.create_glossary("1", "EN", "DE", {"house": "Gebäude"})
         two = client.create_glossary("2", "EN", "DE", {"House": "Hütte", "old": "greis"})
-        result = client.translate_text("The house is old.", source_lang="EN", target_lang="DE", glossary_ids=[one, two])
-        assert isinstance(result, deepl.TextResult)
+        result = translate(client, "The house is old.", **EN_DE, glossary_ids=[one, two])
         assert result.text == "Das Gebäude ist greis."
 
     def test_terms_in_markup_and_documents(self, client: deepl.DeepLClient) -> None:
         made = client.create_glossary("M", "EN", "DE", {"house": "Gebäude"})
-        text = client.translate_text(
-            "<p>The <b>house</b> is red.</p>", source_lang="EN", target_lang="DE", tag_handling="html", glossary=made
-        )
-        assert isinstance(text, deepl.TextResult)
+        page = "<p>The <b>house</b> is red.</p>"
+        text = translate(client, page, **EN_DE, tag_handling="html", glossary=made)
         assert text.text == "<p>Das <b>Gebäude</b> ist rot.</p>"
-        handle = client.translate_document_upload(
-            "The house is red.", filename="a.txt", source_lang="EN", target_lang="DE", glossary=made
-        )
+        handle = client.translate_document_upload("The house is red.", filename="a.txt", **EN_DE, glossary=made)
         assert client.translate_document_get_status(handle).done
         response = client.translate_document_download(handle)
         assert response is not None
@@ -467,21 +453,21 @@ class TestGlossaries:
             ({"entries": "\n".join(f"{n}\tb" for n in range(100_001))}, 413),
         ],
     )
-    def test_bad_glossaries(self, dialect: TestServer, fields: dict[str, Any], status: int) -> None:
-        good = {"name": "x", "source_lang": "EN", "target_lang": "DE", "entries": "a\tb", "entries_format": "tsv"}
-        answer = post(dialect, "/v2/glossaries", json={**good, **fields})
+    def test_bad_glossaries(self, server: TestServer, fields: dict[str, Any], status: int) -> None:
+        good = {"name": "x", **EN_DE, "entries": "a\tb", "entries_format": "tsv"}
+        answer = post(server, "/v2/glossaries", json={**good, **fields})
         assert answer.status_code == status
         assert isinstance(answer.json()["message"], str)
 
     @pytest.mark.parametrize("dictionaries", [None, [], {}, [1], "x", [{"source_lang": "EN"}]])
-    def test_bad_dictionaries(self, dialect: TestServer, dictionaries: object) -> None:
-        answer = post(dialect, "/v3/glossaries", json={"name": "x", "dictionaries": dictionaries})
+    def test_bad_dictionaries(self, server: TestServer, dictionaries: object) -> None:
+        answer = post(server, "/v3/glossaries", json={"name": "x", "dictionaries": dictionaries})
         assert answer.status_code == 400
 
     @pytest.mark.parametrize("number", ["..%2f..%2fetc%2fpasswd", "x", "%00", "0" * 1000])
-    def test_ids_are_never_paths(self, dialect: TestServer, number: str) -> None:
+    def test_ids_are_never_paths(self, server: TestServer, number: str) -> None:
         for path in (f"/v2/glossaries/{number}", f"/v3/glossaries/{number}", f"/v2/glossaries/{number}/entries"):
-            with dialect.client() as client:
+            with server.client() as client:
                 assert client.get(path).status_code == 404
                 assert client.delete(path).status_code in (404, 405)
 
@@ -501,8 +487,7 @@ class TestKeys:
         server = start_server(service("en-de", api_keys=keys, state=tmp_path))
         client = deepl.DeepLClient(mine, server_url=server.url)
         stranger = deepl.DeepLClient(other, server_url=server.url)
-        result = client.translate_text("house", source_lang="EN", target_lang="DE")
-        assert isinstance(result, deepl.TextResult)
+        result = translate(client, "house", **EN_DE)
         assert result.text == "HOUSE"
         with pytest.raises(deepl.AuthorizationException):
             deepl.DeepLClient("wrong", server_url=server.url).get_usage()
@@ -513,8 +498,8 @@ class TestKeys:
         with pytest.raises(deepl.GlossaryNotFoundException):
             stranger.delete_glossary(made.glossary_id)
         with pytest.raises(deepl.DeepLException, match="no such glossary"):
-            stranger.translate_text("a", source_lang="EN", target_lang="DE", glossary=made.glossary_id)
-        handle = client.translate_document_upload("house", filename="a.txt", source_lang="EN", target_lang="DE")
+            stranger.translate_text("a", **EN_DE, glossary=made.glossary_id)
+        handle = client.translate_document_upload("house", filename="a.txt", **EN_DE)
         with pytest.raises(deepl.DeepLException, match="no such document"):
             stranger.translate_document_get_status(handle)
         assert (client.get_usage().character.count, stranger.get_usage().character.count) == (10, 0)
@@ -535,16 +520,9 @@ class TestKeys:
 
 
 class TestLongWork:
-    def test_spaces_until_the_answer_is_ready(self, start_server: StartServer, tmp_path: Path, gate: Event) -> None:
-        calls = list[str]()
-
-        def wait(text: str, _: object) -> str:
-            calls.append(text)
-            gate.wait(120)
-            return text.upper()
-
-        server = start_server(service("en-de", engine=lambda _: Stub(wait), patience_seconds=0.0, state=tmp_path))
-        options = {"text": ["the house"], "source_lang": "EN", "target_lang": "DE"}
+    def test_spaces_until_the_answer_is_ready(self, gated: tuple[TestServer, Event, list[str]]) -> None:
+        server, gate, calls = gated
+        options = {"text": ["the house"], **EN_DE}
         with (
             httpx.Client(base_url=server.url, timeout=120) as one,
             one.stream("POST", "/v2/translate", json=options) as first,
@@ -559,22 +537,17 @@ class TestLongWork:
             assert rest.strip() == b"".join(others).strip()
         assert b'"text":"THE HOUSE"' in rest
         assert len(calls) == 1  # identical requests in flight are one
-        result = deepl.DeepLClient("k", server_url=server.url).translate_text("a", source_lang="EN", target_lang="DE")
-        assert isinstance(result, deepl.TextResult)
+        result = translate(deepl.DeepLClient("k", server_url=server.url), "a", **EN_DE)
         assert result.text == "A"
 
     def test_a_refusal_before_that_has_its_status(self, start_server: StartServer, tmp_path: Path) -> None:
         server = start_server(service("en-de", patience_seconds=60.0, state=tmp_path))
         assert post(server, "/v2/translate", json={"text": ["a"], "target_lang": "XX"}).status_code == 400
 
-    def test_hanging_up_frees_the_place(self, start_server: StartServer, tmp_path: Path, gate: Event) -> None:
-        def wait(text: str, _: object) -> str:
-            gate.wait(120)
-            return text
-
-        server = start_server(service("en-de", engine=lambda _: Stub(wait), patience_seconds=0.0, state=tmp_path))
+    def test_hanging_up_frees_the_place(self, gated: tuple[TestServer, Event, list[str]]) -> None:
+        server, gate, _ = gated
         with httpx.Client(base_url=server.url, timeout=120) as client:
-            options = {"text": ["the house"], "source_lang": "EN", "target_lang": "DE"}
+            options = {"text": ["the house"], **EN_DE}
             with client.stream("POST", "/v2/translate", json=options) as answer:
                 parts = answer.iter_bytes()  # closing it would hang up
                 assert next(parts).strip() == b""

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.serve.conftest import TestServer, start, wait_until_ready
-from tests.serve.stubs import service
+from tests.serve.conftest import TestServer
 
 NAMES = (
     "text", "target_lang", "source_lang", "split_sentences", "tag_handling", "ignore_tags", "splitting_tags",
@@ -35,13 +34,6 @@ PATHS = st.sampled_from(
     ]
 )  # fmt: skip
 METHODS = st.sampled_from(["GET", "POST", "POST", "PUT", "PATCH", "DELETE"])
-
-
-@pytest.fixture(scope="module")
-def stubbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
-    server = wait_until_ready(start(service=service("en-de", "de-en", state=tmp_path_factory.mktemp("state"))))
-    yield server
-    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,20 @@
 """LibreTranslate's API, driven by the real client package and by plain requests."""
 
 import json
-import socket
 from urllib.error import HTTPError
 
+import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI  # type: ignore[import-untyped]
 
 from hark.documents.formats import FORMATS
 from hark.serve.admission import add_key
-from tests.serve.conftest import StartServer, TestServer
+from tests.serve.conftest import StartServer, TestServer, read_all
 from tests.serve.stubs import service
 
 EN = "The red house is very old."
 DE = "Das rote Haus ist sehr alt."
+EN_DE = {"source": "en", "target": "de"}
 
 
 def test_the_real_client(server: TestServer) -> None:
@@ -30,9 +31,17 @@ def test_the_real_client(server: TestServer) -> None:
     assert client.translate(EN, "en", "fr") == "La maison rouge est très vieille."
 
 
+def upload(server: TestServer, name: str, content: bytes, source: str = "en", target: str = "de") -> httpx.Response:
+    return server.post("/translate_file", data={"source": source, "target": target}, files={"file": (name, content)})
+
+
+def download(server: TestServer, answer: httpx.Response) -> httpx.Response:
+    return server.get(answer.json()["translatedFileUrl"].removeprefix(server.url))
+
+
 @pytest.mark.parametrize("how", ["json", "data", "files", "params"])
 def test_every_kind_of_request(server: TestServer, how: str) -> None:
-    fields = {"q": EN, "source": "en", "target": "de"}
+    fields = {"q": EN, **EN_DE}
     sent = {name: (None, value) for name, value in fields.items()} if how == "files" else fields
     answer = server.post("/translate", **{how: sent})
     assert (answer.status_code, answer.json()["translatedText"]) == (200, DE)
@@ -44,9 +53,9 @@ def test_lists_and_detection(server: TestServer) -> None:
     assert answer["translatedText"] == [DE, DE]  # the second one is in German already
     assert [each["language"] for each in answer["detectedLanguage"]] == ["en", "de"]
     assert all(0 < each["confidence"] <= 100 for each in answer["detectedLanguage"])
-    one = server.post("/translate", json={"q": [EN], "source": "en", "target": "de"}).json()
+    one = server.post("/translate", json={"q": [EN], **EN_DE}).json()
     assert one["translatedText"] == [DE]
-    form = server.post("/translate", data={"q": [EN, "House"], "source": "en", "target": "de"}).json()
+    form = server.post("/translate", data={"q": [EN, "House"], **EN_DE}).json()
     assert form["translatedText"] == [DE, "Haus"]
 
 
@@ -54,7 +63,7 @@ def test_warnings_and_confidence(server: TestServer) -> None:
     """Fields that only hark sends; the client ignores them."""
     doubtful = "Blorp the wuzzle grinks until snarfed fribbles zonk."  # no model knows these words
     assert LibreTranslateAPI(server.url).translate(doubtful, "en", "de")
-    options = {"q": doubtful, "source": "en", "target": "de"}
+    options = {"q": doubtful, **EN_DE}
     one = server.post("/translate", json=options).json()
     assert one["warnings"][0] == f"low confidence ({one['confidence']:.0%})"
     several = server.post("/translate", json={**options, "q": [EN, doubtful, "12345"]}).json()
@@ -65,7 +74,7 @@ def test_warnings_and_confidence(server: TestServer) -> None:
 
 
 def test_alternatives(server: TestServer) -> None:
-    options = {"q": "I am tired.", "source": "en", "target": "de", "alternatives": 3}
+    options = {"q": "I am tired.", **EN_DE, "alternatives": 3}
     answer = server.post("/translate", json=options).json()
     assert 1 <= len(answer["alternatives"]) <= 3
     assert answer["translatedText"] not in answer["alternatives"]
@@ -80,7 +89,7 @@ def test_html(server: TestServer) -> None:
         '<p class="a">The <b>red house</b> is very old.</p><script>var x = "old";</script>'
         '<ul><li>Cancel<li translate="no">Save</ul>&lt;script&gt;'
     )
-    answer = server.post("/translate", json={"q": page, "source": "en", "target": "de", "format": "html"}).json()
+    answer = server.post("/translate", json={"q": page, **EN_DE, "format": "html"}).json()
     assert answer["translatedText"] == (
         '<p class="a">Das <b>rote Haus</b> ist sehr alt.</p><script>var x = "old";</script>'
         '<ul><li>Abbrechen<li translate="no">Save</ul>&lt;script&gt;'
@@ -128,27 +137,27 @@ def test_the_same_language_is_returned_as_it_is(server: TestServer) -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "words"),
     [
-        ({"source": "en", "target": "de"}, 400, "Invalid request: missing q parameter"),
-        ({"q": "", "source": "en", "target": "de"}, 400, "Invalid request: missing q parameter"),
-        ({"q": [], "source": "en", "target": "de"}, 400, "Invalid request: missing q parameter"),
+        ({**EN_DE}, 400, "Invalid request: missing q parameter"),
+        ({"q": "", **EN_DE}, 400, "Invalid request: missing q parameter"),
+        ({"q": [], **EN_DE}, 400, "Invalid request: missing q parameter"),
         ({"q": "a", "target": "de"}, 400, "Invalid request: missing source parameter"),
         ({"q": "a", "source": "en"}, 400, "Invalid request: missing target parameter"),
         ({"q": "a", "source": "en", "target": "xx"}, 400, "xx is not supported"),
         ({"q": "a", "source": "xx", "target": "de"}, 400, "xx is not supported"),
         ({"q": "a", "source": "xx", "target": "xx"}, 400, "xx is not supported"),
-        ({"q": "a", "source": "en", "target": "de", "format": "pdf"}, 400, "pdf format is not supported"),
+        ({"q": "a", **EN_DE, "format": "pdf"}, 400, "pdf format is not supported"),
         ({"q": "a", "source": "xx", "target": "de", "format": "html"}, 400, "xx is not supported"),
-        ({"q": 1, "source": "en", "target": "de"}, 400, "q must be a string"),
-        ({"q": {"a": "b"}, "source": "en", "target": "de"}, 400, "q must be a string"),
-        ({"q": ["a", 1], "source": "en", "target": "de"}, 400, "q must be a string"),
-        ({"q": [["a"]], "source": "en", "target": "de"}, 400, "q must be a string"),
+        ({"q": 1, **EN_DE}, 400, "q must be a string"),
+        ({"q": {"a": "b"}, **EN_DE}, 400, "q must be a string"),
+        ({"q": ["a", 1], **EN_DE}, 400, "q must be a string"),
+        ({"q": [["a"]], **EN_DE}, 400, "q must be a string"),
         ({"q": "a", "source": ["en"], "target": "de"}, 400, "source must be a string"),
-        ({"q": "a", "source": "en", "target": "de", "alternatives": "many"}, 400, "alternatives must be a whole"),
-        ({"q": "a\0b", "source": "en", "target": "de"}, 400, "NUL"),
+        ({"q": "a", **EN_DE, "alternatives": "many"}, 400, "alternatives must be a whole"),
+        ({"q": "a\0b", **EN_DE}, 400, "NUL"),
         ({"q": "a", "source": "en", "target": "de\0"}, 400, "NUL"),
-        ({"q": "a", "source": "en", "target": "de", "api_key": ["x"]}, 400, "api_key must be a string"),
-        ({"q": "a" * 50_001, "source": "en", "target": "de"}, 400, "exceeds text limit (50000)"),
-        ({"q": ["a"] * 501, "source": "en", "target": "de"}, 400, "exceeds batch limit (500)"),
+        ({"q": "a", **EN_DE, "api_key": ["x"]}, 400, "api_key must be a string"),
+        ({"q": "a" * 50_001, **EN_DE}, 400, "exceeds text limit (50000)"),
+        ({"q": ["a"] * 501, **EN_DE}, 400, "exceeds batch limit (500)"),
     ],
 )
 def test_bad_requests(server: TestServer, fields: dict[str, object], status: int, words: str) -> None:
@@ -165,8 +174,8 @@ def test_bad_requests(server: TestServer, fields: dict[str, object], status: int
         b"[]",
         b"null",
         b'"q"',
-        b'{"q": "\xff", "source": "en", "target": "de"}',
-        b'{"q": "\\ud800", "source": "en", "target": "de"}',
+        b'{"q": "\xff", **EN_DE}',
+        b'{"q": "\\ud800", **EN_DE}',
         b'{"q": NaN}',
         b'{"q": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b"\x00\x01\x02",
@@ -176,7 +185,7 @@ def test_bodies_that_are_not_requests(server: TestServer, body: bytes) -> None:
     answer = server.post("/translate", content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 400
     assert isinstance(answer.json()["error"], str)
-    assert server.post("/translate", json={"q": "House", "source": "en", "target": "de"}).status_code == 200
+    assert server.post("/translate", json={"q": "House", **EN_DE}).status_code == 200
 
 
 def test_a_form_that_is_not_utf_8(server: TestServer) -> None:
@@ -187,7 +196,7 @@ def test_a_form_that_is_not_utf_8(server: TestServer) -> None:
 
 
 def test_a_body_that_is_too_large(server: TestServer) -> None:
-    answer = server.post("/translate", json={"q": "a" * 11_000_000, "source": "en", "target": "de"})
+    answer = server.post("/translate", json={"q": "a" * 11_000_000, **EN_DE})
     assert answer.status_code == 413
     assert "too large" in answer.json()["error"]
 
@@ -223,18 +232,16 @@ def test_a_form_with_get(server: TestServer) -> None:
 
 class TestFiles:
     def test_a_file_is_delivered_once(self, server: TestServer) -> None:
-        answer = server.post(
-            "/translate_file", data={"source": "en", "target": "de"}, files={"file": ("letter.txt", EN.encode())}
-        )
+        answer = upload(server, "letter.txt", EN.encode())
         url = answer.json()["translatedFileUrl"]
         assert url.startswith(f"{server.url}/download_file/")
         path = url.removeprefix(server.url)
         with server.client() as client:
             assert client.head(path).status_code == 200
-        download = server.get(path)
-        assert download.text == DE
-        assert "letter_de.txt" in download.headers["content-disposition"]
-        assert download.headers["content-disposition"].startswith("attachment")
+        found = server.get(path)
+        assert found.text == DE
+        assert "letter_de.txt" in found.headers["content-disposition"]
+        assert found.headers["content-disposition"].startswith("attachment")
         assert server.get(path).status_code == 404
 
     @pytest.mark.parametrize(
@@ -242,29 +249,21 @@ class TestFiles:
         ["../../etc/passwd.txt", "/etc/x.txt", "..\\..\\x.md", "a\r\nSet-Cookie: x.txt", "ä ö.txt", "a" * 500 + ".txt"],
     )
     def test_names_are_never_paths(self, server: TestServer, name: str) -> None:
-        answer = server.post(
-            "/translate_file",
-            data={"source": "en", "target": "de"},
-            files={"file": (name, b"House")},
-        )
+        answer = upload(server, name, b"House")
         assert answer.status_code == 200
-        url = answer.json()["translatedFileUrl"]
-        assert ".." not in url
-        download = server.get(url.removeprefix(server.url))
-        assert download.text == "Haus"
-        assert "set-cookie" not in download.headers
-        assert "/" not in download.headers["content-disposition"]
+        assert ".." not in answer.json()["translatedFileUrl"]
+        found = download(server, answer)
+        assert found.text == "Haus"
+        assert "set-cookie" not in found.headers
+        assert "/" not in found.headers["content-disposition"]
 
     @pytest.mark.parametrize(
         "path", ["/download_file/../../etc/passwd", "/download_file/..%2f..%2fetc%2fpasswd", "/download_file/x"]
     )
     def test_only_stored_files_can_be_downloaded(self, server: TestServer, path: str) -> None:
-        with socket.create_connection(
-            ("127.0.0.1", server.port), timeout=60
-        ) as connection:  # no client tidies the path
+        with server.connect() as connection:  # no client tidies the path
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
-            answer = b"".join(iter(lambda: connection.recv(4096), b""))
-        assert answer.split()[1] == b"404"
+            assert read_all(connection).split()[1] == b"404"
 
     @pytest.mark.parametrize(
         ("name", "content", "words"),
@@ -278,39 +277,28 @@ class TestFiles:
         ],
     )
     def test_files_that_are_not_text(self, server: TestServer, name: str, content: bytes, words: str) -> None:
-        answer = server.post("/translate_file", data={"source": "en", "target": "de"}, files={"file": (name, content)})
+        answer = upload(server, name, content)
         assert answer.status_code == 400
         assert words in answer.json()["error"]
 
     def test_missing_and_wrong_fields(self, server: TestServer) -> None:
-        assert server.post("/translate_file", data={"source": "en", "target": "de"}).json() == {
-            "error": "Invalid request: missing file parameter"
-        }
-        text = server.post("/translate_file", data={"source": "en", "target": "de", "file": "x"})
+        missing = server.post("/translate_file", data=EN_DE)
+        assert missing.json() == {"error": "Invalid request: missing file parameter"}
+        text = server.post("/translate_file", data={**EN_DE, "file": "x"})
         assert text.status_code == 400
         missing = server.post("/translate_file", data={"source": "en"}, files={"file": ("a.txt", b"House")})
         assert missing.json() == {"error": "Invalid request: missing target parameter"}
-        unknown = server.post(
-            "/translate_file", data={"source": "en", "target": "xx"}, files={"file": ("a.txt", b"House")}
-        )
-        assert unknown.json() == {"error": "xx is not supported"}
+        assert upload(server, "a.txt", b"House", target="xx").json() == {"error": "xx is not supported"}
 
     def test_a_document_keeps_its_markup(self, server: TestServer) -> None:
         page = "<h1>The <b>house</b></h1><p>Cancel</p>"
-        answer = server.post(
-            "/translate_file", data={"source": "auto", "target": "de"}, files={"file": ("a.html", page.encode())}
-        )
-        content = server.get(answer.json()["translatedFileUrl"].removeprefix(server.url)).text
+        content = download(server, upload(server, "a.html", page.encode(), source="auto")).text
         assert content == "<h1>Das <b>Haus</b></h1><p>Abbrechen</p>"
 
     def test_encodings_are_kept(self, server: TestServer) -> None:
         for encoding in ("utf-8-sig", "utf-16"):
-            answer = server.post(
-                "/translate_file",
-                data={"source": "de", "target": "en"},
-                files={"file": ("a.txt", "Schönes Haus\r\n\r\nTür\r\n".encode(encoding))},
-            )
-            content = server.get(answer.json()["translatedFileUrl"].removeprefix(server.url)).content
+            text = "Schönes Haus\r\n\r\nTür\r\n".encode(encoding)
+            content = download(server, upload(server, "a.txt", text, "de", "en")).content
             assert content.startswith("x".encode(encoding)[:2])
             assert content.decode(encoding).endswith("\r\n\r\ndoor\r\n")
 
@@ -319,7 +307,7 @@ def test_keys(start_server: StartServer, tmp_path_factory: pytest.TempPathFactor
     keys = tmp_path_factory.mktemp("keys") / "keys"
     key = add_key(keys, "me")
     server = start_server(service("en-de", api_keys=keys))
-    options = {"q": "house", "source": "en", "target": "de"}
+    options = {"q": "house", **EN_DE}
     assert server.post("/translate", json={**options, "api_key": key}).json()["translatedText"] == "HOUSE"
     assert server.post("/translate", data={**options, "api_key": key}).status_code == 200
     assert server.post("/translate", json=options, headers={"authorization": f"Bearer {key}"}).status_code == 200
@@ -336,7 +324,7 @@ def test_keys(start_server: StartServer, tmp_path_factory: pytest.TempPathFactor
 
 def test_too_many_requests(start_server: StartServer) -> None:
     server = start_server(service("en-de", requests_per_minute=2))
-    options = {"q": "house", "source": "en", "target": "de"}
+    options = {"q": "house", **EN_DE}
     answers = [server.post("/translate", json=options) for _ in range(4)]
     assert {each.status_code for each in answers} == {200, 429}
     refused = next(each for each in answers if each.status_code == 429)
@@ -348,7 +336,7 @@ def test_a_file_behind_a_proxy(start_server: StartServer) -> None:
     server = start_server(service("en-de", root_path="/translator", allowed_hosts=("example.org",)))
     answer = server.post(
         "/translate_file",  # the proxy removes the path
-        data={"source": "en", "target": "de"},
+        data=EN_DE,
         files={"file": ("a.txt", b"house")},
         headers={"host": "example.org"},
     )

@@ -1,7 +1,5 @@
 """Requests generated from the description at /spec, valid and invalid: none makes the server fail."""
 
-from collections.abc import Iterator
-
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -9,21 +7,12 @@ from schemathesis import GenerationMode
 
 from hark.serve.libretranslate_spec import describe
 from hark.serve.settings import ServeSettings
-from tests.serve.conftest import TestServer, start, wait_until_ready
-from tests.serve.stubs import service
+from tests.serve.conftest import TestServer
 
 EXAMPLES = 40
 SCHEMA = schemathesis.openapi.from_dict(describe(ServeSettings(), ["de", "en"]))
 OPERATIONS = [operation.ok() for operation in SCHEMA.get_all_operations()]
 EXPECTED = {200, 400, 403, 405, 413, 415}
-
-
-@pytest.fixture(scope="module")
-def stubbed() -> Iterator[TestServer]:
-    """A server whose models answer at once."""
-    server = wait_until_ready(start(service=service("en-de", "de-en")))
-    yield server
-    server.stop()
 
 
 @pytest.mark.parametrize(

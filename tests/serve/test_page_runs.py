@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("short_pauses")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
     """One for all tests: a browser keeps the files of its page."""
     service = stubs.service("en-de", runs=tmp_path_factory.mktemp("runs"))
-    started = start(service.settings, service)
+    started = start(service=service)
     yield wait_until_ready(started)
     started.stop()
 

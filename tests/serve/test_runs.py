@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from hark.serve.runs import POINTS
+from hark.serve.runs import MAX_POINTS
 from tests.monitor.made_run import dev, make_run, stop, train, write, write_sample
 from tests.serve import stubs
 from tests.serve.conftest import StartServer, TestServer
@@ -88,11 +88,11 @@ def test_one_stream_carries_several_runs_and_says_which_vanished(watching: TestS
 
 
 def test_a_long_run_is_thinned(watching: TestServer, tmp_path: Path) -> None:
-    make_run(tmp_path / "runs" / "long", steps=3 * POINTS)
+    make_run(tmp_path / "runs" / "long", steps=3 * MAX_POINTS)
     with events(watching, "/api/v1/runs/long/metrics") as found:
         curve = until(found, "history")["train"]
-    assert len(curve["step"]) <= POINTS
-    assert (curve["step"][0], curve["step"][-1]) == (1, 3 * POINTS)
+    assert len(curve["step"]) <= MAX_POINTS
+    assert (curve["step"][0], curve["step"][-1]) == (1, 3 * MAX_POINTS)
 
 
 @pytest.mark.parametrize("name", ["nothing", "../runs", "%2e%2e", "/etc", ""])

@@ -9,7 +9,7 @@ import pytest
 from hark.engine.request import BULK_EVERY
 from hark.errors import HarkError
 from hark.serve.running import EngineError
-from hark.serve.scoring import AT_ONCE, Pairs, Scoring
+from hark.serve.scoring import FULL_BATCH, Pairs, Scoring
 from hark.translate.piece import Options
 from tests.serve.stubs import loaded, running, shout
 from tests.translate.stub import Stub
@@ -49,19 +49,19 @@ def test_all_that_waits_is_one_batch_with_urgent_requests_first() -> None:
 
 def test_a_batch_is_bounded_and_has_one_pair_of_languages() -> None:
     model = Recorded()
-    model.add(*["a"] * (AT_ONCE + 1), urgent=False)
+    model.add(*["a"] * (FULL_BATCH + 1), urgent=False)
     model.add("b", urgent=False)
     model.add("c", languages=("fr", "en"), urgent=False)
     for _ in range(4):
         model.queue.score()
-    assert model.calls == [(["a"] * (AT_ONCE + 1), "de", "en"), (["b"], "de", "en"), (["c"], "fr", "en")]
+    assert model.calls == [(["a"] * (FULL_BATCH + 1), "de", "en"), (["b"], "de", "en"), (["c"], "fr", "en")]
 
 
 def test_a_document_is_scored_however_many_sentences_come() -> None:
     model = Recorded()
     document = [model.add("book", urgent=False) for _ in range(2)]
     for _ in range(BULK_EVERY):
-        model.add(*["a"] * AT_ONCE)
+        model.add(*["a"] * FULL_BATCH)
         model.queue.score()
     assert [future.result(0) for future in document] == [[4.0], [4.0]]
     assert sum(texts[0] == "book" for texts, _, _ in model.calls) == 1

@@ -1,6 +1,7 @@
 """Uploaded files are private, bounded, and deleted in time; their names are never paths."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -33,6 +34,13 @@ class Clock:
         return self.time
 
 
+@pytest.fixture
+def store() -> Iterator[Uploads]:
+    made = Uploads()
+    yield made
+    made.close()
+
+
 def test_the_folder_is_private_and_names_are_random() -> None:
     store = Uploads()
     one, other = store.add(b"a", "../../etc/passwd.txt"), store.add(b"b", "same.txt")
@@ -63,29 +71,24 @@ def test_files_are_deleted_after_an_hour() -> None:
     store.close()
 
 
-def test_a_removed_file_is_gone() -> None:
-    store = Uploads()
+def test_a_removed_file_is_gone(store: Uploads) -> None:
     stored = store.add(b"a", "a.txt")
     store.remove(stored.id)
     store.remove(stored.id)  # twice is no error
     assert store.find(stored.id) is None
     assert not stored.path.exists()
-    store.close()
 
 
 @pytest.mark.parametrize("number", ["", ".", "..", "../x", "/etc/passwd", "x" * 32])
-def test_an_unknown_id_is_nothing(number: str) -> None:
-    store = Uploads()
+def test_an_unknown_id_is_nothing(store: Uploads, number: str) -> None:
     store.add(b"a", "a.txt")
     assert store.find(number) is None
     store.remove(number)
-    store.close()
 
 
-def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "FILES", 2)
-    monkeypatch.setattr(uploads, "BYTES", 10)
-    store = Uploads()
+def test_limits(store: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_FILES", 2)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 10)
     first = store.add(b"a" * 6, "a.txt")
     with pytest.raises(Refusal, match="too many files") as refused:
         store.add(b"b" * 5, "b.txt")
@@ -95,7 +98,6 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     store.add(b"c", "c.txt")
     with pytest.raises(Refusal):
         store.add(b"", "d.txt")
-    store.close()
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_headers_of_a_download() -> None:
 def test_types() -> None:
     assert file_type("A.TXT") == ".txt"
     assert file_type("a.docx") == ".docx"
-    assert translated_name("dir/letter.v2.md", "de") == "letter.v2_de.md"
+    assert translated_name("dir/letter.v2.md", "de", ".md") == "letter.v2_de.md"
     assert translated_name("Letter.PDF", "de", ".html") == "Letter_de.html"
     assert translated_name("Letter.DOCX", "de", ".docx") == "Letter_de.DOCX"
     for name in ("a.exe", "a.txt.exe", "txt"):
@@ -150,7 +152,7 @@ def refusal(name: str, content: bytes, **settings: int) -> Refusal:
     async def read() -> None:
         service, store = stub_service(**settings), Uploads()
         try:
-            await read_file(service, store.add(content, name), "en", "de")
+            await read_file(service, store, content, name, output_type(name), "en", "de")
         finally:
             store.close()
 
@@ -185,8 +187,8 @@ def test_too_much_text_is_refused() -> None:
 def test_a_document_is_translated_with_its_layout() -> None:
     async def translate() -> TranslatedDocument:
         service, store = stub_service(), Uploads()
-        stored = store.add(b"<h1>The <b>cat</b></h1>\r\n<p>A cat.</p><p>5</p><p>A cat.</p>", "a.html")
-        job = await read_file(service, stored, "en", "de")
+        page = b"<h1>The <b>cat</b></h1>\r\n<p>A cat.</p><p>5</p><p>A cat.</p>"
+        job = await read_file(service, store, page, "a.html", ".html", "en", "de")
         assert job.characters == len("The cat") + 2 * len("A cat.")
         done = await translate_file(service, job)
         store.close()

@@ -1,9 +1,4 @@
-"""Admits requests: checks API keys and the rate of each client.
-
-Limits the requests per minute of each client, by key or address.
-
-API keys: random, hashed in a file, compared in constant time.
-"""
+"""Admits requests: checks API keys, and limits the requests per minute of each client, by key or address."""
 
 import hashlib
 import hmac
@@ -13,6 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from starlette.requests import Request
@@ -22,7 +18,10 @@ from hark.serve.bodies import Refusal
 from hark.serve.settings import ServeSettings
 from hark.userfiles import read_bytes
 
-LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+(.*\S))?\s*")
+KEY_LINE = re.compile(r"([0-9a-fA-F]{64})(?:\s+(.*\S))?\s*")
+SCHEMES = ("bearer", "deepl-auth-key")
+MAX_CLIENTS = 10_000
+"""Clients to remember; more than that forget the one that was quiet longest, which bounds memory."""
 
 
 class Keys:
@@ -36,21 +35,15 @@ class Keys:
 
     def find(self, key: str) -> str | None:
         """Return the name of a key; None if it is unknown."""
-        self._read_if_changed()
-        hashed = hash_key(key)
-        found = None
+        with suppress(OSError, UserError):  # keep the keys that are known to be valid
+            status = self._path.stat()
+            if (status.st_mtime_ns, status.st_size) != self._stamp:
+                self._read()
+        hashed, found = hash_key(key), None
         for known, name in self._names.items():  # all of them, so that the time does not depend on which one matches
             if hmac.compare_digest(known, hashed):
                 found = name
         return found
-
-    def _read_if_changed(self) -> None:
-        try:
-            status = self._path.stat()
-            if (status.st_mtime_ns, status.st_size) != self._stamp:
-                self._read()
-        except (OSError, UserError):
-            pass  # keep the keys that are known to be valid
 
     def _read(self) -> None:
         try:
@@ -61,7 +54,7 @@ class Keys:
         for number, line in enumerate(lines, start=1):
             if not line.strip() or line.startswith("#"):
                 continue
-            match = LINE.fullmatch(line)
+            match = KEY_LINE.fullmatch(line)
             if match is None:
                 raise UserError(f"{self._path}:{number}: not the SHA-256 of a key; add keys with hark serve --new-key")
             names[bytes.fromhex(match[1])] = match[2] or f"key {number}"
@@ -86,10 +79,6 @@ def add_key(path: Path, name: str = "") -> str:
     return key
 
 
-MOST_CLIENTS = 10_000
-"""Clients to remember; more than that forget the one that was quiet longest, which bounds memory."""
-
-
 class Rates:
     """A bucket for each client, which refills steadily: a minute's requests may come at once, then they are spread."""
 
@@ -104,16 +93,13 @@ class Rates:
         if not self._per_minute:
             return 0
         now = self._clock()
-        left, since = self._buckets.pop(client, (float(self._per_minute), now))
-        left = min(float(self._per_minute), left + (now - since) * self._per_minute / 60)
+        left, since = self._buckets.pop(client, (self._per_minute, now))
+        left = min(self._per_minute, left + (now - since) * self._per_minute / 60)
         allowed = left >= 1.0
         self._buckets[client] = (left - 1.0 if allowed else left), now
-        if len(self._buckets) > MOST_CLIENTS:
+        if len(self._buckets) > MAX_CLIENTS:
             del self._buckets[next(iter(self._buckets))]
         return 0 if allowed else max(1, math.ceil((1.0 - left) * 60 / self._per_minute))
-
-
-SCHEMES = ("bearer", "deepl-auth-key")
 
 
 class Admission:

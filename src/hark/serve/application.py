@@ -1,8 +1,9 @@
 """The application: the routes of all APIs, and what every request goes through."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import groupby
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -10,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hark.serve import deepl, libretranslate, look, native, openapi, page, run_attention, runs
@@ -29,7 +30,7 @@ Refuse = Callable[[Refusal], Response]
 class Api:
     """An API: its routes, and how it words a refusal."""
 
-    routes: Callable[[Service, ServeSettings], Sequence[BaseRoute]]
+    routes: Callable[[Service, ServeSettings], Sequence[Route]]
     refuse: Refuse = native.refuse
     admits: bool = True
     """Whether a request must have a valid key, in the header, and is counted for the rate of its client. False: the API
@@ -106,13 +107,12 @@ def build(service: Service, settings: ServeSettings, log: Log | None = None) -> 
         service.admission.admit(request)
         return PlainTextResponse(figures.text(service), media_type="text/plain; version=0.0.4")
 
-    public = Api(lambda *_: health(service), admits=False)
-    routes: list[BaseRoute] = []
-    own = Api(lambda *_: [Route("/metrics", metrics)], admits=False)
-    for api in (*APIS, public, own):
-        routes += [
-            guard(route, api, service, log) for route in with_refusals(api.routes(service, settings), api.refuse)
-        ]
+    own = Api(lambda *_: [*health(service), Route("/metrics", metrics)], admits=False)
+    routes = []
+    for api in (*APIS, own):
+        for route in with_refusals(api.routes(service, settings), api.refuse):
+            route.app = Guarded(route.app, route.path, api, service, log)
+            routes.append(route)
     middleware = [
         Middleware(Observation, log=log, figures=figures),
         Middleware(SecurityHeaders),
@@ -133,26 +133,14 @@ def build(service: Service, settings: ServeSettings, log: Log | None = None) -> 
     )
 
 
-def guard(route: BaseRoute, api: Api, service: Service, log: Log) -> BaseRoute:
-    if isinstance(route, Route | Mount):
-        route.app = Guarded(route.app, route.path, api, service, log)
-    return route
-
-
-def with_refusals(routes: Sequence[BaseRoute], refuse: Refuse) -> list[BaseRoute]:
+def with_refusals(routes: Sequence[Route], refuse: Refuse) -> Iterator[Route]:
     """Follow the routes of each path by one that refuses all other methods in the words of its API, and names those
     that the path has: the router knows only the methods of one route."""
-    methods: dict[str, set[str]] = {}
-    for each in routes:
-        if isinstance(each, Route) and each.methods is not None:
-            methods.setdefault(each.path, set()).update(each.methods)
-    found: list[BaseRoute] = []
-    last = {each.path: each for each in routes if isinstance(each, Route)}
-    for each in routes:
-        found.append(each)
-        if isinstance(each, Route) and last[each.path] is each and each.path in methods:
-            found.append(Route(each.path, OtherMethods(sorted(methods[each.path]), refuse)))
-    return found
+    for path, group in groupby(routes, lambda route: route.path):
+        found = list(group)
+        yield from found
+        methods = sorted({method for route in found for method in route.methods or ()})
+        yield Route(path, OtherMethods(methods, refuse))
 
 
 class OtherMethods:
@@ -168,12 +156,12 @@ class OtherMethods:
         await response(scope, receive, send)
 
 
-def health(service: Service) -> list[BaseRoute]:
+def health(service: Service) -> list[Route]:
     async def live(_: Request) -> Response:
         return JSONResponse({"status": "live"})
 
     async def ready(_: Request) -> Response:
-        state = service.ready
+        state = service.shelf.readiness
         words = {"status": "ready" if state.done else "loading", "loaded": state.loaded, "total": state.total}
         if state.problem:
             words["problem"] = state.problem

@@ -1,7 +1,4 @@
-"""Reads the body of a request within limits: JSON, forms and queries, as typed fields. Wrong types are refused.
-
-The exception for requests that are refused; each API formats it in its own dialect.
-"""
+"""Reads the body of a request within limits: JSON, forms and queries, as typed fields. Wrong types are refused."""
 
 import asyncio
 import json
@@ -19,21 +16,24 @@ from hark.serve.settings import ServeSettings
 
 
 class Refusal(Exception):  # noqa: N818  # not a fault
-    """A request is refused: the HTTP status, one line for the client, and the seconds to wait before a retry."""
+    """A request is refused: the HTTP status, one line for the client, and the seconds to wait before a retry.
+
+    Each API formats it in its own dialect.
+    """
 
     def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.status, self.message, self.retry_after = status, message, retry_after
 
 
-SLOWEST = 10_000
-"""Bytes per second that a body must arrive with after the first `body_seconds`."""
-FIELDS, FILES = 2_000, 4
-"""Maximum fields and files of a multipart form."""
-LARGEST_FIELD = 16 << 20
-"""Maximum bytes of a field of a multipart form that is not a file; the limit of the body is lower by default."""
-LONGEST_NAME = 60
-"""Maximum characters of a name that is repeated in an error message."""
+MIN_BYTES_PER_SECOND = 10_000
+"""How fast a body must arrive after the first `body_seconds`."""
+MAX_FIELDS, MAX_FILES = 2_000, 4
+"""Of a multipart form."""
+MAX_FIELD_BYTES = 16 << 20
+"""Of a field of a multipart form that is not a file; the limit of the body is lower by default."""
+MAX_SHOWN_CHARS = 60
+"""Of a name that is repeated in an error message."""
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 
 
@@ -44,15 +44,17 @@ class Fields:
         """`exact`: numbers and flags must be JSON's, not strings."""
         self._values, self._exact = values, exact
 
+    @classmethod
+    def of(cls, json_object: dict[str, Any], exact: bool = False) -> "Fields":
+        return cls({name: [value] for name, value in json_object.items()}, exact)
+
     def __contains__(self, name: str) -> bool:
         return any(value is not None for value in self._values.get(name, ()))
 
-    def text(self, name: str, default: str | None = None) -> str | None:
+    def text(self, name: str) -> str | None:
         """A string, without NUL and valid in UTF-8."""
-        value = self._one(name, "a string")
-        if value is None:
-            return default
-        return check_text(name, value)
+        value = self.value(name, "a string")
+        return None if value is None else check_text(name, value)
 
     def texts(self, name: str) -> list[str] | None:
         """A string, several fields of this name, or a JSON list of strings; None if there is none."""
@@ -64,7 +66,7 @@ class Fields:
         return [check_text(name, value, "a string or a list of strings") for value in values]
 
     def flag(self, name: str, default: bool = False) -> bool:
-        value = self._one(name, "true or false")
+        value = self.value(name, "true or false")
         if value is None:
             return default
         if isinstance(value, bool):
@@ -74,7 +76,7 @@ class Fields:
         raise wrong(name, "true or false")
 
     def number(self, name: str, default: int) -> int:
-        value = self._one(name, "a whole number")
+        value = self.value(name, "a whole number")
         if value is None:
             return default
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", value, re.ASCII) and not self._exact:
@@ -86,17 +88,13 @@ class Fields:
         return value
 
     def file(self, name: str) -> UploadFile | None:
-        """A file of a multipart form."""
-        value = self._one(name, "a file")
+        value = self.value(name, "a file")
         if value is not None and not isinstance(value, UploadFile):
             raise wrong(name, "a file")
         return value
 
-    def value(self, name: str) -> Any:
-        """A value of any type; None if it is missing."""
-        return self._one(name, "one value")
-
-    def _one(self, name: str, wanted: str) -> Any:
+    def value(self, name: str, wanted: str = "one value") -> Any:
+        """A value of any type; None if it is missing. `wanted` says in a refusal what it must be."""
         values = self._values.get(name, ())
         if len(values) > 1:
             raise wrong(name, wanted)
@@ -116,8 +114,8 @@ async def read_fields(request: Request) -> Fields:
         values = collect(parse_form(request.scope["query_string"]))
         kind = content_type(request)
         if kind == "multipart/form-data":
-            form = StrictMultiPartParser(request.headers, request.stream(), max_files=FILES, max_fields=FIELDS)
-            form.max_part_size = LARGEST_FIELD
+            form = StrictMultiPartParser(request.headers, request.stream(), max_files=MAX_FILES, max_fields=MAX_FIELDS)
+            form.max_part_size = MAX_FIELD_BYTES
             return Fields(values | collect((await form.parse()).multi_items()))
         body = await request.body()
         if kind == "application/x-www-form-urlencoded":
@@ -136,7 +134,7 @@ async def read_fields(request: Request) -> Fields:
 
 def parse_form(body: bytes) -> list[tuple[str, str]]:
     """The fields of a form or a query. Invalid UTF-8 raises an error, unlike in Starlette."""
-    return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS)
+    return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
 
 
 class StrictMultiPartParser(MultiPartParser):
@@ -153,7 +151,6 @@ class StrictMultiPartParser(MultiPartParser):
 
 
 def json_fields(body: bytes, exact: bool = False) -> Fields:
-    """The fields of an object in JSON."""
     try:
         found = json.loads(body.decode("utf-8-sig"), parse_constant=refuse_constant)
     except UnicodeDecodeError:
@@ -165,7 +162,7 @@ def json_fields(body: bytes, exact: bool = False) -> Fields:
         raise Refusal(400, f"the body is not valid JSON{where}") from None
     if not isinstance(found, dict):
         raise Refusal(400, "the JSON must be an object")
-    return Fields({name: [value] for name, value in found.items()}, exact)
+    return Fields.of(found, exact)
 
 
 def refuse_constant(name: str) -> None:
@@ -199,7 +196,7 @@ def wrong(name: str, wanted: str) -> Refusal:
 
 def shown(name: str) -> str:
     """A name of a field for an error message."""
-    return name[:LONGEST_NAME].encode("ascii", "backslashreplace").decode()
+    return name[:MAX_SHOWN_CHARS].encode("ascii", "backslashreplace").decode()
 
 
 def content_type(request: Request) -> str:
@@ -223,7 +220,7 @@ def bounded(receive: Receive, settings: ServeSettings, length: str, count: Calla
         if length.isdecimal() and int(length[:20]) > settings.body:
             raise too_large
         try:
-            async with asyncio.timeout_at(start + settings.body_seconds + received / SLOWEST):
+            async with asyncio.timeout_at(start + settings.body_seconds + received / MIN_BYTES_PER_SECOND):
                 message = await receive()
         except TimeoutError:
             raise Refusal(408, "the body came too slowly") from None

@@ -35,7 +35,7 @@ class ModelChoice:
             return models.choose(source, target, self._offered(source, target, formality))
         except UserError:
             pass
-        for code, side in ((source, 0), (target, 1)):
+        for side, code in enumerate((source, target)):
             if code is not None and not any(models.matches(code, pair[side]) for pair in self._shelf.pairs()):
                 raise Refusal(400, f"{code} is not supported")
         raise Refusal(400, f"{source} to {target} is not supported")
@@ -75,7 +75,7 @@ class ModelChoice:
         try:
             questions = next(inquiry)
             while True:
-                questions = inquiry.send(await gather([self._ask(each, refused) for each in questions]))
+                questions = inquiry.send(await gather([self._ask(question, refused) for question in questions]))
         except StopIteration as end:
             result: Result = end.value
             return result
@@ -94,7 +94,7 @@ class ModelChoice:
                 options = Options(search, target=question.target, urgent=True, detect=False, tidy=False)
                 return (await answer(running.submit(question.text, options))).text
             pairs = [(question.text, question.translation)]
-            (nll,) = await answer(running.nll(pairs, question.pair, urgent=True))
+            [nll] = await answer(running.nll(pairs, question.pair, urgent=True))
             return nll
 
 
@@ -114,7 +114,7 @@ async def gather(coroutines: Sequence[Coroutine[Any, Any, Result]]) -> list[Resu
     """Wait for all; if one fails, cancel the others and raise its error."""
     if len(coroutines) == 1:
         return [await coroutines[0]]
-    tasks = [asyncio.ensure_future(each) for each in coroutines]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         return await asyncio.gather(*tasks)
     except BaseException:

@@ -1,19 +1,20 @@
 """The API of DeepL: /v2/translate, /v2/languages, /v2/usage, and with other modules documents and glossaries."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.documents.markup_tokens import MarkupRules
 from hark.models import data_folder
 from hark.serve import deepl_documents, deepl_glossaries
 from hark.serve.bodies import Fields, Refusal, read_fields
-from hark.serve.deepl_glossaries import Glossaries, find_terms
+from hark.serve.deepl_glossaries import find_terms
 from hark.serve.deepl_requests import MODEL_TYPES, owner, read_formality, read_languages, tag_names
+from hark.serve.glossaries import Glossaries
 from hark.serve.hangup import answer_patiently
 from hark.serve.native import CompactJson, refuse_with
 from hark.serve.service import Service
@@ -25,8 +26,8 @@ from hark.text.language_names import language_name
 UNLIMITED = 1_000_000_000_000
 """The limit that DeepL reports for unlimited use."""
 VARIANTS = {
-    "en": (("EN-GB", "English (British)"), ("EN-US", "English (American)")),
-    "pt": (("PT-BR", "Portuguese (Brazilian)"), ("PT-PT", "Portuguese (European)")),
+    "en": {"EN-GB": "English (British)", "EN-US": "English (American)"},
+    "pt": {"PT-BR": "Portuguese (Brazilian)", "PT-PT": "Portuguese (European)"},
 }
 """Target languages that DeepL's clients refuse without a region."""
 REFUSED = ("style_id", "translation_memory_id")
@@ -35,12 +36,10 @@ METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 def refuse(refusal: Refusal) -> Response:
-    """A refusal in the words of this API."""
     return refuse_with(refusal, {"message": refusal.message})
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
-    """The routes of this API."""
+def routes(service: Service, settings: ServeSettings) -> list[Route]:
     glossaries = Glossaries((settings.state or data_folder() / "serve") / "glossaries")
     used: Counter[str] = Counter()
 
@@ -65,18 +64,17 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         async def work() -> dict[str, Any]:
             done = await translate_texts(service, texts, options)
             used[owner(request)] += sum(map(len, texts))
-            return {
-                "translations": [
-                    {
-                        "detected_source_language": base_language(each.source).upper(),
-                        "text": each.text,
-                        "billed_characters": len(text),
-                        **model,
-                        **each.notes.fields(),
-                    }
-                    for text, each in zip(texts, done, strict=True)
-                ]
-            }
+            translations = [
+                {
+                    "detected_source_language": base_language(translated.source).upper(),
+                    "text": translated.text,
+                    "billed_characters": len(text),
+                    **model,
+                    **translated.notes.fields(),
+                }
+                for text, translated in zip(texts, done, strict=True)
+            ]
+            return {"translations": translations}
 
         return await answer_patiently(work(), settings.patience_seconds)
 
@@ -84,7 +82,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         kind = (await read_fields(request)).text("type") or "source"
         if kind not in ("source", "target"):
             raise Refusal(400, "type must be source or target")
-        codes = dict.fromkeys(pair[kind == "target"] for pair in service.pairs())
+        codes = {pair[kind == "target"] for pair in service.pairs()}
         return CompactJson(list_sources(codes) if kind == "source" else list_targets(codes, service.formal_targets()))
 
     async def usage(request: Request) -> Response:
@@ -105,21 +103,20 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
     ]
 
 
-def list_sources(codes: dict[str, None]) -> list[dict[str, Any]]:
+def list_sources(codes: Iterable[str]) -> list[dict[str, Any]]:
     bases = sorted({base_language(code) for code in codes})
     return [{"language": code.upper(), "name": language_name(code)} for code in bases]
 
 
-def list_targets(codes: dict[str, None], formal: Collection[str]) -> list[dict[str, Any]]:
-    found: list[tuple[str, str]] = []
+def list_targets(codes: Iterable[str], formal: Collection[str]) -> list[dict[str, Any]]:
+    found: dict[str, str] = {}
     able = {base_language(code) for code in formal}
     for code in sorted(codes):
-        regions = VARIANTS.get(base_language(code), ())
-        exact = [each for each in regions if each[0] == code.upper()]
-        found += exact or regions or [(code.upper(), language_name(code))]
+        regions = VARIANTS.get(base_language(code)) or {code.upper(): language_name(code)}
+        found |= {code.upper(): regions[code.upper()]} if code.upper() in regions else regions
     return [
         {"language": code, "name": name, "supports_formality": base_language(code) in able}
-        for code, name in dict.fromkeys(found)
+        for code, name in found.items()
     ]
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.serve.bodies import Fields, Refusal, read_fields
-from hark.serve.deepl_glossaries import Glossaries, find_terms
+from hark.serve.deepl_glossaries import find_terms
 from hark.serve.deepl_requests import owner, read_formality, read_languages
+from hark.serve.glossaries import Glossaries
 from hark.serve.native import CompactJson
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
@@ -21,7 +22,6 @@ from hark.serve.uploads import (
     StoredFile,
     Uploads,
     attachment,
-    file_type,
     output_type,
     read_file,
     translate_file,
@@ -45,13 +45,13 @@ class DocumentTask:
     """Replaces the stored file by its translation."""
 
 
-def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, used: Counter[str]) -> list[BaseRoute]:
+def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, used: Counter[str]) -> list[Route]:
     """The routes of documents; `used` counts characters by owner."""
     uploads = Uploads()
     documents: dict[str, DocumentTask] = {}
 
     def forget_expired() -> None:
-        for number in [each for each in documents if uploads.find(each) is None]:
+        for number in [number for number in documents if uploads.find(number) is None]:
             documents.pop(number).task.cancel()
 
     async def upload(request: Request) -> Response:
@@ -60,19 +60,15 @@ def routes(service: Service, settings: ServeSettings, glossaries: Glossaries, us
         if file is None:
             raise Refusal(400, "Parameter 'file' not specified.")
         name = file.filename or fields.text("filename") or ""
-        file_type(name)
         suffix = output_type(name, fields.text("output_format") or None)
         source, target = read_languages(fields, service)
         formality = read_formality(fields, service, source, target)
         terms = await find_terms(fields, glossaries, owner(request), source, target)
         forget_expired()
-        stored = uploads.add(await file.read(), name)
         same = source is not None and base_language(source) == base_language(target)
-        try:
-            job = await read_file(service, stored, None if same else source, target, terms, suffix, formality)
-        except Refusal:
-            uploads.remove(stored.id)
-            raise
+        known, content = None if same else source, await file.read()
+        job = await read_file(service, uploads, content, name, suffix, known, target, formality, terms)
+        stored = job.stored
         if source is None and job.written_in is not None:
             same = base_language(job.written_in) == base_language(target)
 

@@ -30,8 +30,8 @@ def read_languages(fields: Fields, service: Service) -> tuple[str | None, str]:
 def read_code(name: str, code: str, known: tuple[str, ...]) -> str:
     """The service's code of a language: `en` for EN-US. `name` is the field, which DeepL's clients look for in the
     message if it is unknown."""
-    exact = next((each for each in known if each.lower() == code.lower()), None)
-    found = exact or next((each for each in known if matches(code, each)), None)
+    exact = next((offered for offered in known if offered.lower() == code.lower()), None)
+    found = exact or next((offered for offered in known if matches(code, offered)), None)
     if found is None:
         raise Refusal(400, f"{name} {code[:20]} is not supported")
     return found
@@ -70,4 +70,4 @@ def base_pairs(service: Service) -> list[tuple[str, str]]:
 def tag_names(fields: Fields, name: str, html: bool) -> frozenset[str]:
     """Names of tags: a list, or names with commas between them."""
     names = ",".join(fields.texts(name) or []).split(",")
-    return frozenset(each.strip().lower() if html else each.strip() for each in names) - {""}
+    return frozenset(tag.strip().lower() if html else tag.strip() for tag in names) - {""}

@@ -1,28 +1,34 @@
 """The OpenAPI description of DeepL's API, as far as it is offered: a part of that of the native API."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from hark.serve.deepl_requests import FORMALITIES, MODEL_TYPES
 from hark.serve.libretranslate_spec import CONFIDENCE, WARNINGS
+from hark.serve.schemas import (
+    COUNT,
+    REFUSALS,
+    STRING,
+    STRINGS,
+    TEXT,
+    Schema,
+    body,
+    in_path,
+    items,
+    json_content,
+    query,
+    record,
+    ref,
+    refusals,
+)
 from hark.serve.settings import ServeSettings
 
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string", "pattern": "^[^\\x00]*$"}
-STRING: Schema = {"type": "string"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-REFUSALS = {
-    400: "The request is invalid; the message says why.",
-    403: "The API key is missing or invalid.",
+MEANINGS = {
+    **REFUSALS,
     404: "There is no such glossary or document.",
-    408: "The body came too slowly.",
-    413: "The text, the number of texts or the body is too large.",
-    421: "The server does not answer for this host name; see --allowed-host.",
-    429: "Too many requests of one client; see the header Retry-After.",
     456: "There are too many glossaries.",
-    500: "The engine failed; the request may be sent again.",
     503: "The queue is full, the document is not done, or the server is shutting down; see the header Retry-After.",
 }
-ID: Schema = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+ID: Schema = in_path("id", {"type": "string", "minLength": 1})
 SOURCE: Schema = {"type": "string", "minLength": 1, "description": "Language of the text, such as EN."}
 TARGET: Schema = {"type": "string", "minLength": 1, "description": "Language to translate to, such as DE or EN-GB."}
 FORMALITY: Schema = {
@@ -35,10 +41,10 @@ DICTIONARY: Schema = {
     "entries": {**TEXT, "description": "A term and its translation in each line."},
     "entries_format": {"enum": ["tsv", "csv"], "default": "tsv"},
 }
-DICTIONARIES: Schema = {
-    "type": "array",
-    "items": {"type": "object", "properties": DICTIONARY, "required": ["source_lang", "target_lang", "entries"]},
-}
+REQUIRED = ("source_lang", "target_lang", "entries")
+"""The fields of a dictionary without a default."""
+DICTIONARIES = items({"type": "object", "properties": DICTIONARY, "required": [*REQUIRED]})
+NAME: Schema = {**TEXT, "minLength": 1}
 PAIR: Schema = {"source_lang": STRING, "target_lang": STRING}
 KEY: Schema = {"document_key": {**TEXT, "description": "The key that the upload returned."}}
 
@@ -46,7 +52,7 @@ KEY: Schema = {"document_key": {**TEXT, "description": "The key that the upload 
 def paths(settings: ServeSettings) -> Schema:
     """The paths, with the limits of a server."""
     texts = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": settings.batch}
-    tags = {"oneOf": [TEXT, {"type": "array", "items": TEXT}]}
+    tags = {"oneOf": [TEXT, items(TEXT)]}
     translate = {
         "text": {**texts, "description": f"At most {settings.characters:,} characters in all."},
         "target_lang": TARGET,
@@ -68,137 +74,85 @@ def paths(settings: ServeSettings) -> Schema:
         "glossary_id": TEXT,
         "output_format": {**TEXT, "description": "For PDF: html or docx."},
     }
-    kind = {"name": "type", "in": "query", "required": False, "schema": {"enum": ["source", "target"]}}
-    languages = [{**each, "in": "query", "required": True} for each in named(PAIR)]
-    one = {**DICTIONARY, "name": {**TEXT, "minLength": 1}}
-    several = {"name": {**TEXT, "minLength": 1}, "dictionaries": DICTIONARIES}
-    return {
-        "/v2/translate": {
-            "post": operation("Translate texts", "DeepLTranslations", body(translate, "text", "target_lang"))
-        },
-        "/v2/languages": {"get": operation("List languages", "DeepLLanguages", parameters=[kind])},
-        "/v2/usage": {"get": operation("Count translated characters", "DeepLUsage")},
-        "/v2/document": {
-            "post": operation(
-                "Upload a document", "DeepLDocument", body(document, "file", "target_lang", kind="multipart/form-data")
-            )
-        },
-        "/v2/document/{id}": {
-            "post": operation("Ask for the state of a document", "DeepLProgress", body(KEY, "document_key"), [ID])
-        },
-        "/v2/document/{id}/result": {
-            "post": operation(
-                "Download a translated document, once", "application/octet-stream", body(KEY, "document_key"), [ID]
-            )
-        },
-        "/v2/glossary-language-pairs": {"get": operation("List the languages of glossaries", "DeepLPairs")},
-        "/v2/glossaries": {
-            "get": operation("List glossaries of one dictionary", "DeepLGlossaries"),
-            "post": operation(
-                "Create a glossary of one dictionary",
-                "DeepLGlossary",
-                body(one, "name", "source_lang", "target_lang", "entries"),
-                status=201,
-            ),
-        },
-        "/v2/glossaries/{id}": {
-            "get": operation("Describe a glossary of one dictionary", "DeepLGlossary", parameters=[ID]),
-            "delete": operation("Delete a glossary", None, parameters=[ID], status=204),
-        },
-        "/v2/glossaries/{id}/entries": {
-            "get": operation("Read the entries of a glossary", "text/tab-separated-values", parameters=[ID])
-        },
-        "/v3/glossaries": {
-            "get": operation("List glossaries", "DeepLMultilingualGlossaries"),
-            "post": operation(
-                "Create a glossary", "DeepLMultilingualGlossary", body(several, "name", "dictionaries"), status=201
-            ),
-        },
-        "/v3/glossaries/{id}": {
-            "get": operation("Describe a glossary", "DeepLMultilingualGlossary", parameters=[ID]),
-            "patch": operation(
-                "Rename a glossary, or add entries", "DeepLMultilingualGlossary", body(several), parameters=[ID]
-            ),
-            "delete": operation("Delete a glossary", None, parameters=[ID], status=204),
-        },
-        "/v3/glossaries/{id}/dictionaries": {
-            "put": operation(
-                "Replace a dictionary",
-                "DeepLDictionary",
-                body(DICTIONARY, "source_lang", "target_lang", "entries"),
-                [ID],
-            ),
-            "delete": operation("Delete a dictionary", None, parameters=[ID, *languages], status=204),
-        },
-        "/v3/glossaries/{id}/entries": {
-            "get": operation("Read the entries of a dictionary", "DeepLEntries", parameters=[ID, *languages])
-        },
-    }
+    upload = body(document, "file", "target_lang", kind="multipart/form-data")
+    key = body(KEY, "document_key")
+    one = body({**DICTIONARY, "name": NAME}, "name", *REQUIRED)
+    several = {"name": NAME, "dictionaries": DICTIONARIES}
+    kind = query("type", {"enum": ["source", "target"]}, required=False)
+    pair = [query(name, schema) for name, schema in PAIR.items()]
+    refused = refusals(dict(sorted(MEANINGS.items())), "DeepLError")
+    found: dict[str, Schema] = {}
+
+    def add(
+        method: str, path: str, summary: str, answer: str | None, request: Schema | None = None,
+        parameters: Sequence[Schema] = (), status: int = 200,
+    ) -> None:  # fmt: skip
+        """Add an operation; `answer` is a type, a content type, or None if it has no content."""
+        done: Schema = {"description": "OK"}
+        if answer:
+            done["content"] = {answer: {"schema": STRING}} if "/" in answer else json_content(ref(answer))
+        operation: Schema = {"summary": summary, "tags": ["DeepL"], "responses": {str(status): done, **refused}}
+        if request:
+            operation["requestBody"] = request
+        if all_parameters := [*([ID] if "{id}" in path else []), *parameters]:
+            operation["parameters"] = all_parameters
+        found.setdefault(path, {})[method] = operation
+
+    add("post", "/v2/translate", "Translate texts", "DeepLTranslations", body(translate, "text", "target_lang"))
+    add("get", "/v2/languages", "List languages", "DeepLLanguages", parameters=[kind])
+    add("get", "/v2/usage", "Count translated characters", "DeepLUsage")
+    add("post", "/v2/document", "Upload a document", "DeepLDocument", upload)
+    add("post", "/v2/document/{id}", "Ask for the state of a document", "DeepLProgress", key)
+    octets = "application/octet-stream"
+    add("post", "/v2/document/{id}/result", "Download a translated document, once", octets, key)
+    add("get", "/v2/glossary-language-pairs", "List the languages of glossaries", "DeepLPairs")
+    add("get", "/v2/glossaries", "List glossaries of one dictionary", "DeepLGlossaries")
+    add("post", "/v2/glossaries", "Create a glossary of one dictionary", "DeepLGlossary", one, status=201)
+    add("get", "/v2/glossaries/{id}", "Describe a glossary of one dictionary", "DeepLGlossary")
+    add("delete", "/v2/glossaries/{id}", "Delete a glossary", None, status=204)
+    tsv = "text/tab-separated-values"
+    add("get", "/v2/glossaries/{id}/entries", "Read the entries of a glossary", tsv)
+    add("get", "/v3/glossaries", "List glossaries", "DeepLMultilingualGlossaries")
+    create = body(several, "name", "dictionaries")
+    add("post", "/v3/glossaries", "Create a glossary", "DeepLMultilingualGlossary", create, status=201)
+    add("get", "/v3/glossaries/{id}", "Describe a glossary", "DeepLMultilingualGlossary")
+    add("patch", "/v3/glossaries/{id}", "Rename a glossary, or add entries", "DeepLMultilingualGlossary", body(several))
+    add("delete", "/v3/glossaries/{id}", "Delete a glossary", None, status=204)
+    dictionaries = "/v3/glossaries/{id}/dictionaries"
+    add("put", dictionaries, "Replace a dictionary", "DeepLDictionary", body(DICTIONARY, *REQUIRED))
+    add("delete", dictionaries, "Delete a dictionary", None, parameters=pair, status=204)
+    add("get", "/v3/glossaries/{id}/entries", "Read the entries of a dictionary", "DeepLEntries", parameters=pair)
+    return found
 
 
 def schemas() -> Schema:
     """The types of the answers."""
     dictionary = {**PAIR, "entry_count": COUNT}
     glossary = {"glossary_id": STRING, "name": STRING, "creation_time": STRING}
-    one, several = {**glossary, "ready": {"const": True}, **dictionary}, {"dictionaries": items(record(dictionary))}
+    one = record({**glossary, "ready": {"const": True}, **dictionary})
+    several = record({**glossary, "dictionaries": items(record(dictionary))})
     entries = {**PAIR, "entries": STRING, "entries_format": {"const": "tsv"}}
+    language = record({"language": STRING, "name": STRING})
+    language["properties"] = {**language["properties"], "supports_formality": {"type": "boolean"}}  # only of targets
     translation = {
         "detected_source_language": STRING,
         "text": STRING,
         "billed_characters": COUNT,
-        "warnings": {**items(STRING), "description": WARNINGS},
+        "warnings": {**STRINGS, "description": WARNINGS},
         "confidence": CONFIDENCE,
     }
     return {
         "DeepLTranslations": record({"translations": items(record(translation))}),
-        "DeepLLanguages": items(
-            {
-                **record({"language": STRING, "name": STRING}),
-                "properties": {"language": STRING, "name": STRING, "supports_formality": {"type": "boolean"}},
-            }
-        ),
+        "DeepLLanguages": items(language),
         "DeepLUsage": record({"character_count": COUNT, "character_limit": COUNT}),
         "DeepLDocument": record({"document_id": STRING, "document_key": STRING}),
         "DeepLProgress": record({"document_id": STRING, "status": {"enum": ["translating", "done", "error"]}}),
         "DeepLPairs": record({"supported_languages": items(record(PAIR))}),
-        "DeepLGlossary": record(one),
-        "DeepLGlossaries": record({"glossaries": items(record(one))}),
-        "DeepLMultilingualGlossary": record({**glossary, **several}),
-        "DeepLMultilingualGlossaries": record({"glossaries": items(record({**glossary, **several}))}),
+        "DeepLGlossary": one,
+        "DeepLGlossaries": record({"glossaries": items(one)}),
+        "DeepLMultilingualGlossary": several,
+        "DeepLMultilingualGlossaries": record({"glossaries": items(several)}),
         "DeepLDictionary": record(dictionary),
         "DeepLEntries": record({"dictionaries": items(record(entries))}),
         "DeepLError": record({"message": STRING}),
     }
-
-
-def operation(
-    summary: str, answer: str | None, request: Schema | None = None, parameters: list[Schema] | None = None,
-    status: int = 200,
-) -> Schema:  # fmt: skip
-    """An operation; `answer` is a type, a content type, or None if it has no content."""
-    content = {"content": {answer: {"schema": STRING}}} if answer and "/" in answer else typed(answer) if answer else {}
-    refused = {str(code): {"description": words, **typed("DeepLError")} for code, words in REFUSALS.items()}
-    found: Schema = {"summary": summary, "tags": ["DeepL"]}
-    found["responses"] = {str(status): {"description": "OK", **content}, **refused}
-    return found | ({"requestBody": request} if request else {}) | ({"parameters": parameters} if parameters else {})
-
-
-def body(fields: Schema, *required: str, kind: str = "application/json") -> Schema:
-    schema = {"type": "object", "properties": fields, "required": [*required]}
-    return {"required": True, "content": {kind: {"schema": schema}}}
-
-
-def typed(name: str) -> Schema:
-    return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
-
-
-def named(fields: Schema) -> list[Schema]:
-    return [{"name": name, "schema": schema} for name, schema in fields.items()]
-
-
-def record(fields: Schema) -> Schema:
-    return {"type": "object", "properties": fields, "required": list(fields)}
-
-
-def items(schema: Schema) -> Schema:
-    return {"type": "array", "items": schema}

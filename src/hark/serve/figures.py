@@ -12,17 +12,13 @@ from hark.serve.service import Service
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds of the latency histogram, in seconds."""
+FILL = "Sentences in the batches of each step; divided by the steps, the mean fill of batches."
 OF_MODELS: tuple[tuple[str, str, Callable[[RunningModel], int], str], ...] = (
-    ("open_texts", "gauge", lambda each: each.open, "Texts that are not finished."),
-    ("queued_sentences", "gauge", lambda each: each.queued, "Sentences that wait for the engine."),
-    ("decoding_sentences", "gauge", lambda each: each.decoding, "Sentences that the engine is decoding."),
-    ("engine_steps_total", "counter", lambda each: each.steps, "Steps of the engine."),
-    (
-        "engine_step_sentences_total",
-        "counter",
-        lambda each: each.step_sentences,
-        "Sentences in the batches of each step; divided by the steps, the mean fill of batches.",
-    ),
+    ("open_texts", "gauge", lambda model: model.open, "Texts that are not finished."),
+    ("queued_sentences", "gauge", lambda model: model.queued, "Sentences that wait for the engine."),
+    ("decoding_sentences", "gauge", lambda model: model.decoding, "Sentences that the engine is decoding."),
+    ("engine_steps_total", "counter", lambda model: model.steps, "Steps of the engine."),
+    ("engine_step_sentences_total", "counter", lambda model: model.step_sentences, FILL),
 )
 """Figures of each loaded model: name, kind, how to read it, and its meaning."""
 
@@ -53,8 +49,7 @@ class Figures:
         yield from heading("hark_requests_total", "counter", "Answered requests.")
         for (route, method, status), count in sorted(self._requests.items()):
             yield f'hark_requests_total{{route="{route}",method="{method}",status="{status}"}} {count}'
-        yield from heading("hark_requests_in_progress", "gauge", "Requests that are not answered yet.")
-        yield f"hark_requests_in_progress {self.in_progress}"
+        yield from figure("hark_requests_in_progress", "gauge", "Requests that are not answered yet.", self.in_progress)
         yield from heading("hark_request_seconds", "histogram", "Time to answer a request.")
         for route, counts in sorted(self._latency.items()):
             total = 0
@@ -67,22 +62,16 @@ class Figures:
 
 def of_service(service: Service) -> Iterator[str]:
     counts = service.counts
-    for name, value, meaning in (
-        ("texts", counts.texts, "Translated texts."),
-        ("characters", counts.characters, "Characters of translated texts."),
-        ("tokens", counts.tokens, "Tokens of translations; their rate is tokens per second."),
-        ("joined_requests", counts.joined, "Requests that were joined with an identical one in flight."),
-        ("cancelled_requests", counts.cancelled, "Requests whose clients hung up."),
-    ):
-        yield from heading(f"hark_{name}_total", "counter", meaning)
-        yield f"hark_{name}_total {value}"
-    for name, value, meaning in (
-        ("jobs", service.jobs, "Requests that are being translated or wait for it."),
-        ("queued_characters", service.characters, "Characters of these requests."),
-        ("models_loaded", len(service.shelf.running), "Loaded models."),
-    ):
-        yield from heading(f"hark_{name}", "gauge", meaning)
-        yield f"hark_{name} {value}"
+    yield from figure("hark_texts_total", "counter", "Translated texts.", counts.texts)
+    yield from figure("hark_characters_total", "counter", "Characters of translated texts.", counts.characters)
+    tokens = "Tokens of translations; their rate is tokens per second."
+    yield from figure("hark_tokens_total", "counter", tokens, counts.tokens)
+    joined = "Requests that were joined with an identical one in flight."
+    yield from figure("hark_joined_requests_total", "counter", joined, counts.joined)
+    yield from figure("hark_cancelled_requests_total", "counter", "Requests whose clients hung up.", counts.cancelled)
+    yield from figure("hark_jobs", "gauge", "Requests that are being translated or wait for it.", service.jobs)
+    yield from figure("hark_queued_characters", "gauge", "Characters of these requests.", service.characters)
+    yield from figure("hark_models_loaded", "gauge", "Loaded models.", len(service.shelf.running))
     for name, kind, value_of, meaning in OF_MODELS:
         yield from heading(f"hark_{name}", kind, meaning)
         for running in service.shelf.running:
@@ -90,14 +79,16 @@ def of_service(service: Service) -> Iterator[str]:
 
 
 def of_process(start: float) -> Iterator[str]:
-    yield from heading("process_start_time_seconds", "gauge", "When the server was started.")
-    yield f"process_start_time_seconds {start:.3f}"
-    yield from heading("process_cpu_seconds_total", "counter", "CPU time of the server.")
-    yield f"process_cpu_seconds_total {time.process_time():.2f}"
-    memory = resident_memory()
+    cpu, memory = f"{time.process_time():.2f}", resident_memory()
+    yield from figure("process_start_time_seconds", "gauge", "When the server was started.", f"{start:.3f}")
+    yield from figure("process_cpu_seconds_total", "counter", "CPU time of the server.", cpu)
     if memory is not None:
-        yield from heading("process_resident_memory_bytes", "gauge", "Memory of the server.")
-        yield f"process_resident_memory_bytes {memory}"
+        yield from figure("process_resident_memory_bytes", "gauge", "Memory of the server.", memory)
+
+
+def figure(name: str, kind: str, meaning: str, value: int | str) -> Iterator[str]:
+    yield from heading(name, kind, meaning)
+    yield f"{name} {value}"
 
 
 def heading(name: str, kind: str, meaning: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Middleware for clients that hang up: their work is cancelled at once.
+"""Cancels the work of clients that hang up, and keeps patient ones from doing so.
 
-Answers of long work: spaces are sent until the JSON is ready, so that clients with a read timeout keep waiting.
+While long work is done, spaces are sent until the JSON is ready, so that clients with a read timeout keep waiting.
 """
 
 import asyncio
@@ -30,8 +30,7 @@ class HangUps:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
         length = headers.get(b"content-length", b"").decode("latin-1")
         size = 0
@@ -93,11 +92,9 @@ async def answer_patiently(work: Coroutine[Any, Any, Any], seconds: float) -> Re
     except asyncio.CancelledError:
         task.cancel()
         raise
-    return (
-        CompactJson(task.result())
-        if done
-        else StreamingResponse(_spaces(task, seconds), media_type=CompactJson.media_type)
-    )
+    if done:
+        return CompactJson(task.result())
+    return StreamingResponse(_spaces(task, seconds), media_type=CompactJson.media_type)
 
 
 async def _spaces(task: "asyncio.Task[Any]", seconds: float) -> AsyncIterator[bytes]:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.documents.formats import FORMATS
 from hark.documents.markup_tokens import MarkupRules
@@ -20,7 +20,6 @@ from hark.serve.translating import TextOptions, TranslatedText, translate_texts
 from hark.serve.uploads import (
     Uploads,
     attachment,
-    file_type,
     output_type,
     read_file,
     summarise_file,
@@ -29,16 +28,15 @@ from hark.serve.uploads import (
 )
 from hark.text.language_names import language_name
 
-ID = 32
-"""Characters of the random part of a download's name."""
+ID_CHARS = 32
+"""Of the random part of a download's name."""
 
 
 def refuse(refusal: Refusal) -> Response:
-    """A refusal in the words of this API."""
     return refuse_with(refusal, {"error": refusal.message})
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
+def routes(service: Service, settings: ServeSettings) -> list[Route]:
     """The routes of this API. Keys are checked here, because they are in the body."""
     uploads = Uploads()
 
@@ -50,16 +48,16 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
     async def translate(request: Request) -> Response:
         fields = await read(request)
         texts = fields.texts("q") or []
-        several = isinstance(fields.value("q"), list) if len(texts) == 1 else True
+        several = len(texts) != 1 or isinstance(fields.value("q"), list)
         if not texts or (not several and not texts[0]):
             raise missing("q")
         check_size(texts, settings)
         options = read_text_options(fields, settings)
-        answers = [answer(each, options) for each in await translate_texts(service, texts, options)]
+        answers = [answer(done, options) for done in await translate_texts(service, texts, options)]
         if not several:
             return CompactJson(answers[0])
         # Lists of values, not a list of answers.
-        return CompactJson({name: [each[name] for each in answers] for name in answers[0]})
+        return CompactJson({name: [found[name] for found in answers] for name in answers[0]})
 
     async def detect(request: Request) -> Response:
         fields = await read(request)
@@ -72,48 +70,37 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
 
     async def languages(request: Request) -> Response:
         await read_fields(request)  # some clients send a form with this GET
-        pairs = service.pairs()
-        listed = [
-            {
-                "code": code,
-                "name": language_name(code),
-                "targets": sorted({target for source, target in pairs if source == code} | {code}),
-            }
-            for code in service.languages()
-        ]
+        pairs, listed = service.pairs(), []
+        for code in service.languages():
+            targets = {target for source, target in pairs if source == code} | {code}
+            listed.append({"code": code, "name": language_name(code), "targets": sorted(targets)})
         return CompactJson(listed)
 
     async def translate_whole_file(request: Request) -> Response:
         fields = await read(request)
-        if "file" not in fields:
-            raise missing("file")
         file = fields.file("file")
-        assert file is not None
+        if file is None:
+            raise missing("file")
         name = file.filename or ""
-        file_type(name)
+        suffix = output_type(name)
         source, target = read_languages(fields)
-        stored = uploads.add(await file.read(), name)
-        try:
-            job = await read_file(service, stored, source, target, formality=read_formality(fields))
-        except Refusal:
-            uploads.remove(stored.id)
-            raise
+        formality, content = read_formality(fields), await file.read()
+        job = await read_file(service, uploads, content, name, suffix, source, target, formality)
 
         async def work() -> dict[str, Any]:
             try:
                 done = await translate_file(service, job)
             finally:
-                uploads.remove(stored.id)
-            result = uploads.add(done.content, translated_name(stored.name, target, output_type(name, None)))
-            path = f"{result.id}_{result.name}"
-            url = str(request.url_for("download_file", name=quote(path)))
+                uploads.remove(job.stored.id)
+            result = uploads.add(done.content, translated_name(job.stored.name, target, suffix))
+            url = str(request.url_for("download_file", name=quote(f"{result.id}_{result.name}")))
             return {"translatedFileUrl": url, "report": await asyncio.to_thread(summarise_file, done)}
 
         return await answer_patiently(work(), settings.patience_seconds)
 
     async def download_file(request: Request) -> Response:
         """No key is needed: whoever knows the random name was given it."""
-        stored = uploads.find(request.path_params["name"][:ID])
+        stored = uploads.find(request.path_params["name"][:ID_CHARS])
         if stored is None:
             raise Refusal(404, "there is no such file: it was downloaded, or is older than an hour")
         content = stored.path.read_bytes()
@@ -123,21 +110,18 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
 
     async def frontend_settings(_: Request) -> Response:
         source, target = service.pairs()[0]
-        return CompactJson(
-            {
-                "apiKeys": service.admission.needs_keys,
-                "charLimit": settings.characters,
-                "filesTranslation": True,
-                "frontendTimeout": 500,
-                "keyRequired": service.admission.needs_keys,
-                "language": {
-                    "source": {"code": source, "name": language_name(source)},
-                    "target": {"code": target, "name": language_name(target)},
-                },
-                "suggestions": False,
-                "supportedFilesFormat": list(FORMATS),
-            }
-        )
+        sides = {"source": source, "target": target}
+        values = {
+            "apiKeys": service.admission.needs_keys,
+            "charLimit": settings.characters,
+            "filesTranslation": True,
+            "frontendTimeout": 500,
+            "keyRequired": service.admission.needs_keys,
+            "language": {side: {"code": code, "name": language_name(code)} for side, code in sides.items()},
+            "suggestions": False,
+            "supportedFilesFormat": list(FORMATS),
+        }
+        return CompactJson(values)
 
     async def suggest(request: Request) -> Response:
         await read(request)

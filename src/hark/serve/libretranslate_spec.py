@@ -1,27 +1,21 @@
 """The OpenAPI description of LibreTranslate's API, as far as it is offered, at /spec."""
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import get_args
 
 from hark.documents.formats import FORMATS
+from hark.serve.schemas import STRING, STRINGS, Schema, items, json_content, record
 from hark.serve.settings import ServeSettings
 from hark.text.address import Formality
 
-STRING = {"type": "string"}
-ERROR = {"type": "object", "properties": {"error": STRING}, "required": ["error"]}
 LANGUAGE = {"type": "object", "properties": {"confidence": {"type": "number"}, "language": STRING}}
-_FLAGGED = {
-    "number": {"type": "integer"},
-    "source": STRING,
-    "text": STRING,
-    "warnings": {"type": "array", "items": STRING},
-}
+FLAGGED = {"number": {"type": "integer"}, "source": STRING, "text": STRING, "warnings": STRINGS}
 REPORT = {
     "type": "object",
     "description": "What became of the segments of the file, and a list of those to check; only hark sends it.",
     "properties": {
         **{name: {"type": "integer"} for name in ("segments", "translated", "kept", "flagged")},
-        "list": {"type": "array", "items": {"type": "object", "properties": _FLAGGED}},
+        "list": items({"type": "object", "properties": FLAGGED}),
     },
 }
 WARNINGS = "What may be wrong with the translation, worst first; only hark sends it."
@@ -39,9 +33,9 @@ FORMALITY = {
 KEY = {"type": "string", "description": "The API key, if the server needs one."}
 
 
-def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any]:
+def describe(settings: ServeSettings, languages: Sequence[str]) -> Schema:
     """Return the description; `languages` are the codes on offer."""
-    one_or_more = {"oneOf": [STRING, {"type": "array", "items": STRING}]}
+    one_or_more = {"oneOf": [STRING, STRINGS]}
     translate = {
         "q": {
             "description": f"The text, or several; at most {settings.characters:,} characters.",
@@ -62,10 +56,10 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
         "required": ["translatedText"],
         "properties": {
             "translatedText": one_or_more,
-            "detectedLanguage": {"oneOf": [LANGUAGE, {"type": "array", "items": LANGUAGE}]},
-            "alternatives": {"type": "array", "items": one_or_more},
+            "detectedLanguage": {"oneOf": [LANGUAGE, items(LANGUAGE)]},
+            "alternatives": items(one_or_more),
             "warnings": {"type": "array", "description": f"{WARNINGS} A list of lists for several texts."},
-            "confidence": {"oneOf": [CONFIDENCE, {"type": "array", "items": CONFIDENCE}]},
+            "confidence": {"oneOf": [CONFIDENCE, items(CONFIDENCE)]},
         },
     }
     detect = {"q": {"type": "string", "minLength": 1}, "api_key": KEY}
@@ -76,10 +70,7 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
         "formality": FORMALITY,
         "api_key": KEY,
     }
-    listed = {
-        "type": "object",
-        "properties": {"code": STRING, "name": STRING, "targets": {"type": "array", "items": STRING}},
-    }
+    listed = {"type": "object", "properties": {"code": STRING, "name": STRING, "targets": STRINGS}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -89,34 +80,32 @@ def describe(settings: ServeSettings, languages: Sequence[str]) -> dict[str, Any
         },
         "paths": {
             "/translate": post("Translate text", translate, ["q", "source", "target"], translated),
-            "/detect": post("Detect the language of a text", detect, ["q"], {"type": "array", "items": LANGUAGE}),
-            "/languages": get("List the languages", {"type": "array", "items": listed}),
+            "/detect": post("Detect the language of a text", detect, ["q"], items(LANGUAGE)),
+            "/languages": get("List the languages", items(listed)),
             "/translate_file": post(
                 "Translate a file",
                 file,
                 ["file", "source", "target"],
                 {"type": "object", "properties": {"translatedFileUrl": STRING, "report": REPORT}},
-                "multipart/form-data",
+                kind="multipart/form-data",
             ),
             "/frontend/settings": get("Settings for user interfaces", {"type": "object"}),
         },
     }
 
 
-def post(
-    summary: str, properties: dict[str, Any], required: list[str], result: dict[str, Any], kind: str = ""
-) -> dict[str, Any]:
+def post(summary: str, properties: Schema, required: list[str], result: Schema, kind: str = "") -> Schema:
     schema = {"type": "object", "properties": properties, "required": required}
     kinds = [kind] if kind else ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
-    body = {"required": True, "content": {each: {"schema": schema} for each in kinds}}
+    body = {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}
     return {"post": {"summary": summary, "requestBody": body, "responses": responses(result)}}
 
 
-def get(summary: str, result: dict[str, Any]) -> dict[str, Any]:
+def get(summary: str, result: Schema) -> Schema:
     return {"get": {"summary": summary, "responses": responses(result)}}
 
 
-def responses(result: dict[str, Any]) -> dict[str, Any]:
+def responses(result: Schema) -> Schema:
     errors = {
         "400": "The request is invalid",
         "403": "The API key is invalid",
@@ -124,10 +113,6 @@ def responses(result: dict[str, Any]) -> dict[str, Any]:
         "429": "Too many requests",
         "503": "The server is busy",
     }
-    return {
-        "200": {"description": "Success", "content": {"application/json": {"schema": result}}},
-        **{
-            status: {"description": words, "content": {"application/json": {"schema": ERROR}}}
-            for status, words in errors.items()
-        },
-    }
+    error = json_content(record({"error": STRING}))
+    refused = {status: {"description": meaning, "content": error} for status, meaning in errors.items()}
+    return {"200": {"description": "Success", "content": json_content(result)}, **refused}

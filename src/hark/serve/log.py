@@ -1,7 +1,4 @@
-"""A structured log: one JSON object per line on stderr. It never contains text, keys or queries of users.
-
-Middleware that logs and counts every request.
-"""
+"""A structured log of all requests: one JSON object per line on stderr. It never contains text or keys of users."""
 
 import json
 import logging
@@ -22,6 +19,11 @@ from hark.errors import HarkWarning
 from hark.serve.figures import Figures
 
 Level = Literal["info", "warning", "error"]
+HUNG_UP = 499
+"""The status in log and figures of a request whose client hung up, as in nginx."""
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+QUIET = ("/health/live", "/health/ready", "/metrics")
+"""Routes that are polled: they are counted, but not logged unless they fail."""
 
 
 class Log:
@@ -95,14 +97,6 @@ def everything_in(log: Log) -> Iterator[None]:
             threading.excepthook, sys.unraisablehook = hooks
 
 
-HUNG_UP = 499
-"""The status in log and figures of a request whose client hung up, as in nginx."""
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-QUIET = ("/health/live", "/health/ready", "/metrics")
-"""Routes that are polled: they are counted, but not logged unless they fail."""
-UNKNOWN = "(unknown)"
-
-
 class Observation:
     """Logs and counts requests by route. Paths are not logged: clients choose them."""
 
@@ -111,8 +105,7 @@ class Observation:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return await self._app(scope, receive, send)
         start, status, size = time.perf_counter(), HUNG_UP, 0
 
         async def send_observed(message: Message) -> None:
@@ -128,7 +121,7 @@ class Observation:
         finally:
             self._figures.in_progress -= 1
             seconds = time.perf_counter() - start
-            route = scope.get("hark.route", UNKNOWN)
+            route = scope.get("hark.route", "(unknown)")
             method = scope["method"] if scope["method"] in METHODS else "OTHER"
             self._figures.record(route, method, status, seconds)
             if route not in QUIET or status == 500:

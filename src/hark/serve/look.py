@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.errors import HarkError, MissingExtraError, UserError, require
 from hark.serve.bodies import Refusal, read_json
@@ -16,15 +16,14 @@ from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.translate.load import Loaded
 
-WAITING = 4
-"""Maximum requests that wait for the one that is being recorded: each takes about a second."""
-MOST_CHANGES = 6
-LONGEST = 1000
-"""Maximum characters of the sentence."""
+MAX_WAITING = 4
+"""Requests that wait for the one that is being recorded: each takes about a second."""
+MAX_CHANGES = 6
+MAX_CHARS = 1000
+"""Of the sentence."""
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noqa: ARG001
-    """The route of this API."""
+def routes(service: Service, settings: ServeSettings) -> list[Route]:  # noqa: ARG001
     recorder = ThreadPoolExecutor(1, "hark look")
     choice = ModelChoice(service.shelf)
     waiting = 0
@@ -36,16 +35,16 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
         changes = fields.number("changes", 0)
         if not text or not text.strip():
             raise Refusal(400, "text is missing")
-        if len(text) > LONGEST:
-            raise Refusal(413, f"{len(text):,} characters are too many; the limit is {LONGEST:,}")
-        if not 0 <= changes <= MOST_CHANGES:
-            raise Refusal(400, f"changes must be 0 to {MOST_CHANGES}, not {changes}")
+        if len(text) > MAX_CHARS:
+            raise Refusal(413, f"{len(text):,} characters are too many; the limit is {MAX_CHARS:,}")
+        if not 0 <= changes <= MAX_CHANGES:
+            raise Refusal(400, f"changes must be 0 to {MAX_CHANGES}, not {changes}")
         try:
             require("torch", "train", "looking inside")
         except MissingExtraError as error:
             raise Refusal(501, str(error)) from None
         chosen = await choice.choose(text, source, target)
-        if waiting > WAITING:
+        if waiting > MAX_WAITING:
             raise Refusal(503, "too many requests are waiting; try again", 5)
         waiting += 1
         try:

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.serve.bodies import Fields, Refusal, read_json
 from hark.serve.service import Event, Job, Service, Translated
@@ -25,11 +25,14 @@ class CompactJson(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return compact(content).encode()
+
+
+def compact(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def refuse(refusal: Refusal) -> Response:
-    """A refusal in the words of this API."""
     return refuse_with(refusal, {"error": {"message": refusal.message, "status": refusal.status}})
 
 
@@ -43,8 +46,7 @@ def refuse_with(refusal: Refusal, content: dict[str, Any]) -> Response:
     return response
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
-    """The routes of this API."""
+def routes(service: Service, settings: ServeSettings) -> list[Route]:
 
     async def translate(request: Request) -> Response:
         fields = await read_json(request)
@@ -68,7 +70,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         if fields.flag("stream") or EVENTS in request.headers.get("accept", ""):
             service.check(job)  # before the status is sent
             return StreamingResponse(events(service, job), media_type=EVENTS)
-        return CompactJson({"translations": [translation(each) for each in await service.translate(job)]})
+        return CompactJson({"translations": [translation(done) for done in await service.translate(job)]})
 
     async def detect(request: Request) -> Response:
         texts = (await read_json(request)).texts("text")
@@ -77,7 +79,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         if len(texts) > settings.batch or sum(map(len, texts)) > settings.characters:
             raise Refusal(413, f"the limits are {settings.batch:,} texts and {settings.characters:,} characters")
         found = [await service.detect(text) for text in texts]
-        return CompactJson({"detections": [[language(*each) for each in ranked] for ranked in found]})
+        return CompactJson({"detections": [[language(*best) for best in ranked] for ranked in found]})
 
     async def languages(_: Request) -> Response:
         pairs = service.pairs()
@@ -89,16 +91,16 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
         return CompactJson({"languages": listed})
 
     async def models(_: Request) -> Response:
-        running = {each.name for each in service.shelf.running}
+        running = {model.name for model in service.shelf.running}
         listed = [
             {
-                "name": each.name,
-                "pairs": [list(pair) for pair in each.pairs],
-                "summary": each.summary,
-                "size": each.size,
-                "loaded": each.name in running,
+                "name": model.name,
+                "pairs": model.pairs,
+                "summary": model.summary,
+                "size": model.size,
+                "loaded": model.name in running,
             }
-            for each in service.shelf.offered
+            for model in service.shelf.offered
         ]
         return CompactJson({"models": listed})
 
@@ -119,7 +121,6 @@ def languages_of(fields: Fields) -> tuple[str | None, str]:
 
 
 def read_formality(fields: Fields) -> Formality:
-    """The field formality."""
     value = fields.text("formality") or "auto"
     if value not in get_args(Formality):
         raise Refusal(400, "formality must be auto, formal or informal")
@@ -133,25 +134,20 @@ async def events(service: Service, job: Job) -> AsyncIterator[bytes]:
             yield sse(*event_data(event))
     except Refusal as refusal:
         yield sse("error", {"error": refusal.message})
-        return
-    yield sse("done", {})
+    else:
+        yield sse("done", {})
 
 
 def event_data(event: Event) -> tuple[str, dict[str, Any]]:
     if isinstance(event.result, Translated):
         return "text", {"index": event.text, **translation(event.result)}
+    place = {"index": event.text, "sentence": event.sentence, "of": event.of}
     # Where a sentence starts in the translation is not known before those before it are finished.
-    return "sentence", {
-        "index": event.text,
-        "sentence": event.sentence,
-        "of": event.of,
-        **sentence(event.result),
-        "start": None,
-    }
+    return "sentence", {**place, **sentence(event.result), "start": None}
 
 
 def sse(name: str, data: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+    return f"event: {name}\ndata: {compact(data)}\n\n".encode()
 
 
 def translation(done: Translated) -> dict[str, Any]:
@@ -165,27 +161,27 @@ def translation(done: Translated) -> dict[str, Any]:
         "score": rounded(result.score),
         "flags": result.flags,
         "warnings": [str(reason) for reason in result.reasons],
-        "sentences": [sentence(each) for each in result.sentences],
-        "alternatives": [alternative(each) for each in result.alternatives],
+        "sentences": [sentence(part) for part in result.sentences],
+        "alternatives": [alternative(other) for other in result.alternatives],
     }
 
 
-def sentence(each: Sentence) -> dict[str, Any]:
+def sentence(part: Sentence) -> dict[str, Any]:
     return {
-        "source": each.source,
-        "text": each.text,
-        "source_start": each.source_start,
-        "start": each.start,
-        "score": rounded(each.score),
-        "flags": each.flags,
-        "warnings": [str(reason) for reason in each.reasons],
-        "links": [[link.source, link.target, link.weight] for link in each.links],
-        "alternatives": [alternative(other) for other in each.alternatives],
+        "source": part.source,
+        "text": part.text,
+        "source_start": part.source_start,
+        "start": part.start,
+        "score": rounded(part.score),
+        "flags": part.flags,
+        "warnings": [str(reason) for reason in part.reasons],
+        "links": [[link.source, link.target, link.weight] for link in part.links],
+        "alternatives": [alternative(other) for other in part.alternatives],
     }
 
 
-def alternative(each: Alternative) -> dict[str, Any]:
-    return {"text": each.text, "score": rounded(each.score)}
+def alternative(other: Alternative) -> dict[str, Any]:
+    return {"text": other.text, "score": rounded(other.score)}
 
 
 def language(code: str, confidence: float) -> dict[str, Any]:

@@ -1,42 +1,50 @@
 """The OpenAPI description of the native API, and of DeepL's."""
 
-from typing import Any, get_args
+from collections.abc import Collection, Sequence
+from typing import get_args
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark import __version__
 from hark.pages.document import read_asset
 from hark.serve import deepl_spec
+from hark.serve.look import MAX_CHANGES, MAX_CHARS
 from hark.serve.native import EVENTS, CompactJson
 from hark.serve.openapi_page import render
-from hark.serve.runs import MOST_RUNS
+from hark.serve.runs import MAX_RUNS
+from hark.serve.schemas import (
+    COUNT,
+    REFUSALS,
+    STRING,
+    STRINGS,
+    TEXT,
+    Schema,
+    body,
+    in_path,
+    items,
+    json_content,
+    query,
+    record,
+    ref,
+    refusals,
+)
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 from hark.text.address import Formality
 
-Schema = dict[str, Any]
 INTRODUCTION = (
     "Translation on this machine. Offsets and lengths are in Unicode code points. Scores are log-probabilities, "
     "normalised by length: closer to 0 is better. Texts must not contain NUL."
 )
-TEXT: Schema = {"type": "string", "pattern": "^[^\\x00]*$"}
-OFFSET: Schema = {"type": "integer", "minimum": 0}
 SCORE: Schema = {"type": ["number", "null"], "description": "null if nothing was translated."}
-STRINGS: Schema = {"type": "array", "items": {"type": "string"}}
-SPAN: Schema = {"type": "array", "items": OFFSET, "minItems": 2, "maxItems": 2}
-REFUSALS = {
-    400: "The request is invalid; the message says why.",
-    403: "The API key is missing or invalid.",
+SPAN: Schema = {"type": "array", "items": COUNT, "minItems": 2, "maxItems": 2}
+MEANINGS = {
+    **REFUSALS,
     404: "There is no such run, sample or checkpoint.",
-    408: "The body came too slowly.",
     409: "The checkpoint is of a model that cannot show its attention.",
-    413: "The text, the number of texts or the body is too large.",
     415: "The body is not JSON.",
-    421: "The server does not answer for this host name; see --allowed-host.",
-    429: "Too many requests of one client; see the header Retry-After.",
-    500: "The engine failed; the request may be sent again.",
     501: "The server lacks an optional package.",
     503: "The queue is full, or the server is shutting down; see the header Retry-After.",
 }
@@ -88,13 +96,18 @@ def paths(settings: ServeSettings) -> Schema:
         **{name: {"type": "boolean", "description": meaning} for name, meaning in flags.items()},
     }
     look = {
-        "text": {**TEXT, "minLength": 1, "maxLength": 1000},
+        "text": {**TEXT, "minLength": 1, "maxLength": MAX_CHARS},
         "source": source,
         "target": target,
-        "changes": {"type": "integer", "minimum": 0, "maximum": 6, "description": "Heads and words to remove."},
+        "changes": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": MAX_CHANGES,
+            "description": "Heads and words to remove.",
+        },
     }
     stream = {
-        "schema": {"type": "string"},
+        "schema": STRING,
         "description": "Events: sentence, with index (of the text), sentence, of (the number of sentences) and the "
         "fields of a Sentence, in any order; text, with index and the fields of a Translation; done; error.",
     }
@@ -112,50 +125,36 @@ def run_paths() -> Schema:
     """The addresses of training runs, which only a server with a folder of runs has."""
     name: Schema = {"type": "string", "minLength": 1, "description": "The name of a run in the list."}
     number: Schema = {"type": "integer", "minimum": 0, "maximum": 10**12 - 1}
-    several = {"type": "array", "items": name, "maxItems": MOST_RUNS}
+    several = query("run", {"type": "array", "items": name, "maxItems": MAX_RUNS}, required=False)
+    sample = [query("run", name), query("step", number), query("sentence", number)]
     return {
         "/api/v1/runs": get("List training runs", "Runs"),
-        "/api/v1/runs/watch": get(
-            "Follow the list of runs, and the metrics and samples of some",
-            None,
-            [query("run", several, required=False)],
-        ),
-        "/api/v1/runs/{name}/metrics": get(
-            "Follow the metrics and samples of a run", None, [{**query("name", name), "in": "path"}]
-        ),
-        "/api/v1/runs/attention": get(
-            "Compute the cross-attention of a sample at a checkpoint",
-            "Attention",
-            [query("run", name), query("step", number), query("sentence", number)],
-        ),
+        "/api/v1/runs/watch": get("Follow the list of runs, and the metrics and samples of some", None, [several]),
+        "/api/v1/runs/{name}/metrics": get("Follow the metrics and samples of a run", None, [in_path("name", name)]),
+        "/api/v1/runs/attention": get("Compute the cross-attention of a sample at a checkpoint", "Attention", sample),
     }
 
 
-def query(name: str, schema: Schema, required: bool = True) -> Schema:
-    return {"name": name, "in": "query", "required": required, "schema": schema}
+def post(summary: str, fields: Schema, required: Sequence[str], answer: str, more: Schema | None = None) -> Schema:
+    """A POST; `more` is the content of the answer in other types than JSON."""
+    content = {**json_content(ref(answer)), **(more or {})}
+    statuses = MEANINGS.keys() - {404, 409}
+    return {
+        "post": {"summary": summary, "requestBody": body(fields, *required), "responses": responses(content, statuses)}
+    }
 
 
-def post(summary: str, fields: Schema, required: list[str], answer: str, more: Schema | None = None) -> Schema:
-    schema = {"type": "object", "properties": fields, "required": required}
-    body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    refusals = {status: meaning for status, meaning in REFUSALS.items() if status not in (404, 409)}
-    return {"post": {"summary": summary, "requestBody": body, "responses": responses(answer, more, refusals)}}
-
-
-def get(summary: str, answer: str | None, parameters: list[Schema] | None = None) -> Schema:
+def get(summary: str, answer: str | None, parameters: Sequence[Schema] = ()) -> Schema:
     """A GET. Without an answer, it is a stream of events."""
-    statuses = (400, 403, 404, 409, 421, 429, 500, 503) if parameters else (403, 421, 429)
-    refusals = {status: meaning for status, meaning in REFUSALS.items() if status in statuses}
-    stream = None if answer else {EVENTS: {"schema": {"type": "string"}, "description": RUN_EVENTS}}
-    operation = {"summary": summary, "responses": responses(answer, stream, refusals)}
-    return {"get": operation | ({"parameters": parameters} if parameters else {})}
+    content = json_content(ref(answer)) if answer else {EVENTS: {"schema": STRING, "description": RUN_EVENTS}}
+    statuses = {400, 403, 404, 409, 421, 429, 500, 503} if parameters else {403, 421, 429}
+    operation = {"summary": summary, "responses": responses(content, statuses)}
+    return {"get": operation | ({"parameters": [*parameters]} if parameters else {})}
 
 
-def responses(answer: str | None, more: Schema | None, refusals: dict[int, str]) -> Schema:
-    content = {**({"application/json": {"schema": ref(answer)}} if answer else {}), **(more or {})}
-    error = {"application/json": {"schema": ref("Error")}}
-    refused = {str(status): {"description": meaning, "content": error} for status, meaning in refusals.items()}
-    return {"200": {"description": "OK", "content": content}, **refused}
+def responses(content: Schema, statuses: Collection[int]) -> Schema:
+    refused = {status: MEANINGS[status] for status in sorted(statuses)}
+    return {"200": {"description": "OK", "content": content}, **refusals(refused, "Error")}
 
 
 def schemas() -> Schema:
@@ -164,88 +163,57 @@ def schemas() -> Schema:
         "prefixItems": [SPAN, SPAN, {"type": "number"}],
         "description": "Spans of a source word and of a word of the translation, in the sentence, and the weight.",
     }
-    common = {"score": SCORE, "flags": STRINGS, "warnings": STRINGS, "alternatives": list_of("Alternative")}
+    common = {"score": SCORE, "flags": STRINGS, "warnings": STRINGS, "alternatives": items(ref("Alternative"))}
+    translation = {
+        "text": STRING,
+        "source": STRING,
+        "target": STRING,
+        "model": STRING,
+        "formality": {"enum": ["formal", "informal", None], "description": "What the model was asked for."},
+        "sentences": items(ref("Sentence")),
+        **common,
+    }
+    sentence = {
+        "source": STRING,
+        "text": STRING,
+        "source_start": {**COUNT, "description": "Where it starts in the text."},
+        "start": {**COUNT, "description": "Where it starts in the translation; null in events."},
+        "links": items(link),
+        **common,
+    }
+    model = {
+        "name": STRING,
+        "pairs": items(STRINGS),
+        "summary": STRING,
+        "size": {"type": "integer"},
+        "loaded": {"type": "boolean"},
+    }
+    weights = {
+        **items(items({"type": "number"})),
+        "description": "A row for each word of the target, a column for each of the source.",
+    }
+    head = {"type": "object", "description": "What the page of hark look shows."}
+    run = record({"name": STRING, "state": STRING})
     return {
-        "Translations": record({"translations": list_of("Translation")}),
-        "Translation": record(
-            {
-                "text": {"type": "string"},
-                "source": {"type": "string"},
-                "target": {"type": "string"},
-                "model": {"type": "string"},
-                "formality": {"enum": ["formal", "informal", None], "description": "What the model was asked for."},
-                "sentences": list_of("Sentence"),
-                **common,
-            }
-        ),
-        "Sentence": record(
-            {
-                "source": {"type": "string"},
-                "text": {"type": "string"},
-                "source_start": {**OFFSET, "description": "Where it starts in the text."},
-                "start": {**OFFSET, "description": "Where it starts in the translation; null in events."},
-                "links": {"type": "array", "items": link},
-                **common,
-            }
-        ),
-        "Alternative": record({"text": {"type": "string"}, "score": SCORE}),
-        "Detections": record({"detections": {"type": "array", "items": list_of("Detection")}}),
-        "Detection": record({"language": {"type": "string"}, "confidence": {"type": "number"}}),
-        "Languages": record({"languages": list_of("Language")}),
-        "Language": record({"code": {"type": "string"}, "targets": STRINGS, "formality": STRINGS}),
-        "Models": record({"models": list_of("Model")}),
-        "Model": record(
-            {
-                "name": {"type": "string"},
-                "pairs": {"type": "array", "items": STRINGS},
-                "summary": {"type": "string"},
-                "size": {"type": "integer"},
-                "loaded": {"type": "boolean"},
-            }
-        ),
-        "Runs": record({"runs": list_of("Run")}),
-        "Run": {
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "state": {"type": "string"}},
-            "required": ["name", "state"],
-            "description": "Further fields as in the list of hark runs.",
-        },
-        "Attention": record(
-            {
-                "step": OFFSET,
-                "source": STRINGS,
-                "target": STRINGS,
-                "weights": {
-                    "type": "array",
-                    "items": {"type": "array", "items": {"type": "number"}},
-                    "description": "A row for each word of the target, a column for each of the source.",
-                },
-            }
-        ),
-        "Look": record(
-            {
-                "head": {"type": "object", "description": "What the page of hark look shows."},
-                "blocks": {"type": "string", "description": "Base64 of its compressed arrays."},
-            }
-        ),
-        "Error": record({"error": record({"message": {"type": "string"}, "status": {"type": "integer"}})}),
+        "Translations": record({"translations": items(ref("Translation"))}),
+        "Translation": record(translation),
+        "Sentence": record(sentence),
+        "Alternative": record({"text": STRING, "score": SCORE}),
+        "Detections": record({"detections": items(items(ref("Detection")))}),
+        "Detection": record({"language": STRING, "confidence": {"type": "number"}}),
+        "Languages": record({"languages": items(ref("Language"))}),
+        "Language": record({"code": STRING, "targets": STRINGS, "formality": STRINGS}),
+        "Models": record({"models": items(ref("Model"))}),
+        "Model": record(model),
+        "Runs": record({"runs": items(ref("Run"))}),
+        "Run": {**run, "description": "Further fields as in the list of hark runs."},
+        "Attention": record({"step": COUNT, "source": STRINGS, "target": STRINGS, "weights": weights}),
+        "Look": record({"head": head, "blocks": {**STRING, "description": "Base64 of its compressed arrays."}}),
+        "Error": record({"error": record({"message": STRING, "status": {"type": "integer"}})}),
     }
 
 
-def record(fields: Schema) -> Schema:
-    return {"type": "object", "properties": fields, "required": list(fields)}
-
-
-def list_of(name: str) -> Schema:
-    return {"type": "array", "items": ref(name)}
-
-
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noqa: ARG001
-    """The description, and the page that shows it."""
+def routes(service: Service, settings: ServeSettings) -> list[Route]:  # noqa: ARG001
     description = describe(settings)
     page = render(description)
     style = read_asset("hark.serve", "docs.css")
@@ -259,8 +227,4 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
     async def docs_style(_: Request) -> Response:
         return Response(style, media_type="text/css")
 
-    return [
-        Route("/api/v1/openapi.json", openapi),
-        Route("/docs", docs),
-        Route("/docs/docs.css", docs_style),
-    ]
+    return [Route("/api/v1/openapi.json", openapi), Route("/docs", docs), Route("/docs/docs.css", docs_style)]

@@ -2,15 +2,12 @@
 
 import json
 from html import escape
-from typing import Any
 
 from hark.serve.native import EVENTS
-
-Schema = dict[str, Any]
+from hark.serve.schemas import Schema
 
 
 def render(description: Schema) -> str:
-    """The page of a description."""
     shown = "".join(
         f"<section><h2><b>{method.upper()}</b> <code>{escape(path)}</code></h2><p>{escape(operation['summary'])}.</p>"
         f"{fields_table(operation)}{answers_table(operation)}</section>"
@@ -33,7 +30,9 @@ def render(description: Schema) -> str:
 
 def fields_table(operation: Schema) -> str:
     """The fields of the body, or the parameters of a GET."""
-    fields = {each["name"]: (each["schema"], each["required"]) for each in operation.get("parameters", ())}
+    fields = {
+        parameter["name"]: (parameter["schema"], parameter["required"]) for parameter in operation.get("parameters", ())
+    }
     if "requestBody" in operation:
         [content] = operation["requestBody"]["content"].values()
         schema = content["schema"]
@@ -60,7 +59,7 @@ def kind_of(field: Schema) -> str:
     if "enum" in field:
         return escape(" or ".join(field["enum"]))
     if "oneOf" in field:
-        return " or ".join(kind_of(each) for each in field["oneOf"])
+        return " or ".join(kind_of(kind) for kind in field["oneOf"])
     if field.get("type") == "array":
         return "list of " + kind_of(field["items"])
     kind = field.get("type", "")

@@ -1,13 +1,8 @@
-"""Tells requests of pages of other origins from those of this server's page and of programs (CSRF).
+"""Protects the server from pages of other origins: refuses their requests, and adds security headers to every answer.
 
-Any page that somebody opens can send forms and plain text to a server on this machine. It cannot read the answers, but
-could fill the disk and the queue. Browsers say where such a request comes from, in headers that no page can change.
-
-Middleware that adds security headers to every answer.
-
-Middleware that refuses requests for unknown host names, against DNS rebinding.
-
-A page of another site can let its own name resolve to 127.0.0.1. To the browser, a server on this machine then has
+Any page that somebody opens can send forms and plain text to a server on this machine (CSRF). It cannot read the
+answers, but could fill the disk and the queue. Browsers say where such a request comes from, in headers that no page
+can change. A page can also let its own name resolve to 127.0.0.1 (DNS rebinding): to the browser, the server then has
 the same origin as that page, which could read what it answers. Only the header Host tells the two apart.
 """
 
@@ -25,13 +20,26 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 OWN = ("same-origin", "none")
 """Values of Sec-Fetch-Site of a request of the page of this server, and of one by the user or an extension."""
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Scripts, styles and data only from this server; nothing inline; no page may show it in a frame."""
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),  # translations must not stay in a cache on the way; static files say otherwise
+)
 
 
 def refuse_foreign(scope: Scope, settings: ServeSettings) -> None:
     """Refuse a request of a page of another origin, unless `cors` allows that origin."""
     headers = Headers(scope=scope)
-    origin = headers.get("origin")
-    site = headers.get("sec-fetch-site")
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if "*" in settings.cors or origin in settings.cors or is_extension(origin):
         return
     # Browsers send Sec-Fetch-Site to this machine and over HTTPS; it is right also if a proxy changes the host.
@@ -55,23 +63,7 @@ def is_own(origin: str, host: str, settings: ServeSettings) -> bool:
     if place.removesuffix(port) == host.lower().removesuffix(port):
         return True
     # Names that a proxy may hide. On this machine, other programs have pages, too.
-    return host_name(place) in {host_name(each) for each in settings.allowed_hosts} - LOOPBACK
-
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""Scripts, styles and data only from this server; nothing inline; no page may show it in a frame."""
-HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-)
-UNCACHED = (b"cache-control", b"no-store")
-"""Translations must not stay in a cache on the way. Static files say something else."""
+    return host_name(place) in {host_name(host) for host in settings.allowed_hosts} - LOOPBACK
 
 
 class SecurityHeaders:
@@ -85,14 +77,10 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 given = message.setdefault("headers", [])
                 names = {name for name, _ in given}
-                message["headers"] = [*given, *(each for each in (*HEADERS, UNCACHED) if each[0] not in names)]
+                message["headers"] = [*given, *((name, value) for name, value in HEADERS if name not in names)]
             await send(message)
 
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
-
-
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-ANY = "*"
 
 
 class KnownHosts:
@@ -114,10 +102,10 @@ class KnownHosts:
 
 def known_hosts(settings: ServeSettings) -> frozenset[str] | None:
     """The host names that a server answers for; None: any, as on a network that it knows no names of."""
-    if ANY in settings.allowed_hosts or not (settings.allowed_hosts or is_loopback(settings.host)):
+    if "*" in settings.allowed_hosts or not (settings.allowed_hosts or is_loopback(settings.host)):
         return None
     # Programs on this machine, such as health checks, use its own names.
-    return LOOPBACK | {settings.host} | {host_name(each) for each in settings.allowed_hosts}
+    return LOOPBACK | {settings.host} | {host_name(host) for host in settings.allowed_hosts}
 
 
 def is_loopback(host: str) -> bool:

@@ -12,7 +12,7 @@ from string import Template
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.documents.formats import FORMATS
 from hark.serve.service import Service
@@ -44,8 +44,7 @@ class Asset:
         return cls(content, TYPES.get(Path(name).suffix, PLAIN), f'"{digest(content)}"')
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noqa: ARG001
-    """The page and its files."""
+def routes(service: Service, settings: ServeSettings) -> list[Route]:  # noqa: ARG001
     assets = read_assets()
     version = digest(*(asset.content for _, asset in sorted(assets.items())))
     html = (HERE / "index.html").read_text(encoding="utf-8")
@@ -82,15 +81,12 @@ def read_assets() -> Mapping[str, Asset]:
 
 
 def digest(*contents: bytes) -> str:
-    found = hashlib.sha256()
-    for each in contents:
-        found.update(each)
-    return found.hexdigest()[:20]
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:20]
 
 
 def answer(request: Request, asset: Asset, caching: str) -> Response:
     headers = {"ETag": asset.etag, "Cache-Control": caching}
     known = request.headers.get("If-None-Match", "")
-    if asset.etag in (each.strip().removeprefix("W/") for each in known.split(",")):
+    if asset.etag in (tag.strip().removeprefix("W/") for tag in known.split(",")):
         return Response(status_code=304, headers=headers)
     return Response(asset.content, media_type=asset.media_type, headers=headers)

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.errors import HarkError, UserError
 from hark.serve.bodies import Refusal
@@ -15,11 +15,11 @@ from hark.serve.runs import find_run
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 
-WAITING = 20
-"""Maximum requests that wait: each reads a checkpoint."""
+MAX_WAITING = 20
+"""Requests that wait: each reads a checkpoint."""
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noqa: ARG001
+def routes(service: Service, settings: ServeSettings) -> list[Route]:  # noqa: ARG001
     """None without a folder of runs."""
     folder = settings.runs
     if folder is None:
@@ -31,7 +31,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:  # noq
         nonlocal waiting
         given = request.query_params
         name, step, sentence = given.get("run", ""), number(given, "step"), number(given, "sentence")
-        if waiting > WAITING:
+        if waiting > MAX_WAITING:
             raise Refusal(503, "too many requests are waiting; try again", 5)
         waiting += 1
         try:
@@ -56,7 +56,7 @@ def compute(folder: Path, name: str, step: int, sentence: int) -> dict[str, Any]
     from hark.train.metrics import read_samples
 
     run = find_run(folder, name)
-    pairs = list(dict.fromkeys((each.source, each.reference) for each in read_samples(run.samples)))
+    pairs = list(dict.fromkeys((sample.source, sample.reference) for sample in read_samples(run.samples)))
     if sentence >= len(pairs):
         raise Refusal(404, f"{name} has {len(pairs)} samples")
     if step not in run.saved_steps:
@@ -67,5 +67,5 @@ def compute(folder: Path, name: str, step: int, sentence: int) -> dict[str, Any]
         raise Refusal(409, f"{name}: the attention of step {step:,} cannot be computed") from error
     except HarkError as error:
         raise Refusal(500, str(error)) from error
-    weights = [[round(float(each), 3) for each in row] for row in found.weights_TS]
+    weights = [[round(float(weight), 3) for weight in row] for row in found.weights_TS]
     return {"step": step, "source": found.source, "target": found.target, "weights": weights}

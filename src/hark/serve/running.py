@@ -21,10 +21,8 @@ OnSentence = Callable[[int, int, Sentence], object]
 """Called with the index of a finished sentence, the number of sentences, and the sentence."""
 MAX_INLINE_CHARS = 4_000
 """Characters from which a text is split into sentences in another thread, while this model goes on translating."""
-
-
-BETWEEN_STEPS = 64
-"""Maximum orders that are taken from the inbox before the next step of the engine, which must not run dry meanwhile."""
+MAX_ORDERS_PER_STEP = 64
+"""Orders that are taken from the inbox before the next step of the engine, which must not run dry meanwhile."""
 
 
 class RunningModel:
@@ -135,7 +133,7 @@ class RunningModel:
     def _forget(self, future: "Future[Any]") -> None:
         self._open.discard(future)
         if future.cancelled():
-            self._inbox.put(do_nothing)  # wakes the thread, which may be waiting for the last open future
+            self._inbox.put(lambda: None)  # wakes the thread, which may be waiting for the last open future
 
     def _guard(self, future: "Future[Any]", function: Callable[[], object]) -> None:
         """Call a function; an error fails the future."""
@@ -183,7 +181,7 @@ class RunningModel:
         try:
             while self._open or not closing:
                 todo = None
-                if not self._started or since_step < BETWEEN_STEPS:
+                if not self._started or since_step < MAX_ORDERS_PER_STEP:
                     with suppress(Empty):
                         todo = self._inbox.get(block=not self._started)
                         since_step += 1
@@ -209,10 +207,6 @@ class RunningModel:
     def _stop_scoring(self) -> None:
         if self._scorer is not None:
             self._scorer.shutdown()
-
-
-def do_nothing() -> None:
-    pass
 
 
 def fail(future: "Future[Any]", error: Exception) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from hark.errors import UserError, require
 from hark.serve.bodies import Refusal
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 PAUSE = 1.0  # seconds between two looks at the files
 LIST_EVERY = 5  # looks between two lists of the folder, which may be large
 ALIVE_EVERY = 15  # looks between two comments, so that proxies keep the connection
-MOST_RUNS = 20  # in one stream
-POINTS = 4000  # of a training curve
+MAX_RUNS = 20  # in one stream
+MAX_POINTS = 4000  # of a training curve
 COLUMNS = ("step", "loss", "nll", "rate", "grad_norm", "tokens_per_second", "target_tokens", "seconds")
 
 Message = tuple[str, dict[str, Any]]
 """The name of an event and its data."""
 
 
-def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
+def routes(service: Service, settings: ServeSettings) -> list[Route]:
     """None without a folder of runs."""
     folder = settings.runs
     if folder is None:
@@ -47,7 +47,7 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
     require("torch", "train", "hark serve --runs")  # hark.train needs it, although nothing here imports it
 
     async def get_runs(_: Request) -> Response:
-        found = await run_in_threadpool(lambda: [describe(each) for each in listing(folder).read()])
+        found = await run_in_threadpool(lambda: [describe(overview) for overview in listing(folder).read()])
         return JSONResponse({"runs": found})
 
     async def get_metrics(request: Request) -> Response:
@@ -65,8 +65,8 @@ def routes(service: Service, settings: ServeSettings) -> list[BaseRoute]:
 
 async def stream(folder: Path, names: Sequence[str], stopping: asyncio.Event) -> Response:
     """The events of some runs: `runs`, `history`, `records`, `samples` and `gone`."""
-    if len(names) > MOST_RUNS:
-        raise Refusal(400, f"at most {MOST_RUNS} runs at a time")
+    if len(names) > MAX_RUNS:
+        raise Refusal(400, f"at most {MAX_RUNS} runs at a time")
     watched = await run_in_threadpool(WatchedRuns, folder, names)
     if unknown := watched.unknown:
         raise Refusal(404, f"no run {unknown[0]} in {folder.name}")
@@ -98,7 +98,7 @@ class WatchedRuns:
         self.list = listing(folder)
         self.looks = 0
         self.listed: list[dict[str, Any]] | None = None
-        known = {each.name: each.path for each in self.list.read()}
+        known = {overview.name: overview.path for overview in self.list.read()}
         self.unknown = [name for name in names if name not in known]  # names are compared, never used as paths
         self.followers: list[RunFollower] = [
             RunFollower(RunDir(known[name]), name) for name in dict.fromkeys(names) if name in known
@@ -107,7 +107,7 @@ class WatchedRuns:
     def look(self) -> Iterator[Message]:
         """What is new."""
         if self.looks % LIST_EVERY == 0:
-            found = [describe(each) for each in self.list.read()]
+            found = [describe(overview) for overview in self.list.read()]
             if found != self.listed:
                 self.listed = found
                 yield "runs", {"runs": found}
@@ -124,9 +124,9 @@ def find_run(folder: Path, name: str) -> "RunDir":
     """The run of a name. Names are compared with the list, never used as paths."""
     from hark.rundir import RunDir
 
-    for each in listing(folder).read():
-        if each.name == name:
-            return RunDir(each.path)
+    for overview in listing(folder).read():
+        if overview.name == name:
+            return RunDir(overview.path)
     raise Refusal(404, f"no run {name} in {folder.name}")
 
 
@@ -150,15 +150,15 @@ def history_of(news: "News") -> dict[str, Any]:
     from hark.monitor.curves import thin
 
     train = news.history.train
-    kept = [train[i] for i in thin([each.loss for each in train], POINTS)]
-    return {**about(news), "train": columns(kept), "dev": [dev_point(each) for each in news.history.dev]}
+    kept = [train[i] for i in thin([record.loss for record in train], MAX_POINTS)]
+    return {**about(news), "train": columns(kept), "dev": [dev_point(record) for record in news.history.dev]}
 
 
 def records_of(news: "News") -> dict[str, Any]:
     from hark.train.records import DevRecord, TrainRecord
 
-    train = [each for each in news.added if isinstance(each, TrainRecord)]
-    dev = [dev_point(each) for each in news.added if isinstance(each, DevRecord)]
+    train = [record for record in news.added if isinstance(record, TrainRecord)]
+    dev = [dev_point(record) for record in news.added if isinstance(record, DevRecord)]
     return {**about(news), "train": columns(train), "dev": dev}
 
 
@@ -167,7 +167,7 @@ def about(news: "News") -> dict[str, Any]:
 
 
 def columns(records: "Sequence[TrainRecord]") -> dict[str, list[Any]]:
-    return {name: [finite(getattr(each, name)) for each in records] for name in COLUMNS}
+    return {name: [finite(getattr(record, name)) for record in records] for name in COLUMNS}
 
 
 def dev_point(record: "DevRecord") -> dict[str, Any]:
@@ -177,9 +177,10 @@ def dev_point(record: "DevRecord") -> dict[str, Any]:
 def by_source(samples: "Iterable[TranslationSample]") -> list[dict[str, Any]]:
     """Samples grouped by their source sentence, with the translations by step."""
     found: dict[str, dict[str, Any]] = {}
-    for each in samples:
-        group = found.setdefault(each.source, {"source": each.source, "reference": each.reference, "translations": []})
-        group["translations"].append({"step": each.step, "text": each.translation})
+    for sample in samples:
+        new = {"source": sample.source, "reference": sample.reference, "translations": []}
+        group = found.setdefault(sample.source, new)
+        group["translations"].append({"step": sample.step, "text": sample.translation})
     return list(found.values())
 
 
@@ -194,5 +195,5 @@ def describe(overview: "Overview") -> dict[str, Any]:
 def finite(value: Any) -> Any:
     """A value for JSON, which has no NaN."""
     if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
+        return {name: finite(inner) for name, inner in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,7 +10,7 @@ from hark.engine.request import BULK_EVERY
 from hark.errors import HarkError
 from hark.translate.load import Loaded
 
-AT_ONCE = 64
+FULL_BATCH = 64
 """Pairs in a batch at which no further request is added to it, so that an urgent one does not have to wait long."""
 
 NLLs = list[float | None]
@@ -51,15 +51,15 @@ class Scoring:
             return
         try:
             source, target = batch[0].languages
-            texts = [pair for each in batch for pair in each.texts]
+            texts = [pair for pairs in batch for pair in pairs.texts]
             found = iter(self._loaded.nll(texts, source=source, target=target))
-            results = [[next(found) for _ in each.texts] for each in batch]
+            results = [[next(found) for _ in pairs.texts] for pairs in batch]
         except Exception as error:
-            for each in batch:
-                each.future.set_exception(HarkError(f"scoring failed: {type(error).__name__}: {error}"))
+            for pairs in batch:
+                pairs.future.set_exception(HarkError(f"scoring failed: {type(error).__name__}: {error}"))
         else:
-            for each, result in zip(batch, results, strict=True):
-                each.future.set_result(result)
+            for pairs, result in zip(batch, results, strict=True):
+                pairs.future.set_result(result)
 
     def _take(self) -> Iterator[Pairs]:
         """Remove the next requests: those that wait and have the same languages, up to the size of a batch."""
@@ -67,12 +67,12 @@ class Scoring:
         with self._lock:
             bulk_first = not self._urgent or self._passed >= BULK_EVERY - 1
             self._passed = 0 if bulk_first or not self._bulk else self._passed + 1
-        while count < AT_ONCE:
+        while count < FULL_BATCH:
             with self._lock:
                 queue = self._bulk or self._urgent if bulk_first else self._urgent or self._bulk
                 if not queue or queue[0].languages != (languages or queue[0].languages):
                     return
-                each = queue.popleft()
-            if not each.future.done() and each.future.set_running_or_notify_cancel():
-                count, languages = count + len(each.texts), each.languages
-                yield each
+                pairs = queue.popleft()
+            if not pairs.future.done() and pairs.future.set_running_or_notify_cancel():
+                count, languages = count + len(pairs.texts), pairs.languages
+                yield pairs

@@ -1,7 +1,4 @@
-"""Runs the application with uvicorn: sockets, signals, and the order of starting and stopping.
-
-Connections: limits their number, and the time that a client may take to send a request and to read the answer.
-"""
+"""Runs the application with uvicorn: sockets, signals, limits of connections, how to start and stop."""
 
 import asyncio
 import resource
@@ -9,7 +6,8 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -21,17 +19,20 @@ from hark.serve.log import Log, everything_in
 from hark.serve.service import Service
 from hark.serve.settings import ServeSettings
 
+BACKLOG = 1024
+KEEP_ALIVE = 30
+"""Seconds that a connection stays open for a next request."""
+SPARE_FILES = 256
+"""File descriptors for anything but connections."""
 
+
+@dataclass(frozen=True)
 class Connections:
-    """All connections of a server. `open` is what uvicorn calls for each new one."""
+    """All connections of a server."""
 
-    def __init__(self, settings: ServeSettings) -> None:
-        self.settings = settings
-        self.idle: dict[Connection, None] = {}
-        """Connections without a request, the one that has been idle longest first."""
-
-    def open(self, **given: Any) -> "Connection":
-        return Connection(self, **given)
+    settings: ServeSettings
+    idle: "dict[Connection, None]" = field(default_factory=dict)
+    """Connections without a request, the one that has been idle longest first."""
 
 
 class Connection(H11Protocol):
@@ -100,13 +101,6 @@ class Connection(H11Protocol):
             self._timer = None
 
 
-BACKLOG = 1024
-KEEP_ALIVE = 30
-"""Seconds that a connection stays open for a next request."""
-SPARE_FILES = 256
-"""File descriptors for anything but connections."""
-
-
 class HarkServer(uvicorn.Server):
     """A server that stops cleanly at SIGINT and SIGTERM, with exit status 0; a second Ctrl-C stops it at once."""
 
@@ -141,7 +135,7 @@ def make_server(settings: ServeSettings, service: Service | None = None, log: Lo
     service = service or Service(settings)
     config = uvicorn.Config(
         build(service, settings, log),
-        http=Connections(allow_files(settings)).open,  # type: ignore[arg-type]
+        http=partial(Connection, Connections(allow_files(settings))),  # type: ignore[arg-type]
         ws="none",
         loop="asyncio",
         lifespan="on",

@@ -1,7 +1,4 @@
-"""Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming.
-
-A second look at translations by the model of the reverse direction, if the server has it loaded.
-"""
+"""Translation for all APIs of the server: limits, choice of a model, joining, cancelling, streaming, a second look."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -17,7 +14,7 @@ from hark.serve.bodies import Refusal
 from hark.serve.choice import ModelChoice, answer, gather
 from hark.serve.running import OnSentence, RunningModel
 from hark.serve.settings import ServeSettings
-from hark.serve.shelf import RETRY_AFTER, Readiness, Shelf
+from hark.serve.shelf import RETRY_AFTER, Shelf
 from hark.text.address import Formality, choose_address
 from hark.text.detector import base_language
 from hark.text.identification import rank
@@ -27,43 +24,7 @@ from hark.translate.load import search_settings
 from hark.translate.piece import Options
 from hark.translate.translation import Sentence, Translation
 
-
-async def check(translation: Translation, options: Options, running: RunningModel, shelf: Shelf) -> Translation:
-    """Return a translation with warnings at the sentences that the reverse model does not recognise."""
-    look = running.loaded.translator.second_look(options)
-    pairs = look.uncertain([translation])
-    source, target = running.loaded.languages.of(options)
-    if not pairs:
-        return translation
-    async with lease_reverse(running, options, shelf) as reverse:
-        if reverse is not None:
-            with suppress(Refusal):  # the translation is as good as without a second look
-                found = await answer(reverse.nll(tuple(pairs.values()), (target, source), options.urgent))
-                [translation] = look.flag([translation], dict(zip(pairs, found, strict=True)))
-    return translation
-
-
-@asynccontextmanager
-async def lease_reverse(running: RunningModel, options: Options, shelf: Shelf) -> AsyncIterator[RunningModel | None]:
-    """The loaded model of the reverse direction: none is loaded, or evicted, for a second look."""
-    languages = running.loaded.languages
-    source, target = languages.of(options)
-    if languages.several and options.source is None:
-        yield None
-        return
-    if languages.several and target in languages.scheme.sources_of(source):
-        yield running
-        return
-    reverse = [each for each in shelf.offered if (target, source) in each.pairs and shelf.is_loaded(each)]
-    reverse.sort(key=lambda each: len(each.pairs) > 1)
-    if not reverse:
-        yield None
-        return
-    async with shelf.lease(reverse[0]) as model:
-        yield model
-
-
-LIKELY = 0.01
+MIN_SHARE = 0.01
 """Minimum probability of a language that a text may be in."""
 
 
@@ -151,15 +112,13 @@ class _Load:
     """Characters of bulk jobs."""
     idle: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, job: Job) -> None:
-        self.jobs += 1
-        self.characters += job.characters
-        self.bulk += 0 if job.urgent else job.characters
+    def add(self, job: Job, sign: int = 1) -> None:
+        self.jobs += sign
+        self.characters += sign * job.characters
+        self.bulk += 0 if job.urgent else sign * job.characters
 
     def remove(self, job: Job) -> None:
-        self.jobs -= 1
-        self.characters -= job.characters
-        self.bulk -= 0 if job.urgent else job.characters
+        self.add(job, -1)
         if not self.jobs:
             self.idle.set()
 
@@ -187,12 +146,7 @@ class Service:
         self._warming = asyncio.create_task(self.shelf.load_all())
 
     @property
-    def ready(self) -> Readiness:
-        return self.shelf.readiness
-
-    @property
     def jobs(self) -> int:
-        """The number of jobs in progress."""
         return self._load.jobs
 
     @property
@@ -201,7 +155,6 @@ class Service:
         return self._load.characters
 
     def pairs(self) -> tuple[LanguagePair, ...]:
-        """All directions on offer."""
         return self.shelf.pairs()
 
     def languages(self) -> tuple[str, ...]:
@@ -210,14 +163,14 @@ class Service:
 
     def formal_targets(self) -> frozenset[str]:
         """The target languages in which the form of address can be chosen, from any language."""
-        return frozenset(target for each in self.shelf.offered for target in each.formal_targets)
+        return frozenset(target for model in self.shelf.offered for target in model.formal_targets)
 
     def offers_formality(self, source: str | None, target: str) -> bool:
         """Whether a form of address can be chosen in these languages."""
         return any(
-            matches(source, pair[0]) and matches(target, pair[1]) and pair[1] in each.formal_targets
-            for each in self.shelf.offered
-            for pair in each.pairs
+            matches(source, pair[0]) and matches(target, pair[1]) and pair[1] in model.formal_targets
+            for model in self.shelf.offered
+            for pair in model.pairs
         )
 
     def choose_form(
@@ -227,7 +180,7 @@ class Service:
         if formality != "auto":
             return formality
         text = "\n".join(texts)
-        source = source or rank(text, {base_language(each) for each in self.languages()}).best
+        source = source or rank(text, {base_language(code) for code in self.languages()}).best
         fitting = self._choice.fitting(source, target) if source and self.offers_formality(source, target) else []
         if not fitting or not any(pair[1] in fitting[0].formal_targets for pair in fitting[0].pairs):
             return formality
@@ -242,12 +195,11 @@ class Service:
         ranking = rank(text, offered)
         if ranking.best is None:
             return []
-        shares = {offered.get(code, code): share for code, share in ranking.shares if share >= LIKELY}
+        shares = {offered.get(code, code): share for code, share in ranking.shares if share >= MIN_SHARE}
         found, best = (await self._choice.detect(text)).code, next(iter(shares))
-        if found not in (None, best):
-            assert found is not None
+        if found is not None and found != best:
             shares[found], shares[best] = shares[best], shares.get(found, 0.0)
-        return sorted(shares.items(), key=lambda each: -each[1])
+        return sorted(shares.items(), key=lambda item: -item[1])
 
     async def choose(self, text: str, target: str) -> Choice:
         """The model for a text, and its language as far as it can be told."""
@@ -259,7 +211,8 @@ class Service:
         if flight is None:
             self.check(job)
             self._load.add(job)  # now, so that requests that come at the same moment cannot all find room
-            flight = self._flights[job] = _Flight(asyncio.create_task(self._run(job)))
+            work = gather([self._translate(text, job) for text in job.texts])
+            flight = self._flights[job] = _Flight(asyncio.create_task(work))
             flight.task.add_done_callback(partial(self._land, job))
         else:
             self.counts.joined += 1
@@ -333,13 +286,9 @@ class Service:
         if job.formality in ("formal", "informal") and not self.offers_formality(job.source, job.target):
             raise Refusal(400, f"formality {job.formality} is not possible in {job.target}, or with these models")
         full = load.jobs >= limits.queue or load.characters + size > limits.queue_characters
-        if not job.urgent and load.bulk and load.bulk + size > limits.queue_characters // 2:
-            full = True
-        if load.jobs and full:
+        bulk_full = not job.urgent and load.bulk and load.bulk + size > limits.queue_characters // 2
+        if load.jobs and (full or bulk_full):
             raise Refusal(503, "too many requests are waiting; try again", RETRY_AFTER)
-
-    async def _run(self, job: Job) -> list[Translated]:
-        return await gather([self._translate(text, job) for text in job.texts])
 
     def _land(self, job: Job, task: "asyncio.Task[list[Translated]]") -> None:
         if (flight := self._flights.get(job)) is not None and flight.task is task:
@@ -365,10 +314,10 @@ class Service:
                 formality=job.formality,
             )  # fmt: skip
             translation = await answer(running.submit(text, options, on_sentence))
-            translation = await check(translation, options, running, self.shelf)
+            translation = await add_warnings(translation, options, running, self.shelf)
         self.counts.texts += 1
         self.counts.characters += len(text)
-        self.counts.tokens += sum(each.tokens for each in translation.sentences)
+        self.counts.tokens += sum(sentence.tokens for sentence in translation.sentences)
         source = chosen.written_in or source
         if source is None:  # the model need not be told
             source, target = languages.pair(text, None, target)
@@ -376,3 +325,35 @@ class Service:
             source = next(found, source)
         confidence = translation.confidence(search.alpha)
         return Translated(translation, source, target, chosen.model.name, chosen.share, confidence)
+
+
+async def add_warnings(translation: Translation, options: Options, running: RunningModel, shelf: Shelf) -> Translation:
+    """Return a translation with warnings at the sentences that the reverse model does not recognise."""
+    look = running.loaded.translator.second_look(options)
+    pairs = look.uncertain([translation])
+    if not pairs:
+        return translation
+    source, target = running.loaded.languages.of(options)
+    async with lease_reverse(running, options, shelf) as reverse:
+        if reverse is not None:
+            with suppress(Refusal):  # the translation is as good as without a second look
+                found = await answer(reverse.nll(tuple(pairs.values()), (target, source), options.urgent))
+                [translation] = look.flag([translation], dict(zip(pairs, found, strict=True)))
+    return translation
+
+
+@asynccontextmanager
+async def lease_reverse(running: RunningModel, options: Options, shelf: Shelf) -> AsyncIterator[RunningModel | None]:
+    """The loaded model of the reverse direction: none is loaded, or evicted, for a second look."""
+    languages = running.loaded.languages
+    source, target = languages.of(options)
+    reverse = [model for model in shelf.offered if (target, source) in model.pairs and shelf.is_loaded(model)]
+    if languages.several and options.source is None:
+        yield None
+    elif languages.several and target in languages.scheme.sources_of(source):
+        yield running
+    elif reverse:
+        async with shelf.lease(min(reverse, key=lambda model: len(model.pairs) > 1)) as leased:
+            yield leased
+    else:
+        yield None

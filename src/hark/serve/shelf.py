@@ -48,7 +48,7 @@ class Shelf:
     def __init__(self, offered: Sequence[InstalledModel], memory: int | None = None, opener: Opener | None = None):
         """`memory`: bytes for models; None: half of what is available. `opener` opens a model; the tests use others."""
         self.offered = tuple(without_shadowed(offered))
-        self.problems = {each.name: each.problem for each in offered if each.problem}
+        self.problems = {model.name: model.problem for model in offered if model.problem}
         self.memory = memory if memory is not None else (available_memory() or 1 << 62) // 2
         self._opener: Opener = opener or open_model
         self._running: dict[str, RunningModel] = {}
@@ -79,7 +79,7 @@ class Shelf:
     @property
     def readiness(self) -> Readiness:
         """Progress of `load_all`."""
-        problems = [self.problems[each.name] for each in self._to_load if each.name in self.problems]
+        problems = [self.problems[model.name] for model in self._to_load if model.name in self.problems]
         total = len(self._to_load) - len(problems)
         return Readiness(len(self._waited), total, "; ".join(problems) or None)
 
@@ -88,19 +88,18 @@ class Shelf:
         return tuple(self._running.values())
 
     def pairs(self) -> tuple[LanguagePair, ...]:
-        """All directions on offer."""
-        return tuple(dict.fromkeys(pair for each in self.offered for pair in each.pairs))
+        return tuple(dict.fromkeys(pair for model in self.offered for pair in model.pairs))
 
     async def load_all(self) -> None:
         """Load the models that fit into memory together, one after another."""
-        for each in self._to_load:
+        for model in self._to_load:
             try:
-                async with self.lease(each):
+                async with self.lease(model):
                     pass
             except (HarkError, Refusal) as error:
-                self.problems[each.name] = str(error)
+                self.problems[model.name] = str(error)
             else:
-                self._waited.add(str(each.folder))
+                self._waited.add(str(model.folder))
 
     @asynccontextmanager
     async def lease(self, model: InstalledModel) -> AsyncIterator[RunningModel]:
@@ -140,7 +139,7 @@ class Shelf:
         for loading in list(self._loading.values()):
             await asyncio.wait([loading])
         loop = asyncio.get_running_loop()
-        await asyncio.gather(*(loop.run_in_executor(None, each.close) for each in self._running.values()))
+        await asyncio.gather(*(loop.run_in_executor(None, running.close) for running in self._running.values()))
         self._running.clear()
         self._loader.shutdown(wait=False)
         self._preparer.shutdown(wait=False)
@@ -163,11 +162,11 @@ class Shelf:
 
     def _busy(self) -> int:
         """The number of models that are translating. Their threads call this."""
-        return sum(each.translating for each in tuple(self._running.values()))
+        return sum(running.translating for running in tuple(self._running.values()))
 
     def _make_room(self, model: InstalledModel) -> list[RunningModel]:
         """Remove the least recently used models until another one fits; return them, to be closed."""
-        costs = {str(each.folder): memory_of(each) for each in self.offered}
+        costs = {str(offered.folder): memory_of(offered) for offered in self.offered}
         used = sum(costs[key] for key in {*self._running, *self._reserved})
         leaving: list[str] = []
         for key, running in self._running.items():
@@ -186,21 +185,21 @@ class Shelf:
         Models of several pairs are loaded at first use, unless there are no others.
         """
         used, fitting = 0, list[InstalledModel]()
-        for each in [model for model in self.offered if model.bilingual] or self.offered:
-            used += memory_of(each)
+        for model in [model for model in self.offered if model.bilingual] or self.offered:
+            used += memory_of(model)
             if used > self.memory and fitting:
                 break
-            fitting.append(each)
+            fitting.append(model)
         return fitting
 
 
 def without_shadowed(installed: Sequence[InstalledModel]) -> Iterator[InstalledModel]:
     """Leave out models without a direction of their own: an earlier one translates it."""
     known: set[LanguagePair] = set()
-    for each in installed:
-        if not each.problem and not known.issuperset(each.pairs):
-            known.update(each.pairs)
-            yield each
+    for model in installed:
+        if not model.problem and not known.issuperset(model.pairs):
+            known.update(model.pairs)
+            yield model
 
 
 def close_models(leaving: list[RunningModel]) -> None:

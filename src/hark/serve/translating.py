@@ -17,8 +17,8 @@ from hark.text.terms import Terms
 from hark.translate.faults import in_order
 
 MAX_INLINE_CHARS = 4_000
-"""Characters of markup that are parsed in another thread."""
-GLANCE = 2_000
+"""Characters of markup beyond which it is parsed in another thread."""
+DETECTION_CHARS = 2_000
 """Characters of a document used for language detection."""
 
 
@@ -53,7 +53,6 @@ class Notes:
         return cls(tuple(map(str, reasons)), min(known, default=None))
 
     def fields(self) -> dict[str, Any]:
-        """The fields of an answer."""
         known = None if self.confidence is None else round(self.confidence, 4)
         return {"warnings": list(self.warnings), "confidence": known}
 
@@ -94,14 +93,9 @@ async def translate_texts(service: Service, texts: Sequence[str], options: TextO
     if options.markup is not None:
         return await _translate_documents(service, texts, options, options.markup)
     job = Job(
-        tuple(texts),
-        options.source,
-        options.target,
-        options.nbest,
-        split=options.split,
-        terms=options.terms,
+        tuple(texts), options.source, options.target, options.nbest, split=options.split, terms=options.terms,
         formality=options.formality,
-    )
+    )  # fmt: skip
     answers = []
     for done in await service.translate(job):
         others = tuple(other.text for other in done.translation.alternatives)
@@ -121,40 +115,34 @@ def is_same_language(service: Service, options: TextOptions) -> bool:
 async def _translate_documents(
     service: Service, texts: Sequence[str], options: TextOptions, rules: MarkupRules
 ) -> list[TranslatedText]:
-    documents = [
-        await asyncio.to_thread(Markup, text, rules) if len(text) > MAX_INLINE_CHARS else Markup(text, rules)
-        for text in texts
-    ]
-    found = [
-        FoundLanguages(options.source)
-        if options.source
-        else await find_languages(service, document.sample(GLANCE), options.target)
-        for document in documents
-    ]
-    forms = [
-        await asyncio.to_thread(
-            service.choose_form, document.texts, options.formality, languages.source, options.target
-        )
-        for languages, document in zip(found, documents, strict=True)
-    ]
-    fragments = [
-        ((languages, form, align), text)
-        for languages, form, document in zip(found, forms, documents, strict=True)
-        for align, text in zip(document.tagged, document.texts, strict=True)
-    ]
+    documents = []
     # One job for all fragments of one language, and another for those with tags, because word links take time.
-    jobs = {
-        key: Job(tuple(text for each, text in fragments if each == key),
-            key[0].source, options.target, align=key[2], split=options.split, terms=options.terms,
-            written_in=key[0].written_in, formality=key[1], fragments=True)
-        for key in dict.fromkeys(key for key, _ in fragments)
-    }  # fmt: skip
-    for job in jobs.values() or [Job((), options.source, options.target)]:  # also if there is nothing to translate
+    fragments: dict[tuple[FoundLanguages, Formality | None, bool], list[str]] = {}
+    for text in texts:
+        if len(text) > MAX_INLINE_CHARS:
+            document = await asyncio.to_thread(Markup, text, rules)
+        else:
+            document = Markup(text, rules)
+        sample = document.sample(DETECTION_CHARS)
+        languages = await find_languages(service, options.source, sample, options.target)
+        given = options.formality, languages.source, options.target
+        form = await asyncio.to_thread(service.choose_form, document.texts, *given)
+        documents.append((document, languages, form))
+        for align, fragment in zip(document.tagged, document.texts, strict=True):
+            fragments.setdefault((languages, form, align), []).append(fragment)
+    jobs = [
+        Job(
+            tuple(group), languages.source, options.target, align=align, split=options.split, terms=options.terms,
+            written_in=languages.written_in, formality=form, fragments=True,
+        )
+        for (languages, form, align), group in fragments.items()
+    ]  # fmt: skip
+    for job in jobs or [Job((), options.source, options.target)]:  # also if there is nothing to translate
         service.check(job)
-    results = await gather([service.translate(job) for job in jobs.values()]) if jobs else []
-    done = {key: iter(result) for key, result in zip(jobs, results, strict=True)}
+    results = await gather([service.translate(job) for job in jobs])
+    done = {key: iter(result) for key, result in zip(fragments, results, strict=True)}
     answers = []
-    for languages, form, document in zip(found, forms, documents, strict=True):
+    for document, languages, form in documents:
         parts = [next(done[languages, form, align]) for align in document.tagged]
         text = document.join([(part.translation.text, part.translation.links) for part in parts])
         language = languages.written_in or languages.source or (parts[0].source if parts else options.target)
@@ -162,7 +150,9 @@ async def _translate_documents(
     return answers
 
 
-async def find_languages(service: Service, beginning: str, target: str) -> FoundLanguages:
-    """The languages of a document as a whole: its single words may be too short."""
+async def find_languages(service: Service, source: str | None, beginning: str, target: str) -> FoundLanguages:
+    """The languages of a document as a whole, unless its source is given: its single words may be too short."""
+    if source:
+        return FoundLanguages(source)
     chosen = await service.choose(beginning, target)
     return FoundLanguages(None if chosen.written_in else chosen.source, chosen.written_in, chosen.share)

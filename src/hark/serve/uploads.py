@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,15 +18,15 @@ from hark.documents.translate import DocumentJob, TranslatedDocument
 from hark.errors import HarkError
 from hark.serve.bodies import Refusal
 from hark.serve.service import Job, Service
-from hark.serve.translating import GLANCE, FoundLanguages, find_languages
+from hark.serve.translating import DETECTION_CHARS, find_languages
 from hark.text.address import Formality
 from hark.text.terms import Terms
 
 LIFETIME = 3600.0
 """Seconds after which a file is deleted, delivered or not."""
-FILES, BYTES = 500, 1 << 30
-"""Maximum files at a time, and their bytes together."""
-LONGEST_NAME = 120
+MAX_FILES, MAX_BYTES = 500, 1 << 30
+"""Files at a time, and their bytes together."""
+MAX_NAME_CHARS = 120
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Uploads:
     def add(self, content: bytes, name: str) -> StoredFile:
         """Store a file; refuse it if there is no room."""
         self.expire()
-        if len(self._files) >= FILES or sum(each.size for each in self._files.values()) + len(content) > BYTES:
+        size = sum(stored.size for stored in self._files.values()) + len(content)
+        if len(self._files) >= MAX_FILES or size > MAX_BYTES:
             raise Refusal(503, "too many files are waiting; try again later", 60)
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="hark-serve-")  # mkdtemp: mode 0700
@@ -69,18 +70,17 @@ class Uploads:
         return self._files.get(number)
 
     def remove(self, number: str) -> None:
-        """Delete a file."""
         stored = self._files.pop(number, None)
         if stored is not None:
             stored.path.unlink(missing_ok=True)
 
     def expire(self) -> None:
         """Delete the files whose time is over."""
-        for each in [each for each in self._files.values() if each.expires <= self._now()]:
-            self.remove(each.id)
+        for stored in list(self._files.values()):
+            if stored.expires <= self._now():
+                self.remove(stored.id)
 
     def close(self) -> None:
-        """Delete everything."""
         self._files.clear()
         if self._folder is not None:
             self._folder.cleanup()
@@ -91,7 +91,7 @@ def plain_name(name: str) -> str:
     """The last part of a file name without control characters, for the header of a download."""
     last = PureWindowsPath(PurePosixPath(name).name).name
     printable = "".join(character for character in last if character.isprintable() and character not in '"\\/')
-    return printable[-LONGEST_NAME:].lstrip(".") or "file.txt"
+    return printable[-MAX_NAME_CHARS:].lstrip(".") or "file.txt"
 
 
 def attachment(name: str) -> dict[str, str]:
@@ -103,36 +103,36 @@ def attachment(name: str) -> dict[str, str]:
 
 def file_type(name: str) -> str:
     """The type of a file by its name; refuse types that cannot be translated."""
-    suffix = find_suffix(plain_name(name))
-    if not suffix:
-        wrong = PurePosixPath(plain_name(name)).suffix.lower()
-        extension = f"the file extension {wrong}" if wrong else "a file without a file extension"
-        way_out = find_way_out(plain_name(name)) or f"supported are {', '.join(FORMATS)}"
-        raise Refusal(400, f"{extension} is not supported; {way_out}")
-    return suffix
+    plain = plain_name(name)
+    if suffix := find_suffix(plain):
+        return suffix
+    wrong = PurePosixPath(plain).suffix.lower()
+    extension = f"the file extension {wrong}" if wrong else "a file without a file extension"
+    way_out = find_way_out(plain) or f"supported are {', '.join(FORMATS)}"
+    raise Refusal(400, f"{extension} is not supported; {way_out}")
 
 
-def output_type(name: str, wanted: str | None) -> str:
+def output_type(name: str, wanted: str | None = None) -> str:
     """The type of a translated file: that of the file, but a PDF becomes HTML or DOCX; `wanted` is without the dot."""
-    possible = find_outputs(plain_name(name))
+    given, possible = file_type(name), find_outputs(plain_name(name))
     if wanted is None:
         return possible[0]
     if f".{wanted.lower()}" not in possible:
-        raise Refusal(400, f"a {file_type(name)} file cannot become {wanted[:20]}; leave output_format out")
+        raise Refusal(400, f"a {given} file cannot become {wanted[:20]}; leave output_format out")
     return f".{wanted.lower()}"
 
 
-def translated_name(name: str, target: str, suffix: str | None = None) -> str:
+def translated_name(name: str, target: str, suffix: str) -> str:
     """The name of a translated file: letter_de.docx."""
     path = PurePosixPath(plain_name(name))
-    suffix = path.suffix if suffix in (None, path.suffix.lower()) else suffix
-    return f"{path.stem}_{target}{suffix}"
+    return f"{path.stem}_{target}{path.suffix if suffix == path.suffix.lower() else suffix}"
 
 
 @dataclass(frozen=True)
 class FileJob:
     """A file that was read, and the jobs that translate its segments: with word links, and without."""
 
+    stored: StoredFile
     document: DocumentJob
     jobs: tuple[Job, ...]
     written_in: str | None = None
@@ -146,42 +146,45 @@ class FileJob:
 
 async def read_file(
     service: Service,
-    stored: StoredFile,
+    uploads: Uploads,
+    content: bytes,
+    name: str,
+    suffix: str,
     source: str | None,
     target: str,
-    terms: Terms | None = None,
-    suffix: str | None = None,
     formality: Formality = "auto",
+    terms: Terms | None = None,
 ) -> FileJob:
-    """Read a file of any format that `hark.documents` knows; `suffix` is the type of the translated file.
+    """Store and read a file of any format that `hark.documents` knows; `suffix` is the type of the translated file.
 
     Refuse it if it is damaged or unsafe, if its text is too long, or if the server has no time for it.
     """
-    options = ReadingOptions(
-        source=source or "", target=target, output=(suffix or output_type(stored.name, None)).removeprefix(".")
-    )
+    stored = uploads.add(content, name)
+    options = ReadingOptions(source=source or "", target=target, output=suffix.removeprefix("."))
 
     def read() -> DocumentJob:
-        return DocumentJob(read_document(stored.name, stored.path.read_bytes(), options))
+        try:
+            return DocumentJob(read_document(stored.name, content, options))
+        except HarkError as error:  # also of a library that is not installed
+            raise Refusal(400, str(error)) from None
 
     try:
         document = await asyncio.to_thread(read)  # office files take a while
-    except HarkError as error:  # also of a library that is not installed
-        raise Refusal(400, str(error)) from None
-    beginning = "".join(document.sample(GLANCE))
-    languages = FoundLanguages(source) if source else await find_languages(service, beginning, target)
-    found, written_in = languages.source, languages.written_in
-    texts = {tagged: tuple(document.pending(tagged)) for tagged in (False, True)}
-    service.check(Job((*texts[False], *texts[True]), found, target, urgent=False, terms=terms, formality=formality))
-    segments = (text for text, _ in document.count)
-    form = await asyncio.to_thread(service.choose_form, segments, formality, found, target)
+        beginning = "".join(document.sample(DETECTION_CHARS))
+        found, written_in, _ = await find_languages(service, source, beginning, target)
+        texts = {tagged: tuple(document.pending(tagged)) for tagged in (False, True)}
+        whole = Job((*texts[False], *texts[True]), found, target, urgent=False, terms=terms, formality=formality)
+        service.check(whole)
+        segments = (text for text, _ in document.count)
+        form = await asyncio.to_thread(service.choose_form, segments, formality, found, target)
+    except Refusal:
+        uploads.remove(stored.id)
+        raise
     jobs = [
-        Job(
-            texts[tagged], found, target, align=tagged, urgent=False, terms=terms, written_in=written_in, formality=form
-        )
+        replace(whole, texts=texts[tagged], align=tagged, written_in=written_in, formality=form)
         for tagged in (False, True)
     ]
-    return FileJob(document, tuple(jobs), written_in)
+    return FileJob(stored, document, tuple(jobs), written_in)
 
 
 async def translate_file(service: Service, file: FileJob) -> TranslatedDocument:

@@ -9,9 +9,9 @@ from typing import NoReturn
 import pytest
 
 from hark.errors import HarkWarning
-from hark.serve import deepl_glossaries as glossaries
+from hark.serve import glossaries
 from hark.serve.bodies import Refusal
-from hark.serve.deepl_glossaries import Glossaries, as_terms, get_dictionary, parse_entries, write_entries
+from hark.serve.glossaries import Glossaries, as_terms, get_dictionary, parse_entries, write_entries
 
 PAIR = ("en", "de")
 ENTRIES = (("house", "Gebäude"), ("a b", "c"))
@@ -108,7 +108,7 @@ def test_a_folder_that_cannot_be_used_is_no_internal_error(
 
 
 def test_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glossaries, "GLOSSARIES", 1)
+    monkeypatch.setattr(glossaries, "MAX_GLOSSARIES", 1)
     store = Glossaries(tmp_path)
     store.create("x", "", {PAIR: ENTRIES})
     with pytest.raises(Refusal) as refused:
